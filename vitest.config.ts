@@ -1,30 +1,13 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { seededRandom } from './src/core/random.ts'
 import { FOLDER_OF_RUN } from './test/files/temporary-folder.ts'
+import { ALONE_FILES, LONG_FILES } from './test/run/special-files.ts'
 import { SummaryReporter } from './test/run/summary-reporter.ts'
 import { PATIENCE_VARIABLE } from './test/run/until.ts'
 
-/** Files of system tests that run alone, each with the reason. */
-const ALONE: Readonly<Record<string, string>> = {
-  'serving/hostile-clients': 'measures latencies beside attacks',
-}
-
-/** Files that take more than a minute: they come first, so that none of them ends a run while the other lane is idle. */
-const LONG = [
-  'system/cli/verify',
-  'system/combinations/week',
-  'system/combinations/kafka-week',
-  'system/combinations/campaign',
-  'system/docs/guide-sessions',
-  'system/verify/soak',
-  'system/verify/tested-mutants',
-  'system/dashboard/pages',
-  'system/hdfs/faults',
-  'system/runtime/nexmark-rows',
-]
-
-const long = new Set(LONG.map((name) => `${import.meta.dirname}/test/${name}.test.ts`))
+const long = new Set(LONG_FILES.map((file) => `${import.meta.dirname}/${file}`))
 
 /** The order of files: any, the long ones first. */
 class LongFirst extends BaseSequencer {
@@ -40,7 +23,7 @@ class LongFirst extends BaseSequencer {
 
 const placeOf = ({ project, moduleId }: TestSpecification): string => `${project.name}/${moduleId}`
 
-const alone = Object.keys(ALONE).map((name) => `test/system/${name}.test.ts`)
+const alone = Object.keys(ALONE_FILES)
 const system = ['test/system/**/*.test.ts', 'test/recovery/**/*.test.ts']
 const architecture = ['test/architecture/**/*.test.ts']
 
@@ -55,6 +38,7 @@ const ANY_ORDER_OF_FILES = { shuffle: { files: true, tests: false } }
 /** What the tests that start threads, processes and services share. */
 const SYSTEM = {
   ...ALL,
+  setupFiles: ['test/run/take-core.ts', ALL.setupFiles, 'test/run/end-leftovers.ts'],
   globalSetup: ['test/no-warnings.ts', 'test/compiled-code.ts', 'test/services/lending/host.ts'],
   // kafkajs 2.2 sets timers with negative delays.
   execArgv: ['--disable-warning=TimeoutNegativeWarning'],
@@ -67,10 +51,10 @@ const SYSTEM = {
 const UNIT = {
   ...ALL,
   globalSetup: ['test/no-warnings.ts', 'test/files/temporary-folder.ts'],
-  // One process per core for all files: starting one and loading the modules again for each
-  // file takes longer than most files' tests.
+  // A few processes for all files: starting one and loading the modules again for each file
+  // takes longer than most files' tests. One more than there are cores, as tests wait, too.
   isolate: false,
-  maxWorkers: '100%',
+  maxWorkers: availableParallelism() + 1,
   // Else V8 collects all garbage after each 64 MiB of buffers, however many of them are free.
   execArgv: ['--external-memory-accounted-in-global-limit', '--initial-heap-size=256'],
   testTimeout: 20_000,
@@ -104,7 +88,8 @@ export default defineConfig({
           name: 'system',
           include: system,
           exclude: alone,
-          maxWorkers: 2,
+          // Two files that compute, and one that waits (`WAITING_FILES`).
+          maxWorkers: 3,
           sequence: { ...ANY_ORDER_OF_FILES, groupOrder: 2 },
         },
       },

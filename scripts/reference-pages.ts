@@ -2,6 +2,7 @@ import { apiReference } from './api-reference.ts'
 import { cliReference } from './cli-reference.ts'
 import { configurationReference } from './configuration-reference.ts'
 import { errorReference } from './error-reference.ts'
+import { kafkaErrorReference } from './kafka-error-reference.ts'
 
 /** Generated pages of docs/reference: the text of each, by file name. */
 export const REFERENCE_PAGES: Readonly<Record<string, () => string>> = {
@@ -15,4 +16,5 @@ export const REFERENCE_PAGES: Readonly<Record<string, () => string>> = {
   'cli.md': cliReference,
   'configuration.md': configurationReference,
   'errors.md': errorReference,
+  'kafka-errors.md': kafkaErrorReference,
 }

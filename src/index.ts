@@ -286,6 +286,7 @@ export type {
 } from './operators/joins/co-group.ts'
 export type { JoinContext, ProcessJoinFunction } from './operators/joins/interval-join.ts'
 export { AbstractOperator } from './operators/port/abstract-operator.ts'
+export type { FailedRecord, RecordErrorPolicy } from './operators/port/failed-record.ts'
 export type {
   OperatorContext,
   Output,

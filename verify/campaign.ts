@@ -7,6 +7,7 @@ import type { P99 } from '../test/hostile/verdict.ts'
 import { runFuzz } from './fuzz/campaign.ts'
 import { runKills } from './models/kills.ts'
 import { runLoads } from './models/loads.ts'
+import { runMixtures } from './models/mixtures.ts'
 import { runMutants } from './mutant-campaign.ts'
 import { pythonWithSchemathesis, runOpenApi } from './openapi/campaign.ts'
 import { runSoak } from './soak/campaign.ts'
@@ -17,6 +18,8 @@ import { runSwitches } from './switches.ts'
  * failed in each run.
  */
 const ROUNDS = 7
+/** Requests of one graph at once. */
+const IN_FLIGHT = 300
 
 /** Options of a campaign. */
 export interface CampaignOptions {
@@ -86,8 +89,16 @@ export const CAMPAIGNS: Readonly<
       summary: `${gateway.summary}\n${jobManager.summary}`,
     }
   },
-  /** Kills of the workers of models. */
-  models: ({ seed, minutes = 15, say }) => runKills({ seed, minutes, kills: 10, say }),
+  /** Kills of the workers of models, then graphs of many kinds that are asked many times at once. */
+  models: async ({ seed, minutes = 15, say }) => {
+    const kills = await runKills({ seed, minutes: minutes / 3, kills: 10, say })
+    const left = (minutes * 2) / 3
+    const mixtures = await runMixtures({ seed, minutes: left, requests: IN_FLIGHT, say })
+    const violations = [...kills.violations, ...mixtures.violations]
+    const verdict = violations.length === 0 ? 'passed' : 'failed'
+    const [wrong, lost] = [kills.wrong + mixtures.wrong, kills.lost + mixtures.lost]
+    return { ...kills, mixtures, verdict, wrong, lost, violations }
+  },
   /** Models that are loaded and unloaded: nothing may grow. */
   loads: ({ seed, count = 500, say }) => runLoads({ seed, count, say }),
   /** Small versions that go live under predictions. */

@@ -2,6 +2,7 @@ import type { Random } from '../src/core/random.ts'
 import { freePorts } from '../test/services/free-port.ts'
 import { freezeLeader, killBrokers, killCoordinator, restartLeader } from './broker-faults.ts'
 import type { Fault, FaultSite } from './fault.ts'
+import { TRANSACTION_TIMEOUT_MS } from './jobs/counts.ts'
 import type { SupervisedJob } from './jobs/supervised-job.ts'
 import type { Line } from './world/query-line.ts'
 
@@ -43,6 +44,11 @@ export const FAULTS: readonly Fault[] = [
   },
   { name: 'leader-moved', group: 'service', inject: (site) => restartLeader(site, 'SIGTERM') },
   { name: 'process-frozen', group: 'process', inject: (site) => onEach(site, freeze) },
+  {
+    name: 'process-frozen-long',
+    group: 'process',
+    inject: (site) => onEach(site, freezeLong),
+  },
   { name: 'process-replaced', group: 'process', inject: (site) => onEach(site, replace) },
   { name: 'partition-added', group: 'service', inject: addPartition },
   { name: 'process-terminated', group: 'process', inject: (site) => signal(site, 'SIGTERM') },
@@ -134,6 +140,12 @@ function otherParallelism({ slots }: SupervisedJob, random: Random): number {
 
 async function freeze(job: SupervisedJob): Promise<number> {
   await job.freeze(FROZEN_MS)
+  return 0
+}
+
+/** Freezes the process until the brokers have aborted its transactions. */
+async function freezeLong(job: SupervisedJob): Promise<number> {
+  await job.freeze(TRANSACTION_TIMEOUT_MS + FROZEN_MS)
   return 0
 }
 

@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { COSTS_VARIABLE } from '../test/run/file-costs.ts'
+import { HOST_VARIABLE } from '../test/services/lending/lease.ts'
 import { MutatedSource, TESTED } from './mutants/mutated-source.ts'
 import type { TestedMutant } from './mutants/tested.ts'
 
@@ -11,38 +13,55 @@ const VITEST = join(
   '..',
   'vitest.mjs',
 )
+/** A run of tests that takes longer hangs. */
+const LONGEST_RUN_MS = 300_000
 
-/** What a test said. */
-export interface TestVerdict {
+/** What a test said: tests of its name that ran. A copy that does not start has none, and proves nothing. */
+interface TestVerdict {
   readonly passed: number
   readonly failed: number
 }
 
 interface JsonReport {
   readonly testResults: readonly {
+    /** Path of the file. */
+    readonly name: string
     readonly assertionResults: readonly { readonly title: string; readonly status: string }[]
   }[]
 }
 
-/** Runs the test of a mutant on a copy of Weir, with its error or, where `isSound`, without. */
-export async function runTest(
-  { edits, file, test }: TestedMutant,
-  { isSound = false } = {},
-): Promise<TestVerdict> {
-  using source = new MutatedSource(isSound ? undefined : { edits }, TESTED)
-  const report = join(source.folder, 'report.json')
-  const project = /^test\/(system|recovery)\//.test(file) ? 'system' : 'unit'
-  const name = test.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
+/** Runs the tests of mutants on a copy of Weir, and returns their verdicts. Throws when the run hangs or has no report. */
+async function runTests(
+  { folder }: MutatedSource,
+  mutants: readonly TestedMutant[],
+): Promise<readonly TestVerdict[]> {
+  const report = join(folder, 'report.json')
+  rmSync(report, { force: true })
+  const files = new Set(mutants.map(({ file }) => file))
+  const names = mutants.map(({ test }) => test.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
   const output = ['--reporter=json', `--outputFile=${report}`]
-  const args = ['run', '--project', project, file, '-t', name, ...output]
-  const child = spawn(process.execPath, [VITEST, ...args], { cwd: source.folder, stdio: 'ignore' })
-  await once(child, 'close')
-  return verdictOf(JSON.parse(readFileSync(report, 'utf8')) as JsonReport, test)
+  // What vitest compiles of a copy goes with the copy.
+  const cache = `--fsModuleCachePath=${join(folder, 'compiled')}`
+  const words = ['run', ...files, '-t', names.join('|'), ...output, cache]
+  const child = spawn(process.execPath, [VITEST, ...words], {
+    cwd: folder,
+    // The run is one of its own: it waits for no other test file, and its costs are not those of Weir's tests.
+    env: { ...process.env, [HOST_VARIABLE]: undefined, [COSTS_VARIABLE]: undefined },
+    stdio: ['ignore', 'ignore', 'inherit'],
+    timeout: LONGEST_RUN_MS,
+  })
+  const [code, signal] = (await once(child, 'close')) as [number | null, string | null]
+  if (!existsSync(report)) {
+    const end = signal === null ? `ended with ${code}` : `was ended by ${signal}`
+    throw new Error(`the tests of ${[...files].join(', ')} have no report: vitest ${end}`)
+  }
+  const found = JSON.parse(readFileSync(report, 'utf8')) as JsonReport
+  return mutants.map((mutant) => verdictOf(found, mutant))
 }
 
-/** Tests of this name that ran: a copy that does not start has none, and proves nothing. */
-function verdictOf({ testResults }: JsonReport, test: string): TestVerdict {
+function verdictOf({ testResults }: JsonReport, { file, test }: TestedMutant): TestVerdict {
   const ran = testResults
+    .filter(({ name }) => name.endsWith(file))
     .flatMap(({ assertionResults }) => assertionResults)
     .filter(({ title }) => title.includes(test))
   const count = (status: string): number => ran.filter((one) => one.status === status).length
@@ -55,10 +74,14 @@ export async function missedMutants(
   say: (line: string) => void,
 ): Promise<readonly string[]> {
   const missed: string[] = []
-  for (const mutant of mutants) {
-    const sound = await runTest(mutant, { isSound: true })
-    const wrong = await runTest(mutant)
-    const isFound = sound.passed > 0 && sound.failed === 0 && wrong.failed > 0
+  using source = new MutatedSource(undefined, TESTED)
+  const soundVerdicts = await runTests(source, mutants)
+  for (const [n, mutant] of mutants.entries()) {
+    source.apply(mutant.edits)
+    const [wrong] = await runTests(source, [mutant])
+    source.restore(mutant.edits)
+    const sound = soundVerdicts[n]!
+    const isFound = sound.passed > 0 && sound.failed === 0 && wrong!.failed > 0
     say(`${mutant.name}: ${isFound ? 'found' : 'NOT FOUND'} by ${mutant.file}`)
     if (!isFound) missed.push(`${mutant.name}: ${JSON.stringify({ sound, wrong })}`)
   }

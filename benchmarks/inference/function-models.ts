@@ -10,6 +10,7 @@ export interface CostOptions {
 }
 
 const signature: ModelSignature = {
+  batches: true,
   inputs: [{ name: 'x', datatype: 'FP32', shape: [-1] }],
   outputs: [{ name: 'y', datatype: 'FP32', shape: [-1] }],
 }

@@ -3,6 +3,7 @@ import { assertNever, messageOf, WeirError } from '../core/errors.ts'
 import { type OptionKind, oneOf } from '../core/options/kinds.ts'
 import { packLz4, unpackLz4 } from './lz4-frame.ts'
 import { packSnappy, unpackSnappy } from './snappy-stream.ts'
+import { unpackZstd } from './zstd-frame.ts'
 
 /** Compression of a batch's records. */
 export type Codec = 'none' | 'gzip' | 'snappy' | 'lz4' | 'zstd'
@@ -56,15 +57,14 @@ export function compress(codec: Codec, records: Uint8Array): Uint8Array {
 
 /** Decompresses the records of a batch. Throws MALFORMED_DATA. */
 export function decompress(codec: Codec, packed: Uint8Array): Uint8Array {
-  const options = { maxOutputLength: MAX_UNPACKED_BYTES }
   try {
     switch (codec) {
       case 'none':
         return packed
       case 'gzip':
-        return plain(zlib.gunzipSync(packed, options))
+        return plain(zlib.gunzipSync(packed, { maxOutputLength: MAX_UNPACKED_BYTES }))
       case 'zstd':
-        return plain(zlib.zstdDecompressSync(packed, options))
+        return plain(unpackZstd(packed, MAX_UNPACKED_BYTES))
       case 'snappy':
         return plain(unpackSnappy(packed, MAX_UNPACKED_BYTES))
       case 'lz4':

@@ -112,6 +112,11 @@ export function setBaseOffset(bytes: Uint8Array, at: number, offset: number): vo
   writeInt64(bytes, at, offset)
 }
 
+/** Epoch of the leader that stored the batch, -1 when none did. The checksum does not cover it. */
+export function leaderEpochOf(bytes: Uint8Array, at: number): number {
+  return readInt32(bytes, at + BATCH_FIELDS.leaderEpoch)
+}
+
 /** Offset of the last record, or of the last one before compaction. */
 export function lastOffsetOf(bytes: Uint8Array, at: number): number {
   return readInt64(bytes, at) + readInt32(bytes, at + BATCH_FIELDS.lastOffsetDelta)

@@ -12,7 +12,8 @@ import { readInt32, writeInt32 } from './record-batch-format.ts'
  *      | 8 bytes         | i32 = 1    | i32 = 1         | i32       | block   |
  *      +-----------------+------------+-----------------+-----------+---------+---
  *
- * Clients of other languages write one snappy block without these headers, which is read too.
+ * Several streams may follow one another. Clients of other languages write one snappy block without these headers,
+ * which is read too.
  */
 const MAGIC = Uint8Array.of(0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0)
 const HEADER_SIZE = 16
@@ -45,11 +46,15 @@ export function packSnappy(bytes: Uint8Array): Uint8Array {
 
 /** Unpacks both forms, at most `limit` bytes. Throws MALFORMED_DATA, or an error of the binding. */
 export function unpackSnappy(packed: Uint8Array, limit: number): Uint8Array {
-  if (!isStream(packed)) return unpackBlock(packed, 0, packed.length, limit)
+  if (!isStream(packed, 0)) return unpackBlock(packed, 0, packed.length, limit)
   const blocks: Uint8Array[] = []
   let size = 0
   let at = HEADER_SIZE
   while (at < packed.length) {
+    if (isStream(packed, at)) {
+      at += HEADER_SIZE
+      continue
+    }
     const length = at + 4 <= packed.length ? readInt32(packed, at) : -1
     const start = at + 4
     if (length < 0 || start + length > packed.length) refuse('a block is incomplete')
@@ -61,8 +66,9 @@ export function unpackSnappy(packed: Uint8Array, limit: number): Uint8Array {
   return blocks.length === 1 ? blocks[0]! : joined(blocks, size)
 }
 
-function isStream(packed: Uint8Array): boolean {
-  return packed.length >= HEADER_SIZE && MAGIC.every((byte, i) => packed[i] === byte)
+/** Whether a stream begins here. No block does so: the first bit of its length is 0. */
+function isStream(packed: Uint8Array, at: number): boolean {
+  return packed.length - at >= HEADER_SIZE && MAGIC.every((byte, i) => packed[at + i] === byte)
 }
 
 function unpackBlock(packed: Uint8Array, start: number, end: number, limit: number): Uint8Array {

@@ -62,6 +62,10 @@ export const ERROR_CODES = {
     false,
     'The transaction is unknown or in a state that forbids the call.',
   ),
+  TRANSACTION_ABORTED: entry(
+    false,
+    'The broker or log no longer accepts the open transaction, or the id of its producer; another one takes its place.',
+  ),
   CONNECTOR_FAILED: entry(true, 'An external system refused or did not answer.'),
   FILE_NOT_FOUND: entry(false, 'The file or folder does not exist.'),
   FILE_EXISTS: entry(false, 'A file of that name exists already and was not replaced.'),
@@ -133,6 +137,10 @@ export const ERROR_CODES = {
   ),
   MODEL_FAILED: entry(false, 'The model could not be read, or threw while it ran.'),
   MODEL_NOT_LOADED: entry(true, 'The model is known but not loaded now.'),
+  REMOTE_MODEL_FAILED: entry(
+    true,
+    'The server of a remote model failed, or its answer is not what it promised; the sentence names the server.',
+  ),
   WORKER_LOST: entry(
     true,
     'The worker that ran the request ended, and the deadline or the attempts allow no other try.',
@@ -174,7 +182,11 @@ export type ErrorCode = keyof typeof ERROR_CODES
  * Codes of errors that a restart of the job may remove although the same call cannot succeed: the next
  * attempt opens another transaction, or does not meet the same race.
  */
-const REMOVED_BY_RESTART: ReadonlySet<ErrorCode> = new Set(['TRANSACTION_FENCED', 'ILLEGAL_STATE'])
+const REMOVED_BY_RESTART: ReadonlySet<ErrorCode> = new Set([
+  'TRANSACTION_FENCED',
+  'TRANSACTION_ABORTED',
+  'ILLEGAL_STATE',
+])
 
 /** Whether a job that failed with this code may run after a restart, without a change by a person. */
 export function mayPassAfterRestart(code: ErrorCode): boolean {

@@ -32,6 +32,7 @@ function buildNode(
     chainable: node.chainable,
     isSink: node.spec.isSink ?? false,
     ...(node.spec.model === undefined ? {} : { model: node.spec.model }),
+    ...(node.onError === undefined ? {} : { onError: node.onError }),
   }
 }
 

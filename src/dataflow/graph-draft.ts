@@ -1,6 +1,7 @@
 import { msgpackSerializer } from '../core/formats/msgpack-serializer.ts'
 import { defaultMaxParallelism } from '../core/key-group.ts'
 import type { Serializer } from '../core/serializer.ts'
+import type { RecordErrorPolicy } from '../operators/port/failed-record.ts'
 import type { OutputTag } from '../operators/port/output-tag.ts'
 import type { NodeSpec } from './node-spec.ts'
 import type { Partitioning } from './stream-graph.ts'
@@ -17,6 +18,8 @@ export interface NodeDraft {
   chainable: boolean
   /** The user declared that no operator reads its main output. */
   discarded: boolean
+  /** Undefined: a record that fails ends the attempt. */
+  onError: Exclude<RecordErrorPolicy, 'fail'> | undefined
 }
 
 /** A main or side output of a node, and the partitioning of its records. */
@@ -54,6 +57,7 @@ export class GraphDraft {
       serializer: spec.serializer ?? msgpackSerializer(),
       chainable: true,
       discarded: false,
+      onError: undefined,
     }
     this.nodes.push(node)
     for (const [input, origins] of inputs.entries()) {

@@ -1,4 +1,7 @@
 import { WeirError } from '../core/errors.ts'
+import { refuseArgument } from '../core/text/refuse-argument.ts'
+import type { RecordErrorPolicy } from '../operators/port/failed-record.ts'
+import { requireTag } from '../operators/port/output-tag.ts'
 import { requireName } from './checks/name-argument.ts'
 import type { NodeDraft, StreamOrigin } from './graph-draft.ts'
 
@@ -42,6 +45,19 @@ export abstract class NodeSettingsBase {
     return this
   }
 
+  /**
+   * Sets what happens with a record at which a function of the operator throws. `fail`, the default, ends the attempt.
+   * `skip` leaves the record out. A tag sends it to the side output as a `FailedRecord`, for a topic of dead letters.
+   * Both count `numRecordsFailed`, and keep what the function did before it threw. Errors that a restart heals end the
+   * attempt in any case, as do those of timers, of windows that fire, and of asynchronous functions. Throws
+   * INVALID_ARGUMENT for another policy.
+   */
+  onError(policy: RecordErrorPolicy): this {
+    requirePolicy(policy)
+    this.node().onError = policy === 'fail' ? undefined : policy
+    return this
+  }
+
   /** The operator. Throws INVALID_GRAPH for a union, which has several. */
   protected node(): NodeDraft {
     const [origin, ...others] = this.settable
@@ -51,6 +67,15 @@ export abstract class NodeSettingsBase {
       'a union has no operator: set uid, name, parallelism and side outputs on the streams that it joins, or on the operator after it',
     )
   }
+}
+
+function requirePolicy(policy: unknown): void {
+  if (policy === 'fail' || policy === 'skip') return
+  if (typeof policy !== 'string') {
+    requireTag(policy, 'onError')
+    return
+  }
+  refuseArgument('onError(...)', policy, "'fail', 'skip' or an output tag: new OutputTag('failed')")
 }
 
 /** The end of a branch, which only has settings. */

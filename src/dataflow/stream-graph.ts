@@ -2,6 +2,7 @@ import { either, name, type OptionKind, oneOf, required } from '../core/options/
 import { nested } from '../core/options/shape.ts'
 import type { Serializer } from '../core/serializer.ts'
 import type { EdgeFold } from '../operators/port/edge-fold.ts'
+import type { RecordErrorPolicy } from '../operators/port/failed-record.ts'
 import type { StreamOperator } from '../operators/port/operator.ts'
 import type { Source } from '../operators/port/source.ts'
 import type { WatermarkStrategy } from './watermark-strategy.ts'
@@ -86,6 +87,8 @@ export interface StreamNode {
   readonly isSink: boolean
   /** Model that it asks; the job then needs a coordinator of models. */
   readonly model?: string
+  /** What happens with a record at which it throws. @default the attempt fails */
+  readonly onError?: Exclude<RecordErrorPolicy, 'fail'>
 }
 
 /** A stream between two nodes. */

@@ -110,7 +110,7 @@ function unequalForward(draft: GraphDraft): string[] {
 
 function danglingSideOutput(draft: GraphDraft): string[] {
   return draft.sideStreams.flatMap(({ node, tag }) => {
-    const emitted = node.spec.sideOutputs ?? []
+    const emitted = emittedBy(node)
     if (emitted === 'any' || emitted.includes(tag.id)) return []
     const known = emitted.map((id) => `"${id}"`).join(', ')
     return [
@@ -118,6 +118,25 @@ function danglingSideOutput(draft: GraphDraft): string[] {
         ? `getSideOutput("${tag.id}") of ${label(node)}, which has no side outputs: emit to the tag in process(...), or declare it with sideOutputLateData(...) of a window`
         : `getSideOutput("${tag.id}") of ${label(node)}, which emits only ${known}: use one of these, or declare the tag in the function's sideOutputs`,
     ]
+  })
+}
+
+/** Ids of the side outputs of a node. */
+function emittedBy({ spec: { sideOutputs = [] }, onError }: NodeDraft): readonly string[] | 'any' {
+  if (sideOutputs === 'any' || onError === undefined || onError === 'skip') return sideOutputs
+  return [...sideOutputs, onError.id]
+}
+
+/** Records that fail would get lost if no one read them. */
+function unreadFailures(draft: GraphDraft): string[] {
+  return draft.nodes.flatMap((node) => {
+    const { onError } = node
+    if (onError === undefined || onError === 'skip') return []
+    return draft.sideStreams.some((side) => side.node === node && side.tag.id === onError.id)
+      ? []
+      : [
+          `onError(new OutputTag("${onError.id}")) of ${label(node)}, whose side output no operator reads: read it with getSideOutput, or use onError('skip')`,
+        ]
   })
 }
 
@@ -267,6 +286,7 @@ function unusedStream(draft: GraphDraft): string[] {
 }
 
 const ERROR_RULES: readonly Rule[] = [
+  unreadFailures,
   missingSource,
   tooManySources,
   badUid,

@@ -1,7 +1,9 @@
 import type { ServerOptions } from 'node:https'
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import { ByteBudget, type ByteBudgetLimits } from '../access/byte-budget.ts'
 import type { AccessControl } from '../access/control.ts'
 import type { Clock } from '../core/clock.ts'
+import { ConnectionShare, HANDSHAKE_TIMES, REQUEST_TIMES } from '../http/connection-share.ts'
 import { requireLoopbackName, requireOwnOrigin } from '../http/own-origin.ts'
 import { VALIDATION } from '../http/validation.ts'
 import { tracer } from '../tracing/tracer.ts'
@@ -37,8 +39,10 @@ export interface GatewayOptions {
   readonly bodyLimit?: number
   /** Milliseconds in which a client must send a whole request. @default 10,000 */
   readonly requestTimeoutMs?: number
-  /** Open connections; further ones are closed at once. @default 4,096 */
+  /** Open connections, half of them of one address; beyond it the oldest silent one gives way. @default 4,096 */
   readonly maxConnections?: number
+  /** Bytes of bodies that are not answered yet. @default 256 MiB, 96 MiB of one token, or of one address without tokens */
+  readonly bodies?: ByteBudgetLimits
   /** Version in the OpenAPI document. */
   readonly version: string
   readonly clock: Clock
@@ -62,6 +66,8 @@ const LEVELS_OF_REQUESTS: ReadonlySet<string> = new Set(['info', 'debug', 'trace
 const DEFAULT_BODY_LIMIT = 1024 * 1024
 const DEFAULT_REQUEST_TIMEOUT_MS = 10_000
 const DEFAULT_MAX_CONNECTIONS = 4096
+const MIB = 1024 * 1024
+const BODIES: ByteBudgetLimits = { most: 256 * MIB, mostPerClient: 96 * MIB }
 /** A path segment is at most an id of 1,024 characters, each of up to nine characters when escaped. */
 const MAX_PATH_SEGMENT = 9 * 1024
 
@@ -74,7 +80,9 @@ export async function createGateway(
   options: GatewayOptions,
 ): Promise<FastifyInstance> {
   const app: FastifyInstance = Fastify({
-    ...(options.tls === undefined ? {} : { https: httpsOf(options.tls) }),
+    ...(options.tls === undefined
+      ? { http: REQUEST_TIMES }
+      : { https: { ...httpsOf(options.tls), ...REQUEST_TIMES, ...HANDSHAKE_TIMES } }),
     logger: options.logger ?? false,
     bodyLimit: options.bodyLimit ?? DEFAULT_BODY_LIMIT,
     requestTimeout: options.requestTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS,
@@ -85,7 +93,8 @@ export async function createGateway(
       ? {}
       : { schemaController: { compilersFactory: options.compilers } }),
   })
-  app.server.maxConnections = options.maxConnections ?? DEFAULT_MAX_CONNECTIONS
+  const most = options.maxConnections ?? DEFAULT_MAX_CONNECTIONS
+  const connections = new ConnectionShare({ most }, options.clock)
   if (tracer !== undefined) addTracing(app, tracer)
   const requests = new RequestMetrics()
   requests.addTo(app)
@@ -97,7 +106,10 @@ export async function createGateway(
   if (options.access !== undefined) addAuthorization(app, options.access)
   addErrorHandlers(app)
   addUnknownPathHandler(app)
-  addBodyParsers(app)
+  addBodyParsers(app, {
+    budget: new ByteBudget(options.bodies ?? BODIES),
+    clientOf: ({ headers, ip }) => (options.access && headers.authorization) ?? ip,
+  })
   await addOpenApi(app, { version: options.version, needsToken: options.access !== undefined })
   await app.register(async (routes) => {
     addHealthRoutes(routes, services.state)
@@ -109,7 +121,7 @@ export async function createGateway(
       answers,
       statistics: inference,
       version: options.version,
-      registry: services.registry,
+      modelControl: services.modelControl,
     })
     addRecommenderRoutes(routes, services, recommender)
     if (services.observations !== undefined) addObserveRoute(routes, services.observations)
@@ -123,8 +135,18 @@ export async function createGateway(
     })
     addDocumentRoute(routes)
   })
-  if (mayBeHot(app, options))
-    addHotRoutes(app, { state: services.state, answers, recommender, requests, ...options })
+  if (mayBeHot(app, options)) {
+    addHotRoutes(app, {
+      state: services.state,
+      answers,
+      recommender,
+      requests,
+      requested: connections.hasRequested,
+      ...options,
+    })
+  }
+  connections.attach(app.server)
+  app.addHook('onClose', async () => connections[Symbol.dispose]())
   return app
 }
 

@@ -1,5 +1,6 @@
 import type { AccessControl } from '../access/control.ts'
 import { isLoopback } from '../access/listener.ts'
+import type { ModelControlRights } from '../access/model-control.ts'
 import { systemClock } from '../core/clock.ts'
 import { nodeFileSystem } from '../files/node-file-system.ts'
 import { FolderRegistry } from '../inference/repository/register.ts'
@@ -16,6 +17,8 @@ export interface LocalGatewaySettings {
   readonly port: number
   /** Folder of models that `/register` adds to. */
   readonly repository: string
+  /** What clients may change in the models. @default nothing */
+  readonly modelControl?: ModelControlRights
   readonly access: AccessControl
   /** Certificate and key (PEM) of HTTPS. @default plain HTTP */
   readonly tls?: NonNullable<GatewayOptions['tls']>
@@ -35,10 +38,19 @@ export class LocalGateway implements AsyncDisposable {
 
   /** Listens. Rejects with CONNECTOR_FAILED when the port is taken. */
   static async start(settings: LocalGatewaySettings): Promise<LocalGateway> {
-    const { state, repository, access, tls, version } = settings
+    const { state, repository, access, tls, version, modelControl } = settings
     const logger = loggerOf({ level: 'warn', thread: 0 })
     const app = await createGateway(
-      { state, registry: new FolderRegistry(nodeFileSystem, repository) },
+      {
+        state,
+        ...(modelControl?.isAllowed === true
+          ? {
+              modelControl: {
+                registry: new FolderRegistry(nodeFileSystem, repository, modelControl),
+              },
+            }
+          : {}),
+      },
       {
         version,
         clock: systemClock,

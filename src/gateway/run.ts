@@ -1,5 +1,7 @@
+import { AllowedHosts } from '../access/allowed-hosts.ts'
 import { AccessControl, type AccessShare } from '../access/control.ts'
 import { isLoopback } from '../access/listener.ts'
+import type { ModelControlRights } from '../access/model-control.ts'
 import type { ClientOptions } from '../client/options.ts'
 import { WeirClient } from '../client/weir-client.ts'
 import { openTopics } from '../connectors/topics/open.ts'
@@ -18,6 +20,7 @@ import { listenOn } from './listen.ts'
 import type { SiblingGroup } from './metrics/sibling-threads.ts'
 import { type ModelPlace, RegistryModelControl } from './models/control.ts'
 import { TopicAppender } from './observations/topic-appender.ts'
+import type { GatewayServices } from './port/services.ts'
 
 /** Settings of one running gateway, as plain data that can be sent to a thread. */
 export interface GatewaySettings {
@@ -36,8 +39,13 @@ export interface GatewaySettings {
   readonly observations?: { readonly place: TopicsPlace; readonly topic: string }
   /** The model whose versions the gateway lists and switches. @default none */
   readonly models?: ModelPlace
-  /** Folder of models that `/register` adds to; without it the gateway takes none. */
-  readonly repository?: string
+  /** Whether and how clients may change models. @default they may not */
+  readonly modelControl?: Omit<ModelControlRights, 'hosts'> & {
+    /** As of `AllowedHosts`. */
+    readonly hosts: readonly string[]
+    /** Folder of models that `/register` adds to; without it the gateway takes none. */
+    readonly repository?: string
+  }
   /** Version in the OpenAPI document. */
   readonly version: string
   /** Other listeners, of threads or processes, share the port. */
@@ -88,9 +96,7 @@ export class RunningGateway implements AsyncDisposable {
         ...(settings.models === undefined
           ? {}
           : { models: new RegistryModelControl(settings.models) }),
-        ...(settings.repository === undefined
-          ? {}
-          : { registry: new FolderRegistry(nodeFileSystem, settings.repository) }),
+        ...modelControlOf(settings),
       },
       {
         version: settings.version,
@@ -117,6 +123,14 @@ export class RunningGateway implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.resources[Symbol.asyncDispose]()
   }
+}
+
+function modelControlOf({ modelControl }: GatewaySettings): Pick<GatewayServices, 'modelControl'> {
+  if (modelControl?.isAllowed !== true) return {}
+  const { repository } = modelControl
+  if (repository === undefined) return { modelControl: {} }
+  const rights = { ...modelControl, hosts: new AllowedHosts(modelControl.hosts) }
+  return { modelControl: { registry: new FolderRegistry(nodeFileSystem, repository, rights) } }
 }
 
 async function historiesOf(

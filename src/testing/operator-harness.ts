@@ -20,6 +20,7 @@ import type { Serializer } from '../core/serializer.ts'
 import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../core/time.ts'
 import { type DeferringOperator, isDeferring } from '../operators/port/deferring.ts'
 import { requireTime } from '../operators/port/event-time.ts'
+import { isFiring } from '../operators/port/firing.ts'
 import {
   isWatermarking,
   type OperatorContext,
@@ -202,6 +203,7 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
     if (timestamp <= this.watermarkIn) return
     this.watermarkIn = timestamp
     this.operator.processWatermark(timestamp)
+    this.fireTimers()
     if (isWatermarking(this.operator) && timestamp !== MAX_TIMESTAMP) return
     if (this.deferring === undefined) this.forward(timestamp)
     else this.deferring.afterInFlight(() => this.forward(timestamp), true)
@@ -269,6 +271,10 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
     this.keyedState?.close()
   }
 
+  private fireTimers(): void {
+    if (isFiring(this.operator)) this.operator.fireDue(Number.POSITIVE_INFINITY)
+  }
+
   private forward(watermark: number): void {
     if (watermark > (this.watermarks.at(-1) ?? MIN_TIMESTAMP)) this.watermarks.push(watermark)
   }
@@ -314,9 +320,10 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
       rowTables: new StateCatalog(),
       currentWatermark: () => this.watermarkIn,
       scheduleProcessingTime: (timestampMs) => {
-        this.clock.after(timestampMs - this.clock.nowMs(), () =>
-          this.operator.onProcessingTime(timestampMs),
-        )
+        this.clock.after(timestampMs - this.clock.nowMs(), () => {
+          this.operator.onProcessingTime(timestampMs)
+          this.fireTimers()
+        })
       },
       wake: () => {},
       resumeAt: (position) => {

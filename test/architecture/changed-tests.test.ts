@@ -5,6 +5,7 @@ import { foldersOf, NARROWED, readGraph, UNNAMED } from '../run/changed/file-gra
 import { filesOfRepository } from '../run/changed/git.ts'
 import { BASIS, type ReachedTest, selectTests } from '../run/changed/select-tests.ts'
 import { SERVICES, testsThatStart } from '../run/changed/services.ts'
+import { needs } from '../run/needs.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const files = filesOfRepository(ROOT)
@@ -17,8 +18,10 @@ const filesFor = (...changed: readonly string[]): readonly string[] =>
 const systemFor = (...changed: readonly string[]): readonly string[] =>
   filesFor(...changed).filter((file) => file.startsWith('test/system/'))
 
-// Without git there is no list of files: the sources of a package.
-describe.skipIf(files.length === 0)('`npm test -- --changed`: a change', () => {
+/** The sources of a package are in no git. */
+const NEEDS_GIT = needs(files.length > 0, 'without git there is no list of files')
+
+describe('`npm test -- --changed`: a change', NEEDS_GIT, () => {
   it('of the clock reaches its test at one step, and first', () => {
     expect(distancesTo(['src/core/clock.ts'], graph.edges).get('test/core/clock.test.ts')).toBe(1)
     const unit = select('src/core/clock.ts').filter(({ kind }) => kind === 'unit')
@@ -66,30 +69,27 @@ describe.skipIf(files.length === 0)('`npm test -- --changed`: a change', () => {
   })
 })
 
-describe.skipIf(files.length === 0)(
-  'the tables of `npm test -- --changed` name what exists',
-  () => {
-    const places = [...new Set([...files, ...files.flatMap(foldersOf)])]
-    const named = graph.edges.map(({ to }) => to)
-    const exists = (beginning: string): boolean =>
-      [...places.map((place) => `${place}/`), ...places, ...named].some((place) =>
-        place.startsWith(beginning),
-      )
+describe('the tables of `npm test -- --changed` name what exists', NEEDS_GIT, () => {
+  const places = [...new Set([...files, ...files.flatMap(foldersOf)])]
+  const named = graph.edges.map(({ to }) => to)
+  const exists = (beginning: string): boolean =>
+    [...places.map((place) => `${place}/`), ...places, ...named].some((place) =>
+      place.startsWith(beginning),
+    )
 
-    it('for each service: code that talks to it, and tests that start it', () => {
-      const paths = SERVICES.flatMap(({ users, starts }) => [...users, ...starts])
-      expect(paths.filter((path) => !exists(path))).toEqual([])
-      const without = SERVICES.filter((service) => testsThatStart(service, graph.edges).size === 0)
-      expect(without).toEqual([])
-    })
+  it('for each service: code that talks to it, and tests that start it', () => {
+    const paths = SERVICES.flatMap(({ users, starts }) => [...users, ...starts])
+    expect(paths.filter((path) => !exists(path))).toEqual([])
+    const without = SERVICES.filter((service) => testsThatStart(service, graph.edges).size === 0)
+    expect(without).toEqual([])
+  })
 
-    it('for what files need without naming it', () => {
-      const paths = [...UNNAMED.flat(), ...Object.entries(NARROWED).flat()]
-      expect(paths.filter((path) => !places.includes(path))).toEqual([])
-    })
+  it('for what files need without naming it', () => {
+    const paths = [...UNNAMED.flat(), ...Object.entries(NARROWED).flat()]
+    expect(paths.filter((path) => !places.includes(path))).toEqual([])
+  })
 
-    it('for what every test depends on', () => {
-      expect(BASIS.filter((pattern) => !files.some((file) => pattern.test(file)))).toEqual([])
-    })
-  },
-)
+  it('for what every test depends on', () => {
+    expect(BASIS.filter((pattern) => !files.some((file) => pattern.test(file)))).toEqual([])
+  })
+})

@@ -32,6 +32,7 @@ const RETRYABLE: ReadonlySet<string> = new Set<ErrorCode>([
 /** Codes of errors that may pass after a restart of the job only. */
 const AFTER_RESTART: ReadonlySet<string> = new Set<ErrorCode>([
   'TRANSACTION_FENCED',
+  'TRANSACTION_ABORTED',
   'ILLEGAL_STATE',
 ])
 

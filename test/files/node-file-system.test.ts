@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { nodeFileSystem } from '../../src/files/node-file-system.ts'
 import { fileSystemContract } from '../contracts/file-system.ts'
+import { needs } from '../run/needs.ts'
 
 const folders: string[] = []
 
@@ -35,8 +36,9 @@ describe('nodeFileSystem', () => {
     file.closeSync()
   })
 
-  it.skipIf(process.platform === 'win32')(
+  it(
     'lets no user outside the group read new files and folders',
+    needs(process.platform !== 'win32', 'Windows has no permissions of files'),
     async () => {
       const folder = join(await newFolder(), 'data')
       await nodeFileSystem.makeFolder(folder)

@@ -6,6 +6,7 @@ import {
   processIdentity,
   processState,
 } from '../../src/files/running-process.ts'
+import { needs } from '../run/needs.ts'
 import { until } from '../run/until.ts'
 
 it('this process runs', () => {
@@ -17,9 +18,9 @@ it('a process that has ended does not run', () => {
   expect(isRunning({ pid, processStart: '' })).toBe(false)
 })
 
-// Only Linux has the start of a process.
-it.runIf(process.platform === 'linux')(
+it(
   'a process that got the id of an ended one is another',
+  needs(process.platform === 'linux', 'only Linux has the start of a process'),
   () => {
     const { pid, processStart } = processIdentity(process.pid)
     expect(processStart).toMatch(/^[0-9]+$/)
@@ -28,22 +29,26 @@ it.runIf(process.platform === 'linux')(
   },
 )
 
-it.runIf(process.platform === 'linux')('a process that got SIGSTOP is stopped', async () => {
-  const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
-  try {
-    const owner = { ...processIdentity(child.pid!), ...PROCESS_PLACE }
-    expect(processState(owner)).toBe('running')
-    child.kill('SIGSTOP')
-    await until('it is stopped', () => processState(owner) === 'stopped')
-    child.kill('SIGCONT')
-    await until('it runs', () => processState(owner) === 'running')
-    child.kill('SIGKILL')
-    await until('it has ended', () => child.signalCode !== null)
-    expect(processState(owner)).toBe('ended')
-  } finally {
-    child.kill('SIGKILL')
-  }
-})
+it(
+  'a process that got SIGSTOP is stopped',
+  needs(process.platform === 'linux', 'only Linux has the state of a process in /proc'),
+  async () => {
+    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
+    try {
+      const owner = { ...processIdentity(child.pid!), ...PROCESS_PLACE }
+      expect(processState(owner)).toBe('running')
+      child.kill('SIGSTOP')
+      await until('it is stopped', () => processState(owner) === 'stopped')
+      child.kill('SIGCONT')
+      await until('it runs', () => processState(owner) === 'running')
+      child.kill('SIGKILL')
+      await until('it has ended', () => child.signalCode !== null)
+      expect(processState(owner)).toBe('ended')
+    } finally {
+      child.kill('SIGKILL')
+    }
+  },
+)
 
 it('a process of another container or machine is elsewhere', () => {
   const own = processIdentity(process.pid)

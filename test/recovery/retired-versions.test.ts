@@ -5,9 +5,12 @@ import { expect, it } from 'vitest'
 import { generateRatings } from '../../src/models/ratings/generator.ts'
 import { trainAls } from '../../src/training/als/train.ts'
 import { ratingsTable } from '../../src/training/data/ratings-table.ts'
+import { campaignSize } from '../run/campaign-size.ts'
 import { until } from '../run/until.ts'
 import { LearningFixture } from './online-fixture.ts'
 
+/** All but the newest two are retired. */
+const VERSIONS = campaignSize(4, 6)
 const WAIT = { timeout: 60_000, interval: 50 }
 
 it('frees the memory of all retired versions, including rows that were only learned', async () => {
@@ -22,7 +25,7 @@ it('frees the memory of all retired versions, including rows that were only lear
     checkpointInterval: '100 ms',
   })
   const bytes: number[] = []
-  for (let version = 1; version <= 6; version++) {
+  for (let version = 1; version <= VERSIONS; version++) {
     if (version > 1) await fixture.publish(model, version)
     // Users that are in no training data have no row in the topic.
     const rated = Array.from({ length: 100 }, (_, i) => `new${version}-${i}`)
@@ -45,6 +48,6 @@ it('frees the memory of all retired versions, including rows that were only lear
   fixture.job.killSlot(0)
   await until('the slot is lost', () => fixture.job.failures.length > failures)
   await fixture.job.waitFor('RUNNING')
-  await expect.poll(() => fixture.openVersions(), WAIT).toEqual([5, 6])
+  await expect.poll(() => fixture.openVersions(), WAIT).toEqual([VERSIONS - 1, VERSIONS])
   rmSync(root, { recursive: true, force: true })
 }, 180_000)

@@ -10,7 +10,10 @@ export interface FileCosts {
   readonly file: string
   /** From the load of the file to the end of its last hook. */
   readonly seconds: number
-  /** Of all threads, and of the processes that the file started and that have ended. */
+  /**
+   * Of all threads, and of the processes that the file started and that have ended; not of jobs under a JobManager, nor
+   * of the services that files share: Kafka, HDFS, the browser.
+   */
   readonly processorSeconds: number
   readonly waits: WaitSeconds
 }

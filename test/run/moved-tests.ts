@@ -177,6 +177,16 @@ export const MOVED_TESTS: readonly MovedTest[] = [
     ],
   },
   {
+    promise: 'the memory of retired versions is free',
+    was: 'six versions; now four, and six',
+    now: [
+      {
+        file: `${RECOVERY}/retired-versions.test.ts`,
+        test: 'frees the memory of all retired versions, including rows that were only learned',
+      },
+    ],
+  },
+  {
     promise: 'models that are loaded and unloaded leave nothing behind',
     was: '30 loads; now 10, and 30',
     now: [
@@ -206,7 +216,24 @@ export const MOVED_TESTS: readonly MovedTest[] = [
     was: 'all queries in each number of slots, beside a run of Flink; now a third of them in one number, by digests of the rows of Flink, and a third in each number beside a run of Flink',
     now: [
       { file: `${SYSTEM}/runtime/nexmark-rows.test.ts`, test: '%s gives the rows of Flink' },
-      { file: `${SYSTEM}/runtime/nexmark-rows.test.ts`, test: 'are those of the rows of Flink' },
+      {
+        file: `${SYSTEM}/runtime/nexmark-rows.test.ts`,
+        test: 'the digests of the short part are those of the rows of Flink',
+      },
+    ],
+  },
+  {
+    promise: 'a user of Kafka needs a login and rights, and is told which',
+    was: 'test/system/kafka/cli.test.ts, security flags',
+    now: [
+      {
+        file: `${SYSTEM}/kafka/cli-security.test.ts`,
+        test: 'lead to an error when the password is wrong or the user lacks the right',
+      },
+      {
+        file: `${SYSTEM}/kafka/cli-security.test.ts`,
+        test: 'weir doctor says why it cannot list the topics of a broker',
+      },
     ],
   },
   {
@@ -351,6 +378,30 @@ export const MOVED_TESTS: readonly MovedTest[] = [
       {
         file: 'test/kernels/top-k-screen.test.ts',
         test: 'never misses a row that beats the threshold, whatever the numbers',
+      },
+      {
+        file: 'test/serving/top-k/scan.test.ts',
+        test: 'a heap of hundreds of keys keeps each key once while keys leave and come back',
+      },
+      {
+        file: 'test/state/port/short-key.test.ts',
+        test: 'of %i bytes has a hash of its own among those of its form and rest',
+      },
+      {
+        file: 'test/state/values/element-arena.test.ts',
+        test: 'takes no more memory while as many elements are released as are added',
+      },
+      {
+        file: 'test/state/vector/states.test.ts',
+        test: 'stay within the budget together, also when one filled it before the other had a row',
+      },
+      {
+        file: 'test/state/vector/versioned-rows.test.ts',
+        test: 'images are freed again, so memory does not grow with checkpoints',
+      },
+      {
+        file: 'test/connectors/file/unzipped.test.ts',
+        test: 'is unpacked if it is gzip, of one member or several',
       },
     ],
   },

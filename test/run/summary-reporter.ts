@@ -1,3 +1,4 @@
+import { type CpuInfo, cpus } from 'node:os'
 import { relative, resolve } from 'node:path'
 import type { SerializedError } from 'vitest'
 import type { Reporter, TestCase, TestModule } from 'vitest/node'
@@ -17,14 +18,19 @@ interface Failure {
 }
 
 /**
- * The end of a run: the slowest files with what they wait for, each failure with the command that runs it alone, and
- * last the plain line "N passed, N failed, N skipped".
+ * The end of a run: the slowest files with what they wait for and how busy the processors were, why tests were skipped,
+ * each failure with the command that runs it alone, and last the plain line "N passed, N failed, N skipped".
  */
 export class SummaryReporter implements Reporter {
   private readonly count: number
+  private before = cpus()
 
   constructor(count = SLOWEST) {
     this.count = count
+  }
+
+  onTestRunStart(): void {
+    this.before = cpus()
   }
 
   onTestRunEnd(modules: readonly TestModule[], errors: readonly SerializedError[]): void {
@@ -34,6 +40,7 @@ export class SummaryReporter implements Reporter {
       tests.filter((test) => test.result().state === state).length
     const sections = [
       this.slowest(),
+      skippedOf(tests),
       failures.length === 0 ? '' : ['Failed; alone:', ...failures.map(commandOf)].join('\n  '),
       // A run can fail outside of its files: Node.js warned, or a promise was rejected.
       errors.length === 0 ? '' : `Errors outside of tests: ${errors.length}; they stand above`,
@@ -46,8 +53,31 @@ export class SummaryReporter implements Reporter {
     const path = process.env[COSTS_VARIABLE]
     const costs = path === undefined ? [] : [...readCosts(path).values()]
     if (costs.length < 2) return ''
-    return `Slowest files, in seconds:\n${slowestTable(costs, this.count)}`
+    const busy = `The processors of this machine were ${busyPercent(this.before, cpus())} % busy.`
+    return `Slowest files, in seconds:\n${slowestTable(costs, this.count)}\n${busy}`
   }
+}
+
+/** The share of the time of all cores between two looks in which they worked, in percent. */
+function busyPercent(before: readonly CpuInfo[], after: readonly CpuInfo[]): string {
+  const spent = (which: (times: CpuInfo['times']) => number): number =>
+    after.reduce((sum, { times }, n) => sum + which(times) - which(before[n]!.times), 0)
+  const all = spent(({ user, nice, sys, irq, idle }) => user + nice + sys + irq + idle)
+  return (100 * (1 - spent(({ idle }) => idle) / all)).toFixed(0)
+}
+
+/** The reasons why tests were skipped, with their files. Tests that `-t` left out have none. */
+function skippedOf(tests: readonly TestCase[]): string {
+  const counts = new Map<string, number>()
+  for (const test of tests) {
+    const result = test.result()
+    const reason = result.state === 'skipped' && (test.meta().skipReason ?? result.note)
+    if (!reason) continue
+    const line = `${relative(ROOT, test.module.moduleId)}: ${reason}`
+    counts.set(line, (counts.get(line) ?? 0) + 1)
+  }
+  if (counts.size === 0) return ''
+  return ['Skipped:', ...[...counts].map(([line, count]) => `${count} in ${line}`)].join('\n  ')
 }
 
 function failuresOf(module: TestModule): readonly Failure[] {

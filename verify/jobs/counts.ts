@@ -14,6 +14,9 @@ import type {
 import { valueState, vectorState } from '../../src/state/port/descriptors.ts'
 import type { ValueState, VectorState } from '../../src/state/port/handles.ts'
 
+/** Longer than all brokers need to start again on a busy machine. */
+export const TRANSACTION_TIMEOUT_MS = 60_000
+
 /** Options of the counts job. */
 export interface CountsJobOptions extends Readonly<Record<string, unknown>> {
   readonly brokers: string
@@ -137,6 +140,7 @@ const countsJob: JobDefinition<CountsJobOptions> = defineJob<CountsJobOptions>({
       topic: output,
       guarantee,
       transactionalIdPrefix: output,
+      transactionTimeoutMs: TRANSACTION_TIMEOUT_MS,
       serialize(value, record) {
         record.key = encoder.encode(value.key)
         record.value = encoder.encode(`${value.count} ${value.hash}`)

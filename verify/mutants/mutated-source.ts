@@ -45,12 +45,20 @@ export class MutatedSource implements Disposable {
       cpSync(join(ROOT, name), join(this.folder, name), { recursive: true })
     }
     symlinkSync(join(ROOT, 'node_modules'), join(this.folder, 'node_modules'))
-    for (const edit of mutant?.edits ?? []) this.apply(edit)
+    this.apply(mutant?.edits ?? [])
   }
 
-  private apply(edit: Edit): void {
-    const path = join(this.folder, 'src', edit.file)
-    writeFileSync(path, applyEdit(readFileSync(path, 'utf8'), edit))
+  /** Makes the edits of one more mutant. */
+  apply(edits: readonly Edit[]): void {
+    for (const edit of edits) {
+      const path = join(this.folder, 'src', edit.file)
+      writeFileSync(path, applyEdit(readFileSync(path, 'utf8'), edit))
+    }
+  }
+
+  /** Takes edits back: their files are as in Weir. */
+  restore(edits: readonly Edit[]): void {
+    for (const { file } of edits) writeFileSync(join(this.folder, 'src', file), sourceOf(file))
   }
 
   [Symbol.dispose](): void {

@@ -13,6 +13,42 @@ export interface TestedMutant {
 /** Mutants that a test must find. Each error was once in Weir, and no test saw it. */
 export const TESTED_MUTANTS: readonly TestedMutant[] = [
   {
+    name: 'complete-over-aborted-transaction',
+    edits: [
+      {
+        file: 'connectors/transactions/prepared-transactions.ts',
+        text: "  if (age > timeoutMs * EXPIRED_PART) return 'expired'\n",
+        replacement: '',
+      },
+    ],
+    file: 'test/connectors/transactions/two-phase-sink-writer.test.ts',
+    test: 'refuses the checkpoint when the process was frozen for longer than the timeout',
+  },
+  {
+    name: 'count-a-checkpoint-stored-too-late',
+    edits: [
+      {
+        file: 'checkpoint/coordinator/repository.ts',
+        text: '    confirm()\n',
+        replacement: '',
+      },
+    ],
+    file: 'test/checkpoint/coordinator/coordinator.test.ts',
+    test: 'late while its manifest is written',
+  },
+  {
+    name: 'ignore-a-truncation',
+    edits: [
+      {
+        file: 'connectors/kafka/fetcher.ts',
+        text: 'else if (fetched.diverging) await this.checkHistory(split)',
+        replacement: 'else if (fetched.diverging) split.forgetEpoch()',
+      },
+    ],
+    file: 'test/connectors/kafka/fetcher.test.ts',
+    test: 'fails where the log that was read ends',
+  },
+  {
     name: 'zero-scale-of-published-weights',
     edits: [
       {
@@ -95,5 +131,53 @@ export const TESTED_MUTANTS: readonly TestedMutant[] = [
     ],
     file: 'test/models/registry/range-place.test.ts',
     test: 'rangesHere keeps the ranges of the topic and those that are taken for it',
+  },
+  {
+    name: 'axis-guessed',
+    edits: [
+      {
+        file: 'inference/runners/onnx-signature.ts',
+        text: 'return { ...given, alone: found.why }',
+        replacement: 'return given',
+      },
+    ],
+    file: 'test/inference/runners/onnx-signature.test.ts',
+    test: 'run alone where it does not, and the signature says why',
+  },
+  {
+    name: 'analysis-skipped',
+    edits: [
+      {
+        file: 'inference/onnx/graph-trace.ts',
+        text: 'return rule(operation)',
+        replacement: 'return outputs.map(() => inputs[0] ?? fixedTensor())',
+      },
+    ],
+    file: 'test/inference/onnx/independence.test.ts',
+    test: 'in a graph of the kind "Softmax over the rows"',
+  },
+  {
+    name: 'probe-skipped',
+    edits: [
+      {
+        file: 'inference/workers/thread.ts',
+        text: 'return alone === undefined ? signature : { ...signature, alone }',
+        replacement: 'return alone === undefined ? signature : { ...signature }',
+      },
+    ],
+    file: 'test/system/inference/row-independence.test.ts',
+    test: 'get their own rows from a module that says the wrong thing of its rows',
+  },
+  {
+    name: 'outputs-split-by-count',
+    edits: [
+      {
+        file: 'inference/workers/batch-run.ts',
+        text: 'if (slots.length === 1) return outputs',
+        replacement: '',
+      },
+    ],
+    file: 'test/system/inference/row-independence.test.ts',
+    test: 'get as many boxes as there are in their own pictures',
   },
 ]

@@ -1,5 +1,5 @@
 import type { Cancel } from '../../core/clock.ts'
-import { asWeirError, isWeirError, requireArgument, WeirError } from '../../core/errors.ts'
+import { asWeirError, requireArgument, WeirError } from '../../core/errors.ts'
 import {
   type AckOutcome,
   type CollectingCheckpoint,
@@ -312,9 +312,8 @@ export class CheckpointCoordinator {
   }
 
   private failCommit(checkpointId: number, cause: unknown): void {
-    const reason = isWeirError(cause, 'COORDINATOR_FENCED') ? 'fenced' : 'storage'
     const error = asWeirError(cause, 'STORAGE_FAILED', 'the checkpoint was not stored')
-    this.fail(checkpointId, reason, error)
+    this.fail(checkpointId, commitFailureReason(error), error)
   }
 
   private fail(checkpointId: number, reason: CheckpointFailureReason, error: WeirError): void {
@@ -349,4 +348,9 @@ export class CheckpointCoordinator {
     this.runs.delete(checkpointId)
     this.schedule.settled()
   }
+}
+
+function commitFailureReason(error: WeirError): CheckpointFailureReason {
+  if (error.code === 'COORDINATOR_FENCED') return 'fenced'
+  return error.code === 'TRANSACTION_ABORTED' ? 'outdated' : 'storage'
 }

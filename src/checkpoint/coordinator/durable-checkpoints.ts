@@ -3,6 +3,7 @@ import { assembleOperators } from '../protocol/assemble.ts'
 import type { Barrier, CheckpointAck, CheckpointManifest } from '../protocol/checkpoint-types.ts'
 import { compactedPath } from '../storage/paths.ts'
 import { CheckpointCompactor } from './compactor.ts'
+import { requireCommittable } from './errors.ts'
 import { CheckpointGarbage } from './garbage.ts'
 import type { RepositoryContent } from './job-folder.ts'
 import { CheckpointLineage, type RestoreFrom } from './lineage.ts'
@@ -119,10 +120,15 @@ export class DurableCheckpoints {
     this.options.listener.warning?.(warning)
   }
 
-  /** Makes a checkpoint durable. Throws COORDINATOR_FENCED, STORAGE_FAILED, ILLEGAL_STATE. */
+  /**
+   * Makes a checkpoint durable. Throws COORDINATOR_FENCED, STORAGE_FAILED, ILLEGAL_STATE, and TRANSACTION_ABORTED
+   * when its sinks can no longer commit what they have prepared.
+   */
   async publish({ barrier, attempt, acks }: AcknowledgedCheckpoint): Promise<CheckpointManifest> {
     const { garbage, compactor, lineage } = this
     const { checkpointId } = barrier
+    const requireInTime = (): void => requireCommittable(acks, this.options.clock)
+    requireInTime()
     const compactions = [...compactor.finished]
     const { operators, unusedOutputs } = assembleOperators({
       acks,
@@ -143,7 +149,8 @@ export class DurableCheckpoints {
     }
     // A call that fails may have written the manifest all the same.
     garbage.markForDeletion(checkpointId)
-    await this.repository.publish(manifest)
+    // The storage may have been away, or the process frozen, while the manifest was written.
+    await this.repository.publish(manifest, requireInTime)
     garbage.unmark(checkpointId)
     compactor.settle(compactions)
     garbage.track(unusedOutputs)

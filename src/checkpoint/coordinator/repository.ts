@@ -141,15 +141,20 @@ export class CheckpointRepository {
 
   /**
    * Makes a checkpoint durable. After it returns the checkpoint may be announced. When it throws, the
-   * manifest may exist all the same and must be removed. Throws COORDINATOR_FENCED, STORAGE_FAILED.
+   * manifest may exist all the same and must be removed. `confirm` throws when the checkpoint must not count
+   * any more. Throws COORDINATOR_FENCED, STORAGE_FAILED.
    */
-  async publish(manifest: CheckpointManifest): Promise<void> {
+  async publish(
+    manifest: CheckpointManifest,
+    confirm: () => void = () => undefined,
+  ): Promise<void> {
     await this.assertNotFenced()
     const path = manifestPath(checkpointFolder(this.jobId, manifest.checkpointId))
     const outcome = await this.storage.createExclusive(path, encodeManifest(manifest))
     if (outcome === 'already-exists') {
       throw new WeirError('STORAGE_FAILED', `${path} was written by another coordinator`)
     }
+    confirm()
     await this.recordCompletion(manifest)
   }
 

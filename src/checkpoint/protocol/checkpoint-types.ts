@@ -1,3 +1,4 @@
+import type { Deadline } from '../../core/clock.ts'
 import type { KeyGroupRange } from '../../core/key-group.ts'
 
 /** How barriers are aligned. */
@@ -87,6 +88,8 @@ export interface CheckpointAck {
   readonly task: string
   readonly operators: readonly OperatorSnapshot[]
   readonly timings: CheckpointTimings
+  /** Until when its sinks can commit what they have prepared. @default at any time */
+  readonly commitBy?: readonly Deadline[]
 }
 
 /** A subtask's refusal. */

@@ -6,6 +6,8 @@ export type CheckpointFailureReason =
   | 'expired'
   /** Storage could not write the manifest. */
   | 'storage'
+  /** What sinks have prepared for it can no longer be committed. */
+  | 'outdated'
   /** A newer checkpoint completed first. */
   | 'subsumed'
   /** The attempt ended. */
@@ -36,5 +38,7 @@ export function decideFailure(
     return { kind: 'continue', failures: failuresBefore }
   }
   const failures = failuresBefore + 1
+  // Every later checkpoint has it, too.
+  if (reason === 'outdated') return { kind: 'fail-job', failures }
   return { kind: failures > tolerable ? 'fail-job' : 'continue', failures }
 }

@@ -1,9 +1,9 @@
-import { realpathSync } from 'node:fs'
-import { sep } from 'node:path'
+import { statSync } from 'node:fs'
 import { requireArgument, WeirError } from '../../core/errors.ts'
 import { nearestWord } from '../../core/text/nearest-word.ts'
 import type { JobSubmission } from '../../rest/port/cluster.ts'
 import type { Command, OptionSpec } from '../command/command.ts'
+import { isBelow, requireReach, type SubmissionRights } from './submission-rights.ts'
 
 /** Command that runs a kind of job: its words and its flags. */
 export interface JobCommand {
@@ -30,16 +30,20 @@ export function wordsOf({ job, options }: JobSubmission, commands: JobCommands):
 
 /**
  * Checks a submission: the job is known, or its module is below one of the folders, and the options are
- * flags of its command. Throws INVALID_ARGUMENT, UNKNOWN_OPTION, ACCESS_DENIED.
+ * flags of its command that reach what the JobManager's start allows. Throws INVALID_ARGUMENT, UNKNOWN_OPTION,
+ * ACCESS_DENIED.
  */
 export function checkSubmission(
   { job, options }: JobSubmission,
   commands: JobCommands,
-  moduleFolders: readonly string[],
+  rights: SubmissionRights,
 ): void {
   const command = commandOf(job, commands)
-  if (command === commands.module) requireAllowed(job, commands, moduleFolders)
-  for (const [name, value] of Object.entries(options)) checkOption(command, name, value)
+  if (command === commands.module) requireAllowed(job, commands, rights.modules)
+  for (const [name, value] of Object.entries(options)) {
+    checkOption(command, name, value)
+    requireReach(name, value, rights)
+  }
 }
 
 function commandOf(job: string, commands: JobCommands): JobCommand {
@@ -54,8 +58,7 @@ function requireAllowed(job: string, commands: JobCommands, folders: readonly st
       nearest === undefined ? `known are ${names.join(', ')}` : `did you mean "${nearest}"?`
     throw new WeirError('INVALID_ARGUMENT', `there is no job "${job}"; ${hint}`)
   }
-  const path = realPathOf(job)
-  if (path !== undefined && folders.some((folder) => isBelow(path, folder))) return
+  if (isFile(job) && isBelow(job, folders)) return
   const where = folders.length === 0 ? 'no folder' : folders.join(', ')
   throw new WeirError(
     'ACCESS_DENIED',
@@ -63,18 +66,9 @@ function requireAllowed(job: string, commands: JobCommands, folders: readonly st
   )
 }
 
-function isBelow(path: string, folder: string): boolean {
-  const root = realPathOf(folder)
-  return root !== undefined && path.startsWith(root.endsWith(sep) ? root : `${root}${sep}`)
-}
-
-/** A path without links; undefined if there is no such file. */
-function realPathOf(path: string): string | undefined {
-  try {
-    return realpathSync(path)
-  } catch {
-    return undefined
-  }
+/** Whether a path is a file, also behind a link. */
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true
 }
 
 function checkOption({ options, words }: JobCommand, name: string, value: unknown): void {

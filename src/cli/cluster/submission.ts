@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { JobSubmission } from '../../rest/port/cluster.ts'
 import type { Command, CommandInput, OptionSpec } from '../command/command.ts'
@@ -8,7 +9,6 @@ const PATHS: readonly string[] = [
   'data-dir',
   'repository',
   'titles',
-  'token-file',
   'tokens',
   'server-tls-cert',
   'server-tls-key',
@@ -18,12 +18,13 @@ const PATHS: readonly string[] = [
   'tls-cert',
   'tls-key',
 ]
-/** Paths whose default is a folder of the submitter, too. */
+/** Paths whose default is a folder of the submitter, too, where there is one. */
 const DEFAULT_PATHS: readonly string[] = ['repository']
-/** Flags that say where and how to submit. */
+/** Flags that say where and how to submit; the token is the one that the JobManager sees. */
 const CLIENT_FLAGS: readonly string[] = [
   'detached',
   'jobmanager',
+  'token-file',
   ...Object.keys(JOB_MANAGER_TLS_OPTIONS),
 ]
 
@@ -50,7 +51,7 @@ function isLeftOut(
   spec: OptionSpec,
   value: string | boolean | readonly string[],
 ): boolean {
-  if (DEFAULT_PATHS.includes(name)) return false
+  if (DEFAULT_PATHS.includes(name) && value === spec.default) return !existsSync(String(value))
   if (spec.isSecret === true || value === false || value === spec.default) return true
   return Array.isArray(value) && value.length === 0
 }

@@ -31,6 +31,23 @@ export const LISTENER_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   },
 }
 
+/** Flags about what clients of an HTTP port may change in the models. */
+export const MODEL_CONTROL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  'model-control': {
+    type: 'boolean',
+    help: 'Let admins load, unload and register models over HTTP; needs --tokens (default: no one may)',
+  },
+  'allow-modules': {
+    type: 'boolean',
+    help: 'Let them register modules (.js, .mjs, .ts), too: the code of a module runs in the server',
+  },
+  'allow-remote': {
+    type: 'string',
+    value: 'HOST:PORT,...',
+    help: 'Let them register models of these servers, too (default: of none)',
+  },
+}
+
 /** Access to the port of the flags. Throws UsageError. */
 export function listenerOf(flags: Flags, io: CommandIo): QueryAccessOptions {
   const token = tokenOf(flags)

@@ -23,6 +23,7 @@ export const modelStatusCommand: Command = {
     for (const model of models) {
       io.out(flags.boolean('json') ? JSON.stringify(model) : lineOf(model))
       if (flags.boolean('json')) continue
+      if (model.batching !== '') io.out(`  ${model.batching}`)
       const memory = memoryLineOf(model)
       if (memory !== undefined) io.out(`  ${memory}`)
       for (const direction of ['inputs', 'outputs'] as const) {

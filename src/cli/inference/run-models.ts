@@ -1,13 +1,15 @@
 import { resolve } from 'node:path'
+import { type ModelControlRights, modelControlText } from '../../access/model-control.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { ModelsProcess } from '../../jobs/models/process.ts'
 import { parseConfiguration } from '../../runtime/configuration/keys.ts'
 import { parseSize } from '../../runtime/configuration/values.ts'
 import { addressOf } from '../command/address.ts'
-import { type CommandIo, type Flags, unlessInterrupted } from '../command/command.ts'
+import { type CommandIo, type Flags, UsageError, unlessInterrupted } from '../command/command.ts'
 import { listenerOf } from '../flags/listener.ts'
 import { keyValuesOf } from '../flags/serving.ts'
 import { packageVersion } from '../text/package-version.ts'
+import { modelControlOf } from './model-control.ts'
 import { eventJson, eventText } from './model-event.ts'
 
 /** Name of the process in messages, and of the job that it is for the REST interface. */
@@ -21,13 +23,14 @@ export async function runModels(flags: Flags, io: CommandIo): Promise<number> {
   // A wrong key is reported before anything is loaded.
   const configuration = keyValuesOf(flags, 'set')
   parseConfiguration(configuration)
+  const modelControl = rightsOf(flags, io)
   await using models = await unlessInterrupted(startModels(flags, io, report), io)
   const place = `${flags.string('host')}:${models.port}`
   report(
     { event: 'started', port: models.port },
     `${NAME}: serving queries on ${place}; press Ctrl-C to stop`,
   )
-  await using _gateway = await openGateway(models, flags, { io, report })
+  await using _gateway = await openGateway(models, flags, { io, report, modelControl })
   const { control, rest } = await openRest(models, configuration, io)
   await using _rest = rest
   if (rest !== undefined) report({ event: 'rest', url: rest.url }, `REST interface on ${rest.url}`)
@@ -53,11 +56,27 @@ async function startModels(flags: Flags, io: CommandIo, report: Report): Promise
   })
 }
 
+/** What clients of the HTTP port may change in the models. Throws UsageError, INVALID_ARGUMENT, ACCESS_DENIED. */
+function rightsOf(flags: Flags, io: CommandIo): ModelControlRights {
+  const { tokensFile, token } = listenerOf(flags, io)
+  const rights = modelControlOf(flags, tokensFile !== undefined || token !== undefined)
+  if (!rights.isAllowed || flags.optional('http') !== undefined) return rights
+  throw new UsageError('--model-control is about the HTTP port; give --http HOST:PORT, too')
+}
+
 /** Opens the HTTP port of `--http`, if there is one. */
 async function openGateway(
   models: ModelsProcess,
   flags: Flags,
-  { io, report }: { readonly io: CommandIo; readonly report: Report },
+  {
+    io,
+    report,
+    modelControl,
+  }: {
+    readonly io: CommandIo
+    readonly report: Report
+    readonly modelControl: ModelControlRights
+  },
 ): Promise<AsyncDisposable | undefined> {
   const address = flags.optional('http')
   if (address === undefined) return undefined
@@ -76,6 +95,7 @@ async function openGateway(
     port,
     repository: resolve(flags.string('repository')),
     access: models.access,
+    modelControl,
     version: packageVersion(),
     ...(tls === undefined ? {} : { tls }),
   })
@@ -83,7 +103,7 @@ async function openGateway(
   const url = `${scheme}://${host.includes(':') ? `[${host}]` : host}:${gateway.port}`
   report(
     { event: 'http', port: gateway.port, url },
-    `${NAME}: Open Inference Protocol on ${url}/v2; try it at ${url}/docs`,
+    `${NAME}: Open Inference Protocol on ${url}/v2; try it at ${url}/docs; ${modelControlText(modelControl)}`,
   )
   return gateway
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
+import { AllowedHosts } from '../../access/allowed-hosts.ts'
 import { systemClock } from '../../core/clock.ts'
 import { seededRandom } from '../../core/random.ts'
 import { longRunningFlags } from '../../core/sibling-module.ts'
@@ -14,8 +15,10 @@ import { processSnapshot } from '../../rest/job/process-snapshot.ts'
 import { parseConfiguration } from '../../runtime/configuration/keys.ts'
 import { EXPONENTIAL_DELAY } from '../../runtime/configuration/restart-strategy.ts'
 import { checkSubmission, type JobCommands, wordsOf } from '../cluster/job-command.ts'
+import { rightsText, type SubmissionRights } from '../cluster/submission-rights.ts'
 import { type Command, type CommandIo, Flags, type OptionSpec } from '../command/command.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
+import { KAFKA_OPTIONS } from '../flags/kafka.ts'
 import { LISTENER_OPTIONS, listenerOf } from '../flags/listener.ts'
 import { keyValuesOf, SERVING_OPTIONS } from '../flags/serving.ts'
 import { openRest } from '../serve/open-rest.ts'
@@ -30,8 +33,20 @@ export const JOB_MANAGER_SERVER_OPTIONS: Readonly<Record<string, OptionSpec>> = 
     type: 'string',
     multiple: true,
     value: 'FOLDER',
-    help: 'Folder from which modules may be run as jobs (repeatable; default: none)',
+    help: 'Folder of modules that jobs may run, as jobs or as models (repeatable; default: none)',
   },
+  'allow-files': {
+    type: 'string',
+    multiple: true,
+    value: 'FOLDER',
+    help: 'Folder below which submissions may name files, besides the data folder (repeatable)',
+  },
+  'allow-remote': {
+    type: 'string',
+    value: 'HOST:PORT,...',
+    help: 'Brokers and NameNodes that submissions may name, besides those of --brokers',
+  },
+  brokers: { ...KAFKA_OPTIONS['brokers']!, help: 'Kafka brokers that jobs may use' },
   host: {
     type: 'string',
     value: 'HOST',
@@ -43,7 +58,8 @@ export const JOB_MANAGER_SERVER_OPTIONS: Readonly<Record<string, OptionSpec>> = 
   ...DATA_DIR_OPTION,
 }
 
-const COMMANDS: JobCommands = {
+/** Jobs that a JobManager runs. */
+export const COMMANDS: JobCommands = {
   'als-serving': { words: ['run', 'als-serving'], options: runCommand.options },
   'svm-serving': { words: ['run', 'svm-serving'], options: runCommand.options },
   histories: { words: ['run', 'histories'], options: runCommand.options },
@@ -72,12 +88,16 @@ Examples:
     process.title = JOB_MANAGER_TITLE
     const folder = join(dataDirectory(flags.string('data-dir')).root, 'jobmanager')
     using lock = JobManagerLock.take(nodeFileSystem, folder, process.pid)
-    const manager = await startManager(flags, io, folder)
+    const rights = rightsOf(flags)
+    const manager = await startManager(flags, io, { folder, rights })
     await using rest = await openRestOf(manager, flags, io)
     lock.write(rest.url)
     const json = flags.boolean('json')
     if (json) io.out(JSON.stringify({ event: 'started', url: rest.url }))
-    else io.err(`jobmanager: REST interface on ${rest.url}; press Ctrl-C to stop`)
+    else {
+      io.err(`jobmanager: REST interface on ${rest.url}; press Ctrl-C to stop`)
+      io.err(`jobmanager: ${rightsText(rights)}`)
+    }
     await Promise.race([io.interrupted, manager.stopped])
     if (!json) io.err('jobmanager: ending every job with a checkpoint')
     await manager.end()
@@ -85,7 +105,42 @@ Examples:
   },
 }
 
-async function startManager(flags: Flags, io: CommandIo, folder: string): Promise<JobManager> {
+/** What submissions may reach, as the flags say. Throws INVALID_ARGUMENT, ACCESS_DENIED. */
+function rightsOf(flags: Flags): SubmissionRights {
+  const remote = [flags.optional('allow-remote'), flags.optional('brokers')]
+  const hosts = remote.flatMap((text) =>
+    text === undefined ? [] : [...AllowedHosts.parse(text, '--allow-remote').places],
+  )
+  return {
+    modules: flags.list('modules'),
+    files: [dataDirectory(flags.string('data-dir')).root, ...flags.list('allow-files')],
+    hosts: new AllowedHosts(hosts),
+    host: flags.string('host'),
+    listener: ownListener(flags),
+  }
+}
+
+/** The flags of this process about who may use its ports, with absolute paths. */
+function ownListener(flags: Flags): Readonly<Record<string, string | boolean>> {
+  const given: [string, string | boolean][] = []
+  for (const [name, { type, isSecret }] of Object.entries(LISTENER_OPTIONS)) {
+    const file = flags.optional(name)
+    if (type === 'boolean' && flags.boolean(name)) given.push([name, true])
+    else if (isSecret !== true && file !== undefined) given.push([name, resolve(file)])
+  }
+  return Object.fromEntries(given)
+}
+
+interface ManagerPlace {
+  readonly folder: string
+  readonly rights: SubmissionRights
+}
+
+async function startManager(
+  flags: Flags,
+  io: CommandIo,
+  { folder, rights }: ManagerPlace,
+): Promise<JobManager> {
   const configuration = keyValuesOf(flags, 'set')
   const root = dataDirectory(flags.string('data-dir')).root
   return await JobManager.start({
@@ -102,23 +157,28 @@ async function startManager(flags: Flags, io: CommandIo, folder: string): Promis
     },
     process: processSnapshot,
     say: (sentence) => io.err(`jobmanager: ${sentence}`),
-    check: (submission) => checkSubmission(submission, COMMANDS, flags.list('modules')),
+    check: (submission) => checkSubmission(submission, COMMANDS, rights),
     strategyOf: ({ submission }) => {
       const { set = [] } = submission.options
       const keys = Array.isArray(set) ? set : []
       const own = Object.fromEntries(keys.map((text: string) => splitAtEquals(text)))
       return parseConfiguration({ ...configuration, ...own }).restart ?? EXPONENTIAL_DELAY
     },
-    argsOf: (record) => argumentsOf(record, root),
+    argsOf: (record) => argumentsOf(record, root, rights),
   })
 }
 
 function argumentsOf(
   { submission, queryPort, submittedMs }: JobRecord,
   root: string,
+  { listener }: SubmissionRights,
 ): readonly string[] {
   return [
     ...wordsOf(submission, COMMANDS),
+    // The query port of a job is as closed as the port that the job came through.
+    ...Object.entries(listener).map(([name, value]) =>
+      value === true ? `--${name}` : `--${name}=${value}`,
+    ),
     // Else a process that is started again would go back to the savepoint of the submission.
     '--set=execution.state-recovery.only-first-start=true',
     `--set=execution.state-recovery.submitted-ms=${submittedMs}`,

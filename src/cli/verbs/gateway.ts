@@ -1,14 +1,16 @@
 import { resolve } from 'node:path'
+import { type ModelControlRights, modelControlText } from '../../access/model-control.ts'
 import type { GatewaySettings } from '../../gateway/run.ts'
 import { queryAccessOf, watchQueryAccess } from '../../jobs/query-access.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
 import { registryPlace } from '../../jobs/serve/registry-place.ts'
 import { addressOf } from '../command/address.ts'
-import { type Command, Flags, unlessInterrupted } from '../command/command.ts'
+import { type Command, Flags, UsageError, unlessInterrupted } from '../command/command.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS, topicsPlaceOf } from '../flags/kafka.ts'
-import { LISTENER_OPTIONS, listenerOf } from '../flags/listener.ts'
+import { LISTENER_OPTIONS, listenerOf, MODEL_CONTROL_OPTIONS } from '../flags/listener.ts'
 import { CONNECTION_OPTIONS, connectionOf } from '../flags/query.ts'
+import { modelControlOf } from '../inference/model-control.ts'
 import { packageVersion } from '../text/package-version.ts'
 
 /** Flags about who may use the gateway. Its clients have tokens of the file only. */
@@ -40,7 +42,7 @@ export const gatewayCommand: Command = {
     repository: {
       type: 'string',
       value: 'DIR',
-      help: 'Folder of models that /register adds to (default: the gateway takes none)',
+      help: 'Folder of models that /register adds to, with --model-control (default: the gateway takes none)',
     },
     histories: {
       type: 'string',
@@ -58,6 +60,7 @@ export const gatewayCommand: Command = {
       default: 'warn',
       help: 'Log to standard error, a JSON object a line: silent, error, warn, info or debug',
     },
+    ...MODEL_CONTROL_OPTIONS,
     ...CONNECTION_OPTIONS,
     ...ACCESS_OPTIONS,
     ...KAFKA_OPTIONS,
@@ -82,10 +85,12 @@ Examples:
     const { LOG_LEVELS } = await import('../../gateway/http/logging.ts')
     const listener = { ...accessOptions, what: 'the gateway', host }
     const { access, tls } = await queryAccessOf(listener, undefined)
+    const rights = rightsOf(flags, access.needsToken)
     await using gateway = await unlessInterrupted(
       GatewayThreads.start(
         {
           ...sourcesOf(flags),
+          modelControl: { ...rights, hosts: [...rights.hosts.places], ...repositoryOf(flags) },
           host,
           port,
           access,
@@ -101,7 +106,10 @@ Examples:
     const url = `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${gateway.port}`
     if (flags.boolean('json')) {
       io.out(JSON.stringify({ event: 'started', port: gateway.port, url }))
-    } else io.err(`gateway: serving ${url}; try it at ${url}/docs; press Ctrl-C to stop`)
+    } else {
+      io.err(`gateway: serving ${url}; try it at ${url}/docs; press Ctrl-C to stop`)
+      if (rights.isAllowed) io.err(`gateway: ${modelControlText(rights)}`)
+    }
     await Promise.race([gateway.failure, io.interrupted]).finally(stopWatching)
     return 0
   },
@@ -110,10 +118,9 @@ Examples:
 /** The job that the gateway serves, and what it serves besides. */
 function sourcesOf(
   flags: Flags,
-): Pick<GatewaySettings, 'job' | 'histories' | 'models' | 'repository' | 'observations'> {
+): Pick<GatewaySettings, 'job' | 'histories' | 'models' | 'observations'> {
   const topic = flags.optional('observations')
   const histories = flags.optional('histories')
-  const repository = flags.optional('repository')
   const model = flags.optional('model')
   const job = connectionOf(flags)
   return {
@@ -122,9 +129,22 @@ function sourcesOf(
       ? {}
       : { histories: { ...job, ...addressOf(histories, '--histories') } }),
     ...(model === undefined ? {} : { models: modelPlaceOf(flags, model) }),
-    ...(repository === undefined ? {} : { repository: resolve(repository) }),
     ...(topic === undefined ? {} : { observations: { place: topicsPlaceOf(flags), topic } }),
   }
+}
+
+/** What clients may change in the models. Throws UsageError for a folder that no one may add to. */
+function rightsOf(flags: Flags, hasTokens: boolean): ModelControlRights {
+  const rights = modelControlOf(flags, hasTokens)
+  if (rights.isAllowed || flags.optional('repository') === undefined) return rights
+  throw new UsageError(
+    '--repository is for /register, which needs --model-control and --tokens FILE',
+  )
+}
+
+function repositoryOf(flags: Flags): { readonly repository?: string } {
+  const repository = flags.optional('repository')
+  return repository === undefined ? {} : { repository: resolve(repository) }
 }
 
 /** The topic and the registry of a model. */

@@ -21,7 +21,7 @@ import {
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS, topicsPlaceOf } from '../flags/kafka.ts'
 import { KEY_LENGTH_OPTION, maxKeyBytesOf } from '../flags/key-length.ts'
-import { listenerOf } from '../flags/listener.ts'
+import { listenerOf, MODEL_CONTROL_OPTIONS } from '../flags/listener.ts'
 import {
   configurationOf,
   keyValuesOf,
@@ -84,6 +84,7 @@ export const runCommand: Command = {
       value: 'HOST:PORT',
       help: 'Serve "models" over HTTP, too: the Open Inference Protocol without a "weir gateway"',
     },
+    ...MODEL_CONTROL_OPTIONS,
     ...KEY_LENGTH_OPTION,
     ...SERVING_OPTIONS,
     ...DETACH_OPTIONS,
@@ -131,6 +132,10 @@ Examples:
     }
     if (flags.optional('http') !== undefined) {
       throw new UsageError(`--http is for "models"; put "weir gateway" in front of "${name}"`)
+    }
+    for (const flag of Object.keys(MODEL_CONTROL_OPTIONS)) {
+      if (values[flag] !== undefined && values[flag] !== false)
+        throw new UsageError(`--${flag} is for "models" with --http`)
     }
     if (flags.boolean('check-types') && !existsSync(name)) {
       throw new UsageError(`--check-types is for a job of your own, and there is no file "${name}"`)

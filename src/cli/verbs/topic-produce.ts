@@ -35,6 +35,11 @@ export const topicProduceCommand: Command = {
       value: 'TEXT',
       help: 'Text between key and value of a line (default: lines have no key)',
     },
+    'key-column': {
+      type: 'string',
+      value: 'N',
+      help: 'The key of a line is its Nth column, between commas, and the value the whole line: 1 for lines user,item,rating, so that the ratings of a user keep their order',
+    },
     ratings: {
       type: 'string',
       value: 'PLACE',
@@ -57,6 +62,7 @@ pauses for longer than --watch writes its file under a name that begins with "_"
 
 Examples:
   printf '7:five stars\\n' | weir topic produce notes --key-separator :
+  printf '1,50,5\\n' | weir topic produce observations --key-column 1
   weir topic produce observations --ratings hdfs://namenode:9870/ratings/fresh --watch 10`,
   async run({ flags: values, args, io }) {
     const flags = new Flags(values)
@@ -68,10 +74,19 @@ Examples:
         throw new UsageError(`--${flag} needs --ratings`)
       }
     }
+    const keyed = ['key-column', 'key-separator', 'ratings'].filter(
+      (flag) => flags.optional(flag) !== undefined,
+    )
+    if (keyed.length > 1) {
+      throw new UsageError(
+        `--${keyed[0]} and --${keyed[1]} both say what the key is; leave one out`,
+      )
+    }
+    const keyOf = keyOfLine(flags)
     await using topics = await unlessInterrupted(topicsOf(flags), io)
     const producer = await unlessInterrupted(topics.producer(topic), io)
     try {
-      const input = { topic, producer, flags, io, reading: ratingsReadingOf(flags, io) }
+      const input = { topic, producer, flags, io, keyOf, reading: ratingsReadingOf(flags, io) }
       return await (place === undefined ? produceLines(input) : produceRatings(place, input))
     } finally {
       await producer.close()
@@ -85,10 +100,30 @@ interface Input {
   readonly flags: Flags
   readonly io: CommandIo
   readonly reading: RatingsReading
+  readonly keyOf: (line: string) => KeyedLine
 }
 
-async function produceLines({ topic, producer, flags, io }: Input): Promise<number> {
+/** A line of the input. */
+interface KeyedLine {
+  readonly key: string | undefined
+  readonly value: string
+}
+
+/** How a line is divided into key and value. Throws UsageError. */
+export function keyOfLine(flags: Flags): (line: string) => KeyedLine {
+  const column = flags.optionalInteger('key-column', 1)
+  if (column !== undefined) {
+    return (value) => ({ key: value.split(',', column)[column - 1], value })
+  }
   const separator = flags.optional('key-separator')
+  return (line) => {
+    const at = separator === undefined ? -1 : line.indexOf(separator)
+    if (at < 0) return { key: undefined, value: line }
+    return { key: line.slice(0, at), value: line.slice(at + separator!.length) }
+  }
+}
+
+async function produceLines({ topic, producer, flags, io, keyOf }: Input): Promise<number> {
   const encoder = new TextEncoder()
   let records = 0
   let isInterrupted = false
@@ -98,10 +133,9 @@ async function produceLines({ topic, producer, flags, io }: Input): Promise<numb
     lines.close()
   })
   for await (const line of lines) {
-    const at = separator === undefined ? -1 : line.indexOf(separator)
-    const key = at < 0 ? null : encoder.encode(line.slice(0, at))
-    const value = at < 0 ? line : line.slice(at + separator!.length)
-    producer.sendRecord(key, encoder.encode(value), systemClock.nowMs(), -1, [])
+    const { key, value } = keyOf(line)
+    const bytes = key === undefined ? null : encoder.encode(key)
+    producer.sendRecord(bytes, encoder.encode(value), systemClock.nowMs(), -1, [])
     records++
     if (!producer.ready()) await producer.whenReady()
   }

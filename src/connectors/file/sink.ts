@@ -65,6 +65,8 @@ class LineFileWriter<T> implements SinkWriter<T> {
   private output: LineFileOutput | undefined
   private name = ''
   private leftoversRemoved = false
+  /** Files of checkpoints that have not completed. */
+  private readonly prepared = new Set<string>()
 
   constructor(options: LineFileSinkOptions<T>, exactlyOnce: boolean) {
     this.options = options
@@ -117,9 +119,13 @@ class LineFileWriter<T> implements SinkWriter<T> {
     this.output = undefined
     await output?.finish()
     await this.removeLeftovers()
+    await this.requirePrepared()
     if (output === undefined) return []
     const committable = encoder.encode(name)
-    if (this.exactlyOnce) return [committable]
+    if (this.exactlyOnce) {
+      this.prepared.add(name)
+      return [committable]
+    }
     await this.commit([committable])
     return []
   }
@@ -142,7 +148,21 @@ class LineFileWriter<T> implements SinkWriter<T> {
   }
 
   async commit(committables: readonly Uint8Array[]): Promise<void> {
-    for (const committable of committables) await this.publish(decoder.decode(committable))
+    for (const committable of committables) {
+      const name = decoder.decode(committable)
+      await this.publish(name)
+      this.prepared.delete(name)
+    }
+  }
+
+  /** A checkpoint must not count when a file of an earlier one that has not completed was removed. */
+  private async requirePrepared(): Promise<void> {
+    for (const name of this.prepared) {
+      if (await this.folder.exists(pendingName(name))) continue
+      if (await this.folder.exists(name)) continue
+      const message = `${pendingName(name)} in ${this.folder.place}, which a checkpoint has prepared, was removed: the checkpoint does not count, and the job writes the records again from the one before`
+      throw new WeirError('TRANSACTION_ABORTED', message)
+    }
   }
 
   /** A file that is gone is an error unless the job accepts the loss. */

@@ -8,7 +8,7 @@ import {
   topicRight,
 } from './client/access-rights.ts'
 import type { KafkaCluster } from './client/cluster.ts'
-import { isTooLarge, KAFKA_ERRORS, kafkaError } from './client/errors.ts'
+import { isAbortable, isTooLarge, KAFKA_ERRORS, kafkaError } from './client/errors.ts'
 import type { KafkaIdentity } from './client/identity.ts'
 import { addPartitionsToTxnV3 } from './client/library.ts'
 import { type ProducedPartition, produceApi } from './client/produce-request.ts'
@@ -36,6 +36,12 @@ export interface OutgoingBatch {
   readonly done: () => void
 }
 
+/** Puts all batches of a partition that are not acknowledged under the producer's present id, in their order. */
+export type Renumber = (
+  partition: number,
+  batches: readonly OutgoingBatch[],
+) => readonly OutgoingBatch[]
+
 /** Options of a `BatchSender`. */
 export interface BatchSenderOptions {
   readonly cluster: KafkaCluster
@@ -46,6 +52,11 @@ export interface BatchSenderOptions {
   readonly onFailure: (error: unknown) => void
   /** Called with the size of a batch of several records that the broker refused as too large. */
   readonly onRefusedSize: (bytes: number) => void
+  /**
+   * Takes another producer id in place of that of an origin without transactions, which the broker no longer
+   * accepts, and returns what puts the batches of a partition under it.
+   */
+  readonly renewProducer: (refused: BatchOrigin) => Promise<Renumber>
   /** Makes a smaller record of one that is too large alone; default: that ends all sending. */
   readonly makeSmaller?: MakeSmaller | undefined
 }
@@ -72,6 +83,7 @@ export class BatchSender {
   private readonly acks: -1 | 1
   private readonly onFailure: (error: unknown) => void
   private readonly onRefusedSize: (bytes: number) => void
+  private readonly renewProducer: (refused: BatchOrigin) => Promise<Renumber>
   private readonly makeSmaller: MakeSmaller | undefined
   private readonly queues: (PartitionQueue | undefined)[] = []
   private pumping = false
@@ -83,6 +95,7 @@ export class BatchSender {
     this.acks = options.acks
     this.onFailure = options.onFailure
     this.onRefusedSize = options.onRefusedSize
+    this.renewProducer = options.renewProducer
     this.makeSmaller = options.makeSmaller
   }
 
@@ -237,7 +250,8 @@ export class BatchSender {
   /** Sends the batch again after a delay, to the leader of that time. Fails when its time is over. */
   private retryLater(batch: OutgoingBatch, error: unknown): void {
     if (this.failure !== undefined) return
-    if (!isWeirError(error) || !error.retryable) {
+    const isHealable = isAbortable(error) && isWithoutTransaction(batch)
+    if (!isWeirError(error) || !(error.retryable || isHealable)) {
       this.fail(error)
       return
     }
@@ -247,6 +261,10 @@ export class BatchSender {
       this.fail(new WeirError('CONNECTOR_FAILED', message, { cause: error }))
       return
     }
+    if (isHealable) {
+      this.renew(batch).catch((failure: unknown) => this.fail(failure))
+      return
+    }
     this.cluster.forgetLeaders(this.topic)
     const queue = this.queues[batch.partition]!
     clock.after(retryDelay(random, queue.tries, error), () => {
@@ -254,6 +272,23 @@ export class BatchSender {
       if (!this.closed) this.pump()
     })
     queue.tries += 1
+  }
+
+  /**
+   * Sends the batch, and those behind it, under another producer id. The broker stored nothing of them: it
+   * has lost batches before them, as in an unclean election of a leader, or has forgotten the producer.
+   */
+  private async renew({ partition, origin }: OutgoingBatch): Promise<void> {
+    const renumber = await this.renewProducer(origin)
+    if (this.failure !== undefined) return
+    const queue = this.queues[partition]!
+    const { batches } = queue
+    batches.splice(0, batches.length, ...renumber(partition, batches))
+    const { clock, random } = this.cluster
+    clock.after(retryDelay(random, queue.tries++), () => {
+      queue.busy = false
+      if (!this.closed) this.pump()
+    })
   }
 
   /** Adds the partitions to the transaction, which must happen before their first batch. */
@@ -288,6 +323,10 @@ export class BatchSender {
     })
     for (const partition of partitions) added.add(partition)
   }
+}
+
+function isWithoutTransaction({ origin: { identity } }: OutgoingBatch): boolean {
+  return identity !== undefined && identity.transactionalId === undefined
 }
 
 /** If one partition fails, the broker answers for the others that they were not attempted. */

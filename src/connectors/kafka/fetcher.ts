@@ -12,9 +12,14 @@ import { findOffset } from './client/offsets.ts'
 import { retryDelay } from './client/retry.ts'
 import { LeaderCheck } from './leader-check.ts'
 import type { KafkaSplit } from './split.ts'
+import { epochEnd, logHistory, truncatedError } from './truncation.ts'
 
-/** What happens when an offset is no longer, or not yet, in the partition. */
-export type OutOfRangePolicy = 'fail' | 'earliest' | 'latest'
+/**
+ * What happens when an offset is no longer, or not yet, in the partition. `earliest`, `latest`: reading continues
+ * at the first or after the last record. Where the log was truncated, all but `fail` continue where the log that was
+ * read ends; `earliest-of-truncation` fails in every other case.
+ */
+export type OutOfRangePolicy = 'fail' | 'earliest' | 'latest' | 'earliest-of-truncation'
 
 /** Options of a `KafkaFetcher`. */
 export interface FetcherOptions {
@@ -170,6 +175,7 @@ export class KafkaFetcher {
     const { isolation, partitionMaxBytes } = this.options
     const connection = await this.cluster.node(leader, 'fetch')
     const from = splits.map((split) => split.fetchFrom)
+    const epochs = splits.map((split) => split.lastFetchedEpoch)
     const { clock } = this.cluster
     const { topic } = this.options
     const confirmed = this.leaders.confirm({ topic, leader, connection, splits })
@@ -182,6 +188,7 @@ export class KafkaFetcher {
         partition,
         leaderEpoch,
         offset: from[i]!,
+        lastFetchedEpoch: epochs[i]!,
       })),
       maxWaitMs,
       minBytes: 1,
@@ -202,6 +209,7 @@ export class KafkaFetcher {
       if (isLate) split.doubtLeader()
       const isCertain = split.confirmedAtMs <= sentMs
       if (fetched.error !== KAFKA_ERRORS.NONE) await this.recover(split, fetched)
+      else if (fetched.diverging) await this.checkHistory(split)
       else if (split.accept(from[index]!, fetched, isCertain ? asOfMs : -1)) hasNews = true
     }
     if (hasNews) this.options.onReady()
@@ -212,7 +220,13 @@ export class KafkaFetcher {
     const name = `${topic}/${split.partition}`
     if (fetched.error === KAFKA_ERRORS.OFFSET_OUT_OF_RANGE) {
       const { partition } = split
-      if (outOfRange === 'fail') throw await this.outOfRangeError(split)
+      if (split.lastFetchedEpoch >= 0) {
+        // A leader answers this, too, when it does not know the epoch: the next fetch shows the reason.
+        split.forgetEpoch()
+        return
+      }
+      if (outOfRange === 'fail' || outOfRange === 'earliest-of-truncation')
+        throw await this.outOfRangeError(split)
       const search = { topic, partition, query: outOfRange, isolation }
       split.seek(await findOffset(this.cluster, search))
       return
@@ -224,6 +238,29 @@ export class KafkaFetcher {
     split.leader = -1
     this.cluster.forgetLeaders(topic)
     this.assign()
+  }
+
+  /** The log in front of the fetch position is not the one that was read: asks the leader where it differs. */
+  private async checkHistory(split: KafkaSplit): Promise<void> {
+    const { topic, outOfRange } = this.options
+    const { partition } = split
+    const position = { offset: split.fetchFrom, epoch: split.lastFetchedEpoch }
+    const history = logHistory(
+      position,
+      await epochEnd(this.cluster, { topic, partition }, position.epoch),
+    )
+    if (history.kind !== 'truncated') {
+      split.forgetEpoch()
+      return
+    }
+    this.options.errors.increment()
+    // What was fetched and not delivered is fetched again.
+    if (!split.truncate(history.offset)) return
+    if (outOfRange === 'fail') {
+      const delivered = { offset: split.nextOffset, epoch: split.nextEpoch }
+      throw truncatedError({ topic, partition }, delivered, history.offset)
+    }
+    split.seek(history.offset)
   }
 
   /** The broker does not say the bounds of the partition with this error, so this asks for them. */

@@ -1,13 +1,15 @@
 import { CODEC, type Codec } from '../../batch/compression.ts'
 import type { RecordBatchWriter } from '../../batch/record-batch-writer.ts'
+import type { Cancel } from '../../core/clock.ts'
 import { checkParallelism, keyGroupOf, subtaskOfKeyGroup } from '../../core/key-group.ts'
 import { count, either, flag, milliseconds, oneOf, required } from '../../core/options/kinds.ts'
 import { nested, type OptionShape } from '../../core/options/shape.ts'
 import { BatchingProducer } from '../records/batching-producer.ts'
 import type { MakeSmaller } from '../records/smaller-record.ts'
-import { type BatchOrigin, BatchSender } from './batch-sender.ts'
+import { type BatchOrigin, BatchSender, type OutgoingBatch } from './batch-sender.ts'
 import type { KafkaCluster } from './client/cluster.ts'
 import { idempotentIdentity, type KafkaIdentity } from './client/identity.ts'
+import { renumbered } from './refused-batch.ts'
 
 /** Options of a `KafkaProducer`: how records are gathered into batches. */
 export interface KafkaProducerOptions {
@@ -78,6 +80,9 @@ export class KafkaProducer extends BatchingProducer {
   private readonly keyGroups: number | undefined
   private readonly sender: BatchSender
   private origin: SequencedOrigin = originOf(undefined)
+  private renewing: Promise<KafkaIdentity> | undefined
+  private cancelRefresh: Cancel | undefined
+  private closed = false
 
   private constructor(
     cluster: KafkaCluster,
@@ -107,6 +112,10 @@ export class KafkaProducer extends BatchingProducer {
       onFailure: (error) => this.fail(error),
       // The topic's limit is unknown, and below the size of the refused batch.
       onRefusedSize: (bytes) => this.limitBatches(bytes >> 1),
+      renewProducer: async (refused) => {
+        if (this.origin === refused) await this.renew(refused)
+        return (partition, batches) => this.renumber(partition, batches)
+      },
       makeSmaller: options.makeSmaller,
     })
   }
@@ -122,7 +131,24 @@ export class KafkaProducer extends BatchingProducer {
     const producer = new KafkaProducer(cluster, { topic, partitions: partitions.length }, options)
     if (identity !== undefined) producer.continueWith(identity)
     else if (idempotent) producer.continueWith(await idempotentIdentity(cluster))
+    // Readers by key group need the partitions that the topic has.
+    if (producer.keyGroups === undefined) producer.lookForPartitions()
     return producer
+  }
+
+  /** Looks from time to time for partitions that were added to the topic. */
+  private lookForPartitions(): void {
+    const { cluster, topic } = this
+    this.cancelRefresh = cluster.clock.after(cluster.metadataMaxAgeMs, () => {
+      cluster
+        .refreshTopic(topic)
+        .then(({ partitions }) => this.grow(partitions.length))
+        // What is wrong shows when a batch is sent.
+        .catch(() => undefined)
+        .finally(() => {
+          if (!this.closed) this.lookForPartitions()
+        })
+    })
   }
 
   protected override partitionOf(key: Uint8Array): number {
@@ -167,6 +193,28 @@ export class KafkaProducer extends BatchingProducer {
     return before
   }
 
+  /** Takes another producer id; partitions whose batches are refused at the same time share it. */
+  private async renew(refused: BatchOrigin): Promise<void> {
+    this.renewing ??= idempotentIdentity(this.cluster).finally(() => {
+      this.renewing = undefined
+    })
+    const identity = await this.renewing
+    if (this.origin === refused) this.origin = originOf(identity)
+  }
+
+  /** None of a partition's batches was stored under the present id, so their numbers begin at 0. */
+  private renumber(partition: number, batches: readonly OutgoingBatch[]): readonly OutgoingBatch[] {
+    const { origin } = this
+    let next = 0
+    const moved = batches.map((batch): OutgoingBatch => {
+      const { bytes, count } = renumbered(batch.bytes, origin.identity!, next)
+      next += count
+      return { ...batch, bytes, origin }
+    })
+    origin.sequences[partition] = next
+    return moved
+  }
+
   /** Identity of records that are sent now, undefined when there is none. */
   get identity(): KafkaIdentity | undefined {
     return this.origin.identity
@@ -174,6 +222,8 @@ export class KafkaProducer extends BatchingProducer {
 
   /** Drops what is not acknowledged. */
   override close(): void {
+    this.closed = true
+    this.cancelRefresh?.()
     super.close()
     this.sender.close()
   }

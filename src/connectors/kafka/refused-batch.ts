@@ -9,9 +9,10 @@ import { RecordBatchReader } from '../../batch/record-batch-reader.ts'
 import { type FinishOptions, RecordBatchWriter } from '../../batch/record-batch-writer.ts'
 import type { MakeSmaller, SmallerRecord } from '../records/smaller-record.ts'
 import type { RecordView } from '../records/topic-record.ts'
+import type { KafkaIdentity } from './client/identity.ts'
 
-// Batches that a broker refuses because of their size. It stored nothing of them, so the batches that
-// take their place carry the same sequence numbers.
+// Batches that a broker refuses because of their size, or because it does not know their producer id. It
+// stored nothing of them: others take their place, with the same sequence numbers or under another producer id.
 
 /**
  * Batches in place of one that is too large: its halves, or one with a smaller record. Undefined when
@@ -25,6 +26,19 @@ export function smallerBatches(
   if (halves !== undefined) return halves
   const smaller = makeSmaller?.(singleRecord(bytes))
   return smaller === undefined ? undefined : [withRecord(bytes, smaller)]
+}
+
+/** A batch with the same records, of another producer id and with another sequence number. */
+export function renumbered(
+  bytes: Uint8Array,
+  { producerId, epoch }: Pick<KafkaIdentity, 'producerId' | 'epoch'>,
+  baseSequence: number,
+): { readonly bytes: Uint8Array<ArrayBuffer>; readonly count: number } {
+  const reader = new RecordBatchReader()
+  reader.open(bytes)
+  const { count } = reader
+  const options = { ...headerOf(bytes, reader), producerId, producerEpoch: epoch, baseSequence }
+  return { bytes: take(reader, count, options), count }
 }
 
 /** The two halves of a batch, by number of records. Undefined for a batch of one record. */

@@ -21,7 +21,7 @@ import {
   KAFKA_CLIENT,
   type KafkaClientOptions,
 } from './client/options.ts'
-import { listKafkaTransactions } from './client/transactions.ts'
+import { describeKafkaTransaction, listKafkaTransactions } from './client/transactions.ts'
 import { commitPrepared } from './commit.ts'
 import { KAFKA_PRODUCER, KafkaProducer, type KafkaProducerOptions } from './producer.ts'
 
@@ -101,6 +101,7 @@ function transactionsOf<T>(cluster: KafkaCluster, options: KafkaSinkOptions<T>):
   } = options
   return {
     prefix: `${transactionalIdPrefix}/`,
+    timeoutMs: transactionTimeoutMs,
     async list(prefix) {
       const found = await listKafkaTransactions(cluster, prefix)
       return found.map(({ transactionalId, state }) => ({
@@ -110,6 +111,10 @@ function transactionsOf<T>(cluster: KafkaCluster, options: KafkaSinkOptions<T>):
     },
     takeOver: (transactionalId) =>
       transactionIdentity(cluster, transactionalId, transactionTimeoutMs),
+    async isOpen({ transactionalId, producerId, epoch }) {
+      const now = await describeKafkaTransaction(cluster, transactionalId)
+      return now?.state === 'Ongoing' && now.producerId === producerId && now.epoch === epoch
+    },
     commit: (committable, mayBeDone) => commitPrepared(cluster, committable, mayBeDone),
   }
 }

@@ -43,7 +43,11 @@ export interface KafkaSourceOptions<T> extends KafkaClientOptions, SplitReaderOp
   readonly prefetchBytes?: number
   /** Largest answer for one partition; default 1 MiB. Up to `prefetchBytes` plus this is held. */
   readonly partitionMaxBytes?: number
-  /** When the position is no longer in the partition; default `fail`, because records were lost. */
+  /**
+   * When the position is no longer in the partition, or the log in front of it was truncated, as by an unclean
+   * election of its leader; default `fail`, because records were lost. `earliest-of-truncation` continues after a
+   * truncation where the log that was read ends, and fails otherwise.
+   */
   readonly outOfRange?: OutOfRangePolicy
   /**
    * Which subtask reads a partition. `round-robin` (default): in turn. `key-groups`: the subtask that
@@ -72,7 +76,7 @@ export const KAFKA_SOURCE: OptionShape<KafkaSourceOptions<unknown>> = {
   discoveryIntervalMs: milliseconds,
   prefetchBytes: count,
   partitionMaxBytes: count,
-  outOfRange: oneOf('fail', 'earliest', 'latest'),
+  outOfRange: oneOf('fail', 'earliest', 'latest', 'earliest-of-truncation'),
   assignment: oneOf('round-robin', 'key-groups'),
   verifyChecksums: flag,
 }

@@ -70,13 +70,14 @@ export class KafkaSourceReader<T> extends SplitReader<T, KafkaSplit> implements 
     this.wakeUp()
   }
 
-  private async prepare({ partition, nextOffset }: SourceSplit): Promise<KafkaSplit> {
+  private async prepare({ partition, nextOffset, leaderEpoch }: SourceSplit): Promise<KafkaSplit> {
     const { bounded, prefetchBytes = DEFAULT_PREFETCH_BYTES, verifyChecksums = true } = this.options
     const start = nextOffset >= 0 ? nextOffset : await this.startOf(partition)
     const stopOffset = bounded === true ? await this.findOffset(partition, 'latest') : undefined
     return new KafkaSplit({
       partition,
       nextOffset: start,
+      nextEpoch: nextOffset >= 0 ? (leaderEpoch ?? -1) : -1,
       stopOffset,
       prefetchBytes,
       verifyChecksums,
@@ -114,10 +115,11 @@ export class KafkaSourceReader<T> extends SplitReader<T, KafkaSplit> implements 
   snapshot(): SourceSplit[] {
     if (this.origin === undefined) return []
     const origin = encodeOrigin(this.origin)
-    const splits = this.splits.map(({ partition, nextOffset }) => ({
+    const splits = this.splits.map(({ partition, nextOffset, nextEpoch }) => ({
       partition,
       nextOffset,
       origin,
+      ...(nextEpoch < 0 ? {} : { leaderEpoch: nextEpoch }),
     }))
     this.stored = splits
     return splits

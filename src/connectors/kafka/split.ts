@@ -5,6 +5,7 @@ import {
   batchSizeAt,
   CONTROL_BIT,
   lastOffsetOf,
+  leaderEpochOf,
   producerIdOf,
 } from '../../batch/record-batch-format.ts'
 import { RecordBatchReader } from '../../batch/record-batch-reader.ts'
@@ -17,6 +18,8 @@ export interface KafkaSplitOptions {
   readonly partition: number
   /** Offset of the first record to deliver. */
   readonly nextOffset: number
+  /** Epoch of the record before `nextOffset`; -1 (default) when it is not known. */
+  readonly nextEpoch?: number
   /** End of a bounded read; undefined when it has no end. */
   readonly stopOffset: number | undefined
   /** The partition is fetched while fewer bytes of it are held. */
@@ -54,11 +57,14 @@ export class KafkaSplit implements PolledSplit {
   leaderEpoch = -1
   /** Offset after the last delivered record. */
   nextOffset: number
+  /** Epoch of the leader that stored the last delivered record; -1 when it is not known. */
+  nextEpoch: number
   readonly batch = new RecordBatchReader()
   private readonly verifyChecksums: boolean
   private readonly prefetchBytes: number
   private readonly chunks: Chunk[] = []
   private fetchOffset: number
+  private fetchEpoch: number
   private bufferedBytes = 0
   private at = 0
   private inBatch = false
@@ -77,6 +83,8 @@ export class KafkaSplit implements PolledSplit {
     this.partition = options.partition
     this.nextOffset = options.nextOffset
     this.fetchOffset = options.nextOffset
+    this.nextEpoch = options.nextEpoch ?? -1
+    this.fetchEpoch = this.nextEpoch
     this.stopOffset = options.stopOffset
     this.prefetchBytes = options.prefetchBytes
     this.verifyChecksums = options.verifyChecksums
@@ -85,6 +93,16 @@ export class KafkaSplit implements PolledSplit {
   /** Offset of the next fetch. */
   get fetchFrom(): number {
     return this.fetchOffset
+  }
+
+  /** Epoch of the record before the next fetch, -1 when it is not known. */
+  get lastFetchedEpoch(): number {
+    return this.fetchEpoch
+  }
+
+  /** Fetches the next time without the epoch, which the leader does not know. */
+  forgetEpoch(): void {
+    this.fetchEpoch = -1
   }
 
   /** Whether the leader is known to lead, and to know the end of the partition. */
@@ -132,15 +150,18 @@ export class KafkaSplit implements PolledSplit {
     this.knownEnd = fetched.limit
     let end = 0
     let last = from - 1
+    let lastBatch = 0
     while (end + BATCH_PREFIX_SIZE <= records.length) {
       const size = batchSizeAt(records, end, records.length)
       if (end + size > records.length) break
       last = lastOffsetOf(records, end)
+      lastBatch = end
       end += size
     }
     if (end > 0) {
       // Gaps and markers move the position too, so it is never computed from the number of records.
       this.fetchOffset = Math.max(from, last + 1)
+      this.fetchEpoch = leaderEpochOf(records, lastBatch)
       this.bufferedBytes += end
       const aborted = new AbortedTransactions(fetched.aborted)
       this.chunks.push({ bytes: records, end, nextOffset: this.fetchOffset, aborted })
@@ -163,12 +184,29 @@ export class KafkaSplit implements PolledSplit {
     }
   }
 
+  /**
+   * Drops what is fetched and not delivered, because the log was truncated at `offset`. Returns whether records
+   * from there on were delivered; then reading can continue there by `seek`.
+   */
+  truncate(offset: number): boolean {
+    this.chunks.length = 0
+    this.bufferedBytes = 0
+    this.at = 0
+    this.inBatch = false
+    this.seek(this.nextOffset)
+    this.fetchEpoch = this.nextEpoch
+    return offset < this.nextOffset
+  }
+
   /** Continues at another offset, when the old one is out of range. */
   seek(offset: number): void {
     this.fetchOffset = offset
+    this.fetchEpoch = -1
     this.ends.length = 0
     this.endSeenMs = -1
-    if (this.chunks.length === 0) this.nextOffset = offset
+    if (this.chunks.length > 0) return
+    if (this.nextOffset !== offset) this.nextEpoch = -1
+    this.nextOffset = offset
   }
 
   /** When all records up to the end are delivered: the time at which that was the end. Returned once. */
@@ -196,6 +234,7 @@ export class KafkaSplit implements PolledSplit {
   private openBatchOf({ bytes, end, aborted }: Chunk): boolean {
     while (this.at < end) {
       const at = this.at
+      this.nextEpoch = leaderEpochOf(bytes, at)
       const isControl = (attributesOf(bytes, at) & CONTROL_BIT) !== 0
       const next = at + batchSizeAt(bytes, at, end)
       if (isControl) this.readMarker(bytes, at, aborted)

@@ -52,7 +52,7 @@ async function fetchFrom(cluster: KafkaCluster, witness: TransactionWitness, off
       const connection = await cluster.node(leader)
       const answer = await connection.call(fetchApi, {
         topicId,
-        partitions: [{ partition, leaderEpoch, offset }],
+        partitions: [{ partition, leaderEpoch, offset, lastFetchedEpoch: -1 }],
         maxWaitMs: 0,
         minBytes: 0,
         maxBytes: FETCH_BYTES,

@@ -16,7 +16,7 @@ import {
 import { EmbeddedLog } from './embedded-log.ts'
 import { type EmbeddedLogProducer, LOG_PRODUCER, type ProducerOptions } from './producer.ts'
 import { serveLogsToThreads } from './writer/connect.ts'
-import { LOG, type LogOptions } from './writer/log-options.ts'
+import { DEFAULT_TRANSACTION_TIMEOUT_MS, LOG, type LogOptions } from './writer/log-options.ts'
 import type { LogWriter } from './writer/log-writer.ts'
 
 /** Options of a `LogSink`. */
@@ -65,7 +65,7 @@ async function openLogTopic<T>(
   const log = await EmbeddedLog.open(directory, openedWith)
   let producer: EmbeddedLogProducer | undefined
   return {
-    transactions: transactionsOf(log.writer),
+    transactions: transactionsOf(log.writer, openedWith?.transactionTimeoutMs),
     async openProducer(identity) {
       producer = log.producer(topic, { ...batches, clock })
       if (identity !== undefined) producer.continueWith(identity)
@@ -78,9 +78,13 @@ async function openLogTopic<T>(
   }
 }
 
-function transactionsOf(writer: LogWriter): TransactionStore {
+function transactionsOf(
+  writer: LogWriter,
+  timeoutMs = DEFAULT_TRANSACTION_TIMEOUT_MS,
+): TransactionStore {
   return {
     prefix: '',
+    timeoutMs,
     async list(prefix) {
       const found = await writer.listTransactions(prefix)
       return found.map(({ transactionalId, state }) => ({
@@ -89,6 +93,11 @@ function transactionsOf(writer: LogWriter): TransactionStore {
       }))
     },
     takeOver: (transactionalId) => writer.initProducer(transactionalId),
+    async isOpen({ transactionalId, producerId, epoch }) {
+      const found = await writer.listTransactions(transactionalId)
+      const now = found.find((entry) => entry.transactionalId === transactionalId)
+      return now?.state === 'ongoing' && now.producerId === producerId && now.epoch === epoch
+    },
     // The log stores how each epoch ended, so a commit can be repeated.
     commit: ({ identity }) => writer.endTransaction(identity, true),
   }

@@ -34,7 +34,7 @@ const INITIAL_BATCH_BYTES = 16 * 1024
  */
 export abstract class BatchingProducer implements RecordTarget {
   protected readonly topic: string
-  protected readonly partitions: number
+  protected partitions: number
   /** The first error of an append. All later records are refused with it. */
   protected failure: unknown
   private batchBytes: number
@@ -108,6 +108,14 @@ export abstract class BatchingProducer implements RecordTarget {
     const writer = new RecordBatchWriter(INITIAL_BATCH_BYTES)
     this.writers[partition] = writer
     return writer
+  }
+
+  /** Uses partitions that were added to the topic. */
+  protected grow(partitions: number): void {
+    if (partitions <= this.partitions) return
+    this.partitions = partitions
+    this.writers.length = partitions
+    this.inFlightBatches.grow(partitions)
   }
 
   /** Makes batches no larger than `bytes` from now on. */

@@ -6,15 +6,24 @@
  */
 export class InFlightBatches {
   private readonly maximum: number
-  private readonly counts: Int32Array
+  private counts: Int32Array
   /** 1 for partitions whose records wait only for an acknowledgement. */
-  private readonly overdue: Uint8Array
+  private overdue: Uint8Array
 
   /** `maximum`: batches in flight of a partition from which on records wait. */
   constructor(partitions: number, maximum: number) {
     this.maximum = maximum
     this.counts = new Int32Array(partitions)
     this.overdue = new Uint8Array(partitions)
+  }
+
+  /** Counts for more partitions. */
+  grow(partitions: number): void {
+    const { counts, overdue } = this
+    this.counts = new Int32Array(partitions)
+    this.counts.set(counts)
+    this.overdue = new Uint8Array(partitions)
+    this.overdue.set(overdue)
   }
 
   /** Whether records of a partition are sent now that their linger time is over. */

@@ -1,3 +1,4 @@
+import { ageMs, type Clock, type Moment, momentOf } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { SinkWriterContext } from '../../operators/port/sink.ts'
 import type { Committable } from './committable.ts'
@@ -14,12 +15,22 @@ export interface ListedTransaction {
 export interface TransactionStore {
   /** First part of the ids, ending in a slash, or empty. */
   readonly prefix: string
+  /** A transaction that is open for longer is aborted, ms. */
+  readonly timeoutMs: number
   /** The transactional ids that begin with `prefix`. */
   list(prefix: string): Promise<readonly ListedTransaction[]>
   /** Takes over an id with a new epoch and aborts the open transaction of its last user. */
   takeOver(transactionalId: string): Promise<ProducerIdentity>
+  /** Whether the coordinator says that a transaction with records is neither committed nor aborted. */
+  isOpen(identity: ProducerIdentity): Promise<boolean>
   /** Commits a prepared transaction. `mayBeDone`: it may have been committed before. */
   commit(committable: Committable, mayBeDone: boolean): Promise<void>
+}
+
+/** Use of a transactional id. */
+interface IssuedId {
+  readonly epoch: number
+  readonly takenAt: Moment
 }
 
 /**
@@ -35,8 +46,9 @@ export class TransactionPool {
   private readonly parallelism: number
   private readonly generation: number
   private readonly free: string[] = []
-  /** Ids that are in use, or prepared and not committed, with their epochs. */
-  private readonly issued = new Map<string, number>()
+  /** Ids that are in use, or prepared and not committed. */
+  private readonly issued = new Map<string, IssuedId>()
+  private readonly clock: Clock
   private created = 0
   private spare: ProducerIdentity | undefined
 
@@ -46,6 +58,7 @@ export class TransactionPool {
     this.subtask = context.subtask
     this.parallelism = context.parallelism
     this.generation = generation
+    this.clock = context.clock
   }
 
   /** Opens a pool of a new generation. */
@@ -81,8 +94,9 @@ export class TransactionPool {
   /** An identity with an epoch that was never used. */
   async next(): Promise<ProducerIdentity> {
     const id = this.free.shift() ?? this.newId()
+    const takenAt = momentOf(this.clock)
     const identity = await this.store.takeOver(id)
-    this.issued.set(id, identity.epoch)
+    this.issued.set(id, { epoch: identity.epoch, takenAt })
     return identity
   }
 
@@ -109,14 +123,27 @@ export class TransactionPool {
     return spare
   }
 
+  /**
+   * Whether an identity without records is so old that a newer one takes its place, if there is one. A
+   * coordinator removes an id that is not used for long (Kafka after 7 days by default).
+   */
+  isStale({ transactionalId }: ProducerIdentity): boolean {
+    const issued = this.issued.get(transactionalId)
+    if (issued === undefined || this.spare === undefined) return false
+    return ageMs(this.clock, issued.takenAt) > this.store.timeoutMs
+  }
+
+  /** Takes back an identity under which nothing was written. */
+  release({ transactionalId }: ProducerIdentity): void {
+    if (this.issued.delete(transactionalId)) this.free.push(transactionalId)
+  }
+
   /** Commits a prepared transaction: its id can be used again. Repeating it is harmless. */
   async commit(committable: Committable): Promise<void> {
     const { transactionalId, epoch } = committable.identity
-    const isOurs = (): boolean => this.issued.get(transactionalId) === epoch
+    const isOurs = (): boolean => this.issued.get(transactionalId)?.epoch === epoch
     await this.store.commit(committable, !isOurs())
-    if (!isOurs()) return
-    this.issued.delete(transactionalId)
-    this.free.push(transactionalId)
+    if (isOurs()) this.release(committable.identity)
   }
 }
 

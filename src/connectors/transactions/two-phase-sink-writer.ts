@@ -1,3 +1,4 @@
+import { type Clock, type Deadline, type Moment, momentOf } from '../../core/clock.ts'
 import { isWeirError } from '../../core/errors.ts'
 import { aFunction, required } from '../../core/options/kinds.ts'
 import type { OptionShape } from '../../core/options/shape.ts'
@@ -14,6 +15,7 @@ import {
 } from '../records/outgoing-record.ts'
 import { decodeCommittable, encodeCommittable, type TransactionWitness } from './committable.ts'
 import { TransactionPool, type TransactionStore } from './pool.ts'
+import { PreparedTransactions } from './prepared-transactions.ts'
 import type { ProducerIdentity } from './producer-identity.ts'
 
 /** Records that were sent under one identity. */
@@ -72,6 +74,9 @@ export class TwoPhaseSinkWriter<T> implements SinkWriter<T> {
   private transaction: ProducerIdentity | undefined
   /** Records written since the transaction began. */
   private inTransaction = 0
+  private began: Moment = { wallMs: 0, monotonicMs: 0 }
+  private prepared: PreparedTransactions | undefined
+  private clock: Clock | undefined
   private leftoversPending = false
 
   constructor(
@@ -86,6 +91,7 @@ export class TwoPhaseSinkWriter<T> implements SinkWriter<T> {
   async open(context: SinkWriterContext, restored: readonly Uint8Array[]): Promise<void> {
     const topic = await this.openTopic(context)
     this.topic = topic
+    this.clock = context.clock
     if (this.guarantee !== 'exactly-once') {
       this.producer = await topic.openProducer(undefined)
       return
@@ -94,6 +100,7 @@ export class TwoPhaseSinkWriter<T> implements SinkWriter<T> {
     await Promise.all(restored.map((bytes) => commitRestored(transactions, context, bytes)))
     const pool = await TransactionPool.open(transactions, context)
     this.pool = pool
+    this.prepared = new PreparedTransactions(transactions, context.clock)
     // Other subtasks may not have committed their restored transactions yet. At the first barrier all
     // of them have opened.
     if (context.parallelism === 1) await pool.abortLeftovers()
@@ -104,7 +111,7 @@ export class TwoPhaseSinkWriter<T> implements SinkWriter<T> {
   }
 
   write(value: T, timestamp: number): void {
-    this.inTransaction += 1
+    if (this.inTransaction++ === 0) this.began = momentOf(this.clock!)
     this.sender.send(value, timestamp, this.producer!)
   }
 
@@ -133,13 +140,15 @@ export class TwoPhaseSinkWriter<T> implements SinkWriter<T> {
     const pool = this.pool!
     // Synchronous up to the first wait: records that are written meanwhile belong to the next
     // transaction.
-    const ended = this.inTransaction > 0 ? this.transaction : undefined
+    const { began, transaction } = this
+    const ended = this.inTransaction > 0 ? transaction : undefined
     let sent: SentUnderIdentity = {}
-    if (ended !== undefined) {
+    if (ended !== undefined || pool.isStale(transaction!)) {
       this.inTransaction = 0
       producer.dispatch()
       this.transaction = pool.takeSpare()
       sent = producer.continueWith(this.transaction)
+      if (ended === undefined) pool.release(transaction!)
     }
     const leftovers = this.leftoversPending
     this.leftoversPending = false
@@ -148,12 +157,24 @@ export class TwoPhaseSinkWriter<T> implements SinkWriter<T> {
       leftovers ? pool.abortLeftovers() : undefined,
       pool.prepareSpare(),
     ])
+    if (ended !== undefined) this.prepared!.add(ended, began)
+    await this.prepared!.requireAlive()
     if (ended === undefined) return []
     return [encodeCommittable({ identity: ended, witness: sent.witness })]
   }
 
   async commit(committables: readonly Uint8Array[]): Promise<void> {
-    await Promise.all(committables.map((bytes) => this.pool!.commit(decodeCommittable(bytes))))
+    await Promise.all(
+      committables.map(async (bytes) => {
+        const committable = decodeCommittable(bytes)
+        await this.pool!.commit(committable)
+        this.prepared!.remove(committable.identity)
+      }),
+    )
+  }
+
+  commitBy(): Deadline | undefined {
+    return this.prepared?.commitBy
   }
 
   async close(): Promise<void> {

@@ -17,6 +17,8 @@ export interface ConnectionOwner {
   answer(exchange: HotExchange, token: string | undefined): void
   /** The connection sends something else: node:http takes it over, with these bytes unread. */
   handOver(connection: HotConnection, unread: Buffer): void
+  /** The connection has sent its first whole request. */
+  requested(connection: HotConnection): void
   /** The connection is gone. */
   closed(connection: HotConnection): void
 }
@@ -69,6 +71,8 @@ export class HotConnection {
   private unread = ''
   /** Length of `unread` from which there is a whole request again. */
   private wholeAt = 0
+  /** A whole request has been read. */
+  private hasRequested = false
   /** Runs while the rest of a body is awaited. */
   private bodyTimer: NodeJS.Timeout | undefined
   /** The newest request has a body: it is answered before the next one is read. */
@@ -149,6 +153,10 @@ export class HotConnection {
     const { request, token } = this.reader
     const exchange = new HotExchange(this, request)
     this.exchanges.push(exchange)
+    if (!this.hasRequested) {
+      this.hasRequested = true
+      this.owner.requested(this)
+    }
     this.hasBody = !BODILESS.has(request.kind)
     this.owner.answer(exchange, token)
   }

@@ -16,6 +16,7 @@ export type AnswerHot = (exchange: HotExchange, token: string | undefined) => vo
 export class HotListener implements ConnectionOwner, Disposable {
   readonly answer: AnswerHot
   readonly limits: HotLimits
+  readonly requested: ConnectionOwner['requested']
   private readonly server: Server
   private readonly connections = new Set<HotConnection>()
   /** Listeners of node:http for a new connection. */
@@ -23,10 +24,23 @@ export class HotListener implements ConnectionOwner, Disposable {
   private readonly timer: NodeJS.Timeout
   private isClosing = false
 
-  constructor(server: Server, answer: AnswerHot, limits: HotLimits) {
+  /** `requested`: called with a connection that has sent its first whole request. */
+  constructor(
+    server: Server,
+    {
+      answer,
+      requested,
+      limits,
+    }: {
+      readonly answer: AnswerHot
+      readonly requested: (socket: Socket) => void
+      readonly limits: HotLimits
+    },
+  ) {
     this.server = server
     this.answer = answer
     this.limits = limits
+    this.requested = ({ socket }) => requested(socket)
     this.others = server.listeners('connection') as ((socket: Socket) => void)[]
     server.removeAllListeners('connection')
     server.on('connection', this.accept)

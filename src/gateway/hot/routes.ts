@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { AccessControl } from '../../access/control.ts'
 import type { Clock } from '../../core/clock.ts'
@@ -25,6 +26,8 @@ export interface HotRoutesContext {
   readonly clock: Clock
   readonly requests: RequestMetrics
   readonly access?: AccessControl
+  /** Called with a connection that has sent its first whole request. */
+  readonly requested: (socket: Socket) => void
   /** Leaves requests that name another host than this machine to Fastify, which refuses them. @default false */
   readonly onlyLoopbackNames?: boolean
 }
@@ -68,6 +71,7 @@ export function addHotRoutes(app: FastifyInstance, context: HotRoutesContext): v
     else predictions.answer(exchange, request, token)
   }
   const { onlyLoopbackNames = false } = context
-  const listener = new HotListener(app.server, answer, { maxBodyBytes, onlyLoopbackNames })
+  const limits = { maxBodyBytes, onlyLoopbackNames }
+  const listener = new HotListener(app.server, { answer, requested: context.requested, limits })
   app.addHook('preClose', async () => listener[Symbol.dispose]())
 }

@@ -1,6 +1,11 @@
-import { createGunzip, createInflate } from 'node:zlib'
-import type { FastifyInstance } from 'fastify'
+import type { ServerResponse } from 'node:http'
+import { Transform } from 'node:stream'
+import { createGunzip, createInflate, type Gunzip, type Inflate } from 'node:zlib'
+import type { FastifyInstance, FastifyRequest, RequestPayload } from 'fastify'
+import type { ByteBudget } from '../../access/byte-budget.ts'
+import type { Cancel } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import { addJsonParser } from '../../http/json-parser.ts'
 
 /** Media types whose bodies a route gets as bytes. */
 const RAW_TYPES = [
@@ -11,35 +16,100 @@ const RAW_TYPES = [
   'application/octet-stream',
 ] as const
 
+/** Bodies of at most so many bytes are not counted: each connection has one. */
+const UNCOUNTED_BYTES = 16 * 1024
+/** Bytes that a body may have after decompression whatever it had before. */
+const FREE_BYTES = 1024 * 1024
+/** Most bytes that a byte may become. */
+const MOST_RATIO = 100
+const RATIO_SENTENCE = `the body has more than ${MOST_RATIO} times as many bytes after decompression; send it without compression`
+
 /** Content codings of bodies. */
 const DECODERS = { gzip: createGunzip, deflate: createInflate } as const
 
+/** What bodies are read with. */
+export interface BodyOptions {
+  /** Memory for bodies. */
+  readonly budget: ByteBudget
+  /** Whose share of it a request takes. */
+  readonly clientOf: (request: FastifyRequest) => string
+}
+
 /**
- * Accepts bodies of CSV, NDJSON and bytes, and compressed bodies of every type. The body limit of a
- * route counts bytes after decompression, so that a small body cannot fill the memory.
+ * Accepts bodies of JSON, CSV, NDJSON and bytes, and compressed bodies of every type. The body limit of a
+ * route counts bytes after decompression, so that a small body cannot fill the memory. A large body is read as there is
+ * room for it, until the deadline of its request.
  */
-export function addBodyParsers(app: FastifyInstance): void {
+export function addBodyParsers(app: FastifyInstance, { budget, clientOf }: BodyOptions): void {
+  addJsonParser(app)
   app.addContentTypeParser([...RAW_TYPES], { parseAs: 'buffer' }, (_request, body, done) => {
     done(null, body)
   })
-  app.addHook('preParsing', async (request, _reply, payload) => {
+  app.addHook('preParsing', async (request, reply, payload) => {
     const coding = request.headers['content-encoding']
-    if (coding === undefined || coding === 'identity') return payload
-    if (!Object.hasOwn(DECODERS, coding)) {
+    const isPlain = coding === undefined || coding === 'identity'
+    if (isPlain && Number(request.headers['content-length']) <= UNCOUNTED_BYTES) return payload
+    if (!isPlain && !Object.hasOwn(DECODERS, coding)) {
       throw new WeirError(
         'INVALID_ARGUMENT',
         `the content coding "${coding.slice(0, 40)}" is not known; send gzip, deflate or none`,
       )
     }
-    const decoder = DECODERS[coding as keyof typeof DECODERS]()
+    const counted = countedStream(budget, clientOf(request), reply.raw)
     // No one may read the body: of an unknown path, after a refusal, beyond the limit. An error without a
     // listener would end the process.
-    decoder.on('error', () => {})
-    const decoded = Object.assign(payload.pipe(decoder), { receivedEncodedLength: 0 })
-    payload.on('data', (chunk: Buffer) => {
-      decoded.receivedEncodedLength += chunk.length
-    })
-    payload.on('error', (error) => decoder.destroy(error))
-    return decoded
+    counted.on('error', () => {})
+    payload.on('error', (error) => counted.destroy(error))
+    if (isPlain) return payload.pipe(counted)
+    return decoded(payload, DECODERS[coding as keyof typeof DECODERS](), counted)
+  })
+}
+
+/** The bytes of a decoder, counted; what was received is counted, too, for the check of the length. */
+function decoded(payload: RequestPayload, decoder: Gunzip | Inflate, counted: Transform) {
+  const limited = ratioLimit(decoder)
+  for (const stream of [decoder, limited]) stream.on('error', (error) => counted.destroy(error))
+  const stream = Object.assign(payload.pipe(decoder).pipe(limited).pipe(counted), {
+    receivedEncodedLength: 0,
+  })
+  payload.on('data', (chunk: Buffer) => {
+    stream.receivedEncodedLength += chunk.length
+  })
+  return stream
+}
+
+/** Passes bytes on as there is room for them; they are given back when the request is answered, or its client is gone. */
+function countedStream(budget: ByteBudget, client: string, response: ServerResponse): Transform {
+  let taken = 0
+  let isOver = false
+  let stopWaiting: Cancel = () => {}
+  const end = (): void => {
+    isOver = true
+    stopWaiting()
+    budget.give(client, taken)
+    taken = 0
+  }
+  response.once('finish', end).once('close', end)
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      if (isOver) return done()
+      stopWaiting = budget.take(client, chunk.length, () => {
+        taken += chunk.length
+        done(null, chunk)
+      })
+    },
+  })
+}
+
+/** Passes the bytes of a decoder on, and fails with FRAME_TOO_LARGE when they are far more than were sent. */
+function ratioLimit(decoder: Gunzip | Inflate): Transform {
+  let bytes = 0
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      bytes += chunk.length
+      const isFree = bytes <= FREE_BYTES || bytes <= decoder.bytesWritten * MOST_RATIO
+      if (isFree) done(null, chunk)
+      else done(new WeirError('FRAME_TOO_LARGE', RATIO_SENTENCE))
+    },
   })
 }

@@ -1,12 +1,13 @@
 import type { FastifyInstance } from 'fastify'
-import { requireArgument } from '../../core/errors.ts'
+import { requireArgument, WeirError } from '../../core/errors.ts'
 import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
 import type { QueryOptions } from '../../wire/model-reader.ts'
 import { givenQueryOptions, QUERY_OPTION_SCHEMAS } from '../http/query-options.ts'
-import type { ModelRegistryPort } from '../port/services.ts'
+import type { GatewayServices } from '../port/services.ts'
 import { bestClasses } from './classification.ts'
 import { documented } from './documented.ts'
 import { objectOf } from './message.ts'
+import { requireModelControl } from './model-control.ts'
 import { type ModelRepository, versionNumber } from './repository.ts'
 import { CLASSIFY_ANSWER, CLASSIFY_BODY, REGISTER_ANSWER, REGISTER_PARAMETERS } from './schemas.ts'
 import { dataOfJson, type Tensor, type TensorMetadata } from './tensor.ts'
@@ -24,13 +25,13 @@ interface RegisterQuery {
 }
 
 /**
- * Adds Rafiqi's two endpoints: `/register` stores a model, where there is a registry; `/classify` returns the
- * best classes of an input.
+ * Adds Rafiqi's two endpoints: `/register` stores a model, where clients may; `/classify` returns the best classes
+ * of an input.
  */
 export function addClassifyRoutes(
   app: FastifyInstance,
   repository: ModelRepository,
-  registry: ModelRegistryPort | undefined,
+  modelControl: GatewayServices['modelControl'],
 ): void {
   app.post<{ Body: Buffer | undefined }>(
     '/classify',
@@ -42,15 +43,24 @@ export function addClassifyRoutes(
     async ({ body, headers }) =>
       await classify(repository, objectOf(body ?? NO_BODY), givenQueryOptions(headers)),
   )
-  if (registry === undefined) return
+  const registry = modelControl?.registry
   app.post<{ Body: Buffer | undefined; Querystring: RegisterQuery }>(
     '/register',
-    documented(
-      'Store a model in the repository of --repository; its bytes are the body',
-      { querystring: REGISTER_PARAMETERS, response: REGISTER_ANSWER },
-      { role: 'admin', problems: [409, 507], bodyLimit: MAX_FRAME_BYTES },
-    ),
+    {
+      ...documented(
+        'Store a model in the repository of --repository; its bytes are the body. Refused without --model-control',
+        { querystring: REGISTER_PARAMETERS, response: REGISTER_ANSWER },
+        { role: 'admin', problems: [409, 501, 507], bodyLimit: MAX_FRAME_BYTES },
+      ),
+      onRequest: requireModelControl(modelControl),
+    },
     async ({ query, body }) => {
+      if (registry === undefined) {
+        throw new WeirError(
+          'UNSUPPORTED',
+          'this gateway has no folder of models; start it with --repository DIR',
+        )
+      }
       const { name, version, format = 'onnx' } = query
       requireArgument(typeof name === 'string', 'the query has no name: /register?name=NAME')
       requireArgument(body !== undefined && body.length > 0, 'the body is empty; send the model')

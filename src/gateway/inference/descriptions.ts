@@ -26,26 +26,33 @@ export function metadataOf({ info, model }: ServedModelEntry) {
     versions: info.versions.map(String),
     platform: model.platform,
     inputs: model.inputs.map(({ name, datatype, shape }) => ({ name, datatype, shape })),
-    outputs: model.outputs,
+    outputs: model.outputs.map(({ name, datatype, shape }) => ({ name, datatype, shape })),
   }
 }
 
-/** Configuration of a model as Triton gives it. */
+/**
+ * Configuration of a model as Triton gives it. Triton's batches are along the first axis of all tensors, which its sizes
+ * then leave out; along other axes its largest batch is 0, and the parameter `batching` says what is so.
+ */
 export function configOf({ info, model }: ServedModelEntry) {
+  const { maxBatchItems = 0, batching = '' } = model
+  const isFirst = [...model.inputs, ...model.outputs].every(({ itemAxis }) => itemAxis === 0)
+  const isBatched = maxBatchItems > 0 && isFirst
   const tensors = (list: typeof model.inputs) =>
     list.map(({ name, datatype, shape, isOptional }) => ({
       name,
       data_type: CONFIG_TYPES[datatype],
-      dims: shape,
+      dims: isBatched ? shape.slice(1) : shape,
       ...(isOptional === true ? { optional: true } : {}),
     }))
   return {
     name: info.name,
     platform: model.platform,
     backend: 'weir',
-    max_batch_size: 0,
+    max_batch_size: isBatched ? maxBatchItems : 0,
     input: tensors(model.inputs),
     output: tensors(model.outputs),
+    ...(batching === '' ? {} : { parameters: { batching: { string_value: batching } } }),
   }
 }
 

@@ -109,5 +109,7 @@ function otherNumberAt(bytes: Uint8Array, start: number): number {
   end = at
   const { buffer, byteOffset } = bytes
   const text = Buffer.from(buffer, byteOffset + start, at - start).toString('latin1')
-  return NUMBER.test(text) ? Number(text) : Number.NaN
+  // A number that overflows is refused where it is parsed.
+  const value = NUMBER.test(text) ? Number(text) : Number.NaN
+  return Number.isFinite(Math.fround(value)) ? value : Number.NaN
 }

@@ -1,4 +1,5 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
+import { parseJsonBody, requireJsonBytes } from '../../http/json-body.ts'
 import { FloatsForm } from './floats-form.ts'
 import { dataOfJson, type Tensor, type TensorMetadata, tensorOfBytes } from './tensor.ts'
 
@@ -70,6 +71,7 @@ export class ModelRequests {
   }
 
   private readJson(json: Buffer): InferenceRequest {
+    requireJsonBytes(json.length)
     const { form } = this
     const floats = form?.floatsOf(json)
     if (form !== undefined && floats !== undefined) {
@@ -200,14 +202,9 @@ function lengthOf(header: string, most: number): number {
   throw new WeirError('INVALID_ARGUMENT', message)
 }
 
-/** The object of a body of JSON. Throws INVALID_ARGUMENT. */
+/** The object of a body of JSON. Throws INVALID_ARGUMENT, FRAME_TOO_LARGE. */
 export function objectOf(bytes: Buffer): Json {
-  let value: unknown
-  try {
-    value = JSON.parse(bytes.toString('utf8'))
-  } catch (cause) {
-    throw new WeirError('INVALID_ARGUMENT', 'the body is no JSON', { cause })
-  }
+  const value = parseJsonBody(bytes)
   requireArgument(isObject(value), 'the body is no JSON object')
   return value
 }

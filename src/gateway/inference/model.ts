@@ -21,6 +21,10 @@ export interface InferenceModel {
   readonly platform: string
   readonly inputs: readonly TensorMetadata[]
   readonly outputs: readonly TensorMetadata[]
+  /** Most items of a run that requests share; 0 where each runs alone. A model of rows has no runs. */
+  readonly maxBatchItems?: number
+  /** As `ModelInfo.batching`. */
+  readonly batching?: string
   /** Answers a batch from one version. Rejects with the error of the first item that failed. */
   infer(state: string, inputs: readonly Tensor[], options: QueryOptions): Promise<InferenceResult>
 }

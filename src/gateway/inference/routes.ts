@@ -3,13 +3,14 @@ import { requireArgument, WeirError } from '../../core/errors.ts'
 import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
 import { addErrorHandlers } from '../http/errors.ts'
 import { givenQueryOptions, QUERY_OPTION_SCHEMAS } from '../http/query-options.ts'
-import type { ModelRegistryPort, ServedState } from '../port/services.ts'
+import type { GatewayServices, ServedState } from '../port/services.ts'
 import { requireLiveModel } from '../routes/live-model.ts'
 import type { InferenceAnswers } from './answers.ts'
 import { addClassifyRoutes } from './classify-routes.ts'
 import { configOf, indexOf, metadataOf } from './descriptions.ts'
 import { documented } from './documented.ts'
 import { JSON_LENGTH_HEADER, objectOf } from './message.ts'
+import { requireModelControl } from './model-control.ts'
 import type { ModelRepository, ServedModelEntry } from './repository.ts'
 import {
   CHANGED,
@@ -33,8 +34,8 @@ export interface InferenceOptions {
   readonly repository: ModelRepository
   readonly answers: InferenceAnswers
   readonly statistics: InferenceStatistics
-  /** Where pushed models go; undefined when the gateway takes none. */
-  readonly registry?: ModelRegistryPort | undefined
+  /** Lets clients change models; undefined when they may not. */
+  readonly modelControl?: GatewayServices['modelControl'] | undefined
   /** Version of the server in its metadata. */
   readonly version: string
 }
@@ -73,7 +74,7 @@ export function addInferenceRoutes(app: FastifyInstance, options: InferenceOptio
       done(null, body),
     )
     new InferenceRoutes(options).add(routes)
-    addClassifyRoutes(routes, options.repository, options.registry)
+    addClassifyRoutes(routes, options.repository, options.modelControl)
   })
 }
 
@@ -190,11 +191,14 @@ class InferenceRoutes {
       const path = `/v2/repository/models/:model/${action}`
       app.post<ModelPath>(
         path,
-        documented(
-          `${action === 'load' ? 'Load' : 'Unload'} a model of "weir run models"; refused for models of a topic`,
-          { params: paramsOf(path), ...CHANGED },
-          { role: 'admin', problems: [501], hasOptionalBody: true },
-        ),
+        {
+          ...documented(
+            `${action === 'load' ? 'Load' : 'Unload'} a model of "weir run models"; refused for models of a topic, and without --model-control`,
+            { params: paramsOf(path), ...CHANGED },
+            { role: 'admin', problems: [501], hasOptionalBody: true },
+          ),
+          onRequest: requireModelControl(this.options.modelControl),
+        },
         async ({ params }) => {
           await this.repository.change(action, params.model)
           return {}

@@ -128,14 +128,18 @@ const CONFIG_TENSOR = object(
 
 /** Answer of a model's configuration, for the document. */
 export const CONFIG_ANSWER = answer(
-  object({
-    name: TEXT,
-    platform: TEXT,
-    backend: TEXT,
-    max_batch_size: COUNT,
-    input: list(CONFIG_TENSOR),
-    output: list(CONFIG_TENSOR),
-  }),
+  object(
+    {
+      name: TEXT,
+      platform: TEXT,
+      backend: TEXT,
+      max_batch_size: COUNT,
+      input: list(CONFIG_TENSOR),
+      output: list(CONFIG_TENSOR),
+      parameters: { type: 'object', additionalProperties: object({ string_value: TEXT }) },
+    },
+    ['parameters'],
+  ),
   "The configuration, with Triton's fields.",
 )
 

@@ -10,10 +10,15 @@ export class TensorModel implements InferenceModel {
   readonly platform: string
   readonly inputs: readonly TensorMetadata[]
   readonly outputs: readonly TensorMetadata[]
+  readonly maxBatchItems: number
+  readonly batching: string
   private readonly models: ServedTensorModels
 
-  constructor(models: ServedTensorModels, { kind, inputs, outputs }: ModelInfo) {
+  constructor(models: ServedTensorModels, info: ModelInfo) {
+    const { kind, inputs, outputs, maxBatchItems, batching } = info
     this.models = models
+    this.maxBatchItems = maxBatchItems
+    this.batching = batching
     this.platform = kind === 'onnx' ? 'onnx_onnxv1' : `weir_${kind}`
     this.inputs = inputs.map(metadataOf)
     this.outputs = outputs.map(metadataOf)
@@ -38,6 +43,6 @@ export class TensorModel implements InferenceModel {
   }
 }
 
-function metadataOf({ name, datatype, shape }: TensorSignature): TensorMetadata {
-  return { name, datatype, shape }
+function metadataOf({ name, datatype, shape, itemAxis }: TensorSignature): TensorMetadata {
+  return { name, datatype, shape, itemAxis }
 }

@@ -48,6 +48,8 @@ export interface TensorMetadata {
   readonly shape: readonly number[]
   /** A request may leave the input out. @default false */
   readonly isOptional?: boolean
+  /** As \`TensorSignature.itemAxis\`. */
+  readonly itemAxis?: number | undefined
 }
 
 /** Elements of a numeric datatype. Floats of 16 bits are their bits. */
@@ -118,6 +120,7 @@ function float(Class: typeof Float32Array | typeof Float64Array): DatatypeCodec 
         const value = values[i]
         if (typeof value !== 'number') throw wrongElement(name, 'a number', value)
         array[i] = value
+        if (!Number.isFinite(array[i])) throw overflow(name, bytes)
       }
       return array
     },
@@ -180,8 +183,12 @@ const CODECS: Readonly<Record<Datatype, DatatypeCodec>> = {
 /** Most elements of one tensor. */
 const MAX_ELEMENTS = 1 << 22
 
+/** Most dimensions of one tensor. */
+const MAX_DIMENSIONS = 32
+
 /** Number of elements of a shape. Throws INVALID_ARGUMENT for a shape that is none. */
 export function elementsOf(shape: readonly unknown[], name: string): number {
+  if (shape.length > MAX_DIMENSIONS) throw invalid(name, `more than ${MAX_DIMENSIONS} dimensions`)
   let count = 1
   for (const size of shape) {
     if (!Number.isSafeInteger(size) || (size as number) < 0) {
@@ -275,6 +282,10 @@ function bytesOf(data: NumberArray): Buffer {
 
 function wrongElement(name: string, wanted: string, value: unknown): WeirError {
   return invalid(name, `${JSON.stringify(value)?.slice(0, 40)} is not ${wanted}`)
+}
+
+function overflow(name: string, bytes: number): WeirError {
+  return invalid(name, `a number is too large for ${bytes * 8} bits`)
 }
 
 /** The error of a tensor, whose text is made where it is thrown: most tensors have none. */

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { requireArgument, WeirError } from '../../core/errors.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
 import { RatingsParser } from '../../models/ratings/parser.ts'
@@ -50,6 +51,8 @@ export function observationsOfCsv(body: Buffer): Rating[] {
     (user, item, rating, timestamp) => observations.push({ user, item, rating, timestamp }),
     { format: 'csv' },
   )
+  requireUtf8(body)
+  requireShortLines(body)
   parser.push(body)
   parser.end()
   return observations
@@ -63,6 +66,7 @@ export function observationsOfNdjson(
   body: Buffer,
   isValid: (value: unknown) => value is JsonObservation,
 ): Rating[] {
+  requireUtf8(body)
   return body
     .toString('utf8')
     .split('\n')
@@ -83,7 +87,30 @@ function observationOfLine(
   )
 }
 
+/** Throws INVALID_ARGUMENT: other bytes would become one id of question marks. */
+function requireUtf8(body: Buffer): void {
+  requireArgument(isUtf8(body), 'the body is no UTF-8')
+}
+
+/** A longer line is no observation: two ids and two numbers. */
+const MAX_LINE_CHARACTERS = 16 * 1024
+
+/** Throws UNPARSABLE_RECORD with the number of a line that is too long. */
+function requireShortLines(body: Buffer): void {
+  let line = 1
+  for (let at = 0; at < body.length; line++) {
+    const end = body.indexOf('\n', at)
+    const next = end < 0 ? body.length : end + 1
+    if (next - at > MAX_LINE_CHARACTERS) {
+      const message = `line ${line} has more than ${MAX_LINE_CHARACTERS} bytes; write user,item,rating`
+      throw new WeirError('UNPARSABLE_RECORD', message, { details: { line } })
+    }
+    at = next
+  }
+}
+
 function jsonOf(line: string): unknown {
+  if (line.length > MAX_LINE_CHARACTERS) return undefined
   try {
     return JSON.parse(line)
   } catch {

@@ -6,10 +6,18 @@ import type { Rating } from '../../models/ratings/rating.ts'
 import type { ObservationTopic } from '../port/services.ts'
 
 const NO_HEADERS: readonly never[] = []
+const encoder = new TextEncoder()
+
+/** The record of an observation. */
+interface ObservationRecord {
+  readonly key: Uint8Array
+  readonly bytes: Uint8Array
+  readonly timestamp: number
+}
 
 /**
- * Appends observations to a topic as lines `user,item,rating[,seconds]`. Requests that come while one
- * sync runs share the next one. After a failure the next request opens a new producer.
+ * Appends observations to a topic as lines `user,item,rating[,seconds]`. The key is the user, so that all
+ * observations of a user are in one partition and keep their order. Requests that come while one sync runs share the next one. After a failure the next request opens a new producer.
  */
 export class TopicAppender implements ObservationTopic, AsyncDisposable {
   private readonly topics: TopicStore
@@ -40,8 +48,8 @@ export class TopicAppender implements ObservationTopic, AsyncDisposable {
     try {
       const producer = await opened
       if (!producer.ready()) await producer.whenReady()
-      for (const { bytes, timestamp } of lines) {
-        producer.sendRecord(null, bytes, timestamp, -1, NO_HEADERS)
+      for (const { key, bytes, timestamp } of lines) {
+        producer.sendRecord(key, bytes, timestamp, -1, NO_HEADERS)
       }
       await this.synced(producer)
     } catch (error) {
@@ -61,12 +69,13 @@ export class TopicAppender implements ObservationTopic, AsyncDisposable {
   }
 
   /** The record of an observation. Throws INVALID_ARGUMENT. */
-  private lineOf(observation: Rating): { readonly bytes: Uint8Array; readonly timestamp: number } {
+  private lineOf(observation: Rating): ObservationRecord {
     this.line.reset()
     this.format.write(observation, this.line)
     const { bytes, length } = this.line
     const timestamp = observation.timestamp < 0 ? this.nowMs() : observation.timestamp
-    return { bytes: bytes.slice(0, length), timestamp }
+    const key = encoder.encode(observation.user)
+    return { key, bytes: bytes.slice(0, length), timestamp }
   }
 
   /** Resolves after a sync that began after the records of the caller were sent. */

@@ -57,7 +57,7 @@ export interface RegisteredModel {
 
 /** Repository that takes models. */
 export interface ModelRegistryPort {
-  /** Stores a model as a version. Rejects with INVALID_ARGUMENT, VERSION_EXISTS, DISK_FULL. */
+  /** Stores a model as a version. Rejects with INVALID_ARGUMENT, ACCESS_DENIED, VERSION_EXISTS, DISK_FULL. */
   register(model: RegisteredModel): Promise<PushedVersion>
 }
 
@@ -79,6 +79,6 @@ export interface GatewayServices {
   readonly observations?: ObservationTopic
   /** @default the gateway administers no model */
   readonly models?: ModelControl
-  /** @default the gateway takes no models */
-  readonly registry?: ModelRegistryPort
+  /** Lets clients load and unload models, and register them where there is a registry. @default they may not */
+  readonly modelControl?: { readonly registry?: ModelRegistryPort }
 }

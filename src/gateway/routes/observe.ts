@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { JSON_LIMITS, type JsonLimits } from '../../http/json-body.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
 import {
   CSV_SCHEMA,
@@ -18,6 +19,14 @@ const NO_BODY = Buffer.alloc(0)
 
 /** Largest body of observations, in bytes after decompression. */
 const MAX_BODY_BYTES = 16 * 1024 * 1024
+
+/** JSON of the most observations, each with four fields. */
+const JSON_OF_OBSERVATIONS: JsonLimits = {
+  ...JSON_LIMITS,
+  values: 5 * MAX_OBSERVATIONS + 1,
+  containers: MAX_OBSERVATIONS + 1,
+  keys: 4 * MAX_OBSERVATIONS,
+}
 
 const JSON_BODY = {
   schema: {
@@ -54,7 +63,10 @@ export function addObserveRoute(app: FastifyInstance, topic: ObservationTopic): 
     '/v1/observe',
     {
       bodyLimit: MAX_BODY_BYTES,
-      config: { document: { problems: [507], schema: { body: DOCUMENTED_BODY } } },
+      config: {
+        json: JSON_OF_OBSERVATIONS,
+        document: { problems: [507], schema: { body: DOCUMENTED_BODY } },
+      },
       schema: {
         tags: ['observations'],
         summary: 'Append observations',

@@ -9,6 +9,8 @@ import type { WorkerStart } from '../workers/messages.ts'
 
 const MIB = 2 ** 20
 const DEFAULT_CAPACITY = 256
+/** Most bytes of all slots together for inputs of free sizes, and as many for outputs. */
+const FREE_QUEUE_BYTES = 512 * MIB
 const DEFAULT_MAX_ITEMS = 64
 /** Bytes of the length, rank and dimensions of one tensor in a slot. */
 const TENSOR_HEAD_BYTES = 64
@@ -38,19 +40,29 @@ function requireWhole(name: string, value: number, most: number): void {
 export const mostItemsOf = (deployment: Deployment): number =>
   deployment.maxBatchItems ?? DEFAULT_MAX_ITEMS
 
-/** Most items of a batch of a model in this deployment. */
+/** Most items of a batch of a model in this deployment; a request that runs alone is one. */
 export function maxItemsOf(signature: ModelSignature, deployment: Deployment): number {
+  if (signature.alone !== undefined) return 1
   return Math.min(mostItemsOf(deployment), signature.maxItems ?? Infinity)
+}
+
+/** Most rows of a request that runs alone and cannot be split; Infinity where nobody has set a limit. */
+export function mostRowsOf(signature: ModelSignature, { maxBatchItems }: Deployment): number {
+  return Math.min(maxBatchItems ?? Infinity, signature.maxItems ?? Infinity)
 }
 
 /** What a worker starts with. One run may use the cores, shared among the workers. */
 export function workerStartOf(source: ModelSource, deployment: Deployment): WorkerStart {
   const { workers = 1, isolation = 'thread', memoryLimitBytes, warmUp } = deployment
+  const { batches, itemAxes, probe } = deployment
   return {
     source,
     isolation,
     memoryLimitBytes,
     warmUp,
+    batches,
+    itemAxes,
+    probe,
     mostItems: mostItemsOf(deployment),
     threads: Math.max(1, Math.floor(availableParallelism() / workers)),
   }
@@ -58,19 +70,44 @@ export function workerStartOf(source: ModelSource, deployment: Deployment): Work
 
 /** Sizes of the queue of a model. */
 export function queueShapeOf(signature: ModelSignature, deployment: Deployment): QueueShape {
+  const { queueCapacity: capacity = DEFAULT_CAPACITY } = deployment
+  const free = Math.min(MIB, Math.floor(FREE_QUEUE_BYTES / capacity))
+  const { inputs, outputs, alone } = signature
+  if (alone !== undefined) {
+    const input = aloneBytes(inputs, free, false)
+    // The outputs of free inputs are of any size, whatever a file says of them.
+    const output = aloneBytes(outputs, free, inputs.some(isFree))
+    const { inputBytes = input, outputBytes = output } = deployment
+    return { capacity, inputBytes, outputBytes }
+  }
   const items = maxItemsOf(signature, deployment)
   return {
-    capacity: deployment.queueCapacity ?? DEFAULT_CAPACITY,
-    inputBytes: deployment.inputBytes ?? bytesOf(signature.inputs, items),
-    outputBytes: deployment.outputBytes ?? bytesOf(signature.outputs, items),
+    capacity,
+    inputBytes: deployment.inputBytes ?? bytesOf(inputs, items, free),
+    outputBytes: deployment.outputBytes ?? bytesOf(outputs, items, free),
   }
 }
 
-function bytesOf(specs: readonly TensorSpec[], items: number): number {
+/** Whether a request chooses a size of the tensor. */
+const isFree = (spec: TensorSpec): boolean => itemBytes({ ...spec, itemAxis: null }) === undefined
+
+/** Bytes of the tensors of a request that runs alone: all that are free have `free` bytes together. */
+function aloneBytes(specs: readonly TensorSpec[], free: number, areFree: boolean): number {
+  let fixed = 0
+  let rows = 0
+  for (const spec of specs) {
+    if (areFree || isFree(spec)) rows += itemBytes(spec) ?? 0
+    else fixed += itemBytes({ ...spec, itemAxis: null })!
+  }
+  const hasFree = specs.length > 0 && (areFree || specs.some(isFree))
+  return fixed + (hasFree ? Math.max(free, rows) : 0) + specs.length * TENSOR_HEAD_BYTES
+}
+
+function bytesOf(specs: readonly TensorSpec[], items: number, free: number): number {
   let bytes = 0
   for (const spec of specs) {
     const item = itemBytes(spec)
-    const data = item === undefined ? MIB : Math.max(item, Math.min(MIB, item * items))
+    const data = item === undefined ? free : Math.max(item, Math.min(MIB, item * items))
     bytes += data + TENSOR_HEAD_BYTES
   }
   return bytes

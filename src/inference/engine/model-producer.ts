@@ -15,7 +15,11 @@ import { writeTensors } from '../queue/tensor-bytes.ts'
 import { answerOf } from './answers.ts'
 import { cannotBeInTime, failureOf, overloaded } from './failures.ts'
 import { HedgeTimer, PendingRequest } from './pending-request.ts'
-import { type ShapedRequest, shapeRequest } from './request-shape.ts'
+import { requireRows, type ShapedRequest, shapeRequest } from './request-shape.ts'
+import { emptyOutputs, inferInParts } from './split-request.ts'
+
+/** Parts of a request that are under way at once, for each worker: one runs, and one waits. */
+const PARTS_AT_ONCE = 2
 
 /** What the producers of one thread share. */
 export interface ProducerContext {
@@ -63,7 +67,10 @@ export class ModelProducer {
   infer(request: InferRequest): Promise<InferAnswer> {
     return new Promise((resolve, reject) => {
       try {
-        this.start(request, resolve, reject)
+        const shaped = shapeRequest(this.served.signature, request.inputs)
+        const other = this.withoutOneRun(request, shaped)
+        if (other === undefined) this.start(request, shaped, { resolve, reject })
+        else resolve(other)
       } catch (error) {
         reject(error)
       }
@@ -84,12 +91,40 @@ export class ModelProducer {
     this.pending.clear()
   }
 
+  /** The answer of a request that is no single run: one without items, or with more than a run takes. */
+  private withoutOneRun(
+    request: InferRequest,
+    shaped: ShapedRequest,
+  ): InferAnswer | Promise<InferAnswer> | undefined {
+    const { signature, deployment, id } = this.served
+    if (signature.alone !== undefined) requireRows(shaped, signature, deployment)
+    if (shaped.items === 0) {
+      const outputs = emptyOutputs(signature)
+      if (outputs === undefined) return undefined
+      return { outputs, version: id.version, queueMs: 0, runMs: 0, batchItems: 0, flags: {} }
+    }
+    if (shaped.items <= this.maxItems) return undefined
+    return inferInParts(request, shaped, {
+      signature,
+      most: this.maxItems,
+      atOnce: PARTS_AT_ONCE * (deployment.workers ?? 1),
+      goalMs: request.deadlineMs ?? deployment.sloMs,
+      nowMs: () => this.context.clock.monotonicMs(),
+      ask: (part) => this.infer(part),
+    })
+  }
+
   private start(
     request: InferRequest,
-    resolve: (answer: InferAnswer) => void,
-    reject: (error: unknown) => void,
+    shaped: ShapedRequest,
+    {
+      resolve,
+      reject,
+    }: {
+      readonly resolve: (answer: InferAnswer) => void
+      readonly reject: (error: unknown) => void
+    },
   ): void {
-    const shaped = shapeRequest(this.served.signature, request.inputs)
     request.signal?.throwIfAborted()
     if (request.asker?.gone !== undefined) throw request.asker.gone
     if (this.isClosed)
@@ -117,7 +152,7 @@ export class ModelProducer {
     this.context.wheel.add(pending)
     this.listen(pending, request)
     this.side.put(slot, {
-      items: shaped.items,
+      items: Math.max(1, shaped.items),
       bucket: shaped.bucket,
       deadlineMs: arrivalMs + goalMs,
       keyMs: arrivalMs + goalMs - (request.priority ?? 0),
@@ -191,7 +226,7 @@ export class ModelProducer {
     const bytes = inputs.reduce((sum, { data }) => sum + data.length, 0)
     throw new WeirError(
       'FRAME_TOO_LARGE',
-      `the inputs have ${bytes} bytes, a slot of ${this.name} ${memory.inputBytes}; raise inputBytes of the deployment`,
+      `the inputs have ${bytes} bytes, a slot of ${this.name} ${memory.inputBytes}; raise input-bytes of its settings`,
     )
   }
 

@@ -107,7 +107,10 @@ export class ModelWorkers {
     try {
       const failed = settled.find((one) => one.status === 'rejected')
       if (failed !== undefined) throw failed.reason
-      const workers = new ModelWorkers({ start, deployment, ...options }, loaded[0]!.signature)
+      // Where one worker has found that requests must run alone, they do so in all.
+      const { signature } = loaded.find((one) => one.signature.alone !== undefined) ?? loaded[0]!
+      const known = { ...start, signature }
+      const workers = new ModelWorkers({ start: known, deployment, ...options }, signature)
       for (const thread of loaded) workers.serve(thread)
       await workers.serving(count)
       return workers
@@ -248,9 +251,9 @@ export class ModelWorkers {
     Atomics.add(this.memory.words, HEADER.workers, 1)
     void thread.exited.then(() => this.onExit(worker))
     const { buffer } = this.memory
-    const { deployment, maxItems } = this
+    const { deployment, signature, maxItems } = this
     thread.serve(
-      { buffer, worker: number, deployment, maxItems },
+      { buffer, worker: number, deployment, signature, maxItems },
       { onMove: this.onMove, onExceeded: () => this.lost++ },
     )
   }

@@ -1,12 +1,14 @@
 import { WeirError } from '../../core/errors.ts'
 import { murmur3 } from '../../core/hash/murmur3.ts'
-import { itemAxisOf, type ModelSignature, type TensorSpec } from '../port/signature.ts'
+import type { Deployment } from '../port/deployment.ts'
+import { itemAxisOf, type ModelSignature, rowsOf, type TensorSpec } from '../port/signature.ts'
 import { DATATYPE_BYTES, type Tensor } from '../port/tensor.ts'
+import { mostRowsOf } from './deployment-plan.ts'
 
 /** Inputs of a request in the order of the signature, with what the queue needs. */
 export interface ShapedRequest {
   readonly inputs: readonly Tensor[]
-  /** Size of the item axis; 1 when no input has one. */
+  /** Size of the item axis; 1 when no input has one, or when the request runs alone. */
   readonly items: number
   /** Hash of all that must be equal within a batch: other dimensions, bytes of inputs without items. */
   readonly bucket: number
@@ -17,6 +19,10 @@ export function shapeRequest(signature: ModelSignature, given: readonly Tensor[]
   const specs = signature.inputs
   if (given.length !== specs.length) throw mismatchOfNames(specs, given)
   const inputs = isOrdered(specs, given) ? given : ordered(specs, given)
+  if (signature.alone !== undefined) {
+    for (let i = 0; i < specs.length; i++) requireFit(specs[i]!, inputs[i]!)
+    return { inputs, items: 1, bucket: 0 }
+  }
   let items = -1
   let bucket = 0
   for (let i = 0; i < specs.length; i++) {
@@ -25,15 +31,30 @@ export function shapeRequest(signature: ModelSignature, given: readonly Tensor[]
     requireFit(spec, tensor)
     const axis = itemAxisOf(spec)
     if (axis === null) {
-      if (signature.maxItems !== 1) bucket = mix(bucket, murmur3(tensor.data))
+      bucket = mix(bucket, murmur3(tensor.data))
     } else if (items === -1) items = tensor.shape[axis]!
     else if (tensor.shape[axis] !== items) throw unequalItems(tensor, axis, items)
     for (let d = 0; d < tensor.shape.length; d++) {
       if (d !== axis) bucket = mix(bucket, tensor.shape[d]!)
     }
   }
-  if (items === 0) throw new WeirError('SIGNATURE_MISMATCH', 'the inputs have no items')
-  return { inputs, items: Math.max(1, items), bucket }
+  // Requests without items share no run with others: an output of theirs says nothing about where it belongs.
+  if (items === 0) bucket = mix(bucket, -1)
+  return { inputs, items: items === -1 ? 1 : items, bucket }
+}
+
+/** Refuses a request that runs alone and has more rows than a run may have. Throws SIGNATURE_MISMATCH. */
+export function requireRows(
+  { inputs }: ShapedRequest,
+  signature: ModelSignature,
+  deployment: Deployment,
+): void {
+  const [rows, most] = [rowsOf(signature, inputs), mostRowsOf(signature, deployment)]
+  if (rows <= most) return
+  throw new WeirError(
+    'SIGNATURE_MISMATCH',
+    `the request has ${rows} items, max-batch is ${most}, and it cannot be split (${signature.alone}); send at most ${most}, or raise max-batch`,
+  )
 }
 
 const mix = (hash: number, value: number): number =>

@@ -1,3 +1,4 @@
+import type { ItemAxes } from './signature.ts'
 import type { Tensor } from './tensor.ts'
 
 /** Batching rule and its parameters. Times are ms. */
@@ -62,6 +63,12 @@ export interface WarmUp {
   readonly samples?: readonly (readonly Tensor[])[]
 }
 
+/** Requests that are run together and apart. */
+export interface SharingProbe {
+  /** Inputs of known requests, beside random ones that the probe makes. */
+  readonly samples: readonly (readonly Tensor[])[]
+}
+
 /** Settings of a served model, apart from its weights. */
 export interface Deployment {
   /** Latency goal, ms: the deadline of requests that name none. The only required setting. */
@@ -75,7 +82,22 @@ export interface Deployment {
    * ended. With `thread` such a run keeps its thread until it returns. @default 'thread'
    */
   readonly isolation?: 'thread' | 'process'
-  /** Most items of a batch. @default 64 */
+  /**
+   * `true`: each row of the outputs depends on one row of the inputs only, so requests may share a run; a probe at the
+   * load must agree. `false`: each request runs alone. @default what the model shows or says
+   */
+  readonly batches?: boolean
+  /** Axes of the items where the model does not say them, by the name of the tensor; `null` for a tensor without items. */
+  readonly itemAxes?: ItemAxes
+  /**
+   * Where requests may share a run, the first worker runs some together and apart before it serves; if their outputs
+   * differ by more than rounding, each request runs alone. @default no probe
+   */
+  readonly probe?: SharingProbe
+  /**
+   * Most items of a run. A request with more is split where requests may share a run, and otherwise refused if this is
+   * given. @default 64
+   */
   readonly maxBatchItems?: number
   /** Most requests that wait or run. @default 256 */
   readonly queueCapacity?: number

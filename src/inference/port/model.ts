@@ -22,11 +22,6 @@ export type ModelSource =
       readonly kind: 'onnx'
       /** Path of the file. */
       readonly file: string
-      /**
-       * Item axes of tensors where they are not the first dimension, by tensor name; `null` for a tensor
-       * without items.
-       */
-      readonly itemAxes?: Readonly<Record<string, number | null>>
       readonly files?: PinnedFiles
     }
   | {
@@ -47,6 +42,6 @@ export type ModelSource =
       readonly model: string
       /** Version there; the server chooses when it is not given. */
       readonly version?: string
-      /** Most items of one request; also refuses shared batches when 1. */
+      /** Most items of one request. Above 1 it says that requests may share a run, as \`batches: true\` does. */
       readonly maxItems?: number
     }

@@ -1,5 +1,5 @@
 import type { ModelSource } from './model.ts'
-import type { ModelSignature } from './signature.ts'
+import type { ItemAxes, ModelSignature } from './signature.ts'
 import type { Tensor } from './tensor.ts'
 
 /** What a runner may use of its machine. */
@@ -8,6 +8,12 @@ export interface RunnerOptions {
   readonly threads: number
   /** File that keeps what a load worked out, so that the next one takes less time; undefined for none. */
   readonly optimised?: string | undefined
+  /** As `Deployment.batches`. */
+  readonly batches?: boolean | undefined
+  /** As `Deployment.itemAxes`. */
+  readonly itemAxes?: ItemAxes | undefined
+  /** What the first load found, so that the next ones need not look again; undefined for the first. */
+  readonly signature?: ModelSignature | undefined
 }
 
 /** Kind of model: it loads models of one kind in the thread of a worker. */

@@ -17,8 +17,30 @@ export interface TensorSpec {
 export interface ModelSignature {
   readonly inputs: readonly TensorSpec[]
   readonly outputs: readonly TensorSpec[]
-  /** Most items that one run takes: 1 for a model with a fixed batch of one; undefined when free. */
+  /** Most items that one run takes; undefined when free. */
   readonly maxItems?: number
+  /**
+   * Each row of the outputs depends on one row of the inputs only, so that requests may share a run. A module says so
+   * itself; of an ONNX file it is worked out. @default false
+   */
+  readonly batches?: boolean
+  /** Why each request runs alone, for people; undefined where requests may share a run. */
+  readonly alone?: string
+}
+
+/** Axis of the items of tensors by their name; null for a tensor without items. */
+export type ItemAxes = Readonly<Record<string, number | null>>
+
+/** Size of the item axis of the inputs; 1 when no input has one. */
+export function rowsOf(
+  { inputs }: Pick<ModelSignature, 'inputs'>,
+  tensors: readonly { readonly shape: readonly number[] }[],
+): number {
+  for (let i = 0; i < inputs.length; i++) {
+    const axis = itemAxisOf(inputs[i]!)
+    if (axis !== null) return tensors[i]!.shape[axis] ?? 1
+  }
+  return 1
 }
 
 /** Dimension that counts the items of a tensor; null when it has none. */

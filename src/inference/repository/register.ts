@@ -1,30 +1,47 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { requireArgument } from '../../core/errors.ts'
+import type { ModelControlRights } from '../../access/model-control.ts'
+import { requireArgument, WeirError } from '../../core/errors.ts'
 import type { FileSystem } from '../../files/file-system.ts'
 import { requireModelName } from './name.ts'
 import { type PushedVersion, pushModel } from './push.ts'
+import { parseJson, remoteOf } from './scan.ts'
+
+/** Endings of modules, whose code runs in the process that loads them. */
+const MODULES: readonly string[] = ['ts', 'js', 'mjs']
+/** Bytes of the largest file that names a model on another server. */
+const MAX_REMOTE_BYTES = 16 * 1024
+
+/** A model that a client sends. */
+interface SentModel {
+  readonly name: string
+  readonly version?: number
+  /** Ending of the model's file. */
+  readonly format: string
+  readonly bytes: Uint8Array
+}
 
 /** Folder of models that takes models as bytes: Rafiqi's registration. */
 export class FolderRegistry {
   private readonly files: FileSystem
   private readonly root: string
+  private readonly rights: ModelControlRights
 
-  constructor(files: FileSystem, root: string) {
+  /** `rights`: what clients may register. */
+  constructor(files: FileSystem, root: string, rights: ModelControlRights) {
     this.files = files
     this.root = root
+    this.rights = rights
   }
 
-  /** Stores the bytes as a version of a model; `format` is the ending of its file. Rejects as `pushModel`. */
-  async register(model: {
-    readonly name: string
-    readonly version?: number
-    readonly format: string
-    readonly bytes: Uint8Array
-  }): Promise<PushedVersion> {
+  /**
+   * Stores the bytes as a version of a model; `format` is the ending of its file. Rejects as `pushModel`, and with
+   * ACCESS_DENIED for what clients may not register here.
+   */
+  async register(model: SentModel): Promise<PushedVersion> {
     const { name, version, format, bytes } = model
     requireModelName(name)
-    requireArgument(/^[a-z]+$/.test(format), `"${format.slice(0, 20)}" is no format of a model`)
+    requireAllowed(model, this.rights)
     const { files, root } = this
     await files.makeFolder(root)
     const upload = join(root, `.incoming-${randomUUID()}.${format}`)
@@ -41,4 +58,37 @@ export class FolderRegistry {
       await files.remove(upload)
     }
   }
+}
+
+/** Throws INVALID_ARGUMENT for an unknown format, ACCESS_DENIED for what clients may not register. */
+function requireAllowed({ name, format, bytes }: SentModel, rights: ModelControlRights): void {
+  if (format === 'onnx') return
+  if (format === 'json') requireAllowedRemote(bytes, name, rights)
+  else {
+    requireArgument(MODULES.includes(format), `"${format.slice(0, 20)}" is no format of a model`)
+    if (rights.takesModules) return
+    const message = `a module (.${format}) is code, and clients may not register code here; push it with "weir model push", or start the server with --allow-modules`
+    throw new WeirError('ACCESS_DENIED', message)
+  }
+}
+
+function requireAllowedRemote(
+  bytes: Uint8Array,
+  name: string,
+  { hosts }: ModelControlRights,
+): void {
+  requireArgument(
+    bytes.length <= MAX_REMOTE_BYTES,
+    `the body has more than ${MAX_REMOTE_BYTES} bytes`,
+  )
+  const text = new TextDecoder().decode(bytes)
+  const { url } = remoteOf(parseJson(text, 'the body'), 'the body', name)
+  const { protocol, hostname, port, username, password } = new URL(url)
+  requireArgument(
+    protocol === 'http:' && username === '' && password === '',
+    'the url of a model on another server is http://HOST:PORT, without a user',
+  )
+  if (hosts.has(hostname, port === '' ? 80 : Number(port))) return
+  const message = `${hostname.slice(0, 80)}:${port || 80} is not a host of --allow-remote (${hosts}); name it when the server starts, or push the model with "weir model push"`
+  throw new WeirError('ACCESS_DENIED', message)
 }

@@ -160,7 +160,12 @@ export function readAliases(files: FileSystem, folder: string): Readonly<Record<
   )
 }
 
-function remoteOf(value: Fields, path: string, name: string): ModelSource {
+/** The model on another server that a file names; `path` names the file. Throws INVALID_ARGUMENT. */
+export function remoteOf(
+  value: Fields,
+  path: string,
+  name: string,
+): Extract<ModelSource, { kind: 'remote' }> {
   const { url, model = name, version } = value
   const maxItems = value['max-items']
   if (typeof url !== 'string' || !URL.canParse(url) || typeof model !== 'string') {

@@ -3,6 +3,7 @@ import { nearestWord } from '../../core/text/nearest-word.ts'
 import { type JsonTensor, rawOfJson } from '../../wire/inference/json-tensor.ts'
 import { isDatatype } from '../../wire/inference/tensor.ts'
 import type { BatchingSettings, Deployment } from '../port/deployment.ts'
+import type { ItemAxes } from '../port/signature.ts'
 import type { Tensor } from '../port/tensor.ts'
 
 /** Settings of `deployment.yaml`: the engine's, and those of the process around it. */
@@ -48,10 +49,14 @@ const SETTING_KEYS: Readonly<Record<string, string>> = {
     'Batching rule (slack, aimd, quantile, greedy, threshold, window, none), or a map with rule',
   workers: 'Workers that may run the model',
   isolation: 'thread, or process: a native crash ends a child process only',
-  'max-batch': 'Most items of a batch',
+  batches:
+    'true: rows are independent, so requests may share a run; false: each request runs alone (default: what the model shows)',
+  'item-axes':
+    'A map of tensor names to the axis of their items, or null (default: what the model shows)',
+  'max-batch': 'Most items of a run (default: 64); a request with more is split, or refused',
   'queue-capacity': 'Most requests that wait or run',
-  'input-bytes': 'Most bytes of the inputs of one request',
-  'output-bytes': 'Most bytes of the outputs of one request',
+  'input-bytes': 'Most bytes of the inputs of one request, such as 4 MiB',
+  'output-bytes': 'Most bytes of the outputs of one request, such as 4 MiB',
   memory:
     'Memory of the model in one worker, such as 200 MiB (default: measured); it counts with --memory',
   'warm-up':
@@ -124,10 +129,12 @@ class SettingsReader {
       batching: fields['batching'] === undefined ? undefined : this.batching(fields['batching']),
       workers: this.whole(fields, 'workers'),
       isolation,
+      batches: this.boolean(fields, 'batches'),
+      itemAxes: fields['item-axes'] === undefined ? undefined : this.itemAxes(fields['item-axes']),
       maxBatchItems: this.whole(fields, 'max-batch'),
       queueCapacity: this.whole(fields, 'queue-capacity'),
-      inputBytes: this.whole(fields, 'input-bytes'),
-      outputBytes: this.whole(fields, 'output-bytes'),
+      inputBytes: this.bytes(fields, 'input-bytes'),
+      outputBytes: this.bytes(fields, 'output-bytes'),
       memoryBytes: this.bytes(fields, 'memory'),
       memoryLimitBytes: this.limit(fields, isolation),
       isKeptLoaded: this.boolean(fields, 'keep-loaded'),
@@ -139,6 +146,15 @@ class SettingsReader {
       hedge: this.hedge(fields['hedge']),
       default: fields['default'] === undefined ? undefined : this.defaults(fields['default']),
     })
+  }
+
+  private itemAxes(value: unknown): ItemAxes {
+    const axes = Object.entries(this.map(value, 'item-axes')).map(([name, axis]) => {
+      const isAxis = axis === null || (Number.isInteger(axis) && (axis as number) >= 0)
+      if (!isAxis) throw this.wrong(`item-axes.${name}`, 'an axis from 0, or null', axis)
+      return [name, axis as number | null] as const
+    })
+    return Object.fromEntries(axes)
   }
 
   private warmUp(fields: Fields): Deployment['warmUp'] {

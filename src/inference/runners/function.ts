@@ -2,13 +2,17 @@ import { isAbsolute, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { asWeirError, requireArgument } from '../../core/errors.ts'
 import type { ModelSource } from '../port/model.ts'
-import type { FunctionModel, LoadedModel } from '../port/runner.ts'
+import type { FunctionModel, LoadedModel, RunnerOptions } from '../port/runner.ts'
 import type { Tensor } from '../port/tensor.ts'
+import { declaredSignature } from './item-axes.ts'
 
 type FunctionSource = Extract<ModelSource, { kind: 'function' }>
 
 /** Imports the module of a function model. Throws MODEL_FAILED, INVALID_ARGUMENT. */
-export async function loadFunction(source: FunctionSource): Promise<LoadedModel> {
+export async function loadFunction(
+  source: FunctionSource,
+  options: RunnerOptions,
+): Promise<LoadedModel> {
   const name = source.export ?? 'default'
   const exported = await importModule(source.module)
   const model = exported[name] as FunctionModel | undefined
@@ -22,7 +26,7 @@ export async function loadFunction(source: FunctionSource): Promise<LoadedModel>
     throw asWeirError(error, 'MODEL_FAILED', `${source.module}: load`)
   }
   return {
-    signature: model.signature,
+    signature: options.signature ?? declaredSignature(model.signature, options),
     async run(inputs: readonly Tensor[], items: number): Promise<readonly Tensor[]> {
       try {
         return await model.run(inputs, items)

@@ -5,6 +5,7 @@ import type { LoadedModel, RunnerOptions } from '../port/runner.ts'
 import type { ModelSignature, TensorSpec } from '../port/signature.ts'
 import type { Tensor, TensorDatatype } from '../port/tensor.ts'
 import { stringsOfBytes, stringsToBytes } from './byte-strings.ts'
+import { onnxSignature } from './onnx-signature.ts'
 import { openOptimised } from './optimised-graph.ts'
 
 type OnnxRuntime = typeof import('onnxruntime-node')
@@ -33,7 +34,10 @@ type OnnxType = keyof typeof TYPES
 export async function loadOnnx(source: OnnxSource, options: RunnerOptions): Promise<LoadedModel> {
   const runtime = await loadOnnxRuntime()
   try {
-    return new OnnxModel(runtime, await openSession(runtime, source.file, options), source)
+    return new OnnxModel(runtime, await openSession(runtime, source.file, options), {
+      file: source.file,
+      options,
+    })
   } catch (error) {
     throw asWeirError(error, 'MODEL_FAILED', source.file)
   }
@@ -80,11 +84,24 @@ class OnnxModel implements LoadedModel {
   private readonly session: InferenceSession
   private readonly inputTypes: readonly OnnxType[]
 
-  constructor(runtime: OnnxRuntime, session: InferenceSession, source: OnnxSource) {
+  constructor(
+    runtime: OnnxRuntime,
+    session: InferenceSession,
+    { file, options }: { readonly file: string; readonly options: RunnerOptions },
+  ) {
     this.runtime = runtime
     this.session = session
     this.inputTypes = session.inputMetadata.map((metadata) => typeOf(metadata))
-    this.signature = signatureOf(session, source.itemAxes ?? {})
+    this.signature =
+      options.signature ??
+      onnxSignature(
+        {
+          inputs: session.inputMetadata.map(specOf),
+          outputs: session.outputMetadata.map(specOf),
+        },
+        file,
+        options,
+      )
   }
 
   async run(inputs: readonly Tensor[]): Promise<readonly Tensor[]> {
@@ -136,24 +153,9 @@ function typeOf(metadata: InferenceSession.ValueMetadata): OnnxType {
   throw new WeirError('MODEL_FAILED', `"${metadata.name}" is ${type}, which is not served`)
 }
 
-/** Requests share a batch when the first dimension of some input is free, or where axes are given. */
-function signatureOf(
-  session: InferenceSession,
-  itemAxes: Readonly<Record<string, number | null>>,
-): ModelSignature {
-  const specOf = (metadata: InferenceSession.ValueMetadata): TensorSpec => {
-    const { name } = metadata
-    const shape = metadata.isTensor
-      ? metadata.shape.map((size) => (typeof size === 'number' ? size : -1))
-      : []
-    const axis = itemAxes[name]
-    const itemAxis = axis !== undefined ? axis : shape[0] === -1 ? 0 : null
-    return { name, datatype: TYPES[typeOf(metadata)][0] as TensorDatatype, shape, itemAxis }
-  }
-  const inputs = session.inputMetadata.map(specOf)
-  const outputs = session.outputMetadata.map(specOf)
-  const isBatched =
-    inputs.some(({ itemAxis }) => itemAxis !== null) &&
-    outputs.every(({ itemAxis }) => itemAxis !== null)
-  return isBatched ? { inputs, outputs } : { inputs, outputs, maxItems: 1 }
+function specOf(metadata: InferenceSession.ValueMetadata): TensorSpec {
+  const { name } = metadata
+  const sizes = metadata.isTensor ? metadata.shape : []
+  const shape = sizes.map((size) => (typeof size === 'number' ? size : -1))
+  return { name, datatype: TYPES[typeOf(metadata)][0] as TensorDatatype, shape }
 }

@@ -25,9 +25,9 @@ function load(source: ModelSource, options: RunnerOptions): Promise<LoadedModel>
     case 'onnx':
       return loadOnnx(source, options)
     case 'function':
-      return loadFunction(source)
+      return loadFunction(source, options)
     case 'remote':
-      return loadRemote(source)
+      return loadRemote(source, options)
     default:
       return assertNever(source)
   }

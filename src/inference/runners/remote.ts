@@ -1,93 +1,68 @@
-import type { Agent as HttpAgent, IncomingMessage } from 'node:http'
-import { asWeirError, messageOf, WeirError } from '../../core/errors.ts'
-import { Agent, request } from '../../http/builtin.ts'
+import { asWeirError } from '../../core/errors.ts'
+import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
 import type { ModelSource } from '../port/model.ts'
-import type { LoadedModel } from '../port/runner.ts'
+import type { LoadedModel, RunnerOptions } from '../port/runner.ts'
 import type { ModelSignature, TensorSpec } from '../port/signature.ts'
 import { DATATYPE_BYTES, type Tensor, type TensorDatatype } from '../port/tensor.ts'
+import { declaredSignature } from './item-axes.ts'
+import { type RemoteAnswer, RemoteServer } from './remote-exchange.ts'
 
 type RemoteSource = Extract<ModelSource, { kind: 'remote' }>
 
-/** Header of the length of the JSON part, of the binary tensor extension. */
-const JSON_LENGTH = 'inference-header-content-length'
+/** Time in which a server must describe a model, and in which it must run it. */
+const DESCRIBE_MS = 5_000
+const RUN_MS = 30_000
+/** Bytes of the longest description. */
+const MAX_DESCRIPTION_BYTES = 1024 * 1024
+/** Most dimensions of a tensor. */
+const MAX_DIMENSIONS = 32
+const NAME = /^[\x20-\x7e]{1,200}$/
 
 /**
  * Opens a model of a server that speaks the Open Inference Protocol v2 over HTTP with binary tensors. Throws
- * MODEL_NOT_LOADED when the server cannot be reached, MODEL_FAILED when it does not have the model.
+ * MODEL_NOT_LOADED when the server does not answer, MODEL_FAILED when it does not have the model, and
+ * REMOTE_MODEL_FAILED when it fails or its answer is wrong.
  */
-export async function loadRemote(source: RemoteSource): Promise<LoadedModel> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+export async function loadRemote(
+  source: RemoteSource,
+  options: RunnerOptions,
+): Promise<LoadedModel> {
   const version =
     source.version === undefined ? '' : `/versions/${encodeURIComponent(source.version)}`
   const path = `/v2/models/${encodeURIComponent(source.model)}${version}`
-  const target = { base: source.url, agent }
+  const server = new RemoteServer(source.url)
   try {
-    const { json } = await exchange(target, path)
-    return remoteModel(target, `${path}/infer`, signatureOf(json, source.maxItems))
+    const { json } = await server.exchange({
+      path,
+      timeoutMs: DESCRIBE_MS,
+      maxBytes: MAX_DESCRIPTION_BYTES,
+    })
+    const signature =
+      options.signature ?? declaredSignature(signatureOf(server, json, source.maxItems), options)
+    return remoteModel(server, `${path}/infer`, signature)
   } catch (error) {
-    agent.destroy()
-    throw asWeirError(error, 'MODEL_NOT_LOADED', `${source.url}${path}`)
+    server.close()
+    throw asWeirError(error, 'MODEL_NOT_LOADED', `${server.name}${path}`)
   }
 }
 
-interface Target {
-  readonly base: string
-  readonly agent: HttpAgent
-}
-
-function remoteModel(target: Target, path: string, signature: ModelSignature): LoadedModel {
+function remoteModel(server: RemoteServer, path: string, signature: ModelSignature): LoadedModel {
   return {
     signature,
     async run(inputs) {
-      const answer = await exchange(target, path, inputs)
-      return outputsOf(answer, signature.outputs)
+      const head = Buffer.from(JSON.stringify(headOf(inputs)))
+      const answer = await server.exchange({
+        path,
+        body: [head, ...inputs.map(({ data }) => Buffer.from(data))],
+        timeoutMs: RUN_MS,
+        maxBytes: MAX_FRAME_BYTES,
+      })
+      return outputsOf(server, answer, signature.outputs)
     },
     async close() {
-      target.agent.destroy()
+      server.close()
     },
   }
-}
-
-interface Answer {
-  readonly json: unknown
-  /** What follows the JSON part. */
-  readonly binary: Buffer
-}
-
-/** One HTTP exchange: a GET without tensors, else an inference request. */
-function exchange(target: Target, path: string, inputs?: readonly Tensor[]): Promise<Answer> {
-  const head = inputs === undefined ? undefined : Buffer.from(JSON.stringify(headOf(inputs)))
-  const length = (inputs ?? []).reduce((sum, { data }) => sum + data.length, head?.length ?? 0)
-  return new Promise((resolve, reject) => {
-    const sent = request(
-      new URL(path, target.base),
-      {
-        agent: target.agent,
-        method: head === undefined ? 'GET' : 'POST',
-        headers:
-          head === undefined
-            ? {}
-            : {
-                'content-type': 'application/octet-stream',
-                [JSON_LENGTH]: head.length,
-                'content-length': length,
-              },
-      },
-      (response) => readAnswer(response).then(resolve, reject),
-    )
-    sent.on('error', (error) =>
-      reject(
-        new WeirError('MODEL_NOT_LOADED', `${target.base} does not answer: ${messageOf(error)}`, {
-          cause: error,
-        }),
-      ),
-    )
-    if (head !== undefined) {
-      sent.write(head)
-      for (const { data } of inputs ?? []) sent.write(Buffer.from(data))
-    }
-    sent.end()
-  })
 }
 
 const headOf = (inputs: readonly Tensor[]) => ({
@@ -100,49 +75,49 @@ const headOf = (inputs: readonly Tensor[]) => ({
   parameters: { binary_data_output: true },
 })
 
-async function readAnswer(response: IncomingMessage): Promise<Answer> {
-  const parts: Buffer[] = []
-  for await (const part of response) parts.push(part)
-  const body = Buffer.concat(parts)
-  const status = response.statusCode ?? 0
-  if (status !== 200) {
-    const code = status === 503 || status === 429 ? 'MODEL_NOT_LOADED' : 'MODEL_FAILED'
-    throw new WeirError(code, `HTTP ${status}: ${body.toString('utf8', 0, 500)}`)
-  }
-  const jsonLength = Number(response.headers[JSON_LENGTH] ?? body.length)
-  try {
-    return {
-      json: JSON.parse(body.toString('utf8', 0, jsonLength)),
-      binary: body.subarray(jsonLength),
-    }
-  } catch (error) {
-    throw asWeirError(error, 'MODEL_FAILED', 'the answer is no JSON')
-  }
-}
-
+/** A tensor as the JSON of a server has it; every field may be anything. */
 interface RemoteTensor {
-  readonly name: string
-  readonly datatype: string
-  readonly shape: readonly number[]
-  readonly parameters?: { readonly binary_data_size?: number }
+  readonly name?: unknown
+  readonly datatype?: unknown
+  readonly shape?: unknown
+  readonly parameters?: { readonly binary_data_size?: unknown } | null
 }
 
-function signatureOf(json: unknown, maxItems: number | undefined): ModelSignature {
-  const { inputs, outputs } = json as { inputs?: RemoteTensor[]; outputs?: RemoteTensor[] }
-  if (!Array.isArray(inputs) || !Array.isArray(outputs)) {
-    throw new WeirError('MODEL_FAILED', 'the metadata has no inputs and outputs')
+function signatureOf(
+  server: RemoteServer,
+  json: unknown,
+  maxItems: number | undefined,
+): ModelSignature {
+  const [inputs, outputs] = (['inputs', 'outputs'] as const).map((field) =>
+    tensorsOf(json, field)?.map((tensor) => specOf(server, tensor)),
+  )
+  if (inputs === undefined || outputs === undefined) {
+    throw server.wrong('describes the model without inputs and outputs')
   }
-  const [ins, outs] = [inputs.map(specOf), outputs.map(specOf)]
-  const isFixed = ins.every(({ itemAxis }) => itemAxis === null)
-  const most = maxItems ?? (isFixed ? 1 : undefined)
-  return { inputs: ins, outputs: outs, ...(most === undefined ? {} : { maxItems: most }) }
+  const tensors = { inputs, outputs }
+  // The protocol does not say whether rows are independent; who limits the items of a shared run does.
+  return maxItems === undefined ? tensors : { ...tensors, maxItems, batches: true }
 }
 
-function specOf({ name, datatype, shape }: RemoteTensor): TensorSpec {
-  if (!Object.hasOwn(DATATYPE_BYTES, datatype)) {
-    throw new WeirError('MODEL_FAILED', `"${name}" has the unknown datatype ${datatype}`)
+/** The tensors of a list in the JSON of a server; undefined where there is none. */
+function tensorsOf(json: unknown, field: 'inputs' | 'outputs'): RemoteTensor[] | undefined {
+  const list = (json as Record<string, unknown> | null)?.[field]
+  const isList = Array.isArray(list) && list.every((one) => typeof one === 'object' && one !== null)
+  return isList ? list : undefined
+}
+
+function specOf(server: RemoteServer, { name, datatype, shape }: RemoteTensor): TensorSpec {
+  if (typeof name !== 'string' || !NAME.test(name)) {
+    throw server.wrong('names a tensor with other than 1 to 200 printable characters of ASCII')
   }
-  const sizes = shape.map(Number)
+  if (typeof datatype !== 'string' || !Object.hasOwn(DATATYPE_BYTES, datatype)) {
+    throw server.wrong(`gives "${name}" an unknown datatype`)
+  }
+  const sizes = Array.isArray(shape) ? shape.map(Number) : undefined
+  const isShape = sizes?.every((size) => Number.isSafeInteger(size) && size >= -1) === true
+  if (!isShape || sizes.length > MAX_DIMENSIONS) {
+    throw server.wrong(`gives "${name}" no shape`)
+  }
   return {
     name,
     datatype: datatype as TensorDatatype,
@@ -151,23 +126,43 @@ function specOf({ name, datatype, shape }: RemoteTensor): TensorSpec {
   }
 }
 
-/** The outputs, which the server may send in any order. */
-function outputsOf({ json, binary }: Answer, specs: readonly TensorSpec[]): Tensor[] {
-  const { outputs } = json as { outputs?: readonly RemoteTensor[] }
+/** The outputs, which the server may send in any order, as it promised them. */
+function outputsOf(
+  server: RemoteServer,
+  { json, binary }: RemoteAnswer,
+  specs: readonly TensorSpec[],
+): Tensor[] {
   const byName = new Map<string, Tensor>()
   let at = 0
-  for (const output of outputs ?? []) {
+  for (const output of tensorsOf(json, 'outputs') ?? []) {
+    const spec = specOf(server, output)
     const size = output.parameters?.binary_data_size
-    if (size === undefined) {
-      throw new WeirError('MODEL_FAILED', `the server sent "${output.name}" as JSON, not as bytes`)
+    if (size === undefined) throw server.wrong(`sent "${spec.name}" as JSON, not as bytes`)
+    const isSize = Number.isSafeInteger(size) && (size as number) >= 0
+    if (!isSize || at + (size as number) > binary.length) {
+      throw server.wrong(`sent fewer bytes of "${spec.name}" than it says`)
     }
-    const data = new Uint8Array(binary.subarray(at, at + size))
-    at += size
-    byName.set(output.name, { ...specOf(output), shape: output.shape.map(Number), data })
+    const data = new Uint8Array(binary.subarray(at, at + (size as number)))
+    at += size as number
+    byName.set(spec.name, { ...spec, data })
   }
-  return specs.map((spec) => {
-    const tensor = byName.get(spec.name)
-    if (tensor === undefined) throw new WeirError('MODEL_FAILED', `the answer lacks "${spec.name}"`)
-    return tensor
-  })
+  return specs.map((spec) => promised(server, byName.get(spec.name), spec))
+}
+
+/** The output of a server, if it is what the server's description promises. */
+function promised(server: RemoteServer, output: Tensor | undefined, spec: TensorSpec): Tensor {
+  const { name, datatype, shape } = spec
+  if (output === undefined) throw server.wrong(`sent no "${name}"`)
+  if (output.datatype !== datatype) {
+    throw server.wrong(`promised "${name}" as ${datatype} and sent ${output.datatype}`)
+  }
+  const fits =
+    output.shape.length === shape.length &&
+    output.shape.every((size, i) => size >= 0 && (shape[i] === -1 || shape[i] === size))
+  if (!fits) throw server.wrong(`sent "${name}" in another shape than it promised`)
+  const bytes = DATATYPE_BYTES[datatype] * output.shape.reduce((product, size) => product * size, 1)
+  if (DATATYPE_BYTES[datatype] > 0 && output.data.length !== bytes) {
+    throw server.wrong(`sent ${output.data.length} bytes of "${name}", its shape needs ${bytes}`)
+  }
+  return output
 }

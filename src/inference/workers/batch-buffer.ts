@@ -66,11 +66,9 @@ export function itemsOf(
   }: { readonly first: number; readonly items: number; readonly total: number },
 ): Tensor {
   const axis = itemAxisOf(spec)
-  if (axis === null || items === total) {
-    if (axis !== null) requireItems(tensor, axis, total)
-    return tensor
-  }
+  if (axis === null) return tensor
   requireItems(tensor, axis, total)
+  if (items === total) return tensor
   if (tensor.datatype === 'BYTES') return stringsOfItems(tensor, axis, { first, items, total })
   const outer = product(tensor.shape, 0, axis)
   const row = tensor.data.length / outer

@@ -1,6 +1,6 @@
 import { asWeirError, isWeirError, WeirError } from '../../core/errors.ts'
 import type { LoadedModel } from '../port/runner.ts'
-import { itemAxisOf, type TensorSpec } from '../port/signature.ts'
+import { itemAxisOf, type ModelSignature, rowsOf, type TensorSpec } from '../port/signature.ts'
 import type { Tensor } from '../port/tensor.ts'
 import { numberOfCode } from '../queue/failure-code.ts'
 import { SLOT, SLOT_TIME, STATE, WORKER } from '../queue/layout.ts'
@@ -27,16 +27,25 @@ interface EndedRun {
   readonly endedAt: number
 }
 
+/** Failures of another server, which smaller batches would only repeat. */
+const PEER_FAILURES = ['MODEL_NOT_LOADED', 'REMOTE_MODEL_FAILED'] as const
+
 /** Runs taken slots of a queue as batches and writes what came out. */
 export class BatchRun {
   private readonly model: LoadedModel
+  private readonly signature: ModelSignature
   private readonly side: WorkerSide
   private readonly memory: QueueMemory
   private readonly buffer = new BatchBuffer()
   private readonly nowMs: () => number
 
-  constructor(model: LoadedModel, side: WorkerSide, nowMs: () => number) {
+  constructor(
+    { model, signature }: { readonly model: LoadedModel; readonly signature: ModelSignature },
+    side: WorkerSide,
+    nowMs: () => number,
+  ) {
     this.model = model
+    this.signature = signature
     this.side = side
     this.memory = side.memory
     this.nowMs = nowMs
@@ -49,12 +58,16 @@ export class BatchRun {
   async run(slots: readonly number[]): Promise<BatchOutcome> {
     const startedAt = this.nowMs()
     try {
+      // Whatever a batching rule takes: requests that must run alone do.
+      if (slots.length > 1 && this.signature.alone !== undefined) {
+        return await this.apart(slots.slice(0, 1), slots.slice(1))
+      }
       const requests = slots.map((slot) => this.inputsOf(slot))
-      const specs = this.model.signature.inputs
+      const specs = this.signature.inputs
       const odd = requests.findIndex((tensors) => !haveEqualShapes(specs, tensors, requests[0]!))
       if (odd > 0) return await this.apart(slots.slice(0, odd), slots.slice(odd))
       const inputs = this.buffer.gather(specs, requests)
-      const total = this.itemsOfSlots(slots)
+      const total = slots.length === 1 ? rowsOf(this.signature, inputs) : this.itemsOfSlots(slots)
       this.side.count(WORKER.executions, slots.length)
       const outputs = await this.model.run(inputs, total)
       const endedAt = this.nowMs()
@@ -63,6 +76,10 @@ export class BatchRun {
     } catch (error) {
       // The process of the model ended: this worker ends, too, and its slots are put up again.
       if (isWeirError(error, 'WORKER_LOST')) throw error
+      if (PEER_FAILURES.some((code) => isWeirError(error, code))) {
+        for (const slot of slots) this.fail(slot, error as WeirError)
+        return { runMs: this.nowMs() - startedAt, answered: 0, failed: slots.length }
+      }
       if (slots.length > 1) {
         const middle = slots.length >>> 1
         return await this.apart(slots.slice(0, middle), slots.slice(middle))
@@ -82,7 +99,7 @@ export class BatchRun {
   }
 
   private inputsOf(slot: number): Tensor[] {
-    return readTensors(this.memory, this.memory.inputAt(slot), this.model.signature.inputs)
+    return readTensors(this.memory, this.memory.inputAt(slot), this.signature.inputs)
   }
 
   private itemsOfSlots(slots: readonly number[]): number {
@@ -91,13 +108,16 @@ export class BatchRun {
     return items
   }
 
-  /** Throws MODEL_FAILED before the first slot is answered when an output has the wrong size. */
+  /**
+   * A request that ran alone gets the outputs as they are, of any size. Throws MODEL_FAILED before the first slot is
+   * answered when an output of several requests cannot be divided among them.
+   */
   private answer(
     slots: readonly number[],
     outputs: readonly Tensor[],
     run: EndedRun,
   ): { readonly answered: number; readonly failed: number } {
-    const specs = this.model.signature.outputs
+    const specs = this.signature.outputs
     if (outputs.length !== specs.length) {
       throw new WeirError(
         'MODEL_FAILED',
@@ -107,6 +127,7 @@ export class BatchRun {
     const { total } = run
     let first = 0
     const parts = slots.map((slot) => {
+      if (slots.length === 1) return outputs
       const items = this.memory.words[this.memory.slotAt(slot) + SLOT.items]!
       const part = outputs.map((output, i) => itemsOf(output, specs[i]!, { first, items, total }))
       first += items
@@ -138,7 +159,7 @@ export class BatchRun {
         slot,
         new WeirError(
           'FRAME_TOO_LARGE',
-          `the outputs have ${bytes} bytes, the slot ${memory.outputBytes}; raise outputBytes of the deployment`,
+          `the outputs have ${bytes} bytes, the slot ${memory.outputBytes}; raise output-bytes of its settings`,
         ),
       )
       return false

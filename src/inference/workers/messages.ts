@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../core/errors.ts'
-import type { Deployment, WarmUp } from '../port/deployment.ts'
+import type { Deployment, SharingProbe, WarmUp } from '../port/deployment.ts'
 import type { ModelSource } from '../port/model.ts'
-import type { ModelSignature } from '../port/signature.ts'
+import type { ItemAxes, ModelSignature } from '../port/signature.ts'
 
 /** Data that the thread of a worker starts with. */
 export interface WorkerStart {
@@ -17,6 +17,14 @@ export interface WorkerStart {
   readonly memoryLimitBytes?: number | undefined
   /** As `RunnerOptions.optimised`. */
   readonly optimised?: string | undefined
+  /** As `Deployment.batches`. */
+  readonly batches?: boolean | undefined
+  /** As `Deployment.itemAxes`. */
+  readonly itemAxes?: ItemAxes | undefined
+  /** As `Deployment.probe`. */
+  readonly probe?: SharingProbe | undefined
+  /** As `RunnerOptions.signature`; it was probed. */
+  readonly signature?: ModelSignature | undefined
 }
 
 /** Message to a worker that has loaded its model: serve this queue. */
@@ -24,6 +32,8 @@ export interface ServeMessage {
   readonly buffer: SharedArrayBuffer
   readonly worker: number
   readonly deployment: Deployment
+  /** What all workers of the model go by. */
+  readonly signature: ModelSignature
   readonly maxItems: number
 }
 

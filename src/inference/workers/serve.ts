@@ -5,6 +5,7 @@ import { openRule } from '../policy/open-rule.ts'
 import type { Deployment } from '../port/deployment.ts'
 import type { DispatchReason } from '../port/engine.ts'
 import type { LoadedModel } from '../port/runner.ts'
+import type { ModelSignature } from '../port/signature.ts'
 import { askingHistory, publishAsking } from '../queue/asking.ts'
 import { bucketOf, ITEM_BUCKETS, TIME_BUCKETS } from '../queue/buckets.ts'
 import { latencyEstimate, publishLatency } from '../queue/estimate.ts'
@@ -37,6 +38,8 @@ export interface ServeOptions {
   /** Called when the model is away and wanted, has left, or is back. */
   readonly report: (event: 'wanted' | 'left' | 'entered') => void
   readonly deployment: Deployment
+  /** What all workers of the model go by: one of them may have probed it. */
+  readonly signature: ModelSignature
   readonly maxItems: number
   /** Monotonic ms, one clock for all threads. */
   readonly nowMs: () => number
@@ -72,12 +75,12 @@ class ServeLoop {
   private busyMs = 0
 
   constructor(options: ServeOptions) {
-    const { memory, worker, model, deployment, maxItems, nowMs } = options
+    const { memory, worker, model, deployment, signature, maxItems, nowMs } = options
     this.options = options
     this.memory = memory
     this.side = new WorkerSide(memory, worker, Math.min(memory.capacity, maxItems * 2 + 16))
     this.model = model
-    this.run = new BatchRun(model, this.side, nowMs)
+    this.run = new BatchRun({ model, signature }, this.side, nowMs)
     this.rule = openRule(deployment.batching ?? { rule: 'slack' }, maxItems)
     this.latency = new LatencyModel(latencyEstimate(memory))
     this.row = memory.workerAt(worker)
@@ -130,14 +133,14 @@ class ServeLoop {
   }
 
   private async enter(): Promise<BatchRun> {
-    const { nowMs, reload, report } = this.options
+    const { nowMs, reload, report, signature } = this.options
     const startedAt = nowMs()
     this.model = await reload()
     this.memory.numbers[this.row + WORKER.resident] = 1
     this.side.count(WORKER.loads, 1)
     this.side.count(WORKER.loadMs, nowMs() - startedAt)
     report('entered')
-    return new BatchRun(this.model, this.side, nowMs)
+    return new BatchRun({ model: this.model, signature }, this.side, nowMs)
   }
 
   private readonly decide = (waiting: WaitingBatch): void => {

@@ -1,10 +1,12 @@
 import { isWeirError, WeirError } from '../../core/errors.ts'
+import { maxItemsOf } from '../../inference/engine/deployment-plan.ts'
 import type { ModelId, PinnedFiles } from '../../inference/port/model.ts'
-import type { ModelSignature, TensorSpec } from '../../inference/port/signature.ts'
+import { itemAxisOf, type ModelSignature } from '../../inference/port/signature.ts'
 import { reconcile } from '../../inference/repository/reconcile.ts'
 import type { FoundModel } from '../../inference/repository/scan.ts'
 import { DEFAULT_SETTINGS, type ModelSettings } from '../../inference/repository/settings.ts'
 import type { ModelInfo, ModelVersionInfo, TensorSignature } from '../../wire/inference/models.ts'
+import { batchingText } from './batching-text.ts'
 
 /** A failed load. */
 interface FailedLoad {
@@ -166,9 +168,10 @@ export class ServedModel {
         this.versionInfo(version, problemOf),
       ),
       aliases: this.found?.aliases ?? {},
-      inputs: live?.signature.inputs.map(signatureOf) ?? [],
-      outputs: live?.signature.outputs.map(signatureOf) ?? [],
+      inputs: tensorsOf(live, 'inputs'),
+      outputs: tensorsOf(live, 'outputs'),
       revision: live === undefined ? 0 : this.storedRevision,
+      ...batchingOf(live),
       statistics,
     }
   }
@@ -194,6 +197,24 @@ export class ServedModel {
   }
 }
 
-function signatureOf({ name, datatype, shape }: TensorSpec): TensorSignature {
-  return { name, datatype, shape }
+function batchingOf(live: LoadedVersion | undefined) {
+  if (live === undefined) return { maxBatchItems: 0, batching: '' }
+  const { signature, settings } = live
+  const mostItems = maxItemsOf(signature, settings.deployment)
+  return {
+    maxBatchItems: signature.alone === undefined ? mostItems : 0,
+    batching: batchingText(signature, mostItems),
+  }
+}
+
+function tensorsOf(
+  live: LoadedVersion | undefined,
+  side: 'inputs' | 'outputs',
+): readonly TensorSignature[] {
+  const { signature } = live ?? {}
+  return (signature?.[side] ?? []).map((spec) => {
+    const { name, datatype, shape } = spec
+    const axis = signature!.alone === undefined ? itemAxisOf(spec) : null
+    return { name, datatype, shape, ...(axis === null ? {} : { itemAxis: axis }) }
+  })
 }

@@ -1,10 +1,13 @@
 import type { GoldenCase } from '../../inference/repository/golden.ts'
 import type { ModelSettings } from '../../inference/repository/settings.ts'
 
-/** The settings with the golden inputs as samples of the warm-up, where there is one. */
+/** The settings with the golden inputs as samples of the probe, and of the warm-up where there is one. */
 export function withSamples(settings: ModelSettings, golden: readonly GoldenCase[]): ModelSettings {
   const { deployment } = settings
-  if (deployment.warmUp === undefined || golden.length === 0) return settings
   const samples = golden.map(({ inputs }) => inputs)
-  return { ...settings, deployment: { ...deployment, warmUp: { ...deployment.warmUp, samples } } }
+  const warmUp =
+    deployment.warmUp === undefined || golden.length === 0
+      ? {}
+      : { warmUp: { ...deployment.warmUp, samples } }
+  return { ...settings, deployment: { ...deployment, ...warmUp, probe: { samples } } }
 }

@@ -188,7 +188,12 @@ function withoutForgotten(
 
 /** Whether another writer came first, so that nothing was written. The log aborts a fenced writer. */
 function isOvertaken(error: unknown): boolean {
-  const codes = ['LOG_LOCKED', 'TRANSACTION_FENCED', 'INVALID_TRANSACTION'] as const
+  const codes = [
+    'LOG_LOCKED',
+    'TRANSACTION_FENCED',
+    'TRANSACTION_ABORTED',
+    'INVALID_TRANSACTION',
+  ] as const
   return codes.some((code) => isWeirError(error, code))
 }
 

@@ -1,5 +1,6 @@
 import { ByteReader } from '../../core/byte-reader.ts'
 import { ByteWriter } from '../../core/byte-writer.ts'
+import type { Deadline } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import { AbstractOperator } from '../port/abstract-operator.ts'
 import type { OperatorContext } from '../port/operator.ts'
@@ -75,6 +76,10 @@ export class SinkOperator<T> extends AbstractOperator {
     const committables = await this.writer.prepareCommit(checkpointId)
     if (committables.length > 0) this.pending.set(checkpointId, committables)
     this.store()
+  }
+
+  commitBy(): Deadline | undefined {
+    return this.writer.commitBy?.()
   }
 
   override async checkpointCompleted(checkpointId: number): Promise<void> {

@@ -41,7 +41,12 @@ export class SideResult {
 }
 
 /** Errors that pass while a model is swapped, or while its queue is full. */
-const PASSING: ReadonlySet<ErrorCode> = new Set(['MODEL_NOT_LOADED', 'OVERLOADED', 'WORKER_LOST'])
+const PASSING: ReadonlySet<ErrorCode> = new Set([
+  'MODEL_NOT_LOADED',
+  'OVERLOADED',
+  'WORKER_LOST',
+  'REMOTE_MODEL_FAILED',
+])
 
 /** Whether the same request may be answered a moment later. */
 export function passes(error: unknown): boolean {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/clock.ts'
+import type { Clock, Deadline } from '../../core/clock.ts'
 import type { WeirError } from '../../core/errors.ts'
 import type { MetricGroup } from '../../core/metrics.ts'
 import type { SourcePosition } from '../../core/position.ts'
@@ -88,14 +88,16 @@ export interface StreamOperator {
   /** One record; `input` is 0, or 1 for the second input of a two-input operator. */
   processElement(input: number, value: unknown, timestamp: number): void
   /**
-   * Handles a new watermark over all inputs: the operator fires its event-time timers. Then the runtime
-   * forwards the watermark.
+   * Handles a new watermark over all inputs. Then the runtime fires the timers of a `FiringOperator`, and forwards the
+   * watermark.
    */
   processWatermark(watermark: number): void
   /** Handles a scheduled processing time. */
   onProcessingTime(timestampMs: number): void
   /** Flushes what is in flight and writes operator state. The runtime snapshots keyed state itself. */
   prepareSnapshot(checkpointId: number): void | Promise<void>
+  /** Until when a sink can commit what it has prepared. @default at any time */
+  commitBy?(): Deadline | undefined
   /** Handles a durable checkpoint. The call can come late or never, so its effect must be repeatable. */
   checkpointCompleted(checkpointId: number): void | Promise<void>
   /** Handles an event of the coordinator, as an answer to `sendEvent` or not. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/clock.ts'
+import type { Clock, Deadline } from '../../core/clock.ts'
 import type { WeirError } from '../../core/errors.ts'
 import type { MetricGroup } from '../../core/metrics.ts'
 import { type OptionKind, oneOf } from '../../core/options/kinds.ts'
@@ -52,9 +52,15 @@ export interface SinkWriter<T> {
   written?(): Promise<void>
   /**
    * Makes all writes so far durable, and also visible unless the sink is exactly-once. Returns the arguments
-   * of `commit`; empty when there is nothing to commit.
+   * of `commit`; empty when there is nothing to commit. Throws TRANSACTION_ABORTED when something that was
+   * prepared, here or earlier, can no longer be committed.
    */
   prepareCommit(checkpointId: number): Promise<readonly Uint8Array[]>
+  /**
+   * Until when everything that is prepared can be committed: a checkpoint that becomes durable later does not
+   * count, and the job restarts from the one before. Missing or undefined: at any time.
+   */
+  commitBy?(): Deadline | undefined
   /** Makes prepared writes visible; repeating it is harmless. */
   commit(committables: readonly Uint8Array[]): Promise<void>
   close(): Promise<void>

@@ -12,6 +12,11 @@ export interface SourceSplit {
    * checkpoint restores it unchanged, so that the reader can compare it.
    */
   readonly origin?: string
+  /**
+   * Epoch of the leader that stored the record before `nextOffset`; missing where it is not known. The reader
+   * finds out with it whether the log was truncated.
+   */
+  readonly leaderEpoch?: number
 }
 
 /** Result of `poll`. */

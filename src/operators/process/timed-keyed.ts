@@ -2,6 +2,7 @@ import type { Serializer } from '../../core/serializer.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
 import type { Timer } from '../../state/port/timer-queue.ts'
 import { timestampOfResults } from '../port/event-time.ts'
+import type { FiringOperator } from '../port/firing.ts'
 import type { OperatorContext } from '../port/operator.ts'
 import { refuseResult } from '../port/refuse-result.ts'
 import { KeyedOperatorContext } from './context.ts'
@@ -24,7 +25,7 @@ export abstract class TimedKeyedOperator<
     C extends KeyedOperatorContext<K> = KeyedOperatorContext<K>,
   >
   extends UserFunctionOperator<F>
-  implements TimerTarget
+  implements TimerTarget, FiringOperator
 {
   protected functionContext!: C
   protected collector!: TimestampedCollector
@@ -54,6 +55,10 @@ export abstract class TimedKeyedOperator<
 
   override onProcessingTime(timestampMs: number): void {
     this.timers.advanceProcessingTime(timestampMs)
+  }
+
+  fireDue(most: number): number {
+    return this.timers.fireDue(most)
   }
 
   onEventTimer(timer: Timer): void {

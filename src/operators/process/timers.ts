@@ -1,5 +1,5 @@
 import { WeirError } from '../../core/errors.ts'
-import { MAX_TIMESTAMP } from '../../core/time.ts'
+import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../../core/time.ts'
 import type { TypedStateDescriptor } from '../../state/port/descriptors.ts'
 import type { EntryTimers } from '../../state/port/entry-timers.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
@@ -24,7 +24,7 @@ export interface TimerTarget {
 
 /**
  * Event-time and processing-time timers of one keyed operator, stored as keyed state. A timer that is
- * registered while others fire also fires in the same pass if it is due.
+ * registered while others fire also fires in the same pass if it is due. A pass is fired in parts (`FiringOperator`).
  */
 export class Timers implements TimerService {
   private readonly context: OperatorContext
@@ -34,6 +34,10 @@ export class Timers implements TimerService {
   private readonly eventTimers: TimerQueue
   private readonly processingTimers: TimerQueue
   private watermark: number
+  /** Whether the watermark has made timers due. One that is registered behind it waits for the next watermark. */
+  private firesEvents: boolean
+  /** Timers up to this wall-clock time are to fire; undefined when none are due. */
+  private firesUntil: number | undefined
   /** The event time up to which timers of restored state may have fired; MIN_TIMESTAMP on a fresh start. */
   readonly firedUpTo: number
   /** The earliest wall-clock time that is requested from the runtime and not reached. */
@@ -48,6 +52,8 @@ export class Timers implements TimerService {
     this.eventTimers = this.keyedState.timers(QUEUES['event-time'])
     this.processingTimers = this.keyedState.timers(QUEUES['processing-time'])
     this.watermark = context.currentWatermark()
+    // A checkpoint in the middle of a pass holds timers that its watermark has made due.
+    this.firesEvents = this.watermark > MIN_TIMESTAMP
     this.firedUpTo = restoredWatermark(context).firedUpTo
     this.scheduleNext()
   }
@@ -93,25 +99,50 @@ export class Timers implements TimerService {
     this.processingTimers.delete(timestamp)
   }
 
-  /** Fires every event-time timer up to the new watermark, in time order. */
+  /** Event-time timers up to the new watermark are due. */
   advanceWatermark(watermark: number): void {
     this.watermark = watermark
-    for (;;) {
-      const timer = this.eventTimers.poll(watermark)
-      if (timer === undefined) return
-      this.target.onEventTimer(timer)
-    }
+    this.firesEvents = true
   }
 
-  /** Fires every processing-time timer that is due, and requests the time of the next one. */
+  /** Processing-time timers up to this time are due. */
   advanceProcessingTime(timestampMs: number): void {
     this.scheduled = Number.POSITIVE_INFINITY
-    for (;;) {
-      const timer = this.processingTimers.poll(timestampMs)
-      if (timer === undefined) break
+    this.firesUntil = timestampMs
+  }
+
+  /**
+   * Fires up to `most` due timers, those of event time first, each kind in time order; requests the time of the next
+   * processing-time timer. Returns the number of timers that fired: fewer than `most` when no more are due.
+   */
+  fireDue(most: number): number {
+    const fired = this.firesEvents ? this.fireEvents(most) : 0
+    return this.firesUntil === undefined ? fired : this.fireProcessing(this.firesUntil, fired, most)
+  }
+
+  private fireEvents(most: number): number {
+    for (let fired = 0; fired < most; fired++) {
+      const timer = this.eventTimers.poll(this.watermark)
+      if (timer === undefined) {
+        this.firesEvents = false
+        return fired
+      }
+      this.target.onEventTimer(timer)
+    }
+    return most
+  }
+
+  private fireProcessing(untilMs: number, before: number, most: number): number {
+    for (let fired = before; fired < most; fired++) {
+      const timer = this.processingTimers.poll(untilMs)
+      if (timer === undefined) {
+        this.firesUntil = undefined
+        this.scheduleNext()
+        return fired
+      }
       this.target.onProcessingTimer(timer)
     }
-    this.scheduleNext()
+    return most
   }
 
   private scheduleNext(): void {

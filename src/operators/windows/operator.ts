@@ -5,6 +5,7 @@ import type { EntryTimers } from '../../state/port/entry-timers.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
 import type { Timer } from '../../state/port/timer-queue.ts'
 import { missingTimestamp, timestampOfResults } from '../port/event-time.ts'
+import type { FiringOperator } from '../port/firing.ts'
 import { FoldedPart, recordsOf } from '../port/folded-part.ts'
 import type { OperatorContext } from '../port/operator.ts'
 import { ABOUT_STATE } from '../port/operator-state.ts'
@@ -57,7 +58,7 @@ export interface WindowOptions<K, IN, C extends FiringContents = WindowContents<
  */
 export abstract class WindowOperator<K, IN, C extends FiringContents = WindowContents<IN>>
   extends UserFunctionOperator<RichFunction<WindowFunctionContext>>
-  implements TimerTarget
+  implements TimerTarget, FiringOperator
 {
   protected readonly options: WindowOptions<K, IN, C>
   protected readonly contents: C
@@ -103,6 +104,10 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
 
   override onProcessingTime(timestampMs: number): void {
     this.timers.advanceProcessingTime(timestampMs)
+  }
+
+  fireDue(most: number): number {
+    return this.timers.fireDue(most)
   }
 
   onEventTimer(timer: Timer): void {

@@ -153,6 +153,10 @@ export const OPERATOR_METRICS: ScopeMetrics = {
     'weir_operator_late_records_dropped_total',
     'Records too late for any window.',
   ),
+  numRecordsFailed: counter(
+    'weir_operator_failed_records_total',
+    'Records at which a function threw, and that onError left out.',
+  ),
   numRecordsUndecodable: counter(
     'weir_operator_undecodable_records_total',
     'Records that the deserializer refused.',

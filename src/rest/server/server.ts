@@ -7,6 +7,7 @@ import { WeirError } from '../../core/errors.ts'
 import type { PortRange } from '../../core/port-range.ts'
 import { createServer } from '../../http/builtin.ts'
 import { type RefusalBody, refuseClient } from '../../http/client-errors.ts'
+import { ConnectionShare, HANDSHAKE_TIMES, REQUEST_TIMES } from '../../http/connection-share.ts'
 import { JobHistories } from '../live/job-histories.ts'
 import { AsyncOperations } from '../routes/async-operations.ts'
 import type { RestAppOptions } from './app.ts'
@@ -23,6 +24,8 @@ export interface RestServerOptions
 
 /** Flink's port, and the ports after it for further processes of the machine. */
 const DEFAULT_PORTS: PortRange = { first: 8081, last: 8180 }
+/** Connections at a time: those of dashboards, commands and monitoring. */
+const MOST_CONNECTIONS = 256
 /** Time in which clients can ask for results after the job has ended. */
 const LAST_RESULTS_MS = 10_000
 
@@ -37,6 +40,7 @@ export class RestServer implements AsyncDisposable {
   private readonly options: RestServerOptions
   private readonly operations: AsyncOperations
   private readonly histories: JobHistories
+  private readonly connections: ConnectionShare
   private app: Promise<{ readonly handle: Handler; close(): Promise<unknown> }> | undefined
 
   private constructor(options: RestServerOptions) {
@@ -44,11 +48,12 @@ export class RestServer implements AsyncDisposable {
     this.operations = new AsyncOperations(options.clock)
     this.histories = new JobHistories(options.cluster, options.clock)
     this.server = serverOf(options)
-    this.server.maxConnections = 256
+    this.connections = new ConnectionShare({ most: MOST_CONNECTIONS }, options.clock)
     this.server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
       refuseClient(error, socket, refusalBody),
     )
     this.server.on('request', (request, response) => void this.handle(request, response))
+    this.connections.attach(this.server)
   }
 
   static async start(options: RestServerOptions): Promise<RestServer> {
@@ -79,6 +84,7 @@ export class RestServer implements AsyncDisposable {
     while (this.operations.hasUnreported && clock.monotonicMs() < lastMs) await sleep(clock, 50)
     const closed = new Promise<void>((resolve) => this.server.close(() => resolve()))
     this.server.closeAllConnections()
+    this.connections[Symbol.dispose]()
     await closed
     await (await this.app)?.close()
   }
@@ -126,9 +132,9 @@ function refusalBody(_status: number, detail: string): RefusalBody {
 }
 
 function serverOf({ tls }: RestServerOptions): Server {
-  const limits = { requestTimeout: 60_000, headersTimeout: 10_000 }
-  if (tls === undefined) return createServer(limits)
-  return createTlsServer({ ...limits, ...tls, requestCert: tls.ca !== undefined })
+  if (tls === undefined) return createServer(REQUEST_TIMES)
+  const times = { ...REQUEST_TIMES, ...HANDSHAKE_TIMES }
+  return createTlsServer({ ...times, ...tls, requestCert: tls.ca !== undefined })
 }
 
 /** Whether the port could be opened; false if it is taken. Throws any other error. */

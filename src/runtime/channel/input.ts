@@ -1,5 +1,5 @@
 import { MIN_TIMESTAMP } from '../../core/time.ts'
-import { type BatchMessage, type ForwardMessage, RESTORED } from './message.ts'
+import { type BatchMessage, type ControlMessage, type ForwardMessage, RESTORED } from './message.ts'
 import type { ProgressReport } from './progress-combiner.ts'
 
 /** Sees a message before the queue gets it; returns what the queue gets. */
@@ -45,6 +45,29 @@ export class InputChannel {
   get holdsRestored(): boolean {
     const [next] = this.queue
     return next?.kind === 'batch' && next.channel === RESTORED
+  }
+
+  /**
+   * Takes the next barrier of a checkpoint, or its cancellation, from behind watermarks and progress reports, which are no
+   * part of a checkpoint; undefined where records are in front of it, or there is none.
+   */
+  takeBarrier(): ControlMessage | undefined {
+    if (this.blocked) return undefined
+    for (const [at, message] of this.queue.entries()) {
+      switch (message.kind) {
+        case 'barrier':
+        case 'cancel':
+          this.queue.splice(at, 1)
+          return message
+        case 'watermark':
+        case 'idle':
+        case 'progress':
+          break
+        default:
+          return undefined
+      }
+    }
+    return undefined
   }
 
   /** Adds a message that arrived. */

@@ -10,7 +10,7 @@ import {
 } from '../configuration/restart-strategy.ts'
 import { codeOfFailure } from '../protocol/slot-host.ts'
 
-/** Attempts in a row that may fail with the same message before they run. */
+/** Attempts in a row that may fail with the same message, before they run or at the same record. */
 const SAME_FAILURES = 5
 
 /** How far an attempt had come when it failed. */
@@ -31,6 +31,7 @@ export class JobRestarts {
   private readonly random: Random
   private history: RestartHistory = NO_FAILURES
   private repeated = { message: '', times: 0 }
+  private atRecord = { place: '', times: 0 }
   private endWait: (() => void) | undefined
 
   constructor(strategy: RestartStrategyOptions, clock: Clock, random: Random) {
@@ -46,7 +47,7 @@ export class JobRestarts {
 
   /**
    * Decides about a failure. An error that cannot pass by itself ends the job, and so does an error of
-   * an operator that several attempts met with the same message before they ran.
+   * an operator that several attempts met with the same message before they ran, or at the same record.
    */
   decide(error: WeirError, phase: FailurePhase): RestartDecision {
     const code = codeOfFailure(error)
@@ -56,6 +57,12 @@ export class JobRestarts {
     const times = this.countRepeated(error, phase)
     if (code === 'OPERATOR_FAILED' && times >= SAME_FAILURES) {
       const reason = `${times} attempts in a row failed with this message before they ran`
+      return { kind: 'fail', reason }
+    }
+    const record = error.details['record']
+    const timesAtRecord = this.countAtRecord(error)
+    if (code === 'OPERATOR_FAILED' && timesAtRecord >= SAME_FAILURES) {
+      const reason = `${timesAtRecord} attempts in a row failed with this message at the record ${record}`
       return { kind: 'fail', reason }
     }
     const { decision, history } = decideRestart(this.strategy, {
@@ -76,6 +83,19 @@ export class JobRestarts {
     const times = this.repeated.message === message ? this.repeated.times + 1 : 1
     this.repeated = phase === 'running' ? { message: '', times: 0 } : { message, times }
     return this.repeated.times
+  }
+
+  /** Attempts in a row that failed with this message in this operator at this record. */
+  private countAtRecord(error: WeirError): number {
+    const { record, operator } = error.details
+    if (record === undefined) {
+      this.atRecord = { place: '', times: 0 }
+      return 0
+    }
+    const place = JSON.stringify([operator, record, messageOf(error.cause ?? error)])
+    const times = this.atRecord.place === place ? this.atRecord.times + 1 : 1
+    this.atRecord = { place, times }
+    return times
   }
 
   /** Resolves after the delay, or as soon as `stopWaiting` is called. */

@@ -1,12 +1,17 @@
 import {
-  asWeirError,
   ERROR_CODES,
   type ErrorCode,
   isWeirError,
   messageOf,
   WeirError,
 } from '../../core/errors.ts'
-import type { MessagePortLike, SlotCommand, SlotFailure, SlotReport } from './slot-messages.ts'
+import type {
+  FailedRecord,
+  MessagePortLike,
+  SlotCommand,
+  SlotFailure,
+  SlotReport,
+} from './slot-messages.ts'
 
 /** A slot as the main thread sees it: in a worker thread or in the calling thread. */
 export interface SlotHost {
@@ -32,30 +37,35 @@ export interface SlotListener {
 /** Starts the slot with this number. */
 export type StartSlot = (slot: number, listener: SlotListener) => SlotHost
 
-/** The `failed` report of an error. */
-export function failureReport(
-  error: unknown,
-  source: Pick<SlotFailure, 'attempt' | 'task' | 'operator' | 'part'>,
-): SlotFailure {
-  const { code, message } = asWeirError(error, 'OPERATOR_FAILED')
-  return {
-    kind: 'failed',
-    ...source,
-    code,
-    message,
-    stack: error instanceof Error ? error.stack : undefined,
-  }
-}
-
 /** The error that a slot's failure describes. */
 export function failureOf(failure: SlotFailure): WeirError {
   const cause = new Error(failure.message)
   if (failure.stack !== undefined) cause.stack = failure.stack
-  const { task, operator, code, message } = failure
-  return new WeirError('OPERATOR_FAILED', `${whoFailed(failure)} failed: ${message}`, {
+  const { task, operator, code, message, record } = failure
+  const text = `${whoFailed(failure)} failed: ${message}${whereAndWhy(failure)}`
+  return new WeirError('OPERATOR_FAILED', text, {
     cause,
-    details: { task, code, ...(operator === undefined ? {} : { operator }) },
+    details: {
+      task,
+      code,
+      ...(operator === undefined ? {} : { operator }),
+      ...(record === undefined ? {} : { record: recordText(record) }),
+    },
   })
+}
+
+/** In brackets: the line of the user's code, the record, and the causes. */
+function whereAndWhy({ message, place, record, causes = [] }: SlotFailure): string {
+  const parts = [
+    ...(place === undefined ? [] : [`at ${place}`]),
+    ...(record === undefined ? [] : [`at the record ${recordText(record)}`]),
+    ...causes.filter((cause) => !message.includes(cause)).map((cause) => `caused by ${cause}`),
+  ]
+  return parts.length === 0 ? '' : ` (${parts.join('; ')})`
+}
+
+function recordText({ source, partition, offset }: FailedRecord): string {
+  return `${partition}:${offset} of source ${source}`
 }
 
 function whoFailed({ task, operator, part }: SlotFailure): string {

@@ -109,6 +109,14 @@ export type SlotCommand =
   /** A port to a query thread, which sends requests on it and gets the replies. */
   | { readonly kind: 'attach-query'; readonly attempt: number; readonly port: MessagePortLike }
 
+/** The record at which an operator failed. */
+export interface FailedRecord {
+  /** Uid of the source that read it. */
+  readonly source: string
+  readonly partition: number
+  readonly offset: number
+}
+
 /** Failure of a slot's part of an attempt. */
 export interface SlotFailure {
   readonly kind: 'failed'
@@ -121,6 +129,12 @@ export interface SlotFailure {
   readonly code: string
   readonly message: string
   readonly stack: string | undefined
+  /** The innermost call in code of the user; undefined where there is none, or where the error is one of Weir's. */
+  readonly place?: string | undefined
+  /** What caused the error, outermost first. @default nothing */
+  readonly causes?: readonly string[]
+  /** The record that the operator worked on; undefined for none. */
+  readonly record?: FailedRecord | undefined
 }
 
 /** Slot to main thread. */

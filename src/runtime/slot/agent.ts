@@ -2,7 +2,7 @@ import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-stor
 import type { Clock } from '../../core/clock.ts'
 import type { StreamGraph } from '../../dataflow/stream-graph.ts'
 import { stateDirectoryOf } from '../configuration/state-directory.ts'
-import { failureReport } from '../protocol/slot-host.ts'
+import { failureReport } from '../protocol/failure-report.ts'
 import type { SlotCommand, SlotDeployment, SlotReport } from '../protocol/slot-messages.ts'
 import { SlotQueries } from './queries.ts'
 import { SlotRuntime } from './runtime.ts'
@@ -52,6 +52,11 @@ export class SlotAgent {
       default:
         this.forward(command)
     }
+  }
+
+  /** An error that no call handled fails the attempt that runs; false where none runs. */
+  failStray(error: unknown): boolean {
+    return this.runtime?.failStray(error) === true
   }
 
   /** Ends without closing anything, as a killed thread would. */

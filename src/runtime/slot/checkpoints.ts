@@ -44,7 +44,7 @@ export class SlotCheckpoints {
 
   /** A subtask has received every barrier: its snapshot begins as soon as no asynchronous call runs. */
   begin(subtask: Subtask, barrier: Barrier, alignmentMs: number): void {
-    subtask.whenFree(() => this.snapshot(subtask, barrier, alignmentMs))
+    subtask.calls.whenFree(() => this.snapshot(subtask, barrier, alignmentMs))
   }
 
   /** Copies out for about `budgetMs` per subtask; false when there was nothing to copy. */
@@ -80,7 +80,7 @@ export class SlotCheckpoints {
   async completed(checkpointId: number): Promise<void> {
     this.states.completed(checkpointId)
     const commits = this.subtasks.map((subtask) =>
-      subtask.inOrder(async () => {
+      subtask.calls.run(async () => {
         for (const task of subtask.operators) await commit(task, checkpointId)
       }),
     )
@@ -94,7 +94,7 @@ export class SlotCheckpoints {
    */
   async commitDirectly(checkpointId: number): Promise<void> {
     for (const subtask of this.subtasks) {
-      await subtask.suspendWhile(async () => {
+      await subtask.calls.suspendWhile(async () => {
         for (const task of subtask.operators) {
           await task.operator.prepareSnapshot(checkpointId)
           await commit(task, checkpointId)
@@ -129,9 +129,9 @@ export class SlotCheckpoints {
       this.decline(subtask, checkpointId, messageOf(outcome.error))
       return
     }
-    const { operators, timings } = outcome
+    const { operators, timings, commitBy } = outcome
     const { jobId, attempt } = this.deployment
-    const ack = { jobId, attempt, checkpointId, task: subtask.name, operators, timings }
+    const ack = { jobId, attempt, checkpointId, task: subtask.name, operators, timings, commitBy }
     this.report({ kind: 'ack', attempt, ack })
   }
 }

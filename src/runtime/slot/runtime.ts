@@ -1,16 +1,18 @@
 import type { Barrier } from '../../checkpoint/protocol/checkpoint-types.ts'
 import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-storage.ts'
 import type { Clock } from '../../core/clock.ts'
-import type { WeirError } from '../../core/errors.ts'
+import { messageOf, type WeirError } from '../../core/errors.ts'
 import { MetricGroup } from '../../core/metrics.ts'
+import type { SourcePosition } from '../../core/position.ts'
 import { graphFingerprint } from '../../dataflow/plan/graph-fingerprint.ts'
 import type { StreamGraph } from '../../dataflow/stream-graph.ts'
 import type { AccumulatorPart } from '../../operators/port/accumulator.ts'
 import { ProgressBoard } from '../../state/catalog/progress-board.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
 import type { ProgressReport } from '../channel/progress-combiner.ts'
-import { failureReport } from '../protocol/slot-host.ts'
+import { failureReport } from '../protocol/failure-report.ts'
 import type {
+  FailedRecord,
   SlotCommand,
   SlotDeployment,
   SlotFailure,
@@ -44,6 +46,12 @@ export interface SlotRuntimeOptions {
   readonly stateDirectory: string
   readonly queries: SlotQueries
   readonly report: (report: SlotReport) => void
+}
+
+/** What failed, where no operator is recorded with the error. */
+interface FailedAt {
+  readonly operator?: string | undefined
+  readonly record?: FailedRecord | undefined
 }
 
 /**
@@ -210,9 +218,26 @@ export class SlotRuntime implements SubtaskHost {
     this.report({ kind: 'warning', attempt: this.attempt, code, message })
   }
 
-  failed(subtask: Subtask, error: unknown): void {
+  failed(subtask: Subtask, error: unknown, at?: SourcePosition): void {
     const [first] = subtask.operators
-    this.reportFailure(subtask.name, error, first && operatorLabel(first.node))
+    const operator = first && operatorLabel(first.node)
+    // A source that fails has not read the record of the position, but the one before.
+    const isOfSource =
+      subtask.input instanceof SourceInput && (culpritOf(error)?.operator ?? operator) === operator
+    const record = at === undefined || isOfSource ? undefined : this.recordOf(at)
+    this.reportFailure(subtask.name, error, { operator, record })
+  }
+
+  /** An error that no call handled ends the attempt; false where it is closed. */
+  failStray(error: unknown): boolean {
+    if (this.closed) return false
+    const stray = new Error(
+      `nothing handled an error of asynchronous code: ${messageOf(error)}; wait for each promise, or catch its error`,
+      { cause: error instanceof Error ? error.cause : undefined },
+    )
+    if (error instanceof Error && error.stack !== undefined) stray.stack = error.stack
+    this.reportFailure(`slot ${this.deployment.slot}`, stray)
+    return true
   }
 
   ended(): void {
@@ -302,7 +327,7 @@ export class SlotRuntime implements SubtaskHost {
 
   private async start(): Promise<void> {
     for (const subtask of this.subtasks) subtask.running = true
-    for (const subtask of this.subtasks) await subtask.input.start()
+    for (const subtask of this.subtasks) await subtask.start()
     this.board.setSlotStatus(this.deployment.slot, 'running')
     this.report({ kind: 'running', attempt: this.attempt })
     this.reportIfEnded()
@@ -323,15 +348,21 @@ export class SlotRuntime implements SubtaskHost {
     }
   }
 
-  private reportFailure(task: string, error: unknown, firstOperator?: string): void {
+  /** The record at a position; undefined for none. */
+  private recordOf({ source, partition, offset }: SourcePosition): FailedRecord | undefined {
+    if (partition < 0) return undefined
+    return { source: this.plan.sources[source ?? 0]?.uid ?? '', partition, offset }
+  }
+
+  private reportFailure(task: string, error: unknown, at: FailedAt = {}): void {
     if (this.failedAlready || this.closed) return
     this.failedAlready = true
     for (const subtask of this.subtasks) subtask.stop()
-    this.options.report(this.failureIn(task, error, firstOperator))
+    this.options.report(this.failureIn(task, error, at))
   }
 
-  private failureIn(task: string, error: unknown, firstOperator?: string): SlotFailure {
-    const { operator, part } = culpritOf(error) ?? { operator: firstOperator }
-    return failureReport(error, { attempt: this.attempt, task, operator, part })
+  private failureIn(task: string, error: unknown, at: FailedAt = {}): SlotFailure {
+    const { operator, part } = culpritOf(error) ?? { operator: at.operator }
+    return failureReport(error, { attempt: this.attempt, task, operator, part, record: at.record })
   }
 }

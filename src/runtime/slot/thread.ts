@@ -12,7 +12,8 @@ import type { JobModule, SlotThreadMessage } from './worker-slot.ts'
 
 /*
  * Entry of a slot's worker thread: imports the job's module and executes the main thread's commands.
- * An uncaught error ends the thread, which the main thread sees as the loss of the slot.
+ * An error that no call handles, such as that of a promise which a function did not wait for, fails the attempt. Without
+ * an attempt it ends the thread, which the main thread sees as the loss of the slot.
  */
 
 const { url } = workerData as SlotThreadData
@@ -50,6 +51,12 @@ const agent = new SlotAgent({
     if (report.kind === 'restored') flushCompileCache()
   },
 })
+
+function failStray(error: unknown): void {
+  if (!agent.failStray(error)) throw error
+}
+process.on('uncaughtException', failStray)
+process.on('unhandledRejection', failStray)
 
 port.on('message', (message: SlotThreadMessage) => {
   if (message.kind === 'job') job = message.job

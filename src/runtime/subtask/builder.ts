@@ -18,7 +18,6 @@ import type { NetworkConfiguration } from '../configuration/configuration.ts'
 import { rateGauge } from '../pacing/work-meter.ts'
 import type { ChannelRole } from './channel-control.ts'
 import type { CheckpointedState } from './checkpointed-state.ts'
-import { CopyingOutput } from './copying-output.ts'
 import { FoldingOutput } from './folding-output.ts'
 import type { SubtaskInput } from './input.ts'
 import { InputProcessor, type ReturnCredit } from './input-processor.ts'
@@ -28,6 +27,7 @@ import { OperatorTask } from './operator-task.ts'
 import { OwnKeysOutput } from './own-keys-output.ts'
 import {
   BroadcastOutput,
+  CopyingOutput,
   DirectOutput,
   HashOutput,
   ManyTargets,

@@ -94,6 +94,17 @@ export class InputProcessor implements SubtaskInput {
     return worked
   }
 
+  takeBarrier(): boolean {
+    if (this.batch !== undefined || this.restoredBatches > 0) return false
+    for (const role of this.roles) {
+      const barrier = role.channel.takeBarrier()
+      if (barrier === undefined) continue
+      this.control.process(role, barrier)
+      return true
+    }
+    return false
+  }
+
   tick(): void {}
 
   nextTickMs(): undefined {

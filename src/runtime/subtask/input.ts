@@ -9,6 +9,8 @@ export interface SubtaskInput {
    * can take no more. False when there was nothing to do.
    */
   step(untilMs: number): boolean
+  /** Takes a barrier in front of which no records wait; false when there is none. Sources are asked for barriers. */
+  takeBarrier?(): boolean
   /**
    * Does what is due by the wall clock or because there is no more input: idleness, watermarks,
    * progress.

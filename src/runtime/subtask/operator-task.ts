@@ -1,11 +1,13 @@
 import type { Clock } from '../../core/clock.ts'
-import type { WeirError } from '../../core/errors.ts'
+import { WeirError } from '../../core/errors.ts'
 import type { MetricGroup } from '../../core/metrics.ts'
 import type { SourcePosition } from '../../core/position.ts'
 import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../../core/time.ts'
 import type { StreamNode } from '../../dataflow/stream-graph.ts'
 import type { Accumulator, AccumulatorAccess } from '../../operators/port/accumulator.ts'
 import { type DeferringOperator, isDeferring } from '../../operators/port/deferring.ts'
+import { guardRecords } from '../../operators/port/failed-record.ts'
+import { type FiringOperator, isFiring } from '../../operators/port/firing.ts'
 import {
   type ChainSource,
   isWatermarking,
@@ -18,8 +20,9 @@ import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
 import type { ControlMessage } from '../channel/message.ts'
 import type { OutputChannel } from '../channel/output.ts'
+import type { TimerPasses } from '../pacing/timer-passes.ts'
 import type { CheckpointedState } from './checkpointed-state.ts'
-import { blame } from './operator-failure.ts'
+import { blame, culpritOf } from './operator-failure.ts'
 import type { OperatorStateMemory } from './operator-state-memory.ts'
 
 /** The subtask that runs an operator, as the operator's task sees it. */
@@ -63,7 +66,10 @@ export class OperatorTask {
   readonly channels: OutputChannel[] = []
   readonly watermarking: WatermarkingOperator | undefined
   readonly deferring: DeferringOperator | undefined
+  readonly firing: FiringOperator | undefined
   readonly gated: boolean
+  /** The passes of its subtask. */
+  passes!: TimerPasses
   currentWatermark: number
   currentOutputWatermark = MIN_TIMESTAMP
   private outputIdle = false
@@ -78,6 +84,7 @@ export class OperatorTask {
     this.metrics = metrics
     this.watermarking = isWatermarking(operator) ? operator : undefined
     this.deferring = isDeferring(operator) ? operator : undefined
+    this.firing = isFiring(operator) ? operator : undefined
     this.gated = operator.ready !== undefined
     metrics.gauge('currentInputWatermark', () => this.currentWatermark)
     metrics.gauge('currentOutputWatermark', () => this.currentOutputWatermark)
@@ -85,11 +92,32 @@ export class OperatorTask {
 
   /** Opens the operator. */
   async open(output: Output, subtask: number, host: OperatorHost): Promise<void> {
+    this.guardRecords(output, host)
     try {
       await this.operator.open(new TaskContext({ task: this, output, subtask, host }))
     } catch (error) {
       throw blame(error, this.node)
     }
+  }
+
+  private guardRecords(output: Output, host: OperatorHost): void {
+    const { node, operator, metrics } = this
+    if (node.onError === undefined) return
+    if (this.deferring !== undefined) {
+      throw new WeirError(
+        'INVALID_GRAPH',
+        `onError of operator "${node.name}", whose function is asynchronous: catch errors in asyncInvoke, or return what stands for a failed record`,
+        { details: { operator: node.uid } },
+      )
+    }
+    guardRecords(operator, {
+      policy: node.onError,
+      operator: node.uid,
+      output,
+      failed: metrics.counter('numRecordsFailed'),
+      position: () => ({ source: 0, ...host.position() }),
+      isOfAnother: (error) => culpritOf(error) !== undefined,
+    })
   }
 
   /** Closes the operator. */
@@ -110,14 +138,41 @@ export class OperatorTask {
     }
   }
 
-  /** The watermark of the inputs grew: the operator fires timers, then the watermark goes downstream. */
+  /** The watermark of the inputs grew: the timers of the operator fire, then the watermark goes downstream. */
   advanceWatermark(watermark: number): void {
     if (watermark <= this.currentWatermark) return
     this.currentWatermark = watermark
     this.call((operator) => operator.processWatermark(watermark))
-    if (this.watermarking === undefined || watermark === MAX_TIMESTAMP) {
-      this.afterInFlight(() => this.emitWatermark(watermark), true)
+    this.afterTimers(() => {
+      if (this.watermarking === undefined || watermark === MAX_TIMESTAMP) {
+        this.afterInFlight(() => this.emitWatermark(watermark), true)
+      }
+    })
+  }
+
+  /** Fires the timers that the watermark of the checkpoint has made due, and that had not fired. */
+  resumeTimers(): void {
+    if (this.currentWatermark > MIN_TIMESTAMP) this.afterTimers(() => {})
+  }
+
+  /** The wall clock has reached a time that the operator asked for. */
+  advanceProcessingTime(timestampMs: number): void {
+    this.call((operator) => operator.onProcessingTime(timestampMs))
+    this.afterTimers(() => {})
+  }
+
+  /** Fires up to `most` due timers; returns their number. */
+  fireDue(most: number): number {
+    try {
+      return this.firing?.fireDue(most) ?? 0
+    } catch (error) {
+      throw blame(error, this.node)
     }
+  }
+
+  private afterTimers(action: () => void): void {
+    if (this.firing === undefined) action()
+    else this.passes.begin(this, action)
   }
 
   /** Forwards the watermark that the operator makes, if it grew. */

@@ -1,9 +1,10 @@
 import { ByteWriter } from '../../core/byte-writer.ts'
 import { WeirError } from '../../core/errors.ts'
+import { deepCopy } from '../../core/formats/deep-copy.ts'
 import { murmur3 } from '../../core/hash/murmur3.ts'
 import { keyGroupOfHash, subtaskOfKeyGroup } from '../../core/key-group.ts'
 import type { Counter } from '../../core/metrics.ts'
-import type { Serializer } from '../../core/serializer.ts'
+import { copierOf, type Serializer, type ValueCopier } from '../../core/serializer.ts'
 import type { Partitioning, StreamNode } from '../../dataflow/stream-graph.ts'
 import type { Output, StreamOperator } from '../../operators/port/operator.ts'
 import { refusePromise } from '../../operators/port/refuse-promise.ts'
@@ -39,6 +40,30 @@ export class DirectOutput implements RecordOutput {
     } catch (error) {
       throw blame(error, this.task.node)
     }
+  }
+}
+
+/**
+ * Output that passes on a copy of each record, where several operators read the same stream by direct call: what one of
+ * them changes, the others must not see.
+ */
+export class CopyingOutput implements RecordOutput {
+  private readonly output: RecordOutput
+  private readonly copier: ValueCopier<unknown> | undefined
+
+  /** `serializer` is that of the stream. */
+  constructor(output: RecordOutput, serializer: Serializer<unknown>) {
+    this.output = output
+    this.copier = copierOf(serializer)
+  }
+
+  collect(value: unknown, timestamp: number): void {
+    this.output.collect(this.copy(value), timestamp)
+  }
+
+  private copy(value: unknown): unknown {
+    if (typeof value !== 'object' || value === null) return value
+    return this.copier?.copy(value) ?? deepCopy(value)
   }
 }
 

@@ -5,6 +5,7 @@ import {
   type OperatorStateEntries,
   OVERTAKEN_RECORDS,
 } from '../../checkpoint/protocol/checkpoint-types.ts'
+import type { Deadline } from '../../core/clock.ts'
 import { STORED_WATERMARKS, watermarkEntries } from '../../operators/port/stored-watermark.ts'
 import type { CheckpointedStateSnapshot } from './checkpointed-state.ts'
 import { blame } from './operator-failure.ts'
@@ -25,6 +26,7 @@ export type SnapshotOutcome =
       readonly kind: 'complete'
       readonly operators: readonly OperatorSnapshot[]
       readonly timings: CheckpointTimings
+      readonly commitBy: readonly Deadline[]
     }
   | { readonly kind: 'failed'; readonly error: unknown }
 
@@ -88,7 +90,7 @@ export class SubtaskSnapshot {
     }
     if (preparations.length === 0) this.fixOperatorState()
     else {
-      this.prepared = subtask.suspendWhile(async () => {
+      this.prepared = subtask.calls.suspendWhile(async () => {
         await Promise.all(preparations)
         this.fixOperatorState()
       })
@@ -157,7 +159,8 @@ export class SubtaskSnapshot {
           operatorState: i === 0 ? [...part.operatorState, ...overtaken] : part.operatorState,
         }
       })
-      this.resolve({ kind: 'complete', operators, timings: this.timings() })
+      const commitBy = this.parts.flatMap(({ task }) => task.operator.commitBy?.() ?? [])
+      this.resolve({ kind: 'complete', operators, timings: this.timings(), commitBy })
     } catch (error) {
       await Promise.allSettled(finishes)
       this.resolve({ kind: 'failed', error })

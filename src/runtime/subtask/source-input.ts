@@ -121,7 +121,7 @@ export class SourceInput
       ...split,
       nextOffset: offsets.get(split.partition) ?? split.nextOffset,
     }))
-    this.subtask
+    this.subtask.calls
       .suspendWhile(() => this.goToSought())
       .catch((error: unknown) => this.subtask.fail(error))
   }
@@ -334,7 +334,7 @@ export class SourceInput
 
   private async discover(): Promise<void> {
     const found = await this.options.source.discover()
-    await this.subtask.suspendWhile(() => this.addSplits(this.splits.discover(found)))
+    await this.subtask.calls.suspendWhile(() => this.addSplits(this.splits.discover(found)))
   }
 
   private async addSplits(splits: readonly SourceSplit[]): Promise<void> {

@@ -11,7 +11,9 @@ import type { ControlMessage } from '../channel/message.ts'
 import type { OutputChannel } from '../channel/output.ts'
 import type { ProgressReport } from '../channel/progress-combiner.ts'
 import { CallSequence } from '../pacing/call-sequence.ts'
+import { LaterCalls } from '../pacing/later-calls.ts'
 import { ProcessingTimers } from '../pacing/processing-timers.ts'
+import { TimerPasses } from '../pacing/timer-passes.ts'
 import { rateGauge, WorkMeter } from '../pacing/work-meter.ts'
 import { DeferredResults } from './deferred-results.ts'
 import { Gates } from './gates.ts'
@@ -34,8 +36,8 @@ export interface SubtaskHost {
   /** See `OperatorContext`. */
   readonly acceptsLostTransactions: boolean
   warn(warning: WeirError): void
-  /** An operator threw: the attempt is over. */
-  failed(subtask: Subtask, error: unknown): void
+  /** An operator threw: the attempt is over. `at`: the position of the record that it worked on. */
+  failed(subtask: Subtask, error: unknown, at?: SourcePosition): void
   /** The last input has ended and everything was flushed. */
   ended(subtask: Subtask): void
   /** The subtask is aligned for the barrier. */
@@ -80,6 +82,9 @@ export class Subtask implements OperatorHost {
   readonly operators: OperatorTask[] = []
   readonly gates: Gates
   readonly deferred = new DeferredResults()
+  readonly passes: TimerPasses
+  /** Asynchronous calls of operators. */
+  readonly calls: CallSequence
   /** Channels to other chains. */
   readonly channels: OutputChannel[] = []
   readonly rebalances: RebalanceOutput[] = []
@@ -93,10 +98,7 @@ export class Subtask implements OperatorHost {
   recordsEmitted = 0
   running = false
   ended = false
-  /** Asynchronous calls that run and that input waits for. */
-  private suspending = 0
-  private readonly calls = new CallSequence()
-  private readonly laterCalls = new Set<Cancel>()
+  private readonly laterCalls: LaterCalls
   private readonly timers = new ProcessingTimers<OperatorTask>()
   private readonly meter: WorkMeter
 
@@ -105,9 +107,16 @@ export class Subtask implements OperatorHost {
     this.index = index
     this.metrics = metrics
     this.host = host
+    this.calls = new CallSequence(() => host.wake())
+    this.laterCalls = new LaterCalls(host.clock)
     this.accumulators = new TaskAccumulators(host.accumulatorTypes)
     const nowMs = (): number => host.clock.monotonicMs()
     this.gates = new Gates({ wake: () => host.wake(), fail: (error) => this.fail(error) })
+    this.passes = new TimerPasses({
+      clock: host.clock,
+      mayFire: () => !this.deferred.isFull && this.canEmit(),
+      wake: () => host.wake(),
+    })
     this.meter = new WorkMeter(metrics, nowMs)
     metrics.gauge('numBytesOut', () => this.bytesOut)
     metrics.gauge(
@@ -139,63 +148,82 @@ export class Subtask implements OperatorHost {
 
   /** Whether input may be taken now. */
   canProcess(): boolean {
-    return !this.deferred.isFull && this.canEmit()
+    return this.passes.isEmpty && !this.deferred.isFull && this.canEmit()
   }
 
   /** Whether operators may emit now. */
   private canEmit(): boolean {
-    if (!this.running || this.suspending > 0 || this.blockedChannels > 0) return false
+    if (!this.running || this.calls.suspendsInput || this.blockedChannels > 0) return false
     return this.gates.open()
   }
 
   /** Whether there may be a reason to stop between two records. */
   get hasLimits(): boolean {
-    return this.gates.hasSinks || !this.deferred.isEmpty
+    return this.gates.hasSinks || !this.deferred.isEmpty || !this.passes.isEmpty
   }
 
   /** Works until `untilMs`; false when nothing could be done. */
   step(untilMs: number): boolean {
+    const fired = this.firePasses(untilMs)
     const emitted = this.emitDeferred(untilMs)
-    return this.stepInput(untilMs) || emitted
+    return this.stepInput(untilMs) || emitted || fired
+  }
+
+  /** Goes on with timers that are due; false when there were none. */
+  private firePasses(untilMs: number): boolean {
+    if (this.passes.isEmpty) return false
+    this.clearPosition()
+    return this.measured(() => {
+      const fired = this.passes.step(untilMs)
+      // Barriers do not wait for a long pass: timers that are still due are part of the checkpoint.
+      if (this.passes.isEmpty || !this.canEmit()) return fired
+      return this.input.takeBarrier?.() === true || fired
+    })
   }
 
   private stepInput(untilMs: number): boolean {
+    if (!this.passes.isEmpty) return false
     if (!this.canProcess()) {
       this.meter.waits(this.clock.monotonicMs(), this.waitKind())
       return false
     }
-    const startMs = this.clock.monotonicMs()
-    let worked = false
-    try {
-      worked = this.input.step(untilMs)
-      if (worked) for (const task of this.operators) task.pollWatermark()
-    } catch (error) {
-      this.fail(error)
-    }
-    if (worked) this.meter.worked(startMs, this.clock.monotonicMs(), this.waitKind())
+    const worked = this.measured(() => {
+      if (!this.input.step(untilMs)) return false
+      for (const task of this.operators) task.pollWatermark()
+      return true
+    })
     // What it waited for is there, but there is no input.
-    else this.meter.waits(startMs, this.waitKind())
+    if (!worked) this.meter.waits(this.clock.monotonicMs(), this.waitKind())
     return worked
   }
 
   /** Emits results that became ready after their records; false when there were none. */
   private emitDeferred(untilMs: number): boolean {
     if (this.deferred.isEmpty || !this.canEmit()) return false
-    const startMs = this.clock.monotonicMs()
     const { source } = this.currentPosition
-    let emitted = false
-    try {
-      emitted = this.deferred.emit(
+    this.clearPosition()
+    const emitted = this.measured(() =>
+      this.deferred.emit(
         () => this.canEmit(),
         () => this.clock.monotonicMs() < untilMs,
-      )
-    } catch (error) {
-      this.fail(error)
-    }
+      ),
+    )
     this.clearPosition()
     this.currentPosition.source = source
-    if (emitted) this.meter.worked(startMs, this.clock.monotonicMs(), this.waitKind())
     return emitted
+  }
+
+  /** Measures work of operators; false when there was none, or it failed. */
+  private measured(work: () => boolean): boolean {
+    const startMs = this.clock.monotonicMs()
+    let worked = false
+    try {
+      worked = work()
+    } catch (error) {
+      this.fail(error, this.currentPosition)
+    }
+    if (worked) this.meter.worked(startMs, this.clock.monotonicMs(), this.waitKind())
+    return worked
   }
 
   /** Fires due timers and lets the input do what is due. */
@@ -233,6 +261,7 @@ export class Subtask implements OperatorHost {
   /** Adds an operator after the operators from which it gets records. */
   addOperator(task: OperatorTask): void {
     this.operators.push(task)
+    task.passes = this.passes
     this.gates.add(task)
     this.deferred.add(task)
   }
@@ -261,7 +290,7 @@ export class Subtask implements OperatorHost {
 
   /** Ends the operators behind this one, each when the one before has emitted everything, then the channels. */
   private endAfter(at: number): void {
-    this.operators[at]!.afterInFlight(() => {
+    const endNext = (): void => {
       const next = this.operators[at + 1]
       if (next === undefined) {
         this.control((channel) => ({ kind: 'end', channel }))
@@ -270,7 +299,8 @@ export class Subtask implements OperatorHost {
       }
       next.call((operator) => operator.endInput(0))
       this.endAfter(at + 1)
-    }, false)
+    }
+    this.passes.whenDone(() => this.operators[at]!.afterInFlight(endNext, false))
   }
 
   /** Passes an event to the operator with this uid, if it is one of the chain. */
@@ -320,56 +350,30 @@ export class Subtask implements OperatorHost {
     this.host.warn(warning)
   }
 
-  /** Runs an asynchronous call of operators after all earlier ones; input waits until it has settled. */
-  async suspendWhile<T>(call: () => Promise<T>): Promise<T> {
-    this.suspending += 1
-    try {
-      return await this.inOrder(call)
-    } finally {
-      this.suspending -= 1
-      this.host.wake()
-    }
-  }
-
-  /**
-   * Calls at once if no asynchronous call runs, otherwise after the last one, for which input then
-   * waits.
-   */
-  whenFree(call: () => void): void {
-    if (this.calls.idle) call()
-    else void this.suspendWhile(async () => call())
-  }
-
-  /** Runs an asynchronous call after all earlier ones; input continues. */
-  inOrder<T>(call: () => Promise<T>): Promise<T> {
-    return this.calls.run(call)
-  }
-
   /** Calls once after a time, unless the subtask stops before or the call is canceled. */
   later(delayMs: number, call: () => void): Cancel {
-    const cancelTimer = this.clock.after(delayMs, () => {
-      this.laterCalls.delete(cancel)
+    return this.laterCalls.after(delayMs, () => {
       if (this.running) call()
     })
-    const cancel = (): void => {
-      this.laterCalls.delete(cancel)
-      cancelTimer()
-    }
-    this.laterCalls.add(cancel)
-    return cancel
+  }
+
+  /** Begins to work, when the state is restored. */
+  start(): Promise<void> {
+    for (const task of this.operators) task.resumeTimers()
+    return this.input.start()
   }
 
   /** Takes no more input. */
   stop(): void {
     this.running = false
-    for (const cancel of [...this.laterCalls]) cancel()
+    this.laterCalls.cancelAll()
   }
 
-  /** Reports the error and takes no more input. */
-  fail(error: unknown): void {
+  /** Reports the error and takes no more input. `at`: where the record comes from that failed. */
+  fail(error: unknown, at?: SourcePosition): void {
     if (!this.running) return
     this.stop()
-    this.host.failed(this, error)
+    this.host.failed(this, error, at)
   }
 
   private fireTimers(nowMs: number): void {
@@ -377,8 +381,8 @@ export class Subtask implements OperatorHost {
       const due = this.timers.takeDue(nowMs)
       if (due === undefined) return
       this.clearPosition()
-      due.owner.call((operator) => operator.onProcessingTime(due.timestampMs))
-      if (this.blockedChannels > 0) return
+      due.owner.advanceProcessingTime(due.timestampMs)
+      if (this.blockedChannels > 0 || !this.passes.isEmpty) return
     }
   }
 

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import type { ByteBudget } from '../../access/byte-budget.ts'
 import type { AccessControl } from '../../access/control.ts'
 import type { Principal } from '../../access/token-verifier.ts'
 import { sleep } from '../../core/clock.ts'
@@ -12,12 +13,15 @@ import type { WriterPool } from '../../wire/writer-pool.ts'
 import type { ConnectionOutput } from './connection-output.ts'
 import { ConnectionRequests, type RequestContext } from './connection-requests.ts'
 import type { ConnectionTurns } from './connection-turns.ts'
+import { HeldFrame } from './held-frame.ts'
 
 /** Shared state of the connections of a server. */
 export interface ConnectionContext extends RequestContext {
   readonly writers: WriterPool
   readonly turns: ConnectionTurns
   readonly access: AccessControl
+  /** Memory for frames that are not whole. */
+  readonly received: ByteBudget
   /** The holder of the hello's token. Throws UNAUTHENTICATED or UNAVAILABLE. */
   admit(hello: Hello): Principal
   /** The connection is gone. */
@@ -54,6 +58,7 @@ export class QueryConnection implements ConnectionOutput {
   private readonly context: ConnectionContext
   private readonly frames: FrameReader
   private readonly requests: ConnectionRequests
+  private readonly held: HeldFrame
   private phase: Phase = 'hello'
   /** Holder of the token; undefined before the hello. */
   private principal: Principal | undefined
@@ -75,6 +80,7 @@ export class QueryConnection implements ConnectionOutput {
     this.address = address
     this.context = context
     this.requests = new ConnectionRequests(context, this)
+    this.held = new HeldFrame(context.received)
     const { limits, clock } = context.options
     this.frames = new FrameReader(() =>
       this.phase === 'hello' ? HELLO_LIMIT : limits.maxFrameBytes,
@@ -155,10 +161,17 @@ export class QueryConnection implements ConnectionOutput {
       }
       this.flush()
       this.block()
+      this.held.note(this.client, frames.buffered, untilMs)
     } catch (error) {
       this.fail(answerErrorOf(error))
     }
     return served
+  }
+
+  /** Who has a share of the server's memory: the holder of the token, or the address without tokens. */
+  private get client(): string {
+    const { principal, address } = this
+    return principal === undefined || !this.context.access.needsToken ? address : principal.id
   }
 
   private waitForTurn(): void {
@@ -276,6 +289,8 @@ export class QueryConnection implements ConnectionOutput {
     this.flush()
     this.phase = 'closing'
     this.requests.leave()
+    this.held.release()
+    this.frames.release()
     this.closingAt = this.context.options.clock.monotonicMs()
     this.socket.end()
     // Unread input would reset the connection before the peer reads the last error.
@@ -295,6 +310,7 @@ export class QueryConnection implements ConnectionOutput {
     const { limits } = this.context.options
     this.frames.shrink()
     this.accessChanged()
+    this.endHeldUp(now)
     this.requests.shrink()
     if (this.phase === 'closing') {
       if (now - this.closingAt > LINGER_MS) this.destroy()
@@ -305,6 +321,15 @@ export class QueryConnection implements ConnectionOutput {
       this.fail(
         new WeirError('UNAVAILABLE', `nothing was sent for ${limits.idleTimeoutMs} ms; reconnect`),
       )
+    }
+  }
+
+  /** Ends the connection when a large frame does not become whole. */
+  private endHeldUp(now: number): void {
+    try {
+      this.held.check(now)
+    } catch (error) {
+      this.fail(answerErrorOf(error))
     }
   }
 
@@ -325,6 +350,7 @@ export class QueryConnection implements ConnectionOutput {
     if (this.phase === 'closed') return
     this.phase = 'closed'
     this.requests.leave()
+    this.held.release()
     this.frames.release()
     if (this.unsent !== undefined) this.context.writers.release(this.unsent)
     this.unsent = undefined

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import type { TlsOptions } from 'node:tls'
+import { ByteBudget } from '../../access/byte-budget.ts'
 import { AccessControl, type AccessShare, unauthenticatedError } from '../../access/control.ts'
 import type { Principal } from '../../access/token-verifier.ts'
 import type { Cancel } from '../../core/clock.ts'
@@ -27,7 +28,10 @@ const SWEEP_TURN_MS = 0.5
 const BACKLOG = 1024
 /** Refused connections that may wait to read why, as a share of the connections that are served. */
 const WAITING_SHARE = 0.75
-const HANDSHAKE_MS = 10_000
+const HANDSHAKE_MS = 5_000
+/** Memory for frames that are not whole, and the least of it that one client may have. */
+const RECEIVED_BYTES = 256 * 1024 * 1024
+const RECEIVED_SHARE = 16 * 1024 * 1024
 
 /**
  * Serves queryable state over TCP in the thread that creates it; by default on the loopback interface
@@ -63,6 +67,10 @@ export class QueryServer {
       sync: new SyncRequests(this.metrics),
       sparse: new SparseRequests(this.metrics),
       writers: new WriterPool(),
+      received: new ByteBudget({
+        most: RECEIVED_BYTES,
+        mostPerClient: Math.max(RECEIVED_SHARE, this.options.limits.maxFrameBytes * 1.5),
+      }),
       turns: new ConnectionTurns(() => this.options.clock.monotonicMs()),
       admit: (hello) => this.admit(hello, backend.routing().job),
       closed: (connection) => this.closed(connection),

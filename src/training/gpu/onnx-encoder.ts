@@ -4,7 +4,7 @@
  */
 
 /** Element types of tensors, with their numbers in `TensorProto.DataType`. */
-const ONNX_TYPES = { float32: 1, int32: 6, int64: 7 } as const
+const ONNX_TYPES = { float32: 1, int32: 6, int64: 7, string: 8, bool: 9, float16: 10 } as const
 
 /** Name of an element type. */
 export type OnnxType = keyof typeof ONNX_TYPES
@@ -23,12 +23,15 @@ export interface OnnxConstant {
   readonly values: Float32Array | Int32Array | BigInt64Array
 }
 
-/** One operation; its attributes are whole numbers, or lists of them. */
+/** Attribute of an operation: a whole number, a list of them, a text, or the graph of a branch. */
+export type OnnxAttribute = number | readonly number[] | string | OnnxGraph
+
+/** One operation. */
 export interface OnnxNode {
   readonly operation: string
   readonly inputs: readonly string[]
   readonly outputs: readonly string[]
-  readonly attributes: Readonly<Record<string, number | readonly number[]>>
+  readonly attributes: Readonly<Record<string, OnnxAttribute>>
 }
 
 /** A complete graph. */
@@ -75,9 +78,13 @@ function encodeNode({ operation, inputs, outputs, attributes }: OnnxNode): numbe
   ]
 }
 
-function encodeAttribute(value: number | readonly number[]): number[] {
-  const [ONE, LIST] = [2, 7]
+function encodeAttribute(value: OnnxAttribute): number[] {
+  const [ONE, TEXT, GRAPH, LIST] = [2, 3, 5, 7]
   if (typeof value === 'number') return [...varintField(3, value), ...varintField(20, ONE)]
+  if (typeof value === 'string') return [...textField(4, value), ...varintField(20, TEXT)]
+  if ('nodes' in value) {
+    return [...messageField(6, encodeGraph(value)), ...varintField(20, GRAPH)]
+  }
   return [...value.flatMap((number) => varintField(8, number)), ...varintField(20, LIST)]
 }
 

@@ -15,6 +15,8 @@ export interface TensorSignature {
   readonly name: string
   readonly datatype: Datatype
   readonly shape: readonly number[]
+  /** Axis along which requests share a run; absent where they do not, or where the tensor has no items. */
+  readonly itemAxis?: number
 }
 
 /** State of a version: only a ready one answers. */
@@ -44,6 +46,10 @@ export interface ModelInfo {
    * hand have the number that they get at the next change. 0 while no version is live.
    */
   readonly revision: number
+  /** Most items of a run that requests share; 0 where each request runs alone, or none is live. */
+  readonly maxBatchItems: number
+  /** Along which axes requests share a run, or why they do not; empty while no version is live. */
+  readonly batching: string
   /** Counters and times of the model since the process started, by name. */
   readonly statistics: Readonly<Record<string, number>>
 }
@@ -86,7 +92,12 @@ export function encodeModels(models: readonly ModelInfo[]): Uint8Array {
 
 function mapOf(model: ModelInfo): GeneralValue {
   const tensors = (list: readonly TensorSignature[]): GeneralValue =>
-    list.map(({ name, datatype, shape }) => ({ name, datatype, shape: [...shape] }))
+    list.map(({ name, datatype, shape, itemAxis }) => ({
+      name,
+      datatype,
+      shape: [...shape],
+      ...(itemAxis === undefined ? {} : { itemAxis }),
+    }))
   return {
     name: model.name,
     kind: model.kind,
@@ -96,6 +107,8 @@ function mapOf(model: ModelInfo): GeneralValue {
     inputs: tensors(model.inputs),
     outputs: tensors(model.outputs),
     revision: model.revision,
+    maxBatchItems: model.maxBatchItems,
+    batching: model.batching,
     statistics: { ...model.statistics },
   }
 }
@@ -111,8 +124,17 @@ export function decodeModels(bytes: Uint8Array, start: number, end: number): Mod
     inputs: mapsField(map, 'inputs').map(signatureOf),
     outputs: mapsField(map, 'outputs').map(signatureOf),
     revision: numberField(map, 'revision'),
+    ...batchingOf(map),
     statistics: numbersField(map, 'statistics'),
   }))
+}
+
+/** Servers of earlier releases do not send these. */
+function batchingOf({ maxBatchItems, batching }: GeneralMap) {
+  return {
+    maxBatchItems: typeof maxBatchItems === 'number' ? maxBatchItems : 0,
+    batching: typeof batching === 'string' ? batching : '',
+  }
 }
 
 function versionOf(map: GeneralMap): ModelVersionInfo {
@@ -129,11 +151,12 @@ function signatureOf(map: GeneralMap): TensorSignature {
   if (!isDatatype(datatype)) {
     throw new WeirError('PROTOCOL_ERROR', `a signature has the unknown datatype "${datatype}"`)
   }
-  const shape = map['shape']
+  const { shape, itemAxis } = map
   return {
     name: textField(map, 'name'),
     datatype,
     shape: Array.isArray(shape) ? shape.filter((size) => typeof size === 'number') : [],
+    ...(typeof itemAxis === 'number' ? { itemAxis } : {}),
   }
 }
 

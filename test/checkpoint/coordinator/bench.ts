@@ -7,6 +7,7 @@ import type {
 } from '../../../src/checkpoint/protocol/checkpoint-types.ts'
 import { SegmentWriter } from '../../../src/checkpoint/segment/writer.ts'
 import { segmentPath } from '../../../src/checkpoint/storage/paths.ts'
+import type { Deadline } from '../../../src/core/clock.ts'
 import type { WeirError } from '../../../src/core/errors.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
@@ -63,7 +64,13 @@ export class Bench {
     return this
   }
 
-  ack(checkpointId: number, task: string, segments: readonly SegmentReference[] = [], attempt = 1) {
+  ack(
+    checkpointId: number,
+    task: string,
+    segments: readonly SegmentReference[] = [],
+    attempt = 1,
+    commitBy: readonly Deadline[] = [],
+  ) {
     const subtask = Number(task.split('#')[1])
     const ack: CheckpointAck = {
       jobId: JOB,
@@ -82,6 +89,7 @@ export class Bench {
         },
       ],
       timings: { startDelayMs: 1, alignmentMs: 2, syncMs: 3, asyncMs: 4 },
+      commitBy,
     }
     return this.coordinator.onAck(ack)
   }

@@ -4,7 +4,8 @@ import {
   inspectCheckpoints,
 } from '../../../src/checkpoint/coordinator/inspect.ts'
 import { readManifest } from '../../../src/checkpoint/manifest/read.ts'
-import type { MemoryCheckpointStorage } from '../../../src/testing/memory-checkpoint-storage.ts'
+import { momentOf } from '../../../src/core/clock.ts'
+import { MemoryCheckpointStorage } from '../../../src/testing/memory-checkpoint-storage.ts'
 import { Bench, JOB, settled, TASKS } from './bench.ts'
 
 /** Every checkpoint and savepoint in storage, newest first. */
@@ -60,6 +61,53 @@ describe('CheckpointCoordinator', () => {
     expect(bench.said.filter((line) => line.startsWith('fail'))).toEqual([
       'fail job: CHECKPOINT_DECLINED',
     ])
+  })
+
+  it.each([
+    ['before its manifest is written', 'claim'],
+    ['while its manifest is written', 'chk-2/_metadata'],
+  ])(
+    'does not complete what sinks can no longer commit, however many failures are tolerated: late %s',
+    async (_, file) => {
+      const storage = new MemoryCheckpointStorage()
+      const bench = await (await new Bench(storage).open({ tolerableFailures: 1000 })).start()
+      void bench.coordinator.triggerCheckpoint()
+      await bench.ackAll(1)
+      const commitBy = [{ began: momentOf(bench.clock), limitMs: 1000 }]
+      const asked = bench.coordinator.triggerCheckpoint()
+      bench.ack(2, 'op#0', [], 1, commitBy)
+      // The storage is away, or the process is frozen, for longer than the transaction may be open.
+      if (file === 'claim') bench.clock.advance(1001)
+      const create = storage.createExclusive.bind(storage)
+      storage.createExclusive = (path, bytes) => {
+        if (path.endsWith(file)) bench.clock.advance(1001)
+        return create(path, bytes)
+      }
+      bench.ack(2, 'op#1')
+      await expect(asked).rejects.toMatchObject({ code: 'TRANSACTION_ABORTED' })
+      expect(bench.said.slice(2)).toEqual([
+        'trigger 2',
+        'aborted 2',
+        '2 outdated',
+        'fail job: TRANSACTION_ABORTED',
+      ])
+      await bench.coordinator.stop()
+      expect((await bench.coordinator.restorePoint(2))?.checkpointId).toBe(1)
+      // A start of another process finds it neither.
+      const next = await (await new Bench(storage).open()).start()
+      expect(next.coordinator.latest?.checkpointId).toBe(1)
+    },
+  )
+
+  it('completes what sinks can commit until a time that has not come', async () => {
+    const bench = await (await new Bench().open()).start()
+    void bench.coordinator.triggerCheckpoint()
+    const commitBy = [{ began: momentOf(bench.clock), limitMs: 1000 }]
+    bench.ack(1, 'op#0', [], 1, commitBy)
+    bench.clock.advance(1000)
+    bench.ack(1, 'op#1')
+    await settled()
+    expect(bench.said).toEqual(['trigger 1', 'completed 1'])
   })
 
   it('keeps the configured number of checkpoints and deletes the segments of the others', async () => {

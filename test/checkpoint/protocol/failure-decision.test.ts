@@ -14,6 +14,10 @@ describe('decideFailure', () => {
     expect(decideFailure('expired', 0, 0)).toEqual({ kind: 'fail-job', failures: 1 })
   })
 
+  it('fails the job at the first outdated one whatever is tolerated', () => {
+    expect(decideFailure('outdated', 0, 100)).toEqual({ kind: 'fail-job', failures: 1 })
+  })
+
   it.each(['subsumed', 'stopped'] as const)('does not count %s', (reason) => {
     expect(decideFailure(reason, 1, 1)).toEqual({ kind: 'continue', failures: 1 })
   })

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { AllowedHosts } from '../../../src/access/allowed-hosts.ts'
 import { checkSubmission, type JobCommands, wordsOf } from '../../../src/cli/cluster/job-command.ts'
 import { submissionOf } from '../../../src/cli/cluster/submission.ts'
 import type { OptionSpec } from '../../../src/cli/command/command.ts'
@@ -35,7 +36,13 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }))
 
 const check = (job: string, options = {}): void =>
-  checkSubmission({ job, options }, COMMANDS, [join(folder, 'allowed')])
+  checkSubmission({ job, options }, COMMANDS, {
+    modules: [join(folder, 'allowed')],
+    files: [],
+    hosts: new AllowedHosts(),
+    host: '127.0.0.1',
+    listener: {},
+  })
 
 describe('a submission', () => {
   it('becomes the command line that runs the job', () => {
@@ -101,17 +108,19 @@ describe('a submission', () => {
     }
     expect(submissionOf('als-serving', OPTIONS, flags)).toEqual({
       job: 'als-serving',
-      options: { tls: true, 'token-file': join(process.cwd(), 'token.txt') },
+      options: { tls: true },
     })
   })
 
-  it('names the folder of models where it was submitted, also the one of the default', () => {
+  it('names the folder of models where it was submitted, also the one of the default if there is one', () => {
     const text: OptionSpec = { type: 'string', help: '' }
-    const options = { repository: { ...text, default: 'models' }, titles: text }
+    const options = { repository: { ...text, default: 'src' }, titles: text }
     const submitted = (repository: string) =>
       submissionOf('./scores.ts', options, { repository, titles: 'titles.csv' }).options
     const titles = join(process.cwd(), 'titles.csv')
-    expect(submitted('models')).toEqual({ repository: join(process.cwd(), 'models'), titles })
+    expect(submitted('src')).toEqual({ repository: join(process.cwd(), 'src'), titles })
+    options.repository.default = 'no-folder'
+    expect(submitted('no-folder')).toEqual({ titles })
     expect(submitted('../shared')).toMatchObject({ repository: join(process.cwd(), '../shared') })
     expect(submitted('/srv/models')).toMatchObject({ repository: '/srv/models' })
   })

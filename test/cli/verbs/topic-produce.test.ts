@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Flags } from '../../../src/cli/command/command.ts'
 import { runCommandLine } from '../../../src/cli/run-command-line.ts'
+import { keyOfLine } from '../../../src/cli/verbs/topic-produce.ts'
 import { EmbeddedLog } from '../../../src/connectors/log/embedded-log.ts'
 import { recordedIo } from '../recorded-io.ts'
 
@@ -122,5 +124,29 @@ describe('weir topic produce --ratings', () => {
     const { err, ended } = produce(...flags)
     expect(await ended).toBe(2)
     expect(err.join('\n')).toContain(message)
+  })
+})
+
+describe('a line of weir topic produce', () => {
+  it.each([
+    [{}, '1,50,4', { key: undefined, value: '1,50,4' }],
+    [{ 'key-column': '1' }, '1,50,4', { key: '1', value: '1,50,4' }],
+    [{ 'key-column': '2' }, '1,50,4', { key: '50', value: '1,50,4' }],
+    [{ 'key-column': '3' }, '1,50,4,874965758', { key: '4', value: '1,50,4,874965758' }],
+    [{ 'key-column': '9' }, '1,50,4', { key: undefined, value: '1,50,4' }],
+    [{ 'key-separator': ':' }, '7:five: stars', { key: '7', value: 'five: stars' }],
+    [{ 'key-separator': ':' }, 'no key', { key: undefined, value: 'no key' }],
+  ])('with %j: %j is %j', (flags, line, keyed) => {
+    expect(keyOfLine(new Flags(flags))(line)).toEqual(keyed)
+  })
+
+  it.each(['0', '1.5', '-1', 'user'])('has no column %j', (column) => {
+    expect(() => keyOfLine(new Flags({ 'key-column': column }))).toThrow(/--key-column must be a/)
+  })
+
+  it('has one rule for its key: two are refused by name', async () => {
+    const { err, ended } = produce('--key-column', '1')
+    expect(await ended).toBe(2)
+    expect(err.join('\n')).toContain('--key-column and --ratings both say what the key is')
   })
 })

@@ -49,6 +49,32 @@ describe('LineFileSink', () => {
     expect(() => new LineFileSink({ directory: 'lines', format })).toThrow(/format.*is async/)
   })
 
+  it('refuses a checkpoint over a pending file of an earlier one that did not complete and was removed', async () => {
+    const directory = temporaryFolder()
+    const sink = new LineFileSink<string>({
+      ...{ directory, guarantee: 'exactly-once', format: (value) => value },
+    })
+    const writer = sink.createWriter()
+    const { clock, metrics } = readerContext()
+    const context = { jobName: 'j', operatorUid: 'u', subtask: 0, parallelism: 1, attempt: 1 }
+    await writer.open({ ...context, clock, metrics, onLostTransaction: undefined }, [])
+    writer.write('a', 0)
+    const first = await writer.prepareCommit(1)
+    writer.write('b', 0)
+    const second = await writer.prepareCommit(2)
+    await writer.commit([...first, ...second])
+    expect(await writer.prepareCommit(3)).toEqual([])
+    writer.write('c', 0)
+    await writer.prepareCommit(4)
+    const [pending] = fs.readdirSync(directory).filter((name) => !name.startsWith('part-'))
+    fs.rmSync(join(directory, pending!))
+    await expect(writer.prepareCommit(5)).rejects.toMatchObject({
+      code: 'TRANSACTION_ABORTED',
+      message: expect.stringContaining(pending!) as string,
+    })
+    await writer.close()
+  })
+
   it('is ready again after a checkpoint that took the full file', async () => {
     const directory = temporaryFolder()
     const sink = new LineFileSink<string>({ directory, format: (value) => value })

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { unzipped } from '../../../src/connectors/file/unzipped.ts'
+import { campaignSize } from '../../run/campaign-size.ts'
 
 /** The bytes in pieces of one buffer, each valid until the next. */
 async function* pieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
@@ -22,9 +23,9 @@ const lines = (count: number): string =>
   Array.from({ length: count }, (_, i) => `${i}\t${(i * 7919) % 5000}\t3\n`).join('')
 
 describe.each([
-  { size: 1, text: lines(500) },
-  { size: 3, text: lines(500) },
-  { size: 1000, text: lines(5000) },
+  { size: 1, text: lines(campaignSize(500, 5_000)) },
+  { size: 3, text: lines(campaignSize(500, 5_000)) },
+  { size: 1000, text: lines(5_000) },
 ])('a file in pieces of $size bytes', ({ size, text: long }) => {
   it.each(['', '1', long])('is given as it is if it is not gzip', async (text) => {
     expect(await read(Buffer.from(text), size)).toBe(text)

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { encodeControlBatch } from '../../../src/batch/control-record.ts'
-import { setBaseOffset } from '../../../src/batch/record-batch-format.ts'
+import { BATCH_FIELDS, setBaseOffset, writeInt32 } from '../../../src/batch/record-batch-format.ts'
 import { RecordBatchWriter } from '../../../src/batch/record-batch-writer.ts'
 import type { AbortedTransaction } from '../../../src/connectors/kafka/client/aborted-transactions.ts'
 import { KafkaSplit } from '../../../src/connectors/kafka/split.ts'
 
 const encoder = new TextEncoder()
+const ANSWER = { partition: 0, error: 0, logStart: 0, aborted: [], diverging: false }
 const PRODUCER = 7
 
 /** A partition's bytes: data batches `text` and markers `commit`, `abort`, each with its offset. */
@@ -45,7 +46,10 @@ function read(
   const split = splitFrom(from)
   split.accept(
     from,
-    { partition: 0, error: 0, limit: -1, highWatermark: -1, logStart: 0, aborted, records },
+    {
+      ...{ partition: 0, error: 0, limit: -1, highWatermark: -1, logStart: 0 },
+      ...{ aborted, records, diverging: false },
+    },
     5,
   )
   const values: string[] = []
@@ -118,6 +122,7 @@ describe('a split', () => {
       highWatermark: 5,
       logStart: 0,
       aborted: [],
+      diverging: false,
       records,
     }
     expect(split.accept(0, fetched, 5)).toBe(false)
@@ -129,7 +134,10 @@ describe('a split', () => {
     const records = partition([0, 'x'])
     split.accept(
       0,
-      { partition: 0, error: 0, limit: 1, highWatermark: 1, logStart: 0, aborted: [], records },
+      {
+        ...{ partition: 0, error: 0, limit: 1, highWatermark: 1, logStart: 0 },
+        ...{ aborted: [], diverging: false, records },
+      },
       77,
     )
     expect(split.takeEndSeen()).toBeUndefined()
@@ -145,7 +153,7 @@ describe('a split', () => {
 
   it('counts what is stored behind an undecided transaction as not seen', () => {
     const split = splitFrom(0)
-    const fetched = { partition: 0, error: 0, logStart: 0, aborted: [], records: new Uint8Array(0) }
+    const fetched = { ...ANSWER, records: new Uint8Array(0) }
     // The transaction began at offset 0, and records up to offset 3 are stored.
     split.accept(0, { ...fetched, limit: 0, highWatermark: 3 }, 100)
     expect(split.takeEndSeen()).toBeUndefined()
@@ -170,8 +178,61 @@ describe('a split', () => {
 
   it('reports no end of an answer that may lack stored records', () => {
     const split = splitFrom(0)
-    const fetched = { partition: 0, error: 0, logStart: 0, aborted: [], records: new Uint8Array(0) }
+    const fetched = { ...ANSWER, records: new Uint8Array(0) }
     expect(split.accept(0, { ...fetched, limit: 0, highWatermark: 0 }, -1)).toBe(false)
     expect(split.takeEndSeen()).toBeUndefined()
+  })
+})
+
+describe('a split whose log may be truncated', () => {
+  /** Batches `[offset, value, epoch]` of one record each. */
+  const withEpochs = (...entries: readonly (readonly [number, string, number])[]): Uint8Array =>
+    Buffer.concat(
+      entries.map(([offset, value, epoch]) => {
+        const batch = partition([offset, value])
+        writeInt32(batch, BATCH_FIELDS.leaderEpoch, epoch)
+        return batch
+      }),
+    )
+
+  function fetchedUpTo4(): KafkaSplit {
+    const split = splitFrom(0)
+    const records = withEpochs([0, 'a', 3], [1, 'b', 3], [2, 'c', 5], [3, 'd', 5])
+    split.accept(0, { ...ANSWER, records, limit: 4, highWatermark: 4 }, 1)
+    return split
+  }
+
+  function deliver(split: KafkaSplit, count: number): void {
+    for (let i = 0; i < count; i++) {
+      expect(split.openBatch()).toBe(true)
+      while (split.batch.next());
+      split.closeBatch()
+    }
+  }
+
+  it('knows the leader epochs of the last record that was fetched and of the last that was delivered', () => {
+    const split = fetchedUpTo4()
+    expect([split.lastFetchedEpoch, split.nextEpoch]).toEqual([5, -1])
+    deliver(split, 2)
+    expect([split.lastFetchedEpoch, split.nextOffset, split.nextEpoch]).toEqual([5, 2, 3])
+    deliver(split, 2)
+    expect([split.nextOffset, split.nextEpoch]).toEqual([4, 5])
+  })
+
+  it('fetches again what was fetched and not delivered, when the log ends behind what was delivered', () => {
+    const split = fetchedUpTo4()
+    deliver(split, 2)
+    expect(split.truncate(3)).toBe(false)
+    expect(split.openBatch()).toBe(false)
+    expect([split.fetchFrom, split.lastFetchedEpoch, split.heldBytes]).toEqual([2, 3, 0])
+  })
+
+  it('says that delivered records are gone, and continues where the log ends', () => {
+    const split = fetchedUpTo4()
+    deliver(split, 3)
+    expect(split.truncate(1)).toBe(true)
+    expect([split.nextOffset, split.nextEpoch]).toEqual([3, 5])
+    split.seek(1)
+    expect([split.fetchFrom, split.nextOffset, split.lastFetchedEpoch]).toEqual([1, 1, -1])
   })
 })

@@ -52,6 +52,23 @@ describe('a producer whose records have waited for the linger time', () => {
     expect(batches).toEqual([[1], [2], [3]])
   })
 
+  it.each([null, 5, { partition: -1 }, { partion: 0 }])(
+    'refuses %o as the options of a record, and keeps those before it',
+    async (options) => {
+      const { producer, batches, send } = slowLog()
+      send(1)
+      const wrong = (): void => producer.send(null, Uint8Array.of(2), -1, options as never)
+      expect(wrong).toThrow(
+        expect.objectContaining({
+          code: 'INVALID_ARGUMENT',
+          message: expect.stringContaining('producer.send(...): '),
+        }),
+      )
+      producer.dispatch()
+      expect(batches).toEqual([[1]])
+    },
+  )
+
   it('sends nothing more once it is closed', () => {
     const { producer, batches, send, linger } = slowLog()
     send(1)

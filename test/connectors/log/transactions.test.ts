@@ -103,6 +103,24 @@ describe('transactions', () => {
     expect(await visible(directory)).toBe(10)
   })
 
+  it('are refused with a code that a restart passes when the log has aborted them or removed their id', async () => {
+    const directory = temporaryFolder()
+    const log = await openLog(directory)
+    await log.createTopic('t', { partitions: 1 })
+    const producer = log.producer('t')
+    await producer.begin('x')
+    sendAll(producer, 'a', 1)
+    const handle = await producer.prepare()
+    await log.endTransaction(handle, false)
+    producer.continueWith(handle)
+    sendAll(producer, 'b', 1)
+    await expect(producer.flush()).rejects.toMatchObject({ code: 'TRANSACTION_ABORTED' })
+    const other = log.producer('t')
+    other.continueWith({ transactionalId: 'removed', producerId: 9, epoch: 0 })
+    sendAll(other, 'c', 1)
+    await expect(other.flush()).rejects.toMatchObject({ code: 'TRANSACTION_ABORTED' })
+  })
+
   it('are rejected for an unknown id', async () => {
     const log = await openLog(temporaryFolder())
     const unknown = { transactionalId: 'x', producerId: 1, epoch: 0 }

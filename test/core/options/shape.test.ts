@@ -19,6 +19,8 @@ import {
   checkOptions,
   nested,
   type OptionShape,
+  variants,
+  withDefaults,
 } from '../../../src/core/options/shape.ts'
 
 interface Retries {
@@ -182,6 +184,80 @@ describe('checkOptions', () => {
       }
     }
     expect(messageFor(new Defaults())).toContain('share must be a number')
+  })
+})
+
+describe('withDefaults', () => {
+  interface Waits {
+    readonly topic: string
+    readonly waitMs?: number
+    readonly guarantee?: string | null
+  }
+  const DEFAULTS = { waitMs: 5, guarantee: 'none' }
+
+  it('fills in what is left out or undefined, and keeps all else that is given', () => {
+    expect(withDefaults<Waits>(DEFAULTS, { topic: 'a' })).toEqual({ topic: 'a', ...DEFAULTS })
+    const undefinedWait: object = { waitMs: undefined, guarantee: null }
+    expect(withDefaults<Waits>(DEFAULTS, { topic: 'a', ...undefinedWait })).toEqual({
+      ...{ topic: 'a', waitMs: 5, guarantee: null },
+    })
+    expect(withDefaults<Waits>(DEFAULTS, { topic: '', waitMs: 0 })).toMatchObject({
+      ...{ topic: '', waitMs: 0 },
+    })
+  })
+
+  it('changes neither object', () => {
+    const given = Object.freeze({ topic: 'a' })
+    withDefaults<Waits>(Object.freeze(DEFAULTS), given)
+    expect([given, DEFAULTS]).toEqual([{ topic: 'a' }, { waitMs: 5, guarantee: 'none' }])
+  })
+})
+
+describe('variants', () => {
+  type Trigger =
+    | { readonly when: 'age'; readonly days: number }
+    | { readonly when: 'count'; readonly ratings: number; readonly least?: number }
+  const TRIGGER = variants<Trigger, 'when'>('when', {
+    age: { days: required(count) },
+    count: { ratings: required(count), least: count },
+  })
+  const problemOf = (value: unknown) => TRIGGER.problem('trigger', value)?.sentence
+
+  it('take each shape by its tag', () => {
+    expect(problemOf({ when: 'age', days: 3 })).toBeUndefined()
+    expect(problemOf({ when: 'count', ratings: 10, least: 2 })).toBeUndefined()
+  })
+
+  it('name the tag that none has, or that is missing, and not the options beside it', () => {
+    expect(problemOf({ when: 'cuont', ratings: 10 })).toBe(
+      'trigger.when must be "age" or "count", not the string "cuont"; did you mean "count"?',
+    )
+    expect(problemOf({ days: 3 })).toBe('trigger.when is missing: it must be "age" or "count"')
+    expect(problemOf({ when: 7, days: 3 })).toContain('trigger.when must be "age" or "count"')
+  })
+
+  it('refuse the options of another variant, and values that are no object', () => {
+    expect(problemOf({ when: 'age', days: 3, ratings: 10 })).toBe(
+      'there is no option "trigger.ratings" (options: trigger.when, trigger.days)',
+    )
+    expect(problemOf({ when: 'count', ratings: 0 })).toContain('trigger.ratings must be a whole')
+    expect(problemOf('age')).toBe(
+      'trigger must be an object with when: "age" or "count", not the string "age"',
+    )
+  })
+})
+
+describe('lists', () => {
+  it('name the first element that is wrong, also where it is NaN or missing', () => {
+    const shares = listOf(numberIn({ min: 0 }))
+    const problemOf = (value: unknown) => shares.problem('shares', value)?.sentence
+    expect(problemOf([])).toBeUndefined()
+    expect(problemOf([0, 0.5, 1])).toBeUndefined()
+    expect(problemOf([0, Number.NaN, -1])).toBe(
+      'shares[1] must be a number from 0, not the number NaN',
+    )
+    expect(problemOf([0, undefined])).toContain('shares[1] must be a number from 0')
+    expect(problemOf(Float64Array.of(1))).toContain('shares must be an array')
   })
 })
 

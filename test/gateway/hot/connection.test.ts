@@ -23,7 +23,13 @@ function recordingSocket(): { readonly socket: Duplex; readonly written: string[
 /** Answers the requests of a socket. */
 function serve(socket: Duplex, answer: (exchange: HotExchange) => void): void {
   const limits = { maxBodyBytes: 1000, onlyLoopbackNames: false }
-  new HotConnection(socket as Socket, { limits, answer, handOver: () => {}, closed: () => {} })
+  new HotConnection(socket as Socket, {
+    limits,
+    answer,
+    handOver: () => {},
+    requested: () => {},
+    closed: () => {},
+  })
 }
 
 describe('a hot connection', () => {
@@ -139,6 +145,7 @@ describe('a hot connection with a batch', () => {
       limits: { maxBodyBytes: 1000, onlyLoopbackNames: false },
       answer: (exchange) => exchanges.push(exchange),
       handOver: (_, unread) => left.push(String(unread)),
+      requested: () => {},
       closed: () => {},
     })
     const kinds = () => exchanges.map(({ request }) => request.kind)
@@ -191,6 +198,7 @@ describe('a hot connection with a batch', () => {
       limits: { maxBodyBytes: 1000, onlyLoopbackNames: false },
       answer: (exchange) => exchanges.push(exchange),
       handOver: () => {},
+      requested: () => {},
       closed: () => {},
     })
     socket.push(REQUEST + BATCH)

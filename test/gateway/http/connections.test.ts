@@ -9,21 +9,23 @@ it.each([
   ['hot requests', true],
   ['node:http', false],
 ])(
-  'connections above the limit are closed, and those below it are answered: %s',
+  'connections above the share of an address are closed while the others are in use, and those below it are answered: %s',
   async (_, isHot) => {
-    const app = await new GatewayWorld().open({}, { maxConnections: 2, isHot })
+    const app = await new GatewayWorld().open({}, { maxConnections: 4, isHot })
     try {
       await app.listen({ host: '127.0.0.1', port: 0 })
       using first = await RawClient.open(app)
       using second = await RawClient.open(app)
       first.send(PREDICT)
       await first.answers(1)
+      second.send(PREDICT)
+      await second.answers(1)
       using third = await RawClient.open(app)
       expect(await third.all()).toBe('')
       first.socket.destroy()
       await once(first.socket, 'close')
       second.send(PREDICT)
-      expect(await second.answers(1)).toContain(' 200 OK')
+      expect(await second.answers(2)).toContain(' 200 OK')
       await expect
         .poll(async () => {
           using next = await RawClient.open(app)
@@ -36,3 +38,18 @@ it.each([
     }
   },
 )
+
+it('a request of which a byte comes from time to time is ended by a deadline for all of it', async () => {
+  const app = await new GatewayWorld().open({}, { requestTimeoutMs: 700 })
+  try {
+    await app.listen({ host: '127.0.0.1', port: 0 })
+    using client = await RawClient.open(app)
+    client.send('POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n')
+    const trickle = setInterval(() => client.send(' '), 100)
+    const answer = await client.all()
+    clearInterval(trickle)
+    expect(answer).toContain(' 408 ')
+  } finally {
+    await app.close()
+  }
+})

@@ -194,7 +194,7 @@ describe('the models of a gateway', () => {
   })
 
   it('are in the index of the repository, and are not loaded over the protocol', async () => {
-    const app = await new GatewayWorld().open()
+    const app = await new GatewayWorld().open({ modelControl: {} })
     const index = await app.inject({ method: 'POST', url: '/v2/repository/index' })
     expect(index.json()).toContainEqual({
       name: 'ALS_MODEL',

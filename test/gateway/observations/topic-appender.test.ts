@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openTopics } from '../../../src/connectors/topics/open.ts'
+import { scanTopic } from '../../../src/connectors/topics/scan.ts'
 import type { TopicProducer, TopicStore } from '../../../src/connectors/topics/store.ts'
 import { WeirError } from '../../../src/core/errors.ts'
 import { TopicAppender } from '../../../src/gateway/observations/topic-appender.ts'
@@ -23,6 +24,33 @@ describe('observations on their way to a topic', () => {
     await Promise.all(Array.from({ length: 50 }, () => appender.append([RATING, RATING])))
     const bounds = await topics.bounds('observations')
     expect(bounds.reduce((sum, { start, end }) => sum + end - start, 0)).toBe(100)
+  })
+
+  it('of one user have the user as key, and are in one partition in their order', async () => {
+    await using topics = await openTopics({ logDirectory: folder })
+    await topics.create('observations', { partitions: 4 })
+    await using appender = new TopicAppender(topics, 'observations', () => 5)
+    const users = ['1', '2', '3', '4', '5', '6']
+    for (let rating = 0; rating < 6; rating++) {
+      for (const user of users) await appender.append([{ ...RATING, user, rating }])
+    }
+    const found = new Map<string, { readonly partition: number; readonly value: string }[]>()
+    await scanTopic(topics, 'observations', (record, partition) => {
+      const key = Buffer.from(record.key()!).toString()
+      const value = Buffer.from(record.value()!).toString()
+      found.set(key, [...(found.get(key) ?? []), { partition, value }])
+      return true
+    })
+    expect([...found.keys()].sort()).toEqual(users)
+    const used = new Set<number>()
+    for (const [user, records] of found) {
+      const expected = Array.from({ length: 6 }, (_, rating) => `${user},50,${rating}`)
+      expect(records.map(({ value }) => value)).toEqual(expected)
+      const partitions = new Set(records.map(({ partition }) => partition))
+      expect(partitions.size).toBe(1)
+      for (const partition of partitions) used.add(partition)
+    }
+    expect(used.size).toBeGreaterThan(1)
   })
 
   it('share a sync with requests that come while another one runs', async () => {

@@ -33,6 +33,8 @@ overtime-ms: 500
 overtime-factor: 4.5
 recycle-after: 10000
 keep-loaded: true
+batches: true
+item-axes: { x: 1, rate: null }
 checks: { signature: any, max-p99-ms: 40, max-memory: 1 GiB }
 `)
     expect(settings).toMatchObject({
@@ -57,6 +59,8 @@ checks: { signature: any, max-p99-ms: 40, max-memory: 1 GiB }
         overtimeFactor: 4.5,
         recycleAfterRuns: 10_000,
         isKeptLoaded: true,
+        batches: true,
+        itemAxes: { x: 1, rate: null },
         hedge: { quantile: 0.95 },
         default: [{ name: 'y', datatype: 'FP32', shape: [1, 1] }],
       },
@@ -66,6 +70,13 @@ checks: { signature: any, max-p99-ms: 40, max-memory: 1 GiB }
       rule: 'greedy',
       sizes: [8, 16],
     })
+  })
+
+  it('takes bytes with a unit for the slots, and refuses axes that are none', () => {
+    expect(read('input-bytes: 4 MiB').deployment.inputBytes).toBe(4 * 1024 * 1024)
+    expect(() => read('item-axes: { x: -1 }')).toThrow('item-axes.x takes an axis from 0, or null')
+    expect(() => read('item-axes: 1')).toThrow('item-axes takes "key: value" lines')
+    expect(() => read('batches: maybe')).toThrow('batches takes true or false')
   })
 
   it.each([

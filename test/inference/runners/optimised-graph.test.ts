@@ -44,7 +44,7 @@ describe('a model that is loaded again', () => {
     // The first file is gone from here on: only the graph is left to read.
     const again = await loadOnnx(
       { ...source, file: join(folder, 'none') },
-      { threads: 1, optimised },
+      { threads: 1, optimised, signature: first.signature },
     )
     for (const model of [first, again]) expect(model.signature).toEqual(plain.signature)
     const expected = await outputsOf(plain)

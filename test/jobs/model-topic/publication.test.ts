@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { machineProcesses, Publication } from '../../../src/jobs/model-topic/publication.ts'
+import { needs } from '../../run/needs.ts'
 
 const { machine, goesOn } = machineProcesses
 
@@ -27,8 +28,9 @@ describe('a publication', () => {
     expect(goesOn(name)).toBe(false)
   })
 
-  it.runIf(process.platform === 'linux')(
+  it(
     'of an earlier process with the id of one that runs does not go on',
+    needs(process.platform === 'linux', 'only Linux has the start of a process'),
     () => {
       using publication = new Publication()
       const [, start] = /\/[0-9]+-([0-9]+)\//.exec(publication.name)!

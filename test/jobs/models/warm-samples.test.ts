@@ -9,10 +9,12 @@ it('a warm-up runs the golden inputs where there are some', () => {
   expect(withSamples(warmed, golden).deployment).toEqual({
     sloMs: 5,
     warmUp: { runs: 2, samples: [[]] },
+    probe: { samples: [[]] },
   })
-  expect(withSamples(warmed, [])).toBe(warmed)
+  expect(withSamples(warmed, []).deployment.warmUp).toEqual({ runs: 2 })
 })
 
-it('golden inputs alone are no warm-up', () => {
-  expect(withSamples(DEFAULT_SETTINGS, golden)).toBe(DEFAULT_SETTINGS)
+it('golden inputs alone are no warm-up, and the probe runs them', () => {
+  const { deployment } = withSamples(DEFAULT_SETTINGS, golden)
+  expect(deployment).toEqual({ ...DEFAULT_SETTINGS.deployment, probe: { samples: [[]] } })
 })

@@ -39,6 +39,13 @@ async function watched(process: string, registered: readonly number[] = [1]) {
   return { model, markers, clock, watch, warnings, applied, asked, seen }
 }
 
+/** Waits until the look that goes on has ended, and for the whole of the next one. */
+async function lookAgain(clock: ManualClock): Promise<void> {
+  await until('the next look is due', () => clock.pending > 0)
+  clock.advance(10_000)
+  await until('the job has looked', () => clock.pending > 0)
+}
+
 describe('a publication whose process has ended', () => {
   it('is abandoned in the topic, once, when the job has read all that the process wrote', async () => {
     const { model, markers, clock, watch, warnings, applied, asked } = await watched(GONE)
@@ -55,7 +62,7 @@ describe('a publication whose process has ended', () => {
     })
     expect(warnings).toEqual([expect.stringContaining('weir model drop 2 --model als-model')])
     // The job has not read its own marker yet.
-    clock.advance(10_000)
+    await lookAgain(clock)
     expect(asked).toHaveLength(1)
   })
 
@@ -66,8 +73,7 @@ describe('a publication whose process has ended', () => {
     await until('the job asks how far it is', () => asked.length > 0)
     seen.unfinished = []
     applied.resolve()
-    clock.advance(2000)
-    await until('the next look is due', () => clock.pending > 0)
+    await lookAgain(clock)
     expect((await markers()).at(-1)).toMatchObject({ event: 'announce' })
     expect(warnings).toEqual([])
   })
@@ -78,7 +84,7 @@ it('a publication that goes on is none of a job', async () => {
   const { model, clock, watch, asked } = await watched(publication.name)
   await using _ = model
   expect(watch.list()).toEqual([{ number: 2, state: 'publishing' }])
-  clock.advance(10_000)
+  await lookAgain(clock)
   expect(asked).toEqual([])
 })
 

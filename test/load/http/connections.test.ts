@@ -8,6 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/core/clock.ts'
 import { HttpConnections } from '../../../src/load/http/connections.ts'
 import { requestWriter } from '../../../src/load/http/request.ts'
+import { needs } from '../../run/needs.ts'
 
 /** Key and certificate of 127.0.0.1; undefined where there is no openssl. */
 const pem = await promisify(execFile)('openssl', [
@@ -74,8 +75,9 @@ describe('HttpConnections', () => {
     }
   })
 
-  it.skipIf(pem === undefined)(
+  it(
     'speaks HTTPS, and refuses a certificate that it does not trust',
+    needs(pem, 'openssl makes no certificates here'),
     async () => {
       const secure = createTlsServer({ key: pem!, cert: pem! }, (_, response) =>
         response.end('safe'),

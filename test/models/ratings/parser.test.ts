@@ -125,6 +125,16 @@ describe('bad lines', () => {
     expect(push).toThrow('line 2 of the ratings does not end within 16 MiB')
   })
 
+  it('leave the columns to the header behind them, if they are first and counted', () => {
+    const text = '"no end,1,2\nrating,item,user\n3,2,1\n'
+    const { ratings, badLines } = parse(text, { badLines: 'count' })
+    expect(ratings).toEqual([{ user: '1', item: '2', rating: 3, timestamp: -1 }])
+    expect(badLines).toBe(1)
+    expect(() => parse(text)).toThrow(
+      expect.objectContaining({ code: 'UNPARSABLE_RECORD', details: { line: 1 } }),
+    )
+  })
+
   it('fail in the first line if it shows no format', () => {
     expect(() => parse('hello\n')).toThrow(/no tab, "::", comma or semicolon/)
   })

@@ -13,6 +13,8 @@ const asked = (name: string): AskedModel => ({
     inputs: [],
     outputs: [],
     revision: 0,
+    maxBatchItems: 0,
+    batching: '',
     statistics: {},
   },
   settings: null,

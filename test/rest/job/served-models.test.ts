@@ -20,6 +20,8 @@ function viewOf(versions: readonly ModelVersionInfo[], liveVersion: number) {
     inputs: [{ name: 'x', datatype: 'FP32' as const, shape: [-1, 64] }],
     outputs: [],
     revision: 2,
+    maxBatchItems: 0,
+    batching: '',
     statistics: { answered: 7, p99Ms: 3.5 },
   }
   return servedModelView({ info, settings: liveVersion === 0 ? null : SETTINGS })

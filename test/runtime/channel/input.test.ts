@@ -37,6 +37,23 @@ describe('InputChannel', () => {
     expect(channel.take()).toMatchObject({ report: { partition: 1, nextOffset: 999 } })
   })
 
+  it('gives a barrier from behind watermarks and progress, not from behind records', () => {
+    const channel = new InputChannel(0, 0, 0)
+    const cancel = { kind: 'cancel', channel: 0, checkpointId: 1 } as const
+    channel.push(watermark(1))
+    channel.push(progress(0, 1))
+    channel.push(cancel)
+    channel.push({ kind: 'end', channel: 0 })
+    channel.push(cancel)
+    channel.blocked = true
+    expect(channel.takeBarrier()).toBeUndefined()
+    channel.blocked = false
+    expect(channel.takeBarrier()).toEqual(cancel)
+    expect(channel.takeBarrier()).toBeUndefined()
+    expect([channel.take().kind, channel.take().kind]).toEqual(['watermark', 'progress'])
+    expect([channel.take().kind, channel.take().kind]).toEqual(['end', 'cancel'])
+  })
+
   it('does not move a watermark before a barrier', () => {
     const channel = new InputChannel(0, 0, 0)
     channel.push(watermark(1))

@@ -70,6 +70,20 @@ describe('parseConfiguration', () => {
     expect(acceptLostTransactions).toBe(true)
   })
 
+  it.each([
+    'parallelism.default',
+    'restart-strategy.fixed-delay.attempts',
+    'restart-strategy.type',
+  ])('refuses a value of %s that is no text', (key) => {
+    for (const value of [3, null, ['none'], { text: 'none' }]) {
+      const { code, message } = errorOf(() => parseConfiguration({ [key]: value } as never))
+      expect([code, message]).toEqual([
+        'INVALID_ARGUMENT',
+        expect.stringContaining(`the value of "${key}" must be a text, not`),
+      ])
+    }
+  })
+
   it('reads the ports of query threads', () => {
     const { queryPorts } = parseConfiguration({ 'queryable-state.server.ports': '9070-9071' })
     expect(queryPorts).toEqual({ first: 9070, last: 9071 })

@@ -85,7 +85,7 @@ describe('a function that cannot be closed', () => {
     const statuses: string[] = []
     job.onStatus(({ to }) => statuses.push(to))
     expect(await messageOf(job.result)).toMatch(
-      /ended with OPERATOR_FAILED: operator Second, task .* failed: the connection is broken \(no restart: close threw it after all results were committed\)/,
+      /ended with OPERATOR_FAILED: operator Second, task .* failed: the connection is broken \(at broken, .*\.ts:\d+:\d+\) \(no restart: close threw it after all results were committed\)/,
     )
     expect(statuses.slice(-3)).toEqual(['RUNNING', 'FAILING', 'FAILED'])
     expect(job.failures).toHaveLength(1)

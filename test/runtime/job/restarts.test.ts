@@ -3,7 +3,8 @@ import { type ErrorCode, WeirError } from '../../../src/core/errors.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import { EXPONENTIAL_DELAY } from '../../../src/runtime/configuration/restart-strategy.ts'
 import { JobRestarts } from '../../../src/runtime/job/restarts.ts'
-import { failureOf, failureReport } from '../../../src/runtime/protocol/slot-host.ts'
+import { failureReport } from '../../../src/runtime/protocol/failure-report.ts'
+import { failureOf } from '../../../src/runtime/protocol/slot-host.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
 
 const restarts = (): JobRestarts =>
@@ -64,6 +65,23 @@ describe('JobRestarts', () => {
       kind: 'fail',
       reason: '5 attempts in a row failed with this message before they ran',
     })
+  })
+
+  it('ends after five attempts that failed with the same message at the same record, also when they ran', () => {
+    const record = { source: 'orders', partition: 1, offset: 17 }
+    const failedAt = (offset: number): WeirError => {
+      const at = { attempt: 1, task: 'parse#0', operator: 'parse', record: { ...record, offset } }
+      return failureOf(failureReport(new SyntaxError('no JSON'), at))
+    }
+    const [same, moving] = [restarts(), restarts()]
+    const decisions = Array.from({ length: 5 }, () => same.decide(failedAt(17), 'running'))
+    expect(decisions.map(({ kind }) => kind)).toEqual([...Array(4).fill('restart'), 'fail'])
+    expect(decisions[4]).toMatchObject({
+      reason: '5 attempts in a row failed with this message at the record 1:17 of source orders',
+    })
+    for (let n = 0; n < 20; n++) {
+      expect(moving.decide(failedAt(n), 'running').kind).toBe('restart')
+    }
   })
 
   it('goes on when the message changes, or an attempt ran in between', () => {

@@ -78,6 +78,8 @@ export class DashboardServer implements AsyncDisposable {
     if (request.method === 'GET' && extname(file) !== '' && existsSync(file)) {
       response.writeHead(200, {
         'content-type': TYPES[extname(file)] ?? 'application/octet-stream',
+        // A browser then keeps the code that it has compiled.
+        'cache-control': 'max-age=3600',
       })
       response.end(await readFile(file))
       return

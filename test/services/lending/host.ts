@@ -8,6 +8,11 @@ import { pooledKafka } from './kafka-pool.ts'
 import { HOST_VARIABLE } from './lease.ts'
 import { Pool, type Pooled } from './pool.ts'
 
+/** Files that may compute at the same time. */
+const COMPUTING_FILES = 2
+/** A place for one of them. */
+const CORE: Pooled = { access: {}, clear: async () => undefined, stop: async () => undefined }
+
 /**
  * Lends services to test files over HTTP at a port of 127.0.0.1. `GET /kafka` answers with the access of a Kafka as
  * one line of JSON, and the answer stays open: the file has the service until its connection closes, also
@@ -18,6 +23,7 @@ class ServiceHost {
     '/kafka': new Pool(pooledKafka),
     '/hdfs': new Pool(pooledHdfs),
     '/browser': new Pool(pooledBrowser),
+    '/core': new Pool(async () => CORE, COMPUTING_FILES),
   }
   private readonly server: Server
 

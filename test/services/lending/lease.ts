@@ -12,9 +12,18 @@ export interface Lease<Access> {
 
 /** Borrows a service of a kind, which the host starts if none is free. */
 export async function lease<Access>(kind: 'kafka' | 'hdfs' | 'browser'): Promise<Lease<Access>> {
+  return await waiting('server', () => borrow<Access>(`${hostUrl()}/${kind}`))
+}
+
+/** One of the places for files that compute, as soon as one is free. It is no service: nobody notes the wait. */
+export function leaseCore(): Promise<Lease<object>> {
+  return borrow(`${hostUrl()}/core`)
+}
+
+function hostUrl(): string {
   const host = process.env[HOST_VARIABLE]
   if (host === undefined) throw new Error('shared services have no host: run npm test')
-  return await waiting('server', () => borrow<Access>(`${host}/${kind}`))
+  return host
 }
 
 function borrow<Access>(url: string): Promise<Lease<Access>> {

@@ -2,7 +2,13 @@ import { expect, it } from 'vitest'
 import { Pool, type Pooled } from './pool.ts'
 
 /** A pool of named services, and what happened to them. */
-function recordedPool(clear: (name: string) => Promise<void> = async () => undefined) {
+function recordedPool({
+  clear = async () => undefined,
+  most,
+}: {
+  clear?: (name: string) => Promise<void>
+  most?: number
+} = {}) {
   const events: string[] = []
   const pool = new Pool(async (): Promise<Pooled> => {
     const name = `service ${events.filter((event) => event.startsWith('start')).length + 1}`
@@ -15,7 +21,7 @@ function recordedPool(clear: (name: string) => Promise<void> = async () => undef
       },
       stop: async () => void events.push(`stop ${name}`),
     }
-  })
+  }, most)
   return { pool, events }
 }
 
@@ -29,9 +35,30 @@ it('starts a service when none is free, and clears one before it is lent again',
   expect(events).toEqual(['start service 1', 'start service 2', 'clear service 1'])
 })
 
+it('starts no more than its limit: who comes later gets in turn what is given back', async () => {
+  const { pool, events } = recordedPool({ most: 2 })
+  const [first, second] = [await pool.take(), await pool.take()]
+  const got: string[] = []
+  const [third, fourth] = ['third', 'fourth'].map(async (name) => {
+    const pooled = await pool.take()
+    got.push(name)
+    return pooled
+  })
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(got).toEqual([])
+  await pool.giveBack(second)
+  expect(await third).toBe(second)
+  expect(got).toEqual(['third'])
+  await pool.giveBack(first)
+  expect(await fourth).toBe(first)
+  expect(events.filter((event) => event.startsWith('start'))).toHaveLength(2)
+})
+
 it('stops a service that cannot be cleared, and starts another one', async () => {
-  const { pool, events } = recordedPool(async () => {
-    throw new Error('it was killed')
+  const { pool, events } = recordedPool({
+    clear: async () => {
+      throw new Error('it was killed')
+    },
   })
   const first = await pool.take()
   await pool.giveBack(first)
@@ -46,7 +73,7 @@ it('stops a service that cannot be cleared, and starts another one', async () =>
 
 it('stops all services at the end, after one that is being cleared, and clears none after it', async () => {
   const cleared = Promise.withResolvers<void>()
-  const { pool, events } = recordedPool(() => cleared.promise)
+  const { pool, events } = recordedPool({ clear: () => cleared.promise })
   const [first, second] = [await pool.take(), await pool.take()]
   const returned = pool.giveBack(first)
   const stopped = pool.stop()

@@ -3,6 +3,7 @@ import { seededRandom } from '../../../src/core/random.ts'
 import { ExcludedKeys } from '../../../src/serving/top-k/excluded-keys.ts'
 import { TopKHeap } from '../../../src/serving/top-k/heap.ts'
 import { TopKScan } from '../../../src/serving/top-k/scan.ts'
+import { campaignSize } from '../../run/campaign-size.ts'
 import { bytesOf, hashOf, VectorFixture } from '../../state/vector/model.ts'
 
 const NO_KEYS = new ExcludedKeys([])
@@ -128,7 +129,7 @@ test('a heap keeps a key once, with its newest score', () => {
 })
 
 test('a heap of hundreds of keys keeps each key once while keys leave and come back', () => {
-  const k = 300
+  const k = campaignSize(300, 1_000)
   const heap = new TopKHeap(queryOf(QUERY, k), 8)
   const random = seededRandom(5)
   const last = new Map<string, number>()
@@ -137,8 +138,8 @@ test('a heap of hundreds of keys keeps each key once while keys leave and come b
     heap.offer(score, bytes, 0, bytes.length)
   }
   // Scores of a key only rise, so that what left the heap comes back with its newest score.
-  for (let n = 0; n < 5_000; n++) {
-    const key = `k${Math.floor(random.next() * 900)}`
+  for (let n = 0; n < campaignSize(5_000, 20_000); n++) {
+    const key = `k${Math.floor(random.next() * 3 * k)}`
     const score = n + Math.floor(random.next() * 100) + n / 2 ** 20
     if (score <= (last.get(key) ?? -1)) continue
     last.set(key, score)

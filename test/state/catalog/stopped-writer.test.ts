@@ -32,7 +32,7 @@ async function stopped(stopMs: number) {
     workerData: { memory: share.memory, sequence, stopMs },
   })
   await once(writer, 'message')
-  return { catalog, ended: once(writer, 'exit') }
+  return { catalog, writer, ended: once(writer, 'exit') }
 }
 
 test('a row whose slot is stopped in the middle of a write is waited for', async () => {
@@ -54,12 +54,12 @@ test('weights whose slot is stopped in the middle of a write are waited for', as
 })
 
 test('a row whose slot has ended in the middle of a write is out of reach', async () => {
-  const { catalog, ended } = await stopped(700)
+  const { catalog, writer } = await stopped(60_000)
+  await writer.terminate()
   const bytes = bytesOf('7')
   const reader = new SlotRowReader(catalog, 'model', 'rows')
   expect(reader.read(1, bytes, 0, bytes.length, new Float32Array(4))).toBe('out-of-reach')
   const weights = new SlotWeights({ rowTables: catalog, uid: 'model', state: 'rows', range: 4 })
   expect(weights.product(1, Uint32Array.of(28, 30), Float32Array.of(1, 10))).toBe(0)
   expect(weights.isOutOfReach).toBe(true)
-  await ended
 })

@@ -3,6 +3,7 @@ import { murmur3 } from '../../../src/core/hash/murmur3.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import { encodePrefix } from '../../../src/state/port/composite-key.ts'
 import { LONG, ShortKey } from '../../../src/state/port/short-key.ts'
+import { campaignSize } from '../../run/campaign-size.ts'
 
 const NOTHING = new Uint8Array(0)
 const random = seededRandom(70)
@@ -15,7 +16,7 @@ function shortOf(key: Uint8Array): { form: number; rest: number } {
   return { form: short.form, rest: short.rest }
 }
 
-const KEYS = 200_000
+const KEYS = campaignSize(200_000, 400_000)
 
 /** Two keys of one hash; if `key(n)` were any bytes, there would be some. */
 function sameHash(

@@ -4,6 +4,7 @@ import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.
 import { bytesSerializer, type Serializer } from '../../../src/core/serializer.ts'
 import { ArenaElements, ElementArena } from '../../../src/state/values/element-arena.ts'
 import { valuesOf } from '../../../src/state/values/list.ts'
+import { campaignSize } from '../../run/campaign-size.ts'
 
 const serializer = msgpackSerializer<unknown>()
 
@@ -29,7 +30,7 @@ describe('an arena of elements', () => {
     const arena = new ElementArena()
     const lists = Array.from({ length: 7 }, () => new ArenaElements(arena))
     const added = lists.map((): unknown[] => [])
-    for (let n = 0; n < 5_000; n++) {
+    for (let n = 0; n < campaignSize(5_000, 20_000); n++) {
       const at = (n * n) % 7
       const value = { n, text: 'x'.repeat(n % 90) }
       lists[at]!.add(serializer, value)
@@ -58,7 +59,8 @@ describe('an arena of elements', () => {
     const stays = new ArenaElements(arena)
     stays.add(bytesSerializer, filled(10, 3))
     const lists: ArenaElements[] = []
-    for (let n = 0; n < 1000; n++) {
+    const count = campaignSize(1_000, 5_000)
+    for (let n = 0; n < count; n++) {
       const list = new ArenaElements(arena)
       for (let i = 0; i < 10; i++) list.add(bytesSerializer, filled(100, n + i))
       lists.push(list)
@@ -67,7 +69,7 @@ describe('an arena of elements', () => {
     // 100 lists of 10 elements of 108 bytes are two slabs, and a few are begun.
     expect(arena.bytes).toBeLessThan(6 * 65_536)
     for (const [at, list] of lists.entries()) {
-      const arrays = Array.from({ length: 10 }, (_, i) => filled(100, 900 + at + i))
+      const arrays = Array.from({ length: 10 }, (_, i) => filled(100, count - 100 + at + i))
       expect(bytesOf(list)).toEqual(packed(arrays))
     }
     expect(bytesOf(stays)).toEqual(packed([filled(10, 3)]))

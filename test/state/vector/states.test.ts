@@ -3,6 +3,7 @@ import { isWeirError } from '../../../src/core/errors.ts'
 import { modelVersion } from '../../../src/core/model-version.ts'
 import { valueState, vectorState } from '../../../src/state/port/descriptors.ts'
 import type { KeyedStateBackend } from '../../../src/state/port/keyed-state-backend.ts'
+import { campaignSize } from '../../run/campaign-size.ts'
 import {
   Backends,
   finish,
@@ -118,7 +119,7 @@ describe('vector states of a backend', () => {
   })
 
   it('stay within the budget together, also when one filled it before the other had a row', async () => {
-    const budget = 2 * 2 ** 20
+    const budget = campaignSize(2, 8) * 2 ** 20
     const backend = await backends.create({ storeType: 'rocksdb', budget })
     const wide = { dimension: 100, queryableName: 'WIDE' }
     const [u, i] = [
@@ -126,8 +127,8 @@ describe('vector states of a backend', () => {
       backend.vector(vectorState('wide-items', { ...wide, keySuffix: '-I' })),
     ]
     const floats = new Float32Array(100).fill(0.5)
-    for (let n = 0; n < 8_000; n++) u.put(V1, text(`${n}-U`), floats, ORIGIN)
-    for (let n = 0; n < 2_500; n++) i.put(V1, text(`${n}-I`), floats, ORIGIN)
+    for (let n = 0; n < campaignSize(8_000, 30_000); n++) u.put(V1, text(`${n}-U`), floats, ORIGIN)
+    for (let n = 0; n < campaignSize(2_500, 10_000); n++) i.put(V1, text(`${n}-I`), floats, ORIGIN)
     const bytes = backends.metrics.snapshot()['rowTableBytes']!
     expect(bytes).toBeGreaterThan(budget / 2)
     expect(bytes).toBeLessThanOrEqual(budget)

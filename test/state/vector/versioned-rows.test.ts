@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { ModelVersion } from '../../../src/core/model-version.ts'
 import { decodeVectorRow, encodeVectorRow } from '../../../src/state/rows/codec.ts'
 import { MISSING, RESTORING, SPILLED } from '../../../src/state/rows/reader.ts'
+import { campaignSize } from '../../run/campaign-size.ts'
 import { bytesOf, ListSink, NOWHERE, V1, VectorFixture } from './model.ts'
 
 const keysOf = (sink: ListSink): string[] => sink.changes.map(({ key }) => key).sort()
@@ -218,7 +219,7 @@ describe('reading at a checkpoint', () => {
     }
     for (let id = 1; id < 4; id++) round(id)
     const bytes = fixture.tables.memoryBytes
-    for (let id = 4; id < 12; id++) round(id)
+    for (let id = 4; id < campaignSize(12, 20); id++) round(id)
     expect(fixture.tables.memoryBytes).toBe(bytes)
   })
 

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { needs } from '../../run/needs.ts'
 import { hasOpenssl, writeCertificates } from '../../services/certificates.ts'
 import { type CommandProcess, type CommandResult, weir } from './command-process.ts'
 
@@ -119,8 +120,9 @@ describe('the REST interface of a job that other machines could reach', () => {
   })
 })
 
-describe.skipIf(!(await hasOpenssl()))(
+describe(
   'a query port with TLS, client certificates and tokens',
+  needs(await hasOpenssl(), 'openssl makes no certificates here'),
   () => {
     let reader: string
 

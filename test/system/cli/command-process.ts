@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { LEFTOVERS } from '../../run/leftovers.ts'
 import { pause } from '../../run/pause.ts'
 import { until } from '../../run/until.ts'
 
@@ -39,6 +40,7 @@ export class CommandProcess implements AsyncDisposable {
       detached: true,
     })
     this.child = child
+    LEFTOVERS.add(this)
     child.stdout.on('data', (chunk) => {
       this.stdout += chunk
       for (const look of this.watchers) look()
@@ -49,6 +51,7 @@ export class CommandProcess implements AsyncDisposable {
     })
     this.ended = new Promise((resolveEnd) => {
       child.on('close', (code, signal) => {
+        LEFTOVERS.delete(this)
         const { stdout, stderr } = this
         resolveEnd({ code, signal, stdout, stderr })
       })

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { needs } from '../../run/needs.ts'
 import { weir } from './command-process.ts'
 
 /** Proposals for a line of words; the last one is being typed. */
@@ -77,8 +78,9 @@ const SHELLS: readonly (readonly [string, (script: string) => Complete])[] = [
 
 describe.each(SHELLS)('the completion script of %s', (shell, completeWith) => {
   const isMissing = spawnSync(shell, ['--version']).error !== undefined
-  it.skipIf(isMissing)(
-    `proposes commands, subcommands and flags${isMissing ? ` (skipped: no ${shell} here)` : ''}`,
+  it(
+    'proposes commands, subcommands and flags',
+    needs(!isMissing, `no ${shell} here`),
     async () => {
       const complete = completeWith(await install(shell))
       expect(complete([''])).toEqual(expect.arrayContaining(['train', 'run', 'completion']))

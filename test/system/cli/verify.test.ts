@@ -73,28 +73,24 @@ describe('the fault verifier', () => {
     expect(report.queriesChecked).toBeGreaterThan(campaignSize(100, 500))
   }, 600_000)
 
-  it.runIf(TRIED.includes('at-least-once'))(
-    'fails a sink that writes twice',
-    async () => {
+  if (TRIED.includes('at-least-once')) {
+    it('fails a sink that writes twice', async () => {
       const faults = ['process-killed']
       const report = await verify('failed', { mutation: 'at-least-once', faults, rounds: 2 })
       expect(report.verdict).toBe('failed')
       expect(report.duplicated).toBeGreaterThan(0)
       expect(report.lost).toBe(0)
-    },
-    200_000,
-  )
+    }, 200_000)
+  }
 
-  it.runIf(TRIED.includes('repeated-deltas'))(
-    'fails a fold of deltas that does not drop duplicates',
-    async () => {
+  if (TRIED.includes('repeated-deltas')) {
+    it('fails a fold of deltas that does not drop duplicates', async () => {
       const faults = ['slot-killed']
       const report = await verify('failed', { mutation: 'repeated-deltas', faults })
       expect(report.verdict).toBe('failed')
       expect(report.duplicated).toBeGreaterThan(0)
-    },
-    200_000,
-  )
+    }, 200_000)
+  }
 
   it.each(MUTANTS.filter(({ name }) => TRIED.includes(name)))(
     'fails the mutant $name',

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { needs } from '../../run/needs.ts'
 import { until } from '../../run/until.ts'
 import { CHROMIUM } from '../../services/chromium.ts'
 import { sharedBrowser } from '../../services/lending/browser.ts'
@@ -43,6 +44,8 @@ let folder: string
 let manager: CommandProcess
 let url: string
 let browser: Browser
+/** One for all addresses: a page of its own has two processes of the browser, which compile everything again. */
+let shared: Page
 let jobs: ShownJobs
 
 const read = async <T>(path: string): Promise<T> =>
@@ -83,14 +86,15 @@ beforeAll(async () => {
   const data = ['--data-dir', folder]
   const fixtures = join(REPOSITORY, 'test/fixtures')
   const often = ['-D', 'execution.checkpointing.interval=1s']
-  manager = weir(['jobmanager', ...data, '-D', 'rest.port=0', '--modules', fixtures])
+  const models = join(folder, 'models')
+  const modules = ['--modules', fixtures, '--modules', models]
+  manager = weir(['jobmanager', ...data, '-D', 'rest.port=0', ...modules])
   execFileSync(process.execPath, ['scripts/build-dashboard.js'], { cwd: REPOSITORY })
   await done(weir(['generate', 'als-model', '--users', '20', '--items', '20', ...data]))
   // Version 1 is live in the registry; the second version waits for its promotion by a test.
   await done(weir(['model', 'promote', '1', '--force', 'the first one', ...data]))
   url = (await manager.printed(/REST interface on (http:\S+);/))[1]!
   writeFileSync(join(folder, 'titles.csv'), '1,The first film\n2,"Film, the second"\n')
-  const models = join(folder, 'models')
   writeModels(models)
   const [heldUp, failing, asking, learning] = await Promise.all([
     submit('run', join(fixtures, 'held-up-job.ts'), ...often),
@@ -100,6 +104,7 @@ beforeAll(async () => {
   ])
   jobs = { heldUp, failing, learning, asking }
   browser = await sharedBrowser()
+  shared = await browser.newPage()
   const isReady = async (): Promise<boolean> =>
     (await read<{ kind?: string }>(`/weir/jobs/${learning}/learning`)).kind === 'ratings'
   await until('the job learns', isReady, { everyMs: 50 })
@@ -120,11 +125,19 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Opens an address in a browser that collects every error of its console. */
-async function open(hash: string, look: Look, check: (page: Page) => Promise<void>, logs?: RegExp) {
-  const context = await browser.newContext(look)
-  const page = await context.newPage()
+/** Opens an address in a page, here the shared one, and collects every error of its console. */
+async function open(
+  hash: string,
+  { viewport, colorScheme }: Look,
+  check: (page: Page) => Promise<void>,
+  { logs, page = shared }: { readonly logs?: RegExp | undefined; readonly page?: Page } = {},
+) {
+  // A load, not a step within the dashboard that runs.
+  await page.goto('about:blank')
+  page.removeAllListeners()
   page.setDefaultTimeout(PATIENT)
+  await page.emulateMedia({ colorScheme })
+  await page.setViewportSize(viewport)
   const errors: string[] = []
   page.on('console', (message) => {
     const isBad = message.type() === 'error' || message.type() === 'warning'
@@ -134,13 +147,9 @@ async function open(hash: string, look: Look, check: (page: Page) => Promise<voi
   page.on('request', (request) => {
     if (!request.url().startsWith(url)) errors.push(`a request to ${request.url()}`)
   })
-  try {
-    await page.goto(`${url}/${hash}`)
-    await check(page)
-    expect(errors).toEqual([])
-  } finally {
-    await context.close()
-  }
+  await page.goto(`${url}/${hash}`)
+  await check(page)
+  expect(errors).toEqual([])
 }
 
 /** Rules of axe that a page breaks seriously, with the elements. */
@@ -164,7 +173,7 @@ interface AxeResult {
   }[]
 }
 
-describe.skipIf(!existsSync(CHROMIUM))(`the dashboard (skipped without ${CHROMIUM})`, () => {
+describe('the dashboard', needs(existsSync(CHROMIUM), `no browser at ${CHROMIUM}`), () => {
   it.each(Object.keys(PAGES))(
     'shows %s of running jobs in light, dark and on a phone, without errors, and accessible',
     async (name) => {
@@ -184,7 +193,7 @@ describe.skipIf(!existsSync(CHROMIUM))(`the dashboard (skipped without ${CHROMIU
           expect(width, look).toBe(viewport.width)
         }
       }
-      await open(hash, LOOKS['light']!, check, logs)
+      await open(hash, LOOKS['light']!, check, { logs })
     },
   )
 
@@ -207,17 +216,13 @@ describe.skipIf(!existsSync(CHROMIUM))(`the dashboard (skipped without ${CHROMIU
         }
       }
       // A job that restarts again and again is asked for its states in between, too.
-      await open(
-        hash,
-        LOOKS['light']!,
-        check,
-        name === 'failing' ? /status of (409|503)/ : undefined,
-      )
+      const logs = name === 'failing' ? /status of (409|503)/ : undefined
+      await open(hash, LOOKS['light']!, check, { logs })
     },
   )
 
   it('transfers at most 300 kB for the first view', async () => {
-    await open('#/', LOOKS['light']!, async (page) => {
+    const weigh = async (page: Page): Promise<void> => {
       await PAGES['overview']!.shows(page)
       const bytes = await page.evaluate(() =>
         performance
@@ -230,7 +235,11 @@ describe.skipIf(!existsSync(CHROMIUM))(`the dashboard (skipped without ${CHROMIU
       console.log(`first view of the dashboard: ${bytes} bytes transferred`)
       expect(bytes).toBeGreaterThan(10_000)
       expect(bytes).toBeLessThan(300_000)
-    })
+    }
+    // A browser that has nothing of the dashboard yet.
+    const context = await browser.newContext()
+    await open('#/', LOOKS['light']!, weigh, { page: await context.newPage() })
+    await context.close()
   })
 
   it('promotes a version and rolls back, each after a question, and says why it does not', async () => {
@@ -251,7 +260,7 @@ describe.skipIf(!existsSync(CHROMIUM))(`the dashboard (skipped without ${CHROMIU
       await answer.getByText('Version 1 is live (rolled back)').waitFor()
       await page.getByRole('region', { name: 'Differences of the versions 1 and 2' }).waitFor()
     }
-    await open(`#/jobs/${jobs.learning}/models/2`, look, promotion, /status of 409/)
+    await open(`#/jobs/${jobs.learning}/models/2`, look, promotion, { logs: /status of 409/ })
   })
 
   it('gives a job another parallelism after a question, and says why it does not', async () => {
@@ -279,7 +288,7 @@ describe.skipIf(!existsSync(CHROMIUM))(`the dashboard (skipped without ${CHROMIU
       await page.getByText(/up for .*, parallelism 2/).waitFor()
     }
     const hash = `#/jobs/${jobs.asking}/graph`
-    await open(hash, LOOKS['phone']!, rescaling, /status of (400|409|503)/)
+    await open(hash, LOOKS['phone']!, rescaling, { logs: /status of (400|409|503)/ })
   })
 
   it('goes on by requests when the stream of events is cut, waits for a lost server, and is live again', async () => {

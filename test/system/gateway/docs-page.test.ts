@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { needs } from '../../run/needs.ts'
 import { CHROMIUM } from '../../services/chromium.ts'
 import { sharedBrowser } from '../../services/lending/browser.ts'
 import { type CommandProcess, weir } from '../cli/command-process.ts'
@@ -10,8 +11,9 @@ import { type CommandProcess, weir } from '../cli/command-process.ts'
 /** Time for everything to happen on a loaded machine, ms. */
 const PATIENT = 60_000
 
-describe.skipIf(!existsSync(CHROMIUM))(
-  `the pages to try routes (skipped without ${CHROMIUM})`,
+describe(
+  'the pages to try routes',
+  needs(existsSync(CHROMIUM), `no browser at ${CHROMIUM}`),
   () => {
     let folder: string
     let browser: Browser

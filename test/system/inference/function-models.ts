@@ -8,6 +8,7 @@ import { until } from '../../run/until.ts'
 /* Models that workers import: the values of the requests say what a run does. */
 
 const signature: ModelSignature = {
+  batches: true,
   inputs: [{ name: 'x', datatype: 'FP32', shape: [-1] }],
   outputs: [{ name: 'y', datatype: 'FP32', shape: [-1] }],
 }

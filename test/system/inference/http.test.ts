@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { AllowedHosts } from '../../../src/access/allowed-hosts.ts'
 import { OPEN_ACCESS } from '../../../src/access/control.ts'
 import { nodeFileSystem } from '../../../src/files/node-file-system.ts'
 import { LocalGateway } from '../../../src/gateway/local.ts'
@@ -11,6 +13,7 @@ import { RunningGateway } from '../../../src/gateway/run.ts'
 import { openInferenceEngine } from '../../../src/inference/engine/engine.ts'
 import { pushModel } from '../../../src/inference/repository/push.ts'
 import { ModelsProcess } from '../../../src/jobs/models/process.ts'
+import { needs } from '../../run/needs.ts'
 import { until } from '../../run/until.ts'
 import { checkMetrics, hasPromtool } from '../../services/promtool.ts'
 import { pythonWith } from '../../services/python-packages.ts'
@@ -24,7 +27,11 @@ let models: ModelsProcess
 let gateway: RunningGateway
 /** The gateway of `weir run models --http`. */
 let local: LocalGateway
+/** The gateway of `weir run models --http` without model control. */
+let closed: LocalGateway
 let url: string
+
+const DATA_ONLY = { isAllowed: true, takesModules: false, hosts: new AllowedHosts() }
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'weir-http-'))
@@ -40,20 +47,20 @@ beforeAll(async () => {
     access: OPEN_ACCESS,
     version: '1.2.3',
     sharesPort: false,
-    repository,
+    modelControl: { ...DATA_ONLY, hosts: [], repository },
   })
+  const served = { state: models.state, host: '127.0.0.1', port: 0, repository, version: '1.2.3' }
   local = await LocalGateway.start({
-    state: models.state,
-    host: '127.0.0.1',
-    port: 0,
-    repository,
+    ...served,
     access: models.access,
-    version: '1.2.3',
+    modelControl: DATA_ONLY,
   })
+  closed = await LocalGateway.start({ ...served, access: models.access })
   url = `http://127.0.0.1:${gateway.port}`
 })
 
 afterAll(async () => {
+  await closed?.[Symbol.asyncDispose]()
   await local?.[Symbol.asyncDispose]()
   await gateway?.[Symbol.asyncDispose]()
   await models?.[Symbol.asyncDispose]()
@@ -66,35 +73,39 @@ const post = async (path: string, body: Uint8Array | object) =>
     body: body instanceof Uint8Array ? new Uint8Array(body) : JSON.stringify(body),
   })
 
-describe.skipIf(python === undefined)('tritonclient from PyPI, in front of an ONNX model', () => {
-  it.each([
-    ['a gateway', () => gateway.port],
-    ['the process itself', () => local.port],
-  ])(
-    'reads, infers with binary tensors and JSON, classifies, unloads and loads: %s',
-    async (_, port) => {
-      const script = resolve('test/system/inference/any_model_client.py')
-      const { stdout } = await run(python!, [script, `127.0.0.1:${port()}`])
-      const { binary, ...result } = JSON.parse(stdout)
-      expect(binary.length).toBe(2)
-      for (const [p0, p1] of binary) expect(p0 + p1).toBeCloseTo(1, 4)
-      expect(result).toEqual({
-        ready: true,
-        platform: 'onnx_onnxv1',
-        inputs: [{ name: 'x', datatype: 'FP32', shape: [-1, 3, -1, -1] }],
-        config: 'TYPE_FP32',
-        index: [{ name: 'angle', version: '1', state: 'READY', reason: 'live' }],
-        json: binary,
-        classes: binary[0][0] >= binary[0][1] ? ['0', '1'] : ['1', '0'],
-        version: binary,
-        error: 'no model is named "angel"; the models are angle',
-        unloaded: ['UNAVAILABLE'],
-        loaded: binary,
-        stats: 10,
-      })
-    },
-  )
-})
+describe(
+  'tritonclient from PyPI, in front of an ONNX model',
+  needs(python, 'tritonclient cannot be installed here'),
+  () => {
+    it.each([
+      ['a gateway', () => gateway.port],
+      ['the process itself', () => local.port],
+    ])(
+      'reads, infers with binary tensors and JSON, classifies, unloads and loads: %s',
+      async (_, port) => {
+        const script = resolve('test/system/inference/any_model_client.py')
+        const { stdout } = await run(python!, [script, `127.0.0.1:${port()}`])
+        const { binary, ...result } = JSON.parse(stdout)
+        expect(binary.length).toBe(2)
+        for (const [p0, p1] of binary) expect(p0 + p1).toBeCloseTo(1, 4)
+        expect(result).toEqual({
+          ready: true,
+          platform: 'onnx_onnxv1',
+          inputs: [{ name: 'x', datatype: 'FP32', shape: [-1, 3, -1, -1] }],
+          config: 'TYPE_FP32',
+          index: [{ name: 'angle', version: '1', state: 'READY', reason: 'live' }],
+          json: binary,
+          classes: binary[0][0] >= binary[0][1] ? ['0', '1'] : ['1', '0'],
+          version: binary,
+          error: 'no model is named "angel"; the models are angle',
+          unloaded: ['UNAVAILABLE'],
+          loaded: binary,
+          stats: 10,
+        })
+      },
+    )
+  },
+)
 
 describe('the metrics of a gateway', () => {
   it('have the requests, batches and workers of each model, and why each batch was released (BentoML#5637)', async () => {
@@ -131,6 +142,57 @@ describe('the metrics of a gateway', () => {
     expect(numberOf('weir_model_slo_attainment_ratio{model="angle",version="1"}')).toBe(1)
     expect(numberOf('weir_model_workers{model="angle",version="1",state="wanted"}')).toBe(1)
     if (hasPromtool) expect(await checkMetrics(text)).toBe('')
+  })
+})
+
+describe('what is sent to a server', () => {
+  const names = (): Promise<string[]> => readdir(join(folder, 'models'))
+
+  it.each(['js', 'mjs', 'ts'])(
+    'runs as no code: a module (%s) is neither stored nor imported',
+    async (format) => {
+      const before = await names()
+      const trace = join(folder, `ran-${format}`)
+      const code = `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(trace)}, '')`
+      for (const port of [gateway.port, local.port, closed.port]) {
+        const target = `http://127.0.0.1:${port}/register?name=evil&format=${format}`
+        const answer = await fetch(target, { method: 'POST', body: code })
+        expect(answer.status).toBe(403)
+        expect(await answer.text()).toContain('ACCESS_DENIED')
+      }
+      expect(await names()).toEqual(before)
+      expect(existsSync(trace)).toBe(false)
+    },
+  )
+
+  it('makes it call no server that was not named at the start', async () => {
+    const remote = { url: 'http://169.254.169.254/latest', model: 'x' }
+    for (const port of [gateway.port, local.port, closed.port]) {
+      const target = `http://127.0.0.1:${port}/register?name=evil&format=json`
+      const answer = await fetch(target, { method: 'POST', body: JSON.stringify(remote) })
+      expect(answer.status).toBe(403)
+    }
+    expect(await names()).not.toContain('evil')
+  })
+
+  it('changes no model without model control, and the body is not read', async () => {
+    for (const path of [
+      '/register?name=angle',
+      '/v2/repository/models/angle/unload',
+      '/v2/repository/models/angle/load',
+    ]) {
+      const answer = await fetch(`http://127.0.0.1:${closed.port}${path}`, {
+        method: 'POST',
+        body: '{}',
+      })
+      expect(answer.status, path).toBe(403)
+      expect(await answer.json()).toMatchObject({
+        code: 'ACCESS_DENIED',
+        detail: expect.stringContaining('--model-control'),
+      })
+    }
+    const ready = await fetch(`http://127.0.0.1:${closed.port}/v2/models/angle/ready`)
+    expect(ready.status).toBe(200)
   })
 })
 

@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
 import { openInferenceEngine } from '../../../src/inference/engine/engine.ts'
+import { needs } from '../../run/needs.ts'
 import { FILLS_HEAP, HANGS } from './function-models.ts'
 import { floats, floatsOf } from './models.ts'
 
@@ -18,13 +19,16 @@ const held = () => ({
   descriptors: readdirSync('/proc/self/fd').length,
 })
 
-// Threads and descriptors are counted in /proc.
-it.runIf(process.platform === 'linux').each([
+it.each([
   ['thread', HANGS],
   ['process', HANGS],
   ['thread', FILLS_HEAP],
 ] as const)(
   'a worker (%s) that is lost by the value %d is replaced, and leaves nothing behind',
+  {
+    ...needs(process.platform === 'linux', 'only Linux has descriptors and threads in /proc'),
+    timeout: 120_000,
+  },
   async (isolation, value) => {
     await using engine = openInferenceEngine()
     await engine.load(id, source, {
@@ -48,5 +52,4 @@ it.runIf(process.platform === 'linux').each([
     }
     await vi.waitFor(isBack, LIMIT)
   },
-  120_000,
 )

@@ -83,7 +83,7 @@ describe('a process that serves the models of a folder', () => {
       { name: 'angle', kind: 'onnx', liveVersion: 1 },
     ])
     const { inputs } = await client.signature('angle')
-    expect(inputs).toEqual([{ name: 'x', datatype: 'FP32', shape: [-1, 3, -1, -1] }])
+    expect(inputs).toEqual([{ name: 'x', datatype: 'FP32', shape: [-1, 3, -1, -1], itemAxis: 0 }])
     const pixels = new Float32Array(2 * 3 * 48 * 192).fill(0.5)
     const input = { name: 'x', shape: [2, 3, 48, 192], data: pixels }
     const { outputs, modelVersion } = await client.infer('angle', [input])
@@ -264,7 +264,7 @@ describe('a process that serves the models of a folder', () => {
     expect(JSON.parse(stdout)).toEqual({
       models: [
         ['add', liveVersion, [{ name: 'x', datatype: 'FP32', shape: [-1, 2] }]],
-        ['angle', 1, [{ name: 'x', datatype: 'FP32', shape: [-1, 3, -1, -1] }]],
+        ['angle', 1, [{ name: 'x', datatype: 'FP32', shape: [-1, 3, -1, -1], itemAxis: 0 }]],
       ],
       answer: {
         version: liveVersion,

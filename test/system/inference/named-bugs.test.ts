@@ -189,7 +189,7 @@ describe('a batch', () => {
   })
 
   it('is one run of a large request, also without batching (MLServer#1826: an item a run)', async () => {
-    const sizes = { inputBytes: 1024, outputBytes: 1024 }
+    const sizes = { inputBytes: 1024, outputBytes: 1024, maxBatchItems: 100 }
     const batching = { rule: 'none' } as const
     await engine.load(id, source('doubling'), { sloMs: 60_000, batching, ...sizes })
     const values = Array.from({ length: 100 }, (_, i) => i)
@@ -221,7 +221,7 @@ export default {
     mkdirSync(join(repository, 'both', '1'), { recursive: true })
     writeFileSync(join(repository, 'both', '1', 'model.mjs'), MODULE)
     // Requests of one turn share a batch: the rule waits for them.
-    const settings = 'slo-ms: 60000\nbatching: { rule: window, delay-ms: 200 }\n'
+    const settings = 'slo-ms: 60000\nbatches: true\nbatching: { rule: window, delay-ms: 200 }\n'
     writeFileSync(join(repository, 'both', 'deployment.yaml'), settings)
     const own = openInferenceEngine()
     await using models = await ModelsProcess.start({ repository, port: 0, engine: own })

@@ -59,8 +59,12 @@ describe('voice activity, with a state whose items are its second dimension', ()
   it('answers each of a batch as ONNX Runtime does alone', async () => {
     const signature = await engine.load(
       id,
-      { kind: 'onnx', file: vadFile, itemAxes: { state: 1, stateN: 1, sr: null, output: 0 } },
-      { sloMs: 60_000 },
+      { kind: 'onnx', file: vadFile },
+      {
+        sloMs: 60_000,
+        batches: true,
+        itemAxes: { state: 1, stateN: 1, sr: null, output: 0 },
+      },
     )
     expect(signature.inputs.map(({ name }) => name).sort()).toEqual(['input', 'sr', 'state'])
     const requests = Array.from({ length: 6 }, (_, i) => ({

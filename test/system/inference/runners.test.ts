@@ -132,6 +132,28 @@ describe.each(Object.keys(KINDS))('a model of kind %s', (kind) => {
   })
 })
 
+describe('requests for a model that cannot be looked into', () => {
+  const aloneOf = async (source: ModelSource, batches?: boolean): Promise<string | undefined> => {
+    const model = await openModel(source, { threads: 1, batches })
+    await model.close()
+    return model.signature.alone
+  }
+  const remote: ModelSource = { kind: 'remote', url: '', model: 'double' }
+
+  it('run alone on another server, whose protocol does not say whether rows are independent', async () => {
+    expect(await aloneOf({ ...remote, url })).toMatch('nothing says that its rows are independent')
+    expect(await aloneOf({ ...remote, url, maxItems: 1 })).toBe('it takes one item at a time')
+  })
+
+  it('share runs where its file or the settings say that they are', async () => {
+    expect(await aloneOf({ ...remote, url, maxItems: 8 })).toBeUndefined()
+    expect(await aloneOf({ ...remote, url }, true)).toBeUndefined()
+    expect(await aloneOf({ ...remote, url, maxItems: 8 }, false)).toMatch('batches: false')
+    expect(await aloneOf(functionSource())).toBeUndefined()
+    expect(await aloneOf(functionSource(), false)).toMatch('batches: false')
+  })
+})
+
 describe('a model that cannot be loaded', () => {
   it('says which one, and why', async () => {
     const load = (source: ModelSource) => openModel(source, { threads: 1 })
@@ -145,7 +167,7 @@ describe('a model that cannot be loaded', () => {
     const unknown: ModelSource = { kind: 'remote', url, model: 'triple' }
     await expect(load(unknown)).rejects.toMatchObject({
       code: 'MODEL_FAILED',
-      message: expect.stringContaining('no such model'),
+      message: expect.stringMatching(/^the model server http:.* answered with HTTP 4\d\d$/),
     })
     const nowhere: ModelSource = { kind: 'remote', url: 'http://127.0.0.1:1', model: 'double' }
     await expect(load(nowhere)).rejects.toMatchObject({ code: 'MODEL_NOT_LOADED' })

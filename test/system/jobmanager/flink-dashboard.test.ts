@@ -12,6 +12,8 @@ const SCREENSHOTS = resolve(import.meta.dirname, '../../../.weir/screenshots/fli
 let cluster: TestCluster
 let dashboard: DashboardServer
 let browser: Browser
+/** One for all addresses: a page of its own has two processes of the browser, which compile everything again. */
+let page: Page
 let job: string
 let vertex: string
 
@@ -20,6 +22,7 @@ beforeAll(async () => {
   cluster = await TestCluster.start()
   dashboard = await DashboardServer.start(cluster.url)
   browser = await sharedBrowser()
+  page = await browser.newPage({ viewport: { width: 1400, height: 900 } })
   job = await cluster.submit(
     ...['run', 'als-serving', '--slots', '2', '-D', 'execution.checkpointing.interval=1s'],
   )
@@ -38,9 +41,12 @@ afterAll(async () => {
   await cluster?.[Symbol.asyncDispose]()
 })
 
-/** Everything that went wrong in a page. */
-function problemsOf(page: Page): string[] {
+/** Loads an address of the dashboard; returns everything that goes wrong from now on. */
+async function load(path: string): Promise<readonly string[]> {
   const problems: string[] = []
+  // A load, not a step within the dashboard that runs.
+  await page.goto('about:blank')
+  page.removeAllListeners()
   page.on('console', (message) => {
     if (message.type() === 'error') problems.push(`console: ${message.text()}`)
   })
@@ -48,6 +54,7 @@ function problemsOf(page: Page): string[] {
   page.on('response', (response) => {
     if (response.status() >= 400) problems.push(`${response.status()} ${response.url()}`)
   })
+  await page.goto(`${dashboard.url}/#${path}`)
   return problems
 }
 
@@ -86,25 +93,20 @@ const PAGES: readonly (readonly [path: string, shows: RegExp])[] = [
 
 describe('Flink 1.20’s web dashboard', () => {
   it.each(PAGES)('shows %s of a running job without an error', async (path, shows) => {
-    const page = await browser.newPage({ viewport: { width: 1400, height: 900 } })
-    const problems = problemsOf(page)
     const place = path
       .replace('JOB', job)
       .replace('VERTEX', vertex)
       .replace('SLOT', `${job}-slot-0`)
-    await page.goto(`${dashboard.url}/#${place}`)
+    const problems = await load(place)
     const pattern = new RegExp(shows.source.replace('JOB', job), shows.flags)
     await page.getByText(pattern).locator('visible=true').first().waitFor({ timeout: 30_000 })
     await page.waitForLoadState('networkidle', { timeout: 10_000 }).catch(() => {})
     await page.screenshot({ path: join(SCREENSHOTS, `${path.slice(1).replaceAll('/', '-')}.png`) })
     expect(problems).toEqual([])
-    await page.close()
   })
 
   it('shows each tab of the checkpoints', async () => {
-    const page = await browser.newPage({ viewport: { width: 1400, height: 900 } })
-    const problems = problemsOf(page)
-    await page.goto(`${dashboard.url}/#/job/running/${job}/checkpoints`)
+    const problems = await load(`/job/running/${job}/checkpoints`)
     for (const [tab, shows] of [
       ['History', 'COMPLETED'],
       ['Summary', 'End to End Duration'],
@@ -115,6 +117,5 @@ describe('Flink 1.20’s web dashboard', () => {
       await page.screenshot({ path: join(SCREENSHOTS, `checkpoints-${tab}.png`) })
     }
     expect(problems).toEqual([])
-    await page.close()
   })
 })

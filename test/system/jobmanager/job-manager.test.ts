@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freePorts } from '../../services/free-port.ts'
 import { TestCluster } from './cluster-fixture.ts'
@@ -137,5 +139,35 @@ describe('a JobManager', () => {
     expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('UNKNOWN_TOPIC')])
     const module = await cluster.ask('run', '-d', 'test/fixtures/count-job.ts')
     expect([module.code, module.stderr]).toEqual([1, expect.stringContaining('ACCESS_DENIED')])
+  })
+
+  it('shows no file of its machine to others, calls no one and opens no port for a submission', async () => {
+    let calls = 0
+    const listener = createServer(() => {
+      calls += 1
+    }).listen(0, '127.0.0.1')
+    await once(listener, 'listening')
+    const brokers = `127.0.0.1:${(listener.address() as AddressInfo).port}`
+    const sasl = { 'sasl-mechanism': 'PLAIN', 'sasl-username': 'u' }
+    const attacks = [
+      { brokers },
+      { brokers, ...sasl, 'sasl-password-file': '/etc/passwd' },
+      { 'token-file': '/etc/hostname' },
+      { titles: '/etc/passwd' },
+      { repository: cluster.folder },
+      { 'data-dir': `${cluster.folder}-elsewhere` },
+      { host: '0.0.0.0', 'insecure-listener': true },
+      { set: ['execution.checkpointing.dir=/etc'] },
+      { set: [`execution.checkpointing.dir=hdfs://${brokers}/x`] },
+    ]
+    const before = await cluster.read<{ jobs: unknown[] }>('/jobs')
+    for (const options of attacks) {
+      const sent = cluster.send('POST', '/jobs', { job: 'histories', options })
+      await expect(sent, JSON.stringify(options)).rejects.toThrow(/403 .*ACCESS_DENIED/)
+    }
+    const after = await cluster.read<{ jobs: unknown[] }>('/jobs')
+    expect(after.jobs).toHaveLength(before.jobs.length)
+    expect(calls).toBe(0)
+    listener.close()
   })
 })

@@ -1,14 +1,19 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
+import { expect } from 'vitest'
 import { seededRandom } from '../../../src/core/random.ts'
 import { type Folded, fold } from '../../recovery/fold/job.ts'
 import { pause } from '../../run/pause.ts'
 import { until } from '../../run/until.ts'
+import type { KafkaAccess } from '../../services/kafka/access.ts'
+import { consumeWithJava } from '../../services/kafka/tools.ts'
 import type { KafkaFoldOptions } from './fold-job.ts'
 import { type IndependentProducer, independentProducer } from './kafkajs-fixture.ts'
 
 const JOB_ID = '00112233445566778899aabbccddeeff'
 const KEYS = 500
+/** Partitions of the output topic. */
+export const OUTPUT_PARTITIONS = 2
 
 /** Settings of a job with frequent checkpoints and immediate restarts. */
 export function configurationIn(folder: string, parallelism: number): Record<string, string> {
@@ -75,8 +80,14 @@ export class JobProcess {
   private status: unknown
   private checkpoints = 0
 
-  constructor(folder: string, parallelism: number, job: KafkaFoldOptions) {
-    const settings = { job, jobId: JOB_ID, configuration: configurationIn(folder, parallelism) }
+  constructor(
+    folder: string,
+    parallelism: number,
+    job: KafkaFoldOptions,
+    more: Readonly<Record<string, string>> = {},
+  ) {
+    const configuration = { ...configurationIn(folder, parallelism), ...more }
+    const settings = { job, jobId: JOB_ID, configuration }
     const script = new URL('./fold-process.ts', import.meta.url)
     this.child = fork(script, [JSON.stringify(settings)], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -99,12 +110,60 @@ export class JobProcess {
     this.status = undefined
   }
 
+  /** Resolves when the process has completed a number of checkpoints since now. */
+  async untilCompleted(more: number): Promise<void> {
+    const before = this.checkpoints
+    await until(`${more} more checkpoints are complete`, () => {
+      if (this.child.exitCode !== null) {
+        throw new Error(`the job process ended with ${this.child.exitCode}`)
+      }
+      return this.checkpoints >= before + more
+    })
+  }
+
   killSlot(slot: number): void {
     this.child.send({ killSlot: slot })
+  }
+
+  /** Stops the process without its notice, as a suspended machine, and lets it go on. */
+  async freeze(ms: number): Promise<void> {
+    this.child.kill('SIGSTOP')
+    await pause(ms, 'the process is frozen for longer than a transaction may be open')
+    this.child.kill('SIGCONT')
   }
 
   async kill(): Promise<void> {
     this.child.kill('SIGKILL')
     await this.exited
   }
+}
+
+/** Compares the written results with the fold of the input: every result once, no others. */
+export async function expectEachOnce(
+  broker: KafkaAccess,
+  output: string,
+  load: Load,
+): Promise<void> {
+  const producer = await independentProducer(broker.bootstrap, output)
+  // The last record of every partition: a transaction left open would hide it forever.
+  const last = { key: '', value: 'end' }
+  const ends = Array.from({ length: OUTPUT_PARTITIONS }, (_, partition) => ({ ...last, partition }))
+  await producer.send(ends)
+  await producer.close()
+  const lines = await consumeWithJava(broker, output, load.sent + OUTPUT_PARTITIONS)
+  const values = lines.map((line) => line.slice(line.indexOf('\t') + 1))
+  expect(values.filter((value) => value === 'end')).toHaveLength(OUTPUT_PARTITIONS)
+  const results = values
+    .filter((value) => value !== 'end')
+    .map((value) => JSON.parse(value) as Folded)
+  const distinct = new Set(results.map(({ key, count }) => `${key} ${count}`))
+  expect({ results: results.length, distinct: distinct.size }).toEqual({
+    results: load.sent,
+    distinct: load.sent,
+  })
+  const final = new Map<string, Folded>()
+  for (const result of results) {
+    if (result.count >= (final.get(result.key)?.count ?? 0)) final.set(result.key, result)
+  }
+  expect(final).toEqual(load.expected)
 }

@@ -18,6 +18,8 @@ export interface KafkaFoldOptions extends Readonly<Record<string, unknown>> {
   /** Group whose offsets are committed, for lag tools. */
   readonly groupId?: string
   readonly discoveryIntervalMs?: number
+  /** @default 60,000 */
+  readonly transactionTimeoutMs?: number
   /** End at the offsets that exist at the start. */
   readonly bounded?: boolean
 }
@@ -28,7 +30,7 @@ export const operationFormat = csvFormat({ columns: { key: 'string', amount: 'in
 /** Folds operations by key and writes every result exactly once, as JSON. */
 const kafkaFoldJob: JobDefinition<KafkaFoldOptions> = defineJob<KafkaFoldOptions>({
   name: 'kafka-fold',
-  build(env, { brokers, input, output, ...options }) {
+  build(env, { brokers, input, output, transactionTimeoutMs = 60_000, ...options }) {
     const source = new KafkaSource<Operation>({
       ...options,
       brokers,
@@ -39,7 +41,7 @@ const kafkaFoldJob: JobDefinition<KafkaFoldOptions> = defineJob<KafkaFoldOptions
       brokers,
       topic: output,
       guarantee: 'exactly-once',
-      transactionTimeoutMs: 60_000,
+      transactionTimeoutMs,
       serialize: serializeValue(jsonFormat<Folded>(), { keyOf: ({ key }) => key }),
     })
     env

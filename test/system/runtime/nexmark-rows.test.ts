@@ -165,14 +165,14 @@ function expectRows(
   expect(digestOf(found)).toBe(digest)
 }
 
-describe.skipIf(campaignSize(true, false))('the digests of the short part', () => {
-  it('are those of the rows of Flink', () => {
+if (campaignSize(false, true)) {
+  it('the digests of the short part are those of the rows of Flink', () => {
     const found = COMPARED.map((query) => [query, knownBy(query, flink!.get(query)!)])
     expect(Object.fromEntries(found)).toEqual(FLINK_ROWS)
     const all = REPLACING.map((query) => [query, digestOf(flink!.get(query)!.toSorted())])
     expect(Object.fromEntries(all)).toEqual(ALL_FLINK_ROWS)
   })
-})
+}
 
 describe.each(PARALLELISMS)('queries of Nexmark in %i slots that are killed', (parallelism) => {
   const queries = queriesOf(parallelism)
@@ -188,9 +188,11 @@ describe.each(PARALLELISMS)('queries of Nexmark in %i slots that are killed', (p
     expectRows(found, FLINK_ROWS[query].compared, (flink) => comparable(query, flink.get(query)!))
   })
 
-  it.runIf(queries.includes('q17'))('q17 gives a row for each bid, once', () => {
-    expect(weir.get('q17')).toHaveLength(FLINK_ROWS.q17.rows)
-  })
+  if (queries.includes('q17')) {
+    it('q17 gives a row for each bid, once', () => {
+      expect(weir.get('q17')).toHaveLength(FLINK_ROWS.q17.rows)
+    })
+  }
 
   // With one subtask, records come in the order of Flink's, so that rows that replace each other are equal, too.
   const inOrder = parallelism === 1 ? REPLACING : []

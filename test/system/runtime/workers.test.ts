@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
@@ -13,6 +13,7 @@ import { pause } from '../../run/pause.ts'
 import { until } from '../../run/until.ts'
 
 const COUNT_JOB = new URL('../../fixtures/count-job.ts', import.meta.url)
+const STRAY_PROMISE_JOB = new URL('../../fixtures/stray-promise-job.ts', import.meta.url)
 
 let folder: string
 
@@ -166,3 +167,20 @@ describe('slots in worker threads', () => {
     expect(job.board.slotStatus(1)).toBe('down')
   })
 })
+
+it.each([
+  [
+    'promise',
+    /no answer; wait for each promise, .* \(at notify, .*stray-promise-job\.ts:\d+:9; caused by the service is away\)/,
+  ],
+  ['timer', /Expected property name .* \(at .*stray-promise-job\.ts:\d+:\d+\)/],
+])(
+  'an error of a %s that a function did not wait for fails the attempt with its line, and the slot goes on',
+  async (kind, message) => {
+    const file = join(folder, 'failed')
+    await using cluster = clusterIn({ 'parallelism.default': '1' })
+    const job = await cluster.startWorkers(STRAY_PROMISE_JOB, { file, kind })
+    await until('the second attempt runs', () => existsSync(`${file}-again`))
+    expect(job.failures.map(({ error }) => error.message)).toEqual([expect.stringMatching(message)])
+  },
+)

@@ -22,6 +22,7 @@ async function serve(root: string, warnings: string[]): Promise<ServedJob> {
     ...{ data: dataDirectory(root), topic: TOPIC, slots: 2, queryThreads: 1, port: 0 },
     ...{ configuration: {}, onLive: live, onWarning: (warning) => warnings.push(warning) },
   })
+  onTestFinished(() => job[Symbol.asyncDispose]())
   await until('the model is live', () => live.mock.calls.length > 0)
   return job
 }
@@ -83,7 +84,7 @@ it('what a killed publisher has sent leaves the memory of a job, is listed, and 
   // A job that reads all of the topic again frees them, too.
   await job[Symbol.asyncDispose]()
   rmSync(dataDirectory(root).checkpoints, { recursive: true, force: true })
-  await using again = await serve(root, warnings)
+  const again = await serve(root, warnings)
   await until('the rows have left the memory', async () => (await rowTableBytes(again)) <= before)
 
   const { code, stderr } = await generate(root, 100).ended

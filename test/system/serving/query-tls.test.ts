@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { WeirClient } from '../../../src/client/index.ts'
 import { QueryServer } from '../../../src/serving/server/query-server.ts'
+import { needs } from '../../run/needs.ts'
 import { FakeQueryBackend } from '../../serving/port/fake-query-backend.ts'
 
 const run = promisify(execFile)
@@ -28,7 +29,7 @@ async function selfSigned(): Promise<{ key: string; cert: string } | undefined> 
 
 const pair = await selfSigned()
 
-describe.skipIf(pair === undefined)('a query server with TLS', () => {
+describe('a query server with TLS', needs(pair, 'openssl makes no certificates here'), () => {
   it('lets in only clients with a certificate when it names who signs them', async () => {
     const backend = new FakeQueryBackend('M')
     await using server = new QueryServer(backend, { tls: { ...pair!, ca: pair!.cert } })

@@ -11,6 +11,7 @@ import { trainAls } from '../../../src/training/als/train.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
 import { readRatings } from '../../../src/training/data/read-ratings.ts'
 import { splitAtRandom } from '../../../src/training/data/split-ratings.ts'
+import { needs } from '../../run/needs.ts'
 
 const generated = ratingsTable(
   generateRatings({ users: 300, items: 150, ratings: 12_000, noise: 0.4, seed: 3 }),
@@ -211,20 +212,21 @@ describe('wrong usage', () => {
 })
 
 const movielens = new URL('../../../../shared/data/ml-100k/', import.meta.url)
-const missing = !existsSync(movielens)
-if (missing)
-  process.stdout.write('MovieLens 100K is not beside the repository: its test is left out\n')
 
-describe.skipIf(missing)('MovieLens 100K, fold u1, all 20,000 test ratings', () => {
-  it.each([
-    [{}, 0.921],
-    [{ biases: false }, 0.93],
-  ])('with %o and the defaults reaches RMSE %d', async (options, goal) => {
-    const base = await readRatings(new URL('u1.base', movielens))
-    const held = await readRatings(new URL('u1.test', movielens))
-    const model = await trainAls(base.table, { ...options, threads: 0 })
-    const summary = evaluateAls(model, held.table)
-    expect(summary.rmse).toBeLessThan(goal)
-    expect(summary.coverage).toEqual({ known: 19_968, coldUser: 0, coldItem: 32, coldBoth: 0 })
-  })
-})
+describe(
+  'MovieLens 100K, fold u1, all 20,000 test ratings',
+  needs(existsSync(movielens), 'MovieLens 100K is not beside the repository'),
+  () => {
+    it.each([
+      [{}, 0.921],
+      [{ biases: false }, 0.93],
+    ])('with %o and the defaults reaches RMSE %d', async (options, goal) => {
+      const base = await readRatings(new URL('u1.base', movielens))
+      const held = await readRatings(new URL('u1.test', movielens))
+      const model = await trainAls(base.table, { ...options, threads: 0 })
+      const summary = evaluateAls(model, held.table)
+      expect(summary.rmse).toBeLessThan(goal)
+      expect(summary.coverage).toEqual({ known: 19_968, coldUser: 0, coldItem: 32, coldBoth: 0 })
+    })
+  },
+)

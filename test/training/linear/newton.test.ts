@@ -4,6 +4,7 @@ import { type SparseTable, SparseTableBuilder } from '../../../src/training/data
 import { linearLoss } from '../../../src/training/linear/loss.ts'
 import type { LinearOptions } from '../../../src/training/linear/options.ts'
 import { trainLinear } from '../../../src/training/linear/train.ts'
+import { campaignSize } from '../../run/campaign-size.ts'
 
 interface Problem {
   /** [rows x features], without the constant feature. */
@@ -211,7 +212,7 @@ describe('scaled features', () => {
         SparseTable,
         SparseTable,
       ]
-      const options = { threads: 0, maxRounds: 100 } as const
+      const options = { threads: 0, maxRounds: campaignSize(100, 200) } as const
       expect((await trainLinear(large, options)).converged).toBe(false)
       const model = await trainLinear(large, { ...options, scale })
       expect(model.converged).toBe(true)

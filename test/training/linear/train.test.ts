@@ -10,6 +10,7 @@ import type { LinearModel } from '../../../src/training/linear/model.ts'
 import type { LinearOptions } from '../../../src/training/linear/options.ts'
 import { trainLinear } from '../../../src/training/linear/train.ts'
 import { campaignSize } from '../../run/campaign-size.ts'
+import { needs } from '../../run/needs.ts'
 import { commitSeed } from '../../services/commit-seed.ts'
 
 const seed = commitSeed()
@@ -238,41 +239,43 @@ describe('folds', () => {
 })
 
 const a9a = new URL('../../../../shared/data/a9a/a9a', import.meta.url)
-const missing = !existsSync(a9a)
-if (missing) process.stdout.write('a9a is not beside the repository: its tests are left out\n')
 
-describe.skipIf(missing)('a9a, hinge loss, C = 1', () => {
-  it("comes within 0.01 % of LIBLINEAR's objective of 11,433.8", async () => {
-    const { table } = await readLibsvm(a9a)
-    expect([table.rows, table.features, table.indexes.length]).toEqual([32_561, 124, 451_592])
-    const model = await trainLinear(table, { threads: 0 })
-    // Each round ends with a certificate, which takes a pass of its own.
-    expect(model.history.length).toBeLessThan(15)
-    expect(Math.abs(primalOf(model, table, 1) / 11_433.8 - 1)).toBeLessThan(1e-4)
-    expect(evaluateLinear(model, table).accuracy.mean).toBeGreaterThan(0.847)
-  })
-
-  // Of fewer rows the gap closes later: a fifth takes 620 to 970 passes.
-  it('needs few passes for a gap of 1e-5 at C = 10', async () => {
-    const { table } = await readLibsvm(a9a)
-    const fifth = foldRows(table.rows, 5)[seed % 5]?.test
-    const { history } = await trainLinear(table, {
-      ...{ threads: 0, cost: 10, tolerance: 1e-5 },
-      rows: campaignSize(fifth, undefined),
+describe(
+  'a9a, hinge loss, C = 1',
+  needs(existsSync(a9a), 'a9a is not beside the repository'),
+  () => {
+    it("comes within 0.01 % of LIBLINEAR's objective of 11,433.8", async () => {
+      const { table } = await readLibsvm(a9a)
+      expect([table.rows, table.features, table.indexes.length]).toEqual([32_561, 124, 451_592])
+      const model = await trainLinear(table, { threads: 0 })
+      // Each round ends with a certificate, which takes a pass of its own.
+      expect(model.history.length).toBeLessThan(15)
+      expect(Math.abs(primalOf(model, table, 1) / 11_433.8 - 1)).toBeLessThan(1e-4)
+      expect(evaluateLinear(model, table).accuracy.mean).toBeGreaterThan(0.847)
     })
-    const name = `WEIR_SEED=${seed}`
-    expect(history.at(-1)?.relativeGap, name).toBeLessThanOrEqual(1e-5)
-    expect(history.at(-1)?.passes, name).toBeLessThan(campaignSize(1_100, 700))
-    // Seconds of processor time, which a busy machine gives in minutes.
-  }, 120_000)
 
-  it('labels 84 % of a held-out fifth correctly; the benchmark quality-a9a has all five', async () => {
-    const { table } = await readLibsvm(a9a)
-    const [fold] = foldRows(table.rows, 5)
-    const model = await trainLinear(table, { threads: 0, tolerance: 0.005, rows: fold?.train })
-    const summary = evaluateLinear(model, table, fold?.test)
-    expect(summary.count).toBe(6513)
-    expect(summary.accuracy.mean).toBeGreaterThanOrEqual(0.84)
-    expect(summary.auc?.mean).toBeGreaterThan(0.89)
-  })
-})
+    // Of fewer rows the gap closes later: a fifth takes 620 to 970 passes.
+    it('needs few passes for a gap of 1e-5 at C = 10', async () => {
+      const { table } = await readLibsvm(a9a)
+      const fifth = foldRows(table.rows, 5)[seed % 5]?.test
+      const { history } = await trainLinear(table, {
+        ...{ threads: 0, cost: 10, tolerance: 1e-5 },
+        rows: campaignSize(fifth, undefined),
+      })
+      const name = `WEIR_SEED=${seed}`
+      expect(history.at(-1)?.relativeGap, name).toBeLessThanOrEqual(1e-5)
+      expect(history.at(-1)?.passes, name).toBeLessThan(campaignSize(1_100, 700))
+      // Seconds of processor time, which a busy machine gives in minutes.
+    }, 120_000)
+
+    it('labels 84 % of a held-out fifth correctly; the benchmark quality-a9a has all five', async () => {
+      const { table } = await readLibsvm(a9a)
+      const [fold] = foldRows(table.rows, 5)
+      const model = await trainLinear(table, { threads: 0, tolerance: 0.005, rows: fold?.train })
+      const summary = evaluateLinear(model, table, fold?.test)
+      expect(summary.count).toBe(6513)
+      expect(summary.accuracy.mean).toBeGreaterThanOrEqual(0.84)
+      expect(summary.auc?.mean).toBeGreaterThan(0.89)
+    })
+  },
+)

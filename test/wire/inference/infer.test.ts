@@ -147,6 +147,8 @@ describe('MODELS frames', () => {
         inputs: [{ name: 'x', datatype: 'FP32', shape: [-1, 3, 48, -1] }],
         outputs: [],
         revision: 1,
+        maxBatchItems: 0,
+        batching: '',
         statistics: { answered: 4 },
       },
     ]

@@ -11,7 +11,12 @@ import {
 } from './connection.ts'
 import { KAFKA_ERRORS, throwKafkaError } from './errors.ts'
 import { findCoordinatorV4, metadataV12 } from './library.ts'
-import { DEFAULT_DELIVERY_TIMEOUT_MS, type KafkaClientOptions, principalOf } from './options.ts'
+import {
+  DEFAULT_DELIVERY_TIMEOUT_MS,
+  DEFAULT_METADATA_MAX_AGE_MS,
+  type KafkaClientOptions,
+  principalOf,
+} from './options.ts'
 import { type RetryWorld, retrying } from './retry.ts'
 
 /** A partition's leader in the last metadata. */
@@ -70,6 +75,7 @@ export class KafkaCluster implements RetryWorld {
   readonly clock: Clock
   readonly random: Random
   readonly deliveryTimeoutMs: number
+  readonly metadataMaxAgeMs: number
   /** Kafka's name of the user; undefined if a certificate has it. */
   readonly principal: string | undefined
   closed = false
@@ -87,6 +93,7 @@ export class KafkaCluster implements RetryWorld {
     })
     this.principal = principalOf(options)
     this.deliveryTimeoutMs = options.deliveryTimeoutMs ?? DEFAULT_DELIVERY_TIMEOUT_MS
+    this.metadataMaxAgeMs = options.metadataMaxAgeMs ?? DEFAULT_METADATA_MAX_AGE_MS
   }
 
   /** Repeats an attempt while its errors are retryable, by default until the delivery timeout. */

@@ -1,11 +1,11 @@
-import { type ErrorCode, isWeirError, WeirError } from '../../../core/errors.ts'
+import { isWeirError, WeirError } from '../../../core/errors.ts'
 import {
   type AccessRight,
   type KafkaRequest,
   missingRight,
   missingRightText,
 } from './access-rights.ts'
-import { protocolErrorsCodesById } from './library.ts'
+import { kafkaErrorEntry } from './error-table.ts'
 
 /** Error numbers of the protocol that the client handles. */
 export const KAFKA_ERRORS = {
@@ -29,54 +29,23 @@ export const KAFKA_ERRORS = {
   PRODUCER_FENCED: 90,
   UNKNOWN_TOPIC_ID: 100,
   TRANSACTIONAL_ID_NOT_FOUND: 105,
+  TRANSACTION_ABORTABLE: 120,
 } as const
 
-/** Numbers after which the same request may succeed later, mostly with new metadata. */
-const RETRYABLE = new Set([
-  -1, 2, 3, 5, 6, 7, 8, 9, 13, 14, 15, 16, 19, 20, 41, 51, 56, 70, 71, 72, 74, 75, 78, 80, 83, 88,
-  89, 100, 103, 106,
-])
-
-const CODES: ReadonlyMap<number, ErrorCode> = new Map([
-  [1, 'OFFSET_OUT_OF_RANGE'],
-  [10, 'FRAME_TOO_LARGE'],
-  [18, 'FRAME_TOO_LARGE'],
-  [29, 'ACCESS_DENIED'],
-  [30, 'ACCESS_DENIED'],
-  [31, 'ACCESS_DENIED'],
-  [36, 'TOPIC_EXISTS'],
-  [47, 'TRANSACTION_FENCED'],
-  [48, 'INVALID_TRANSACTION'],
-  [49, 'INVALID_TRANSACTION'],
-  [50, 'INVALID_ARGUMENT'],
-  [53, 'ACCESS_DENIED'],
-  [58, 'UNAUTHENTICATED'],
-  [90, 'TRANSACTION_FENCED'],
-  [105, 'INVALID_TRANSACTION'],
-])
-
-const NAMES: Readonly<Record<number, string>> = protocolErrorsCodesById
-
-/** The protocol's name of an error number, such as `NOT_LEADER_OR_FOLLOWER`. */
-function kafkaErrorName(error: number): string {
-  return NAMES[error] ?? `error ${error}`
-}
-
 /**
- * The typed error of a number that a broker answered. A temporary error is CONNECTOR_FAILED, which is
- * retryable; a permanent one without its own code is UNSUPPORTED. ACCESS_DENIED names the right that
- * the user needs.
+ * The typed error of a number that a broker answered, as `KAFKA_ERROR_TABLE` says: a retriable one is
+ * CONNECTOR_FAILED, an abortable one TRANSACTION_ABORTED or TRANSACTION_FENCED, and a fatal one without its own
+ * code is UNSUPPORTED. ACCESS_DENIED names the right that the user needs.
  */
 export function kafkaError(
   error: number,
   request: KafkaRequest,
   detail?: string | null,
 ): WeirError {
-  const name = kafkaErrorName(error)
+  const { name, code = 'UNSUPPORTED' } = kafkaErrorEntry(error)
   const right = missingRight(error, request)
   if (right !== undefined) return accessDenied(error, right, request)
   const { doing } = request
-  const code = RETRYABLE.has(error) ? 'CONNECTOR_FAILED' : (CODES.get(error) ?? 'UNSUPPORTED')
   const because = detail === undefined || detail === null || detail === '' ? '' : ` (${detail})`
   return new WeirError(code, `${doing}: the broker answered ${name}${because}`, {
     details: { kafkaError: error, kafkaErrorName: name },
@@ -89,7 +58,7 @@ function accessDenied(
   { doing, principal }: KafkaRequest,
 ): WeirError {
   const message = `${doing} is not allowed: ${missingRightText(right, principal)}`
-  const details = { kafkaError: error, kafkaErrorName: kafkaErrorName(error), ...right }
+  const details = { kafkaError: error, kafkaErrorName: kafkaErrorEntry(error).name, ...right }
   return new WeirError('ACCESS_DENIED', message, {
     details: principal === undefined ? details : { ...details, principal },
   })
@@ -107,6 +76,12 @@ export function throwKafkaError(
 /** Whether a broker refused a batch because of its size: above the topic's limit, or its segment size. */
 export function isTooLarge(error: number): boolean {
   return error === KAFKA_ERRORS.MESSAGE_TOO_LARGE || error === KAFKA_ERRORS.RECORD_LIST_TOO_LARGE
+}
+
+/** Whether no repetition of the request succeeds, but another transaction or producer id does. */
+export function isAbortable(error: unknown): boolean {
+  const number = kafkaErrorOf(error)
+  return number !== undefined && kafkaErrorEntry(number).kind === 'abortable'
 }
 
 /** The number that a broker answered; undefined for other errors. */

@@ -15,6 +15,8 @@ export interface FetchedPartition {
   readonly highWatermark: number
   readonly logStart: number
   readonly aborted: readonly AbortedTransaction[]
+  /** Whether the log in front of the position is not the one that was read: it was truncated. */
+  readonly diverging: boolean
   /** Encoded record batches; the last one may be incomplete. */
   readonly records: Uint8Array
 }
@@ -25,6 +27,8 @@ export interface FetchAnswer {
   readonly partitions: readonly FetchedPartition[]
 }
 
+/** Tag of the field with the epoch from which on the log has another history. */
+const DIVERGING_EPOCH = 0
 const NO_RECORDS = new Uint8Array(0)
 
 /**
@@ -82,11 +86,14 @@ class AnswerCursor {
     return this.bytes.subarray(from, from + length)
   }
 
-  taggedFields(): void {
+  /** Skips tagged fields; returns whether one of them has this tag. */
+  taggedFields(wanted = -1): boolean {
+    let found = false
     for (let left = this.varuint(); left > 0; left--) {
-      this.varuint()
+      if (this.varuint() === wanted) found = true
       this.skip(this.varuint())
     }
+    return found
   }
 
   /** A compact array: its length plus one, 0 for none. */
@@ -133,10 +140,11 @@ function decodePartition(cursor: AnswerCursor): FetchedPartition {
   cursor.int32()
   const size = cursor.varuint() - 1
   const records = size > 0 ? cursor.slice(size) : NO_RECORDS
-  cursor.taggedFields()
+  const diverging = cursor.taggedFields(DIVERGING_EPOCH)
   return {
     partition,
     error,
+    diverging,
     // Only a read_committed request gets a last stable offset.
     limit: lastStableOffset >= 0 ? lastStableOffset : highWatermark,
     highWatermark,

@@ -10,6 +10,11 @@ export interface FetchPartition {
    */
   readonly leaderEpoch: number
   readonly offset: number
+  /**
+   * Epoch of the record before `offset`; -1 when it is not known. The broker answers with `diverging` when its
+   * log has another history (KIP-595).
+   */
+  readonly lastFetchedEpoch: number
 }
 
 /** A fetch request for partitions of one topic that have the same leader. */
@@ -54,7 +59,7 @@ function encodeFetch(request: FetchRequest): Writer {
         w.appendInt32(entry.partition)
           .appendInt32(entry.leaderEpoch)
           .appendInt64(BigInt(entry.offset))
-          .appendInt32(-1)
+          .appendInt32(entry.lastFetchedEpoch)
           .appendInt64(-1n)
           .appendInt32(request.partitionMaxBytes)
       })

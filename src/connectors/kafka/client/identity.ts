@@ -77,6 +77,13 @@ async function timeoutTooLong(
   return new WeirError('INVALID_ARGUMENT', message, { cause })
 }
 
+/** Answers to the end of a transaction that has ended already: here another transaction does not help. */
+const ENDED_OTHERWISE: ReadonlySet<number | undefined> = new Set([
+  KAFKA_ERRORS.INVALID_TXN_STATE,
+  KAFKA_ERRORS.INVALID_PRODUCER_ID_MAPPING,
+  KAFKA_ERRORS.TRANSACTION_ABORTABLE,
+])
+
 /**
  * Commits or aborts a transaction by its handle, also after a crash of its producer. Repeating it is
  * harmless as long as the id has no newer epoch. Throws INVALID_TRANSACTION when it ended the other
@@ -88,14 +95,20 @@ export async function endTransaction(
   commit: boolean,
 ): Promise<void> {
   const { transactionalId, producerId, epoch } = identity
-  await cluster.callCoordinator({
-    kind: 'transaction',
-    key: transactionalId,
-    doing: `${commit ? 'commit' : 'abort'} of "${transactionalId}"`,
-    request: (connection) =>
-      connection.call(endTxnV3.api, transactionalId, BigInt(producerId), epoch, commit),
-    errorOf: ({ errorCode }) => errorCode,
-  })
+  try {
+    await cluster.callCoordinator({
+      kind: 'transaction',
+      key: transactionalId,
+      doing: `${commit ? 'commit' : 'abort'} of "${transactionalId}"`,
+      request: (connection) =>
+        connection.call(endTxnV3.api, transactionalId, BigInt(producerId), epoch, commit),
+      errorOf: ({ errorCode }) => errorCode,
+    })
+  } catch (error) {
+    if (!isWeirError(error) || !ENDED_OTHERWISE.has(kafkaErrorOf(error))) throw error
+    const { message, details } = error
+    throw new WeirError('INVALID_TRANSACTION', message, { cause: error, details })
+  }
 }
 
 /** Whether an error means that a newer epoch of the id exists. */

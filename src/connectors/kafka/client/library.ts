@@ -15,6 +15,40 @@ function load(...parts: readonly string[]): typeof Library {
   return Object.assign({}, ...loaded) as typeof Library
 }
 
+interface LibraryError {
+  readonly id: string
+  readonly code: number
+  readonly canRetry: boolean
+  readonly message: string
+}
+
+/**
+ * Gives every error number a name. For one of a later Kafka the library throws a TypeError in place of the answer,
+ * which then has neither number nor name.
+ */
+function nameLaterErrors(): void {
+  const path = require.resolve('@platformatic/kafka')
+  const errors = require(join(dirname(path), 'protocol/errors.js')) as {
+    readonly protocolErrors: Readonly<Record<string, LibraryError>>
+    readonly protocolErrorsCodesById: Readonly<Record<number, string>>
+  }
+  const nameOf = (key: string | symbol): string | undefined =>
+    typeof key === 'string' && /^-?\d+$/.test(key) ? key : undefined
+  const errorOf = (id: string | undefined): LibraryError | undefined =>
+    id === undefined ? undefined : { id, code: Number(id), canRetry: false, message: `error ${id}` }
+  // Behind the tables: only what they do not have is asked for here.
+  Object.setPrototypeOf(
+    errors.protocolErrorsCodesById,
+    new Proxy({}, { get: (_, key) => nameOf(key) }),
+  )
+  Object.setPrototypeOf(
+    errors.protocolErrors,
+    new Proxy({}, { get: (_, key) => errorOf(nameOf(key)) }),
+  )
+}
+
+nameLaterErrors()
+
 export const {
   Connection,
   ResponseError,
@@ -33,17 +67,11 @@ export const {
   listOffsetsV7,
   listTransactionsV0,
   metadataV12,
+  offsetForLeaderEpochV4,
   offsetCommitV8,
   offsetFetchV8,
   produceV9,
-  protocolErrorsCodesById,
-} = load(
-  'network/connection.js',
-  'apis/index.js',
-  'errors.js',
-  'protocol/errors.js',
-  'protocol/writer.js',
-)
+} = load('network/connection.js', 'apis/index.js', 'errors.js', 'protocol/writer.js')
 
 export type Connection = Library.Connection
 export type Writer = Library.Writer

@@ -120,7 +120,12 @@ export async function committedOffset(
 export interface GroupOffsets {
   readonly group: string
   readonly topic: string
-  readonly offsets: readonly { readonly partition: number; readonly nextOffset: number }[]
+  readonly offsets: readonly {
+    readonly partition: number
+    readonly nextOffset: number
+    /** @default not known */
+    readonly leaderEpoch?: number
+  }[]
 }
 
 /** Commits offsets for a group without members, so that lag tools see them. */
@@ -128,10 +133,10 @@ export async function commitOffsets(
   cluster: KafkaCluster,
   { group, topic, offsets }: GroupOffsets,
 ): Promise<void> {
-  const partitions = offsets.map(({ partition, nextOffset }) => ({
+  const partitions = offsets.map(({ partition, nextOffset, leaderEpoch = -1 }) => ({
     partitionIndex: partition,
     committedOffset: BigInt(nextOffset),
-    committedLeaderEpoch: -1,
+    committedLeaderEpoch: leaderEpoch,
     committedMetadata: '',
   }))
   await cluster.callCoordinator({

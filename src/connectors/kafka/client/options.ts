@@ -33,6 +33,8 @@ export interface KafkaClientOptions {
   readonly requestTimeoutMs?: number
   /** Time in which a failed operation is repeated, in ms; default 120,000. */
   readonly deliveryTimeoutMs?: number
+  /** Time after which a producer uses partitions that were added to its topic, in ms; default 300,000. */
+  readonly metadataMaxAgeMs?: number
 }
 
 /** The options of the connections to the brokers. */
@@ -49,6 +51,7 @@ export const KAFKA_CLIENT: OptionShape<KafkaClientOptions> = {
   connectTimeoutMs: positiveMilliseconds,
   requestTimeoutMs: positiveMilliseconds,
   deliveryTimeoutMs: positiveMilliseconds,
+  metadataMaxAgeMs: positiveMilliseconds,
 }
 
 /**
@@ -69,5 +72,7 @@ export const DEFAULT_CONNECT_TIMEOUT_MS = 5_000
 export const DEFAULT_REQUEST_TIMEOUT_MS = 30_000
 /** Default of `deliveryTimeoutMs`. */
 export const DEFAULT_DELIVERY_TIMEOUT_MS = 120_000
+/** Default of `metadataMaxAgeMs`, as `metadata.max.age.ms` of other clients. */
+export const DEFAULT_METADATA_MAX_AGE_MS = 300_000
 /** Default of `transactionTimeoutMs`: the default limit of a broker. */
 export const DEFAULT_TRANSACTION_TIMEOUT_MS = 900_000

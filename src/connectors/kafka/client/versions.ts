@@ -18,6 +18,7 @@ const REQUIRED: readonly (readonly [name: string, apiKey: number, version: numbe
   ['CreateTopics', 19, 7],
   ['DeleteTopics', 20, 6],
   ['InitProducerId', 22, 4],
+  ['OffsetForLeaderEpoch', 23, 4],
   ['AddPartitionsToTxn', 24, 3],
   ['EndTxn', 26, 3],
   ['DescribeConfigs', 32, 4],

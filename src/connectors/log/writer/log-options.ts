@@ -16,6 +16,9 @@ import type { FileSystem } from '../../../files/file-system.ts'
 import { nodeFileSystem } from '../../../files/node-file-system.ts'
 import type { FsyncPolicy } from './log-writer.ts'
 
+/** Default of `transactionTimeoutMs`. */
+export const DEFAULT_TRANSACTION_TIMEOUT_MS = 15 * 60_000
+
 /** Options of the writer of a log directory. */
 export interface LogOptions {
   /** Default: every 100 ms. */
@@ -55,7 +58,7 @@ export function resolveLogOptions(options: LogOptions): Required<LogOptions> {
   return {
     fsync: options.fsync ?? { intervalMs: 100 },
     cleanIntervalMs: options.cleanIntervalMs ?? 30_000,
-    transactionTimeoutMs: options.transactionTimeoutMs ?? 15 * 60_000,
+    transactionTimeoutMs: options.transactionTimeoutMs ?? DEFAULT_TRANSACTION_TIMEOUT_MS,
     ownerWaitMs: options.ownerWaitMs ?? 30_000,
     clock: options.clock ?? systemClock,
     newId: options.newId ?? randomUUID,

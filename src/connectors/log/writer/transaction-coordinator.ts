@@ -162,12 +162,15 @@ export class TransactionCoordinator {
 
   private requireOpen(id: string, producerId: number, epoch: number): TransactionState {
     const state = this.states.get(id)
-    if (state === undefined) throw unknownTransaction(id)
+    if (state === undefined) {
+      const message = `the transactional id "${id}" was not used for so long that the log has removed it; another transaction takes its place`
+      throw new WeirError('TRANSACTION_ABORTED', message)
+    }
     if (state.producerId !== producerId || state.epoch !== epoch) throw fenced(id, epoch, state)
     if (state.state !== 'empty' && state.state !== 'ongoing') {
       throw new WeirError(
-        'INVALID_TRANSACTION',
-        `the transaction of "${id}" has ended; begin a new one`,
+        'TRANSACTION_ABORTED',
+        `the transaction of "${id}" has ended, as after its timeout; begin a new one`,
       )
     }
     return state

@@ -16,7 +16,6 @@ describe('errors of the protocol', () => {
     [29, 'ACCESS_DENIED', false],
     [10, 'FRAME_TOO_LARGE', false],
     [1, 'OFFSET_OUT_OF_RANGE', false],
-    [9999, 'UNSUPPORTED', false],
   ])('%i is %s', (number, code, retryable) => {
     const error = kafkaError(number, { doing: 'x', needs: [], principal: 'User:ada' })
     expect({ code: error.code, retryable: error.retryable }).toEqual({ code, retryable })

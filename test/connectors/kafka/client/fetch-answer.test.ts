@@ -17,14 +17,15 @@ function packed(...fields: readonly (readonly [1 | 2 | 4 | 8, number])[]): Buffe
 }
 
 /** An answer with one topic and one partition, which has one aborted transaction and `RECORDS`. */
-function answer(): Buffer {
+function answer(tags = Buffer.alloc(1)): Buffer {
   return Buffer.concat([
     packed([4, 0], [2, 0], [4, 0], [1, 2]),
     Buffer.alloc(16),
     packed([1, 2], [4, 7], [2, 0], [8, 100], [8, 90], [8, 10]),
     packed([1, 2], [8, 4], [8, 50], [1, 0], [4, -1], [1, RECORDS.length + 1]),
     RECORDS,
-    Buffer.alloc(3),
+    tags,
+    Buffer.alloc(2),
   ])
 }
 
@@ -41,6 +42,19 @@ describe('the answer to a fetch', () => {
     })
     expect(partitions[0]!.aborted).toMatchObject([{ producerId: 4, firstOffset: 50 }])
     expect(Buffer.from(partitions[0]!.records)).toEqual(RECORDS)
+  })
+
+  it('says when the log of the leader is not the one that was read', () => {
+    expect(decodeFetchAnswer(answer()).partitions[0]!.diverging).toBe(false)
+    // Tag 1 is the leader, tag 0 the epoch and offset from which on the log differs: here 9 and 100.
+    const leader = packed([1, 1], [1, 9], [4, 2], [4, 8], [1, 0])
+    const diverging = packed([1, 0], [1, 13], [4, 9], [8, 100], [1, 0])
+    const tags = Buffer.concat([packed([1, 2]), diverging, leader])
+    expect(decodeFetchAnswer(answer(tags)).partitions).toMatchObject([
+      { partition: 7, diverging: true },
+    ])
+    const other = Buffer.concat([packed([1, 1]), leader])
+    expect(decodeFetchAnswer(answer(other)).partitions).toMatchObject([{ diverging: false }])
   })
 
   it('of 15 bytes that claim four thousand million topics is refused', () => {

@@ -43,6 +43,33 @@ describe("a topic's file", () => {
     expect(readTopicConfig(directory, 't')).toEqual({ ...topicConfig({ partitions: 2 }), id: '' })
   })
 
+  /** The file of a topic whose content has these fields besides, with its checksum. */
+  const fileWith = (fields: string): Buffer => {
+    const content = `{"version":2,"id":"abc",${FIELDS},${fields}}`
+    return Buffer.from(`${content.slice(0, -1)},"crc32":${crc32(content)}}`)
+  }
+
+  it('may have a field of a later build, which is left out', () => {
+    const { id, ...config } = decodeTopicFile('f', fileWith('"tier":{"after":"7 d"}'))
+    expect(config).toEqual(topicConfig({ partitions: 2 }))
+    expect(id).toBe('abc')
+  })
+
+  it.each(['"partitions":0', '"cleanupPolicy":"compat"', '"segmentBytes":"128 mb"'])(
+    'is damaged if a field has a value that it cannot have: %s',
+    (field) => {
+      // The later one of two equal names counts, also for the checksum.
+      const content = JSON.stringify(JSON.parse(`{"version":2,"id":"abc",${FIELDS},${field}}`))
+      const file = Buffer.from(`${content.slice(0, -1)},"crc32":${crc32(content)}}`)
+      expect(() => decodeTopicFile('log/t/topic.json', file)).toThrow(
+        expect.objectContaining({
+          code: 'MALFORMED_DATA',
+          message: expect.stringContaining('log/t/topic.json is damaged'),
+        }),
+      )
+    },
+  )
+
   it('is refused if its id is no text', () => {
     const file = Buffer.from(`{"version":1,"id":7,${FIELDS}}`)
     expect(() => decodeTopicFile('f', file)).toThrow(/its id is no text/)

@@ -61,6 +61,27 @@ it('a slot continues with the sums of the rules of all slots that it takes over'
   expect(version?.rule.shared).toEqual(a.sums.map((sum, i) => sum + b.sums[i]!))
 })
 
+it('errors of a checkpoint of before the windows were state are taken over from all its slots', () => {
+  const before = slot()
+  before.versions.begin(METADATA, { user: moments(), item: moments() })
+  before.versions.snapshot()
+  const entryOf = (version: number, ...numbers: readonly number[]): Uint8Array =>
+    new Uint8Array(Float64Array.of(version, ...numbers).buffer)
+  // Ratings, known ones, sum of errors; faded sum and count; ratings of the start, their errors.
+  const errors = [
+    entryOf(7, 3000, 1500, 6000, 200, 100, 800, 3200),
+    entryOf(7, 1000, 500, 6000, 1000, 100, 200, 800),
+    // Another version's.
+    entryOf(6, 1, 1, 1e9, 1e9, 1, 1, 1e9),
+  ]
+  const stored = new Map(before.written)
+  stored.delete('learning-measures')
+  const [restored] = [...slot(stored.set('learning-errors', errors)).versions.restored()]
+  const { error } = restored!.measures
+  expect([error.count, error.mse, error.coverage]).toEqual([4000, 3, 0.5])
+  expect([error.fadedMse, error.startMse]).toEqual([6, 4])
+})
+
 it('a slot that comes with another parallelism has no start of a version that was learned before', () => {
   const before = slot()
   const version = before.versions.begin(METADATA, { user: moments(), item: moments() })!

@@ -16,7 +16,7 @@ import { campaignSize } from '../../../run/campaign-size.ts'
 import { commitSeed } from '../../../services/commit-seed.ts'
 import { fewRatings, relativeDistance } from '../../als/fixture.ts'
 
-const SWEEPS = 3
+const SWEEPS = campaignSize(3, 4)
 const BURN_IN = 1
 
 /** A chain at its start. */

@@ -1,35 +1,8 @@
-import { copierOf, type Serializer, type ValueCopier } from '../../core/serializer.ts'
-import type { RecordOutput } from './record-output.ts'
-
-/**
- * Output that passes on a copy of each record, where several operators read the same stream by direct call: what one of
- * them changes, the others must not see.
- */
-export class CopyingOutput implements RecordOutput {
-  private readonly output: RecordOutput
-  private readonly copier: ValueCopier<unknown> | undefined
-
-  /** `serializer` is that of the stream. */
-  constructor(output: RecordOutput, serializer: Serializer<unknown>) {
-    this.output = output
-    this.copier = copierOf(serializer)
-  }
-
-  collect(value: unknown, timestamp: number): void {
-    this.output.collect(this.copy(value), timestamp)
-  }
-
-  private copy(value: unknown): unknown {
-    if (typeof value !== 'object' || value === null) return value
-    return this.copier?.copy(value) ?? cloneOf(value, new Map())
-  }
-}
-
 /**
  * A deep copy that keeps classes, as records do that never leave their thread. Functions and objects of the engine that
- * hold no data, such as promises, are shared.
+ * hold no data, such as promises, are shared. `known`: copies so far, by what they are copies of.
  */
-function cloneOf(value: unknown, known: Map<object, object>): unknown {
+export function deepCopy(value: unknown, known: Map<object, object> = new Map()): unknown {
   if (typeof value !== 'object' || value === null) return value
   const before = known.get(value)
   if (before !== undefined) return before
@@ -42,7 +15,7 @@ function cloneOf(value: unknown, known: Map<object, object>): unknown {
   known.set(value, copy)
   for (const name of Reflect.ownKeys(value)) {
     const property = Object.getOwnPropertyDescriptor(value, name)!
-    if ('value' in property) property.value = cloneOf(property.value, known)
+    if ('value' in property) property.value = deepCopy(property.value, known)
     Object.defineProperty(copy, name, property)
   }
   return copy
@@ -55,8 +28,8 @@ function filled(
 ): object {
   known.set(from, copy)
   for (const [key, value] of from.entries()) {
-    if (copy instanceof Set) copy.add(cloneOf(value, known))
-    else copy.set(cloneOf(key, known), cloneOf(value, known))
+    if (copy instanceof Set) copy.add(deepCopy(value, known))
+    else copy.set(deepCopy(key, known), deepCopy(value, known))
   }
   return copy
 }

@@ -1,0 +1,193 @@
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Cancel, Clock } from '../core/clock.ts'
+
+/** Limits of the connections of an HTTP port. */
+export interface ConnectionLimits {
+  /** Connections at a time; half of them may come from one address. */
+  readonly most: number
+  /** Time for TLS and the head of the first request, ms. @default 5,000 */
+  readonly helloMs?: number
+}
+
+/**
+ * Times of node:http for a request, ms: its head, and all of it from the first byte to the last, both looked at each
+ * second. By default it looks every 30 s.
+ */
+export const REQUEST_TIMES = {
+  headersTimeout: 5_000,
+  requestTimeout: 10_000,
+  connectionsCheckingInterval: 1_000,
+} as const
+
+/** Time for the TLS handshake, ms; an option of an HTTPS server. */
+export const HANDSHAKE_TIMES = { handshakeTimeout: 5_000 } as const
+
+const HELLO_MS = 5_000
+const SWEEP_MS = 1_000
+/** Time beyond which node:http should have answered a half head with 408, ms. */
+const ANSWER_MS = 1_500
+/** A kept connection without a byte for so long may give way, ms. */
+const IDLE_MS = 5_000
+
+/** One connection. */
+interface Entry {
+  readonly socket: Socket
+  readonly address: string
+  readonly openedMs: number
+  /** Requests of node:http that are not answered. */
+  pending: number
+  /** Bytes in both directions at the last sweep, and since when it is as many. */
+  bytes: number
+  quietMs: number
+}
+
+type Listener = (socket: Socket) => void
+
+/**
+ * Shares the connections of an HTTP server. When it is full, or an address has its share, the oldest connection that
+ * has sent no whole request gives way, then the one that is idle for longest; without one the new connection is closed.
+ * One that sends no head in time is closed, so that silent connections lock no one out.
+ */
+export class ConnectionShare implements Disposable {
+  private readonly clock: Clock
+  private readonly most: number
+  private readonly mostPerAddress: number
+  private readonly helloMs: number
+  /** Connections that have sent no whole request, the oldest first. */
+  private readonly silent = new Map<string, Entry>()
+  /** The others, the one that was heard longest ago first. */
+  private readonly heard = new Map<string, Entry>()
+  private readonly perAddress = new Map<string, number>()
+  private readonly known = new WeakMap<Socket, Entry>()
+  private cancelSweep: Cancel | undefined
+
+  constructor({ most, helloMs = HELLO_MS }: ConnectionLimits, clock: Clock) {
+    this.clock = clock
+    this.most = most
+    this.mostPerAddress = Math.max(1, Math.ceil(most / 2))
+    this.helloMs = helloMs
+  }
+
+  /** Takes the connections of a server, before all others that listen to them now. */
+  attach(server: Server): void {
+    const others = server.listeners('connection') as Listener[]
+    server.removeAllListeners('connection')
+    server.on('connection', (socket: Socket) => {
+      if (this.admit(socket)) for (const listener of others) listener.call(server, socket)
+      else socket.destroy()
+    })
+    server.on('request', ({ socket }, response) => {
+      const entry = this.entryOf(socket)
+      if (entry === undefined) return
+      this.hear(entry)
+      entry.pending += 1
+      response.once('close', () => {
+        entry.pending -= 1
+      })
+    })
+  }
+
+  /** A connection has sent a whole request without node:http. */
+  readonly hasRequested = (socket: Socket): void => {
+    const entry = this.entryOf(socket)
+    if (entry !== undefined) this.hear(entry)
+  }
+
+  /** Open connections. */
+  get size(): number {
+    return this.silent.size + this.heard.size
+  }
+
+  [Symbol.dispose](): void {
+    this.cancelSweep?.()
+    this.cancelSweep = undefined
+  }
+
+  private admit(socket: Socket): boolean {
+    const address = socket.remoteAddress
+    // The peer has left already.
+    if (address === undefined) return false
+    const hasShare = (this.perAddress.get(address) ?? 0) < this.mostPerAddress
+    if (!hasShare && !this.giveWay(address)) return false
+    if (this.size >= this.most && !this.giveWay(undefined)) return false
+    this.add(socket, address)
+    return true
+  }
+
+  private add(socket: Socket, address: string): void {
+    const nowMs = this.clock.monotonicMs()
+    const key = keyOf(socket)
+    const entry = { socket, address, openedMs: nowMs, pending: 0, bytes: 0, quietMs: nowMs }
+    this.silent.set(key, entry)
+    this.known.set(socket, entry)
+    this.perAddress.set(address, (this.perAddress.get(address) ?? 0) + 1)
+    socket.once('close', () => this.remove(key, entry))
+    this.cancelSweep ??= this.clock.after(SWEEP_MS, this.sweep)
+  }
+
+  private remove(key: string, entry: Entry): void {
+    for (const entries of [this.silent, this.heard]) {
+      if (entries.get(key) === entry) entries.delete(key)
+    }
+    if (!this.known.delete(entry.socket)) return
+    const left = (this.perAddress.get(entry.address) ?? 1) - 1
+    if (left > 0) this.perAddress.set(entry.address, left)
+    else this.perAddress.delete(entry.address)
+  }
+
+  /** Closes the oldest silent connection, or the one that is idle for longest, of an address or of all; false without one. */
+  private giveWay(address: string | undefined): boolean {
+    const nowMs = this.clock.monotonicMs()
+    const isOf = (entry: Entry): boolean => address === undefined || entry.address === address
+    for (const [key, entry] of this.silent) if (isOf(entry)) return this.drop(key, entry)
+    for (const [key, entry] of this.heard) {
+      const isIdle = entry.pending === 0 && nowMs - entry.quietMs >= IDLE_MS
+      if (isOf(entry) && isIdle) return this.drop(key, entry)
+    }
+    return false
+  }
+
+  private drop(key: string, entry: Entry): true {
+    this.remove(key, entry)
+    entry.socket.destroy()
+    return true
+  }
+
+  private hear(entry: Entry): void {
+    const key = keyOf(entry.socket)
+    if (!this.silent.delete(key)) return
+    this.heard.set(key, entry)
+  }
+
+  /** The entry of a socket, or of the encrypted one that node:https has made of it. */
+  private entryOf(socket: Socket): Entry | undefined {
+    const known = this.known.get(socket)
+    if (known !== undefined) return known
+    const key = keyOf(socket)
+    const entry = this.silent.get(key) ?? this.heard.get(key)
+    if (entry !== undefined) this.known.set(socket, entry)
+    return entry
+  }
+
+  private readonly sweep = (): void => {
+    const nowMs = this.clock.monotonicMs()
+    for (const [key, entry] of this.silent) {
+      // node:http answers a half head with 408; who has sent nothing waits for no answer.
+      const graceMs = entry.socket.bytesRead === 0 ? 0 : ANSWER_MS
+      if (nowMs - entry.openedMs >= this.helloMs + graceMs) this.drop(key, entry)
+    }
+    for (const entry of this.heard.values()) {
+      const { bytesRead, bytesWritten } = entry.socket
+      if (bytesRead + bytesWritten === entry.bytes) continue
+      entry.bytes = bytesRead + bytesWritten
+      entry.quietMs = nowMs
+    }
+    this.cancelSweep = this.size === 0 ? undefined : this.clock.after(SWEEP_MS, this.sweep)
+  }
+}
+
+/** No two open connections of a port have the same address and port of the peer. */
+function keyOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`
+}

@@ -1,0 +1,169 @@
+import type { Agent as HttpAgent, IncomingMessage } from 'node:http'
+import type { LookupFunction } from 'node:net'
+import { requireOpenAddress } from '../../access/allowed-hosts.ts'
+import { isWeirError, WeirError } from '../../core/errors.ts'
+import { Agent, request } from '../../http/builtin.ts'
+
+/** Header of the length of the JSON part, of the binary tensor extension. */
+const JSON_LENGTH = 'inference-header-content-length'
+
+/** An answer of another server. */
+export interface RemoteAnswer {
+  readonly json: unknown
+  /** What follows the JSON part. */
+  readonly binary: Buffer
+}
+
+/** A request to another server. */
+export interface RemoteRequest {
+  readonly path: string
+  /** Parts of the body, the JSON first; undefined for a GET. */
+  readonly body?: readonly Uint8Array[]
+  /** Time from the first byte to the last one, in ms. */
+  readonly timeoutMs: number
+  /** Bytes of the longest answer. */
+  readonly maxBytes: number
+}
+
+/**
+ * One kept connection to a server that is not believed: it has a deadline and a limit of bytes, redirects are not
+ * followed, and no error has text of the server, because others may read it.
+ */
+export class RemoteServer {
+  private readonly base: URL
+  private readonly agent: HttpAgent
+
+  /** Throws ACCESS_DENIED for an address that no model may call. */
+  constructor(url: string) {
+    this.base = new URL(url)
+    requireOpenAddress(this.base.hostname)
+    this.agent = new Agent({ keepAlive: true, maxSockets: 1, lookup: lookupOpen })
+  }
+
+  /** `http://HOST:PORT`, as messages name the server. */
+  get name(): string {
+    return this.base.origin
+  }
+
+  /**
+   * Sends a request. A kept connection that the server closed meanwhile is replaced once. Rejects with
+   * MODEL_NOT_LOADED when the server does not answer in time or has no place for the request, MODEL_FAILED when it
+   * refuses the request, and REMOTE_MODEL_FAILED when it fails or its answer is wrong.
+   */
+  async exchange(sent: RemoteRequest): Promise<RemoteAnswer> {
+    const deadline = AbortSignal.timeout(sent.timeoutMs)
+    try {
+      return await this.once(sent, deadline)
+    } catch (error) {
+      if (!(error instanceof ClosedMeanwhile)) throw this.errorOf(error, deadline)
+    }
+    return await this.once(sent, deadline).catch((error) => {
+      throw this.errorOf(error, deadline)
+    })
+  }
+
+  /** Ends the connection. */
+  close(): void {
+    this.agent.destroy()
+  }
+
+  /** The error of an answer that contradicts the protocol or what was promised. */
+  wrong(what: string): WeirError {
+    return new WeirError('REMOTE_MODEL_FAILED', `the model server ${this.name} ${what}`)
+  }
+
+  private once(
+    { path, body, maxBytes }: RemoteRequest,
+    signal: AbortSignal,
+  ): Promise<RemoteAnswer> {
+    return new Promise((resolve, reject) => {
+      const { agent } = this
+      const settings = {
+        agent,
+        signal,
+        method: body === undefined ? 'GET' : 'POST',
+        headers: headersOf(body),
+      }
+      const sent = request(new URL(path, this.base), settings, (response) => {
+        this.answerOf(response, maxBytes).then(resolve, reject)
+      })
+      sent.on('error', (error) => reject(sent.reusedSocket ? new ClosedMeanwhile(error) : error))
+      for (const part of body ?? []) sent.write(part)
+      sent.end()
+    })
+  }
+
+  private async answerOf(response: IncomingMessage, maxBytes: number): Promise<RemoteAnswer> {
+    const status = response.statusCode ?? 0
+    if (status !== 200) {
+      response.destroy()
+      throw this.refusalOf(status)
+    }
+    const parts: Buffer[] = []
+    let bytes = 0
+    for await (const part of response as AsyncIterable<Buffer>) {
+      bytes += part.length
+      if (bytes > maxBytes) throw this.wrong(`sent more than ${maxBytes} bytes`)
+      parts.push(part)
+    }
+    const whole = Buffer.concat(parts)
+    const jsonLength = Number(response.headers[JSON_LENGTH] ?? whole.length)
+    try {
+      const json: unknown = JSON.parse(whole.toString('utf8', 0, jsonLength))
+      return { json, binary: whole.subarray(jsonLength) }
+    } catch {
+      throw this.wrong('sent an answer that is no JSON')
+    }
+  }
+
+  private refusalOf(status: number): WeirError {
+    const message = `the model server ${this.name} answered with HTTP ${status}`
+    if (status === 503 || status === 429) return new WeirError('MODEL_NOT_LOADED', message)
+    const isRefused = status >= 400 && status < 500
+    return new WeirError(isRefused ? 'MODEL_FAILED' : 'REMOTE_MODEL_FAILED', message)
+  }
+
+  private errorOf(error: unknown, { aborted }: AbortSignal): WeirError {
+    if (isWeirError(error)) return error
+    const code = aborted ? 'no whole answer in time' : systemCode(error)
+    const message = `the model server ${this.name} does not answer (${code})`
+    return new WeirError('MODEL_NOT_LOADED', message, { cause: error })
+  }
+}
+
+/** A kept connection was closed before the answer began. */
+class ClosedMeanwhile extends Error {
+  constructor(cause: Error) {
+    super(cause.message, { cause })
+  }
+}
+
+function systemCode(error: unknown): string {
+  const cause = error instanceof ClosedMeanwhile ? error.cause : error
+  const code = (cause as NodeJS.ErrnoException).code
+  return typeof code === 'string' ? code : 'the connection failed'
+}
+
+function headersOf(body: readonly Uint8Array[] | undefined): Record<string, number | string> {
+  if (body === undefined) return {}
+  return {
+    'content-type': 'application/octet-stream',
+    [JSON_LENGTH]: body[0]!.length,
+    'content-length': body.reduce((sum, { length }) => sum + length, 0),
+  }
+}
+
+/** As `dns.lookup`, without addresses that no model may call. */
+const lookupOpen: LookupFunction = (host, options, done) => {
+  process.getBuiltinModule('node:dns').lookup(host, options, (error, address, family) => {
+    if (error !== null) return done(error, '', family)
+    try {
+      for (const one of typeof address === 'string' ? [{ address }] : address) {
+        requireOpenAddress(one.address)
+      }
+    } catch (refused) {
+      return done(refused as Error, '', family)
+    }
+    done(null, address as string, family)
+  })
+}

@@ -1,0 +1,97 @@
+import { ERROR_CODES, isWeirError } from '../../core/errors.ts'
+import type { Counter } from '../../core/metrics.ts'
+import { NO_TIMESTAMP } from '../../core/time.ts'
+import type { Output, StreamOperator } from './operator.ts'
+import type { OutputTag } from './output-tag.ts'
+
+/** A record at which an operator's function threw, as plain data. */
+export interface FailedRecord<T> {
+  readonly value: T
+  /** Event time in ms; undefined when it has none. */
+  readonly timestamp?: number
+  /** Uid of the operator. */
+  readonly operator: string
+  readonly error: {
+    readonly name: string
+    readonly message: string
+    readonly code?: string
+    readonly stack?: string
+  }
+  /** Where the record was read; undefined where it comes from none, such as a result of a window. */
+  readonly origin?: {
+    /** Number of the source, in the order of the graph. */
+    readonly source: number
+    readonly partition: number
+    readonly offset: number
+  }
+}
+
+/**
+ * What happens with a record at which a function throws: the attempt fails, or the record is left out, or it goes to a
+ * side output.
+ */
+export type RecordErrorPolicy = 'fail' | 'skip' | OutputTag<FailedRecord<unknown>>
+
+/** What a guard of an operator's records works with. */
+export interface RecordGuardParts {
+  readonly policy: Exclude<RecordErrorPolicy, 'fail'>
+  /** Uid of the operator. */
+  readonly operator: string
+  readonly output: Output
+  /** Counts the records that failed. */
+  readonly failed: Counter
+  position(): FailedRecord<unknown>['origin'] & object
+  /** Whether an error was thrown by an operator behind this one, or by a key selector. */
+  isOfAnother(error: unknown): boolean
+}
+
+/**
+ * Lets an operator go on behind a record at which it throws. An error that a restart heals, and that of another operator
+ * of the chain, is thrown as without a guard.
+ */
+export function guardRecords(operator: StreamOperator, parts: RecordGuardParts): void {
+  const { policy, output, failed } = parts
+  const process = operator.processElement.bind(operator)
+  operator.processElement = (input, value, timestamp) => {
+    try {
+      process(input, value, timestamp)
+    } catch (error) {
+      if (parts.isOfAnother(error) || isHealedByRestart(error)) throw error
+      failed.increment()
+      if (policy === 'skip') return
+      output.collectSide(policy.id, failedRecord(value, timestamp, error, parts), timestamp)
+    }
+  }
+}
+
+function isHealedByRestart(error: unknown): boolean {
+  return isWeirError(error) && ERROR_CODES[error.code].retryable
+}
+
+function failedRecord(
+  value: unknown,
+  timestamp: number,
+  error: unknown,
+  { operator, position }: RecordGuardParts,
+): FailedRecord<unknown> {
+  const { source, partition, offset } = position()
+  return {
+    value,
+    operator,
+    error: errorData(error),
+    ...(timestamp === NO_TIMESTAMP ? {} : { timestamp }),
+    ...(partition < 0 ? {} : { origin: { source, partition, offset } }),
+  }
+}
+
+function errorData(error: unknown): FailedRecord<unknown>['error'] {
+  if (!(error instanceof Error)) return { name: 'Error', message: String(error) }
+  const { name, message, stack } = error
+  const { code } = error as { readonly code?: unknown }
+  return {
+    name,
+    message,
+    ...(typeof code === 'string' ? { code } : {}),
+    ...(stack === undefined ? {} : { stack }),
+  }
+}

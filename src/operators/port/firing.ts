@@ -1,0 +1,16 @@
+import type { StreamOperator } from './operator.ts'
+
+/**
+ * An operator whose timers the runtime fires in slices, because a watermark may make millions of them due.
+ * `processWatermark` and `onProcessingTime` only note the time. What comes after it (the watermark for the operators
+ * behind, more input, the end) waits until all due timers have fired.
+ */
+export interface FiringOperator extends StreamOperator {
+  /** Fires up to `most` due timers, and returns their number: fewer than `most` when no more are due. */
+  fireDue(most: number): number
+}
+
+/** Whether the operator's timers are fired in slices. */
+export function isFiring(operator: StreamOperator): operator is FiringOperator {
+  return 'fireDue' in operator
+}

@@ -1,0 +1,74 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import fastify, { type FastifyInstance } from 'fastify'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { ByteBudget } from '../../../src/access/byte-budget.ts'
+import { addBodyParsers } from '../../../src/gateway/http/bodies.ts'
+import { until } from '../../run/until.ts'
+
+const SHARE = 300_000
+
+let app: FastifyInstance
+let budget: ByteBudget
+let sockets: Socket[]
+
+beforeEach(async () => {
+  sockets = []
+  budget = new ByteBudget({ most: 500_000, mostPerClient: SHARE })
+  app = fastify({ bodyLimit: SHARE })
+  addBodyParsers(app, { budget, clientOf: ({ ip }) => ip })
+  app.post('/', async ({ body }) => ({ bytes: (body as Buffer).length }))
+  await app.listen({ host: '127.0.0.1', port: 0 })
+})
+
+afterEach(async () => {
+  for (const socket of sockets) socket.destroy()
+  await app.close()
+})
+
+/** Sends the head of a request with a body of so many bytes, and `sent` of them. */
+async function send(localAddress: string, bytes: number, sent: number): Promise<Socket> {
+  const { port } = app.server.address() as AddressInfo
+  const socket = connect({ port, host: '127.0.0.1', localAddress })
+  socket.on('error', () => {})
+  sockets.push(socket)
+  await once(socket, 'connect')
+  socket.write(
+    `POST / HTTP/1.1\r\nHost: x\r\nContent-Type: text/csv\r\nContent-Length: ${bytes}\r\n\r\n`,
+  )
+  socket.write(Buffer.alloc(sent, 0x31))
+  return socket
+}
+
+const answerOf = async (socket: Socket): Promise<string> => String((await once(socket, 'data'))[0])
+
+it('bodies that are never whole take no more than the share of their client, and others are answered', async () => {
+  for (let i = 0; i < 10; i++) await send('127.0.0.1', 250_000, 200_000)
+  await until('the share is taken', () => budget.taken > SHARE - 70_000)
+  const good = await send('127.0.0.2', 100_000, 100_000)
+  expect(await answerOf(good)).toContain('{"bytes":100000}')
+  expect(budget.taken).toBeLessThanOrEqual(SHARE + 100_000)
+  for (const socket of sockets) socket.destroy()
+  await until('all is given back', () => budget.taken === 0)
+})
+
+it('a body that waits for room goes on when there is some', async () => {
+  const first = await send('127.0.0.1', 250_000, 249_999)
+  await until('it has come', () => budget.taken === 249_999)
+  const second = await send('127.0.0.1', 100_000, 100_000)
+  first.write('1')
+  expect(await answerOf(first)).toContain('{"bytes":250000}')
+  expect(await answerOf(second)).toContain('{"bytes":100000}')
+  await until('all is given back', () => budget.taken === 0)
+})
+
+it('small bodies are not counted, and a compressed one counts as what it becomes', async () => {
+  const ask = async (payload: Buffer, headers: Record<string, string>) =>
+    (await app.inject({ method: 'POST', url: '/', payload, headers })).json<{ bytes: number }>()
+  const csv = { 'content-type': 'text/csv' }
+  expect(await ask(Buffer.alloc(10_000), csv)).toEqual({ bytes: 10_000 })
+  const large = gzipSync(Buffer.alloc(290_000, 0x31))
+  expect(await ask(large, { ...csv, 'content-encoding': 'gzip' })).toEqual({ bytes: 290_000 })
+  await until('all is given back', () => budget.taken === 0)
+})

@@ -1,0 +1,147 @@
+import { once } from 'node:events'
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { ConnectionShare, REQUEST_TIMES } from '../../src/http/connection-share.ts'
+import { ManualClock } from '../../src/testing/manual-clock.ts'
+import { until } from '../run/until.ts'
+
+const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
+
+const closers: (() => unknown)[] = []
+afterEach(() => {
+  for (const close of closers.splice(0)) close()
+})
+
+/** A server with a share of connections, whose answers a test gives. */
+class World {
+  readonly clock = new ManualClock()
+  readonly share: ConnectionShare
+  readonly server: Server
+  readonly pending: ServerResponse[] = []
+
+  constructor(most: number) {
+    this.share = new ConnectionShare({ most }, this.clock)
+    this.server = createServer(REQUEST_TIMES, (_, response) => this.pending.push(response))
+    this.share.attach(this.server)
+    closers.push(() => {
+      this.server.closeAllConnections()
+      this.server.close()
+      this.share[Symbol.dispose]()
+    })
+  }
+
+  static async open(most: number): Promise<World> {
+    const world = new World(most)
+    world.server.listen(0, '127.0.0.1')
+    await once(world.server, 'listening')
+    return world
+  }
+
+  /** A connection from an address of this machine, after the server has seen it. */
+  async connect(localAddress = '127.0.0.1'): Promise<Socket> {
+    const { port } = this.server.address() as AddressInfo
+    const socket = connect({ port, host: '127.0.0.1', localAddress })
+    socket.on('error', () => {}).resume()
+    closers.push(() => socket.destroy())
+    const seen = once(this.server, 'connection')
+    await Promise.all([once(socket, 'connect'), seen])
+    return socket
+  }
+
+  /** A connection with a request that is answered, and is kept. */
+  async answered(localAddress?: string): Promise<Socket> {
+    const socket = await this.connect(localAddress)
+    await this.request(socket)
+    const answered = once(socket, 'data')
+    this.pending.pop()!.end('x')
+    await answered
+    return socket
+  }
+
+  async request(socket: Socket): Promise<void> {
+    const { length } = this.pending
+    socket.write(GET)
+    await until('the request has come', () => this.pending.length > length)
+  }
+}
+
+const isClosed = (socket: Socket): Promise<unknown> =>
+  until('the connection is closed', () => socket.destroyed || socket.readableEnded)
+
+describe('the connections of an HTTP port', () => {
+  it('give way, the oldest first, when they have sent nothing and the port is full', async () => {
+    const world = await World.open(4)
+    const silent = [
+      await world.connect(),
+      await world.connect(),
+      await world.connect('127.0.0.2'),
+      await world.connect('127.0.0.2'),
+    ]
+    const good = await world.answered('127.0.0.3')
+    await isClosed(silent[0]!)
+    expect(world.share.size).toBe(4)
+    const next = await world.answered('127.0.0.3')
+    await isClosed(silent[1]!)
+    expect([good.destroyed, next.destroyed, silent[2]!.destroyed]).toEqual([false, false, false])
+  })
+
+  it('give way when they have sent half a head', async () => {
+    const world = await World.open(2)
+    const half = await world.connect()
+    half.write(GET.slice(0, 10))
+    const good = await world.answered()
+    await isClosed(half)
+    expect(good.destroyed).toBe(false)
+  })
+
+  it('of one address are at most half, however many others there are', async () => {
+    const world = await World.open(4)
+    const mine = [await world.answered(), await world.answered()]
+    const third = await world.connect()
+    await isClosed(third)
+    await world.answered('127.0.0.2')
+    expect(mine.map(({ destroyed }) => destroyed)).toEqual([false, false])
+    mine[0]!.destroy()
+    await until('its place is free', () => world.share.size === 2)
+    await world.answered()
+  })
+
+  it('give way when they are idle, and never while a request is being answered', async () => {
+    const world = await World.open(2)
+    const idle = await world.answered()
+    world.clock.advance(7000)
+    const busy = await world.connect()
+    await world.request(busy)
+    await isClosed(idle)
+    world.clock.advance(60_000)
+    await isClosed(await world.connect())
+    const answer = once(busy, 'data')
+    world.pending.pop()!.end('the answer')
+    expect(String(await answer)).toContain('the answer')
+  })
+
+  it('are closed 5 s after they came without the head of a request', async () => {
+    const world = await World.open(10)
+    const silent = await world.connect()
+    const good = await world.answered()
+    world.clock.advance(4000)
+    const later = await world.connect()
+    world.clock.advance(1000)
+    await isClosed(silent)
+    expect([good.destroyed, later.destroyed]).toEqual([false, false])
+    expect(world.share.size).toBe(2)
+    world.clock.advance(4000)
+    await isClosed(later)
+  })
+
+  it('ask for no time when there are none', async () => {
+    const world = await World.open(10)
+    const socket = await world.answered()
+    expect(world.clock.pending).toBe(1)
+    socket.destroy()
+    await until('it is gone', () => world.share.size === 0)
+    world.clock.advance(1000)
+    expect(world.clock.pending).toBe(0)
+  })
+})

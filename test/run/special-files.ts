@@ -1,0 +1,35 @@
+/** System tests that run alone, each with the reason. */
+export const ALONE_FILES: Readonly<Record<string, string>> = {
+  'test/system/serving/hostile-clients.test.ts': 'measures latencies beside attacks',
+}
+
+/**
+ * System tests that wait more than they and their services compute, each with what for. They run beside two files that
+ * compute.
+ */
+export const WAITING_FILES: Readonly<Record<string, string>> = {
+  'test/recovery/retired-versions.test.ts': 'checkpoints after which memory is free',
+  'test/system/client/silent-server.test.ts': 'timeouts of a client',
+  'test/system/inference/memory-limit.test.ts': 'regular gaps between requests',
+  'test/system/state/reclaim.test.ts': 'collections of garbage in an idle thread',
+  'test/system/verify/soak.test.ts': 'switches of versions at their times',
+}
+
+/** Files that take a minute or more: they come first, so that none of them ends a run while the cores are idle. */
+export const LONG_FILES: readonly string[] = [
+  'test/recovery/retired-versions.test.ts',
+  'test/system/cli/quickstart.test.ts',
+  'test/system/cli/verify.test.ts',
+  'test/system/combinations/campaign.test.ts',
+  'test/system/combinations/kafka-week.test.ts',
+  'test/system/combinations/week.test.ts',
+  'test/system/dashboard/pages.test.ts',
+  'test/system/docs/guide-sessions.test.ts',
+  'test/system/hdfs/faults.test.ts',
+  'test/system/jobmanager/flink-dashboard.test.ts',
+  'test/system/kafka/cli.test.ts',
+  'test/system/runtime/nexmark-rows.test.ts',
+  'test/system/runtime/workers.test.ts',
+  'test/system/verify/soak.test.ts',
+  'test/system/verify/tested-mutants.test.ts',
+]

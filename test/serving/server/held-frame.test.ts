@@ -1,0 +1,71 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ByteBudget } from '../../../src/access/byte-budget.ts'
+import { HeldFrame } from '../../../src/serving/server/held-frame.ts'
+import { readErrorFrame } from '../../../src/wire/answer.ts'
+import { KIND, MAX_FRAME_BYTES } from '../../../src/wire/frame.ts'
+import { type RawClient, TestedServer } from './tested-server.ts'
+
+const MIB = 1024 * 1024
+
+describe('a frame that is not whole', () => {
+  it('counts from 128 KiB on, in the share of its client', () => {
+    const budget = new ByteBudget({ most: 4 * MIB, mostPerClient: 2 * MIB })
+    const [first, second] = [new HeldFrame(budget), new HeldFrame(budget)]
+    first.note('a', 1000, 0)
+    expect(budget.taken).toBe(0)
+    first.note('a', MIB, 0)
+    first.note('a', 1.5 * MIB, 5)
+    expect(budget.taken).toBe(1.5 * MIB)
+    expect(() => second.note('a', MIB, 6)).toThrow(expect.objectContaining({ code: 'OVERLOADED' }))
+    second.note('b', MIB, 6)
+    first.note('a', 0, 7)
+    second.release()
+    expect(budget.taken).toBe(0)
+  })
+
+  it('must be whole in 30 s, however its bytes come', () => {
+    const held = new HeldFrame(new ByteBudget({ most: MIB, mostPerClient: MIB }))
+    held.note('a', 200_000, 0)
+    held.note('a', 300_000, 20_000)
+    expect(() => held.check(30_000)).not.toThrow()
+    expect(() => held.check(30_001)).toThrow(expect.objectContaining({ code: 'DEADLINE_EXCEEDED' }))
+    held.note('a', 150_000, 31_000)
+    expect(() => held.check(40_000)).not.toThrow()
+  })
+})
+
+describe('the large frames of a query server', () => {
+  let served: TestedServer
+  beforeEach(() => {
+    served = new TestedServer()
+  })
+  afterEach(() => served.close())
+
+  /** Sends the first bytes of a frame that says it is longer. */
+  const sendPart = (client: RawClient, bytes: number, of: number): void => {
+    const part = Buffer.alloc(bytes)
+    part.writeUInt32LE(of)
+    client.socket.write(part)
+  }
+
+  it('that are never whole take no more than the share of their client', async () => {
+    const first = await served.start({ limits: { maxFrameBytes: MAX_FRAME_BYTES } })
+    await first.hello()
+    const clients = [first, served.open(), served.open()]
+    for (const client of clients.slice(1)) await client.hello()
+    // The share is 96 MiB: one and a half of the largest frame.
+    for (const client of clients) sendPart(client, 40 * MIB, 60 * MIB)
+    const answers = clients.map(async (client) => {
+      const frame = await client.next()
+      return frame === undefined ? 'closed' : readErrorFrame(frame).code
+    })
+    expect(await Promise.race(answers)).toBe('OVERLOADED')
+    const last = served.open()
+    await last.hello()
+    last.send((writer) => {
+      writer.begin(KIND.ping, 0, 1)
+      writer.end(0)
+    })
+    expect((await last.next())!.kind).toBe(KIND.ping + 0x80)
+  })
+})
