@@ -9,8 +9,10 @@ export {
   WeirError,
 } from '../core/errors.ts'
 export { BIAS_FEATURE, MAX_FEATURE } from '../core/feature.ts'
+export { keyOfText } from '../core/formats/key-text.ts'
 // Values of typed state come encoded: `serializer.read(new ByteReader(bytes))`.
 export { msgpackSerializer } from '../core/formats/msgpack-serializer.ts'
+export type { PlainKey } from '../core/formats/plain-key.ts'
 export type { Random } from '../core/random.ts'
 export {
   bytesSerializer,

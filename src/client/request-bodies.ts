@@ -1,4 +1,5 @@
 import { WeirError } from '../core/errors.ts'
+import { readableKey } from '../core/formats/key-text.ts'
 import { type AnswerCursor, errorOfStatus } from '../wire/answer.ts'
 import { ANSWER_FLAG, DEFERRED, KIND, REQUEST_FLAG } from '../wire/frame.ts'
 import type { FrameWriter } from '../wire/frame-writer.ts'
@@ -61,7 +62,7 @@ export function multiGet<T>({ kind, state, keys, decode }: MultiGet<T>): Request
       for (let i = 0; i < cursor.count; i++) {
         const index = takeOpen(open)
         covered.push(index)
-        const answer = readAnswer(cursor, server, `${state}: ${keys[index]}`, () =>
+        const answer = readAnswer(cursor, server, `${state}: ${readableKey(keys[index]!)}`, () =>
           decode(cursor.copy(cursor.uint32())),
         )
         if (answer === undefined) open.push(index)

@@ -1,5 +1,7 @@
 import { requireArgument, WeirError } from '../core/errors.ts'
 import { mergedFeatures } from '../core/feature.ts'
+import { keyText } from '../core/formats/key-text.ts'
+import type { PlainKey } from '../core/formats/plain-key.ts'
 import { oneOf } from '../core/options/kinds.ts'
 import { checkArgument, checkOptions } from '../core/options/shape.ts'
 import {
@@ -7,11 +9,14 @@ import {
   checkKey,
   checkKeys,
   checkProduct,
+  checkRowKeys,
+  type KeyRange,
   NO_OPTIONS,
   predictionRefusal,
   productRefusal,
   RANGE,
   TOP_K_QUERY,
+  textsOf,
 } from '../wire/call-arguments.ts'
 import { DeadlineWheel } from '../wire/deadline-wheel.ts'
 import type { EncodedPairs, PairPredictions } from '../wire/encoded-pairs.ts'
@@ -177,7 +182,7 @@ export class WeirClient implements ModelReader {
     keys: readonly string[],
     options: QueryOptions = NO_OPTIONS,
   ): Promise<Answer<Float32Array>[]> {
-    checkKeys('client.rows', state, keys, QUERY, options)
+    checkRowKeys('client.rows', state, keys, QUERY, options)
     return await this.readRows(state, keys, options)
   }
 
@@ -193,11 +198,11 @@ export class WeirClient implements ModelReader {
 
   async values(
     state: string,
-    keys: readonly string[],
+    keys: readonly PlainKey[],
     options: QueryOptions = NO_OPTIONS,
   ): Promise<Answer<Uint8Array>[]> {
     checkKeys('client.values', state, keys, QUERY, options)
-    return await this.requests.values(state, keys, options)
+    return await this.requests.values(state, keys.map(keyText), options)
   }
 
   /**
@@ -206,15 +211,16 @@ export class WeirClient implements ModelReader {
    */
   async get<T = unknown>(
     state: string,
-    key: string,
+    key: PlainKey,
     options: GetOptions = NO_OPTIONS,
   ): Promise<T | undefined> {
-    checkKey('client.get', state, key, GET, options)
     const kind = this.routing.states.find(({ name }) => name === state)?.kind
+    checkKey('client.get', { state, isVector: kind === 'vector' }, key, GET, options)
+    const keys = [keyText(key)]
     const read =
       kind === 'vector'
-        ? this.readRows(state, [key], options)
-        : this.requests.values(state, [key], options)
+        ? this.readRows(state, keys, options)
+        : this.requests.values(state, keys, options)
     const [answer] = (await read) as readonly Answer<Float32Array | Uint8Array>[]
     if (answer!.ok) {
       const { value } = answer!
@@ -226,14 +232,10 @@ export class WeirClient implements ModelReader {
     throw answer!.error
   }
 
-  async scan(
-    state: string,
-    range: { readonly from: string; readonly to: string; readonly limit: number },
-    options: QueryOptions = NO_OPTIONS,
-  ): Promise<ScanEntry[]> {
+  async scan(state: string, range: KeyRange, options = NO_OPTIONS): Promise<ScanEntry[]> {
     checkCall('client.scan', state, QUERY, options)
     checkArgument('client.scan', 'range', RANGE, range)
-    return await this.requests.scan(state, range, options)
+    return await this.requests.scan(state, textsOf(range), options)
   }
 
   sparseDot(

@@ -1,158 +1,19 @@
-import { ByteReader } from '../core/byte-reader.ts'
-import type { ByteWriter } from '../core/byte-writer.ts'
-import { WeirError } from '../core/errors.ts'
+import { type PlainKey, readPlainKey, writePlainKey } from '../core/formats/plain-key.ts'
 import { bytesSerializer, type Serializer } from '../core/serializer.ts'
-import { describeValue } from '../core/text/describe-value.ts'
 import { refusePromise } from '../operators/port/refuse-promise.ts'
 
-/*
- * The bytes of keys. Equal keys have equal bytes; keys of different types have different bytes. A string is
- * plain UTF-8, so that producers and clients in any language get the same hash. Every other type starts with
- * a byte with which UTF-8 cannot start.
- *
- *   string    | UTF-8 bytes ...                                                   |
- *   number    | F8 | float64, big-endian, sign bit flipped (all bits if negative) |
- *   boolean   | F9 | 0 or 1                                                       |
- *   bigint    | FA | decimal digits in ASCII, "-" before a negative one           |
- *   tuple     | FB | part ... where part = | uint32 length, big-endian | bytes |   |
- *
- * Numbers have the order of their bytes. -0 is 0. NaN, lone surrogates and other types are refused.
- */
+export type { PlainKey } from '../core/formats/plain-key.ts'
 
-/** A key of the default serializer, and a part of a tuple key. */
-export type PlainKey = string | number | boolean | bigint | readonly PlainKey[]
-
-const NUMBER = 0xf8
-const BOOLEAN = 0xf9
-const BIGINT = 0xfa
-const TUPLE = 0xfb
-
-const encoder = new TextEncoder()
-const decoder = new TextDecoder()
-
-/** Up to this length, strings are first written as ASCII byte by byte, which is faster than the native encoder. */
-const SHORT_TEXT = 48
-
-function writeText(value: string, writer: ByteWriter): void {
-  const length = value.length
-  if (length <= SHORT_TEXT) {
-    writer.reserve(length)
-    const { bytes, length: at } = writer
-    let i = 0
-    for (; i < length; i++) {
-      const code = value.charCodeAt(i)
-      if (code > 0x7f) break
-      bytes[at + i] = code
-    }
-    if (i === length) {
-      writer.length = at + length
-      return
-    }
-  }
-  if (!value.isWellFormed()) refuse('a string with a lone surrogate')
-  writer.raw(encoder.encode(value))
+const plain: Serializer<PlainKey> = {
+  id: 'key/1',
+  write(value, writer) {
+    if (typeof value === 'object') refusePromise(value, 'the function of keyBy')
+    writePlainKey(value, writer)
+  },
+  read: readPlainKey,
 }
 
-/** The bytes of a number in the order of the machine: this costs less than a DataView for each key. */
-const double = new Float64Array(1)
-const words = new Uint32Array(double.buffer)
-/** Position of the high half of a double among its two words. */
-const HIGH = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1 ? 1 : 0
-const LOW = 1 - HIGH
-
-function writeNumber(value: number, writer: ByteWriter): void {
-  if (Number.isNaN(value)) refuse('NaN')
-  double[0] = value === 0 ? 0 : value
-  const high = words[HIGH]!
-  const isNegative = high >>> 31 === 1
-  writer.reserve(9)
-  const { bytes, length } = writer
-  bytes[length] = NUMBER
-  setUint32(bytes, length + 1, isNegative ? ~high : high ^ 0x80000000)
-  setUint32(bytes, length + 5, isNegative ? ~words[LOW]! : words[LOW]!)
-  writer.length = length + 9
-}
-
-function readNumber(reader: ByteReader): number {
-  const high = int32Of(reader)
-  const low = int32Of(reader)
-  const isNegative = high >>> 31 === 0
-  words[HIGH] = isNegative ? ~high : high ^ 0x80000000
-  words[LOW] = isNegative ? ~low : low
-  return double[0]!
-}
-
-/** The next four bytes, big-endian, as an int32. */
-function int32Of(reader: ByteReader): number {
-  return (reader.uint8() << 24) | (reader.uint8() << 16) | (reader.uint8() << 8) | reader.uint8()
-}
-
-/** Big-endian. */
-function setUint32(bytes: Uint8Array, at: number, value: number): void {
-  bytes[at] = value >>> 24
-  bytes[at + 1] = value >>> 16
-  bytes[at + 2] = value >>> 8
-  bytes[at + 3] = value
-}
-
-function writeTuple(parts: readonly PlainKey[], writer: ByteWriter): void {
-  writer.uint8(TUPLE)
-  for (const part of parts) {
-    const lengthAt = writer.length
-    writer.uint32(0)
-    writeKey(part, writer)
-    setUint32(writer.bytes, lengthAt, writer.length - lengthAt - 4)
-  }
-}
-
-function readTuple(reader: ByteReader): PlainKey[] {
-  const parts: PlainKey[] = []
-  while (reader.remaining > 0) {
-    parts.push(readKey(new ByteReader(reader.raw(int32Of(reader) >>> 0))))
-  }
-  return parts
-}
-
-function writeKey(value: unknown, writer: ByteWriter): void {
-  if (typeof value === 'string') writeText(value, writer)
-  else if (typeof value === 'number') writeNumber(value, writer)
-  else if (typeof value === 'boolean') {
-    writer.uint8(BOOLEAN)
-    writer.uint8(value ? 1 : 0)
-  } else if (typeof value === 'bigint') {
-    writer.uint8(BIGINT)
-    writer.raw(encoder.encode(value.toString()))
-  } else if (Array.isArray(value)) writeTuple(value, writer)
-  else if (value instanceof Uint8Array) {
-    refuse('a Uint8Array (pass rawKeySerializer as second argument of keyBy, it keeps keys raw)')
-  } else {
-    refusePromise(value, 'the function of keyBy')
-    refuse(describeValue(value))
-  }
-}
-
-function readKey(reader: ByteReader): PlainKey {
-  if (reader.remaining === 0 || reader.bytes[reader.position]! < NUMBER) {
-    return decoder.decode(reader.raw(reader.remaining))
-  }
-  const tag = reader.uint8()
-  if (tag === NUMBER) return readNumber(reader)
-  if (tag === BOOLEAN) return reader.uint8() === 1
-  if (tag === BIGINT) return BigInt(decoder.decode(reader.raw(reader.remaining)))
-  if (tag === TUPLE) return readTuple(reader)
-  throw new WeirError('MALFORMED_DATA', `a key cannot start with the byte ${tag}`)
-}
-
-function refuse(what: string): never {
-  throw new WeirError(
-    'INVALID_ARGUMENT',
-    `a key is a string, number, boolean, bigint or a tuple of these, not ${what}: look at the function of keyBy`,
-  )
-}
-
-const plain: Serializer<PlainKey> = { id: 'key/1', write: writeKey, read: readKey }
-
-/** Serializer of keys of plain types, in the layout above. Writing another type throws INVALID_ARGUMENT. */
+/** Serializer of keys of plain types, in the layout of `plain-key.ts`. Writing another type throws INVALID_ARGUMENT. */
 export function plainKeySerializer<K extends PlainKey>(): Serializer<K> {
   return plain as unknown as Serializer<K>
 }

@@ -2,6 +2,7 @@ import type { Clock } from '../core/clock.ts'
 import { WeirError } from '../core/errors.ts'
 import { containsKeyGroup, type KeyGroupRange } from '../core/key-group.ts'
 import type { MetricGroup } from '../core/metrics.ts'
+import { DroppedStates } from './dropped-states.ts'
 import {
   type ChangeSink,
   type EntrySpan,
@@ -35,6 +36,7 @@ import type {
 import { KeySelection } from './port/key-selection.ts'
 import type { KeysAhead } from './port/keyed-input.ts'
 import type { KeyedStateBackend } from './port/keyed-state-backend.ts'
+import type { DroppedEntries } from './port/restorable-state.ts'
 import { finished } from './port/scan-part.ts'
 import type { SlotQueryReply, SlotQueryRequest } from './port/slot-query.ts'
 import type { TimerQueue } from './port/timer-queue.ts'
@@ -97,6 +99,8 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
   private spillSink: ChangeSink | undefined
   /** Changed rows left memory while there was no spill sink: the next snapshot must hold all. */
   private rowsLost = false
+  private readonly dropped = new DroppedStates()
+  private dropsAll = false
   private closed = false
 
   constructor(options: SubtaskKeyedStateOptions, store: StateStore | undefined) {
@@ -251,6 +255,7 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
     this.requireOpen()
     const everyRow = full || this.rowsLost
     this.rowsLost = false
+    if (full) this.dropped.inSegments = false
     return new JoinedSnapshot([
       this.typed.beginSnapshot(sink, full),
       ...this.vectors.snapshots(checkpointId, sink, everyRow),
@@ -258,7 +263,7 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
   }
 
   prefersFull(): boolean {
-    if (this.vectors.needsFull) return true
+    if (this.vectors.needsFull || this.dropped.inSegments) return true
     return this.vectors.declarations().length === 0 && this.typed.prefersFull()
   }
 
@@ -287,6 +292,19 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
     }
   }
 
+  dropUndeclared(): void {
+    this.dropped.add([...this.typed.dropUndeclared(), ...this.vectors.restored.dropUndeclared()])
+  }
+
+  dropAll(): void {
+    this.dropsAll = true
+    this.dropped.add(this.typed.names())
+  }
+
+  droppedEntries(): readonly DroppedEntries[] {
+    return this.dropped.entries()
+  }
+
   expectEntries(entries: number): void {
     this.vectors.restored.expectEntries(entries)
   }
@@ -298,8 +316,10 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
     value: Uint8Array | undefined,
   ): void {
     if (!containsKeyGroup(this.keyGroups, keyGroup)) return
+    if (this.dropsAll && this.dropped.take(state, key, value)) return
     const table = this.typed.of(state)
     if (table === undefined) {
+      if (this.dropped.take(state, key, value)) return
       if (this.vectors.restored.take(keyGroup, state, key, value)) return
       throw new WeirError(
         'STATE_CONFLICT',

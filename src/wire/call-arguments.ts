@@ -1,14 +1,27 @@
 import { asWeirError } from '../core/errors.ts'
+import { keyText } from '../core/formats/key-text.ts'
+import type { PlainKey } from '../core/formats/plain-key.ts'
 import { either, kindOf, listOf, name, required, text, wholeNumber } from '../core/options/kinds.ts'
 import { checkArgument, checkOptions, nested, type OptionShape } from '../core/options/shape.ts'
 import { PREDICT, type QueryOptions, type SparseVector } from './model-reader.ts'
 
-/** A key. The keys of other types that a job can have are no texts, and no text is the same key as a number. */
-const KEY = kindOf<string>(
-  'a text (numbers, booleans and tuples that are keys in the job are read by scan alone)',
-  (given) => typeof given === 'string',
+const KEY = kindOf<PlainKey>(
+  'a text, or a finite number, a boolean, a bigint or a tuple of these, as keyBy gave it',
+  isKey,
 )
 const KEYS = listOf(KEY)
+/** The key of a row: no text is the same key as a number. */
+const ROW_KEY = kindOf<string>(
+  'a text, as all keys of rows are',
+  (given) => typeof given === 'string',
+)
+const ROW_KEYS = listOf(ROW_KEY)
+
+function isKey(given: unknown): boolean {
+  if (typeof given === 'number') return Number.isFinite(given)
+  if (Array.isArray(given)) return given.every(isKey)
+  return ['string', 'boolean', 'bigint'].includes(typeof given)
+}
 
 const SPARSE_VECTOR = kindOf<SparseVector>(
   'an object with ids, a Uint32Array, and values, a Float32Array',
@@ -19,13 +32,27 @@ const SPARSE_VECTOR = kindOf<SparseVector>(
 )
 
 /** The keys that a scan covers. */
-export const RANGE = nested<{ readonly from: string; readonly to: string; readonly limit: number }>(
-  {
-    from: required(text),
-    to: required(text),
-    limit: required(wholeNumber({ min: 0 })),
-  },
-)
+export interface KeyRange {
+  readonly from: PlainKey
+  readonly to: PlainKey
+  readonly limit: number
+}
+
+/** The range with the texts of its keys. */
+export function textsOf({ from, to, limit }: KeyRange): {
+  readonly from: string
+  readonly to: string
+  readonly limit: number
+} {
+  return { from: keyText(from), to: keyText(to), limit }
+}
+
+/** The keys that a scan covers, checked. */
+export const RANGE = nested<KeyRange>({
+  from: required(KEY),
+  to: required(KEY),
+  limit: required(wholeNumber({ min: 0 })),
+})
 
 /** The row or the vector for which a top-k query asks. */
 export const TOP_K_QUERY = either(
@@ -47,6 +74,18 @@ export function checkCall<O>(
   if (options !== NO_OPTIONS) checkOptions(call, shape, options)
 }
 
+/** As `checkCall`, for a call with keys of rows. */
+export function checkRowKeys<O>(
+  call: string,
+  state: unknown,
+  keys: unknown,
+  shape: OptionShape<O>,
+  options: unknown,
+): void {
+  checkCall(call, state, shape, options)
+  checkArgument(call, 'keys', ROW_KEYS, keys)
+}
+
 /** As `checkCall`, for a call with keys. */
 export function checkKeys<O>(
   call: string,
@@ -59,16 +98,17 @@ export function checkKeys<O>(
   checkArgument(call, 'keys', KEYS, keys)
 }
 
-/** As `checkCall`, for a call with one key. */
+/** As `checkCall`, for a call with one key, of a row or of another state. */
 export function checkKey<O>(
   call: string,
-  state: unknown,
+  { state, isVector }: { readonly state: unknown; readonly isVector: boolean },
   key: unknown,
   shape: OptionShape<O>,
   options: unknown,
 ): void {
   checkCall(call, state, shape, options)
-  checkArgument(call, 'key', KEY, key)
+  if (isVector) checkArgument(call, 'key', ROW_KEY, key)
+  else checkArgument(call, 'key', KEY, key)
 }
 
 /**
@@ -89,7 +129,7 @@ export function predictionRefusal(
     typeof state === 'string' && typeof left === 'string' && typeof right === 'string'
   const areRight = options === NO_OPTIONS || options === lastRight
   if (areTexts && areRight && state !== '') return undefined
-  const refusal = refusalBy(() => checkKeys(call, state, [left, right], PREDICT, options))
+  const refusal = refusalBy(() => checkRowKeys(call, state, [left, right], PREDICT, options))
   if (refusal === undefined) lastRight = options
   return refusal
 }

@@ -2,7 +2,7 @@ import type { Cancel, Clock } from '../core/clock.ts'
 
 /** An object with a deadline. It is also a link of the wheel's lists, so that adding allocates nothing. */
 export interface DeadlineEntry {
-  /** Monotonic ms. */
+  /** Monotonic ms; infinite for one that only ends by `remove`. */
   deadlineAt: number
   /** Neighbours in the wheel; undefined when not in it. */
   previousEntry: DeadlineEntry | undefined
@@ -42,7 +42,7 @@ export class DeadlineWheel {
   add(entry: DeadlineEntry): void {
     if (this.size++ === 0) this.start()
     const tick = Math.max(Math.ceil(entry.deadlineAt / this.tickMs), this.tick + 1)
-    const head = this.buckets[tick % BUCKETS]!
+    const head = this.buckets[tick === Number.POSITIVE_INFINITY ? 0 : tick % BUCKETS]!
     const last = head.previousEntry!
     entry.previousEntry = last
     entry.nextEntry = head

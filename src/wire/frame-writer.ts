@@ -1,10 +1,10 @@
 import { ByteWriter } from '../core/byte-writer.ts'
 import { WeirError } from '../core/errors.ts'
+import { textOfKeyBytes } from '../core/formats/key-text.ts'
 import { HEADER_BYTES } from './frame.ts'
 import { writeFloat32, writeInt53, writeUint16, writeUint32 } from './little-endian.ts'
 
 const encoder = new TextEncoder()
-const decoder = new TextDecoder()
 
 /** Longest key or name on the wire, in bytes. */
 export const MAX_KEY_BYTES = 65535
@@ -97,13 +97,13 @@ export class FrameWriter extends ByteWriter {
   }
 
   /**
-   * A key in `bytes[from .. end)` as text after its length as uint16: bytes that are not UTF-8 become U+FFFD. ASCII
-   * is copied without a string.
+   * A key in `bytes[from .. end)` as text after its length as uint16, as `textOfKeyBytes`. ASCII is copied without a
+   * string.
    */
   keyText(bytes: Uint8Array, from: number, end: number): void {
     for (let at = from; at < end; at++) {
       if (bytes[at]! <= 0x7f) continue
-      this.key(decoder.decode(bytes.subarray(from, end)))
+      this.key(textOfKeyBytes(bytes.subarray(from, end)))
       return
     }
     if (end - from > MAX_KEY_BYTES) throw keyTooLong(end - from)

@@ -157,6 +157,7 @@ export interface SparseProduct {
 
 /** One entry of a scan. */
 export interface ScanEntry {
+  /** A text; of a key of another type U+10FFFF and its JSON, see `keyOfText`. */
   readonly key: string
   /** Row floats for vector state (as bytes, little-endian), the encoded value otherwise. */
   readonly value: Uint8Array

@@ -1000,9 +1000,10 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'state/port',
   ],
   'serving/catalog': ['core', 'serving/port', 'state/catalog', 'state/port', 'tracing'],
-  'serving/port': ['core', 'core/lifetime', 'wire', 'wire/inference'],
+  'serving/port': ['core', 'core/formats', 'core/lifetime', 'wire', 'wire/inference'],
   'serving/reader': [
     'core',
+    'core/formats',
     'core/hash',
     'core/text',
     'kernels',

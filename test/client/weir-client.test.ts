@@ -111,6 +111,8 @@ describe('WeirClient', () => {
     const answers = await client.values('ALS_MODEL', ['count', 'none'])
     expect(answers[0]).toMatchObject({ ok: true, value: Uint8Array.of(1, 2, 3) })
     expect(answers[1]).toMatchObject({ ok: false, error: { code: 'UNKNOWN_KEY' } })
+    const forever = { deadlineMs: Number.POSITIVE_INFINITY }
+    expect(await client.values('ALS_MODEL', ['count'], forever)).toMatchObject([{ ok: true }])
   })
 
   it('scans more entries than fit one frame', async () => {

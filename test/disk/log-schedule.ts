@@ -1,5 +1,6 @@
 import { RecordBatchReader } from '../../src/batch/record-batch-reader.ts'
 import { RecordBatchWriter } from '../../src/batch/record-batch-writer.ts'
+import { readIdentity } from '../../src/connectors/log/storage/partition-identity.ts'
 import { PartitionReader } from '../../src/connectors/log/storage/partition-reader.ts'
 import { partitionPath } from '../../src/connectors/log/storage/topic-config.ts'
 import { LocalLogWriter } from '../../src/connectors/log/writer/local-log-writer.ts'
@@ -32,7 +33,8 @@ type TopicName = keyof typeof TOPICS
  * Runs the writer of an embedded log on a simulated disk, through crashes and restarts. Invariants:
  * the log opens again; every record that was acknowledged as durable is at its offset, unless retention
  * or compaction may remove it; nothing appears that was never sent, or twice; a prepared transaction
- * can be committed; only records of committed transactions are visible; a created topic is there.
+ * can be committed; only records of committed transactions are visible; a created topic is there, and its partitions
+ * know their place.
  */
 export async function runLogSchedule(schedule: Schedule): Promise<ScheduleReport> {
   return await new LogWorld(schedule).run()
@@ -208,8 +210,17 @@ class LogWorld extends CrashingWorld {
       const committed = await this.readAll(process, topic, partition, 'read_committed')
       const all = await this.readAll(process, topic, partition, 'read_uncommitted')
       if (!process.alive) return
+      this.checkPlace(process, topic, partition)
       this.ledger.check(topic, partition, { committed, all, compacted: topic === 'compacted' })
     }
+  }
+
+  /** A reader refuses a wrong place; one that is not known is left only by a full disk. */
+  private checkPlace({ files }: CrashingProcess, topic: TopicName, partition: number): void {
+    const found = readIdentity(files, partitionPath(DIRECTORY, topic, partition))
+    if (found === undefined && this.schedule.faultRate > 0) return
+    if (found?.topic === topic && found.partition === partition) return
+    this.ledger.violations.push(`${topic}/${partition} does not know its place`)
   }
 
   private async readAll(

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { isWeirError } from '../../src/core/errors.ts'
+import { modelVersion } from '../../src/core/model-version.ts'
 import { float64Serializer, int53Serializer, stringSerializer } from '../../src/core/serializer.ts'
 import {
   aggregatingState,
@@ -11,7 +12,15 @@ import {
 } from '../../src/state/port/descriptors.ts'
 import type { KeyedStateBackend } from '../../src/state/port/keyed-state-backend.ts'
 import type { StateStoreType } from '../../src/state/store/state-store.ts'
-import { Backends, finish, restoreFrom, Segment, select, text } from './keyed-state-fixture.ts'
+import {
+  Backends,
+  feed,
+  finish,
+  restoreFrom,
+  Segment,
+  select,
+  text,
+} from './keyed-state-fixture.ts'
 
 const backends = new Backends()
 afterEach(() => backends.release())
@@ -337,6 +346,48 @@ describe('declarations of keyed state', () => {
     finish(silent.snapshot(2, full, true))
     expect(full.changes).toEqual(segment.changes)
     expect(silent.declarations()).toEqual(backend.declarations())
+  })
+
+  it('drops restored states that no operator has declared, for good: the next snapshot is full', async () => {
+    const source = await backends.create()
+    const [kept, left] = ['kept', 'left'].map((name) => source.value(valueState<string>(name)))
+    const rows = source.vector(vectorState('rows', { dimension: 2 }))
+    select(source, 'a')
+    kept!.update('x')
+    left!.update('y')
+    rows.put(modelVersion(1), text('a'), Float32Array.of(1, 2), {
+      partition: 0,
+      offset: 0,
+      eventTime: -1,
+    })
+    const segment = new Segment()
+    finish(source.snapshot(1, segment, false))
+    const backend = await backends.create()
+    backend.beginRestore(source.declarations())
+    backend.value(valueState<string>('kept'))
+    backend.dropUndeclared()
+    feed(backend, [segment])
+    backend.endRestore(1)
+    const bytesOf = (state: string): number =>
+      segment.changes
+        .filter((change) => change.state === state)
+        .reduce((sum, { key, value }) => sum + key.length + value!.length, 0)
+    expect(backend.droppedEntries()).toEqual([
+      { state: 'left', bytes: bytesOf('left') },
+      { state: 'rows', bytes: bytesOf('rows@1') },
+    ])
+    expect(backend.unclaimedStates()).toEqual([])
+    expect(backend.declarations().map(({ name }) => name)).toEqual(['kept'])
+    expect(backend.prefersFull()).toBe(true)
+    const full = new Segment()
+    finish(backend.snapshot(2, full, true))
+    expect(full.changes.map(({ state }) => state)).toEqual(['kept'])
+    expect(backend.prefersFull()).toBe(false)
+    select(backend, 'a')
+    const declaredLate = backend.value(
+      valueState<number>('left', { serializer: float64Serializer }),
+    )
+    expect(declaredLate.value()).toBeUndefined()
   })
 
   it('reports each queryable state once, before its row tables open', async () => {

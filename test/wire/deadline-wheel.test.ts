@@ -72,6 +72,17 @@ describe('DeadlineWheel', () => {
     expect(wheel.waiting).toBe(0)
   })
 
+  it('keeps an entry without a deadline until it is removed', () => {
+    const clock = new OneTimerClock()
+    const wheel = new DeadlineWheel(clock)
+    const entry = entryAt(Number.POSITIVE_INFINITY, () => expect.unreachable())
+    wheel.add(entry)
+    clock.advance(100_000)
+    expect(wheel.waiting).toBe(1)
+    wheel.remove(entry)
+    expect(wheel.waiting).toBe(0)
+  })
+
   it('runs no timer while it is empty, and one timer for any number of entries', () => {
     const clock = new OneTimerClock()
     const wheel = new DeadlineWheel(clock)

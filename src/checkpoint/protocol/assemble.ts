@@ -89,9 +89,9 @@ function assembleOperator(
   },
 ): OperatorManifest {
   const ordered = inSubtaskOrder(snapshots)
-  const { uid, parallelism, maxParallelism } = ordered[0]!
+  const { uid, parallelism, maxParallelism, isKeyed } = ordered[0]!
   const added = ordered.flatMap((s) => s.segments).filter((s) => s.checkpointId > base.lastId)
-  const segments = added.sort(byAge).reduce<SegmentChain>(appendSegment, base.chain)
+  const segments = added.sort(byAge).reduce<SegmentChain>(appendSegment, isKeyed ? base.chain : [])
   return {
     uid,
     parallelism,

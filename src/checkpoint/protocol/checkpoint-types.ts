@@ -64,6 +64,8 @@ export interface OperatorSnapshot {
   }[]
   /** Segments that are not in the last completed checkpoint. */
   readonly segments: readonly SegmentReference[]
+  /** Whether the operator has keyed state; what older checkpoints have of one without is not continued. */
+  readonly isKeyed: boolean
   readonly operatorState: readonly OperatorStateEntries[]
 }
 

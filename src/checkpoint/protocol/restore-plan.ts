@@ -6,6 +6,7 @@ import type {
   OperatorStateEntries,
   SegmentReference,
 } from './checkpoint-types.ts'
+import { hasLostKeys, hasState } from './dropped-state.ts'
 import { chainOf } from './segment-chain.ts'
 
 /** An operator of the job that is to be restored. */
@@ -13,6 +14,8 @@ export interface RestoringOperator {
   readonly uid: string
   readonly parallelism: number
   readonly maxParallelism: number
+  /** Whether it has keyed state; true where it is not said. */
+  readonly isKeyed?: boolean | undefined
   /** States that are declared in the graph; others are compared when an operator declares them. */
   readonly declarations?: OperatorManifest['declarations']
 }
@@ -54,9 +57,11 @@ export function planRestore(
   for (const stored of manifest.operators) {
     const operator = byUid.get(stored.uid)
     if (operator === undefined) {
-      if (hasState(stored, options) && options.allowNonRestoredState !== true) {
+      if (hasState(stored, options.aboutState) && options.allowNonRestoredState !== true) {
         throw leftOver(stored)
       }
+    } else if (hasLostKeys(stored, operator) && options.allowNonRestoredState !== true) {
+      throw lostKeys(stored)
     } else {
       checkSameShape(stored, operator)
       plan.set(stored.uid, planOperator(stored, operator))
@@ -118,19 +123,9 @@ function shareOf(
   return lists.flat().filter((_, i) => i % parallelism === subtask)
 }
 
-function hasState(operator: OperatorManifest, { aboutState }: RestoreOptions): boolean {
-  const entries = operator.operatorState
-    .flat()
-    .some(
-      ({ name, entries }) =>
-        entries.length > 0 && (aboutState === undefined || !name.startsWith(aboutState)),
-    )
-  return entries || operator.segments.length > 0
-}
-
 function checkSameShape(stored: OperatorManifest, operator: RestoringOperator): void {
-  const keyed = stored.segments.length > 0 || stored.declarations.length > 0
-  if (keyed && stored.maxParallelism !== operator.maxParallelism) {
+  const stays = stored.segments.length > 0 || stored.declarations.length > 0
+  if (stays && operator.isKeyed !== false && stored.maxParallelism !== operator.maxParallelism) {
     throw new WeirError(
       'MAX_PARALLELISM_CHANGED',
       `operator ${stored.uid} was checkpointed with max parallelism ${stored.maxParallelism} and now has ${operator.maxParallelism}; set pipeline.max-parallelism=${stored.maxParallelism}, or call setMaxParallelism(${stored.maxParallelism})`,
@@ -151,5 +146,12 @@ function leftOver(operator: OperatorManifest): WeirError {
   return new WeirError(
     'STATE_LEFT_OVER',
     `the checkpoint holds state of operator ${operator.uid}, which the job does not have; give an operator that uid, or allow non-restored state (--allow-non-restored-state)`,
+  )
+}
+
+function lostKeys({ uid }: OperatorManifest): WeirError {
+  return new WeirError(
+    'STATE_LEFT_OVER',
+    `the checkpoint holds keyed state of operator ${uid}, whose input has no key in this job; call keyBy before it, give it another uid, or allow non-restored state (--allow-non-restored-state), which drops its keyed state`,
   )
 }

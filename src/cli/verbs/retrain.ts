@@ -171,7 +171,7 @@ Examples:
       await handleOutcome(outcome, { flags, io, registry })
       return hasSucceeded(outcome) ? 0 : 1
     }
-    await using claim = await claimLoop(flags, io)
+    await using claim = await claimLoop(flags, registry, io)
     const reportHeld = heldReporter(io)
     const sources = new TriggerSources({
       policy,
@@ -206,13 +206,14 @@ Examples:
   },
 }
 
-/** Throws JOB_ALREADY_RUNNING if another process retrains the model in this folder. */
-async function claimLoop(flags: Flags, io: CommandIo): Promise<LoopClaim> {
+/** Throws JOB_ALREADY_RUNNING if another process retrains the model in this folder, or on this Kafka. */
+async function claimLoop(flags: Flags, registry: ModelRegistry, io: CommandIo): Promise<LoopClaim> {
   return await LoopClaim.take({
     folder: join(dataDirectory(flags.string('data-dir')).root, 'loops'),
     model: flags.string('model'),
     isTakeOver: flags.boolean('take-over'),
     clock: systemClock,
+    registry: topicsPlaceOf(flags).kafka === undefined ? undefined : registry,
     onWarning: (warning) => io.err(`warning: ${warning}`),
   })
 }

@@ -273,6 +273,23 @@ async function runHistories(flags: Flags, io: CommandIo): Promise<ServedJob> {
   })
 }
 
+/** Says that a submission begins from nothing where the same job has gone on in the foreground. */
+async function warnOfForeground(
+  name: string,
+  configuration: Readonly<Record<string, string>>,
+  { flags, io }: { readonly flags: Flags; readonly io: CommandIo },
+): Promise<void> {
+  const jobId = io.jobManager?.jobId
+  const checkpoints = configuration['execution.checkpointing.dir']
+  if (jobId === undefined || checkpoints === undefined || flags.optional('restore-from')) return
+  const { foregroundCheckpoint } = await import('../../jobs/serve/foreground-checkpoint.ts')
+  const newest = await foregroundCheckpoint({ checkpoints, name, jobId })
+  if (newest === undefined) return
+  logOf(name, flags, io).warn(
+    `warning: a submission begins from nothing, and job "${name}" has checkpoints of its runs in the foreground; submit it with --restore-from ${newest} to go on from the newest`,
+  )
+}
+
 /** The options of a job that serves no model. */
 function servedOptions(flags: Flags, io: CommandIo) {
   const data = dataDirectory(flags.string('data-dir'))
@@ -314,8 +331,10 @@ async function runModule(path: string, flags: Flags, io: CommandIo): Promise<Ser
     MODELS,
   ])
   const { name } = definition
+  const options = servedOptions(flags, io)
+  await warnOfForeground(name, options.configuration, { flags, io })
   return await ServedJob.start({
-    ...servedOptions(flags, io),
+    ...options,
     module: url,
     // A wrong option is reported before anything starts.
     jobOptions: checkedOptions(definition, {

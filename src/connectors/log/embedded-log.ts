@@ -4,6 +4,7 @@ import { checkArgument, checkOptions } from '../../core/options/shape.ts'
 import { nodeFileSystem } from '../../files/node-file-system.ts'
 import type { ProducerIdentity } from '../transactions/producer-identity.ts'
 import { EmbeddedLogProducer, LOG_PRODUCER, type ProducerOptions } from './producer.ts'
+import { requireOwnPlace } from './storage/partition-identity.ts'
 import {
   PARTITION_READER,
   PartitionReader,
@@ -57,9 +58,11 @@ export class EmbeddedLog {
     return readTopicConfig(this.directory, topic)
   }
 
-  /** Current bounds of a partition. Throws UNKNOWN_TOPIC. */
+  /** Current bounds of a partition. Throws UNKNOWN_TOPIC, MALFORMED_DATA. */
   bounds(topic: string, partition: number): PartitionStatus {
-    return readStatus(partitionPath(this.directory, topic, partition))
+    const path = partitionPath(this.directory, topic, partition)
+    requireOwnPlace(nodeFileSystem, path)
+    return readStatus(path)
   }
 
   /** A producer for one topic. Throws UNKNOWN_TOPIC. */

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { WeirError } from '../../core/errors.ts'
+import { readableKey } from '../../core/formats/key-text.ts'
 import { readableValue } from '../../core/formats/readable-value.ts'
 import type { QueryableStateInfo } from '../../wire/routing-table.ts'
 import {
@@ -163,7 +164,7 @@ function addScanRoute(app: FastifyInstance, state: ServedState): void {
       const to = query.to === '' ? AFTER_ALL_KEYS : query.to
       const entries = await state.scan(params.state, { from, to, limit: limit + 1 }, options)
       const page = entries.slice(0, limit).map(({ key, value }) => ({
-        key,
+        key: readableKey(key),
         value: plainValue(kind === 'vector' ? floatsOf(value) : value, kind),
       }))
       const next = entries[limit]?.key

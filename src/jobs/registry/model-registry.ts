@@ -22,6 +22,7 @@ import {
   type RegistryRecord,
   versionRecord,
 } from '../../models/registry/format.ts'
+import type { RetrainingLease } from '../../models/registry/retraining-lease.ts'
 import type { RegistryState } from '../../models/registry/version.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 
@@ -266,12 +267,22 @@ export function outcomeError(
         'ILLEGAL_STATE',
         `this version of ${name} is live or the target of a rollback; promote another one first`,
       )
+    case 'held':
+      return alreadyRetrained(name, outcome.lease)
     case 'retired':
       return new WeirError(
         'ILLEGAL_STATE',
         `this version of ${name} is retired and its rows are deleted; train it again`,
       )
   }
+}
+
+function alreadyRetrained(name: string, lease: RetrainingLease | undefined): WeirError {
+  const { process = 'that has ended', sinceMs = 0 } = lease ?? {}
+  return new WeirError(
+    'JOB_ALREADY_RUNNING',
+    `${name} is retrained already, by the loop of process ${process} since ${new Date(sinceMs).toISOString()}. Stop that one, or start this one with --take-over, which ends the other; a loop of another machine that has died is followed ten minutes later`,
+  )
 }
 
 function refusal(

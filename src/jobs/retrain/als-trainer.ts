@@ -129,18 +129,28 @@ export class AlsTrainer implements ModelTrainer {
   async replay(ranges: readonly DataRange[]): Promise<TrainerAnswer> {
     const learner = this.learner as SequentialLearner
     await using topics = await openTopics(this.place)
+    const leftOut = new LeftOutRecords()
     let observations = 0
-    for await (const piece of readObservations(topics, ranges)) {
+    let refused = 0
+    for await (const piece of readObservations(topics, ranges, leftOut.onBad)) {
       for (const rating of piece) {
         observations++
         this.newestEventMs = newestOf(this.newestEventMs, rating.timestamp)
-        if (learner.learn(rating) === 'refused') continue
-        this.changed.add(alsKey(rating.user, 'U')).add(alsKey(rating.item, 'I'))
+        if (learner.learn(rating) === 'refused') refused++
+        else this.changed.add(alsKey(rating.user, 'U')).add(alsKey(rating.item, 'I'))
       }
     }
     const rows = [...this.changed].map((key) => this.changedRow(key))
     this.changed.clear()
-    return { kind: 'replayed', observations, newestEventMs: this.newestEventMs, rows }
+    const { newestEventMs } = this
+    return {
+      kind: 'replayed',
+      observations,
+      refused,
+      leftOut: leftOut.found(),
+      newestEventMs,
+      rows,
+    }
   }
 
   private changedRow(key: string): ChangedRow {

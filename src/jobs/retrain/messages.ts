@@ -120,7 +120,10 @@ export type TrainerAnswer =
   | { readonly kind: 'trained'; readonly metadata: TrainedModelMetadata }
   | {
       readonly kind: 'replayed'
+      /** Observations that were read, and those of them that the rule does not learn. */
       readonly observations: number
+      readonly refused: number
+      readonly leftOut?: LeftOut | undefined
       readonly newestEventMs: number
       /** Rows that changed since the last `replay` or `write`. */
       readonly rows: readonly ChangedRow[]

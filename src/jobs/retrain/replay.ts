@@ -2,6 +2,7 @@ import type { TopicStore } from '../../connectors/topics/store.ts'
 import type { Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { DataRange } from '../../models/registry/version.ts'
+import { leftOutText } from './left-out.ts'
 import { offsetsIn, rangesAfter } from './observations.ts'
 import type { TrainingProcess } from './process.ts'
 import { putRows } from './put-rows.ts'
@@ -63,7 +64,9 @@ export class CandidateReplay {
       this.learnedRanges = joined(this.learnedRanges, ranges)
       this.replayedRanges = joined(this.replayedRanges, ranges)
       this.newestMs = answer.newestEventMs
-      onStep(`replayed ${answer.observations} observations`)
+      const refused = answer.refused === 0 ? '' : `, of which ${answer.refused} were refused`
+      onStep(`replayed ${answer.observations} observations${refused}`)
+      if (answer.leftOut !== undefined) onStep(leftOutText(answer.leftOut, observations))
       if (version !== undefined) {
         await putRows(topics, model, { version, rows: answer.rows, clock })
       }

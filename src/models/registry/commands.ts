@@ -1,4 +1,5 @@
 import { type PromotionVerdict, promotionVerdict, type StoredCheck } from './checks/stored-check.ts'
+import type { RetrainingLease } from './retraining-lease.ts'
 import {
   type GoldenErrors,
   type LearningTopic,
@@ -47,6 +48,15 @@ export type RegistryCommand =
       readonly name: string
       readonly learning: LearningTopic
     }
+  /** Gives or renews the lease of a loop that retrains the model, if the one who has it allows that. */
+  | {
+      readonly kind: 'lease-retraining'
+      readonly name: string
+      readonly lease: RetrainingLease
+      readonly mayTake: (held: RetrainingLease | undefined) => boolean
+    }
+  /** Ends the lease of a loop, if it still has it. */
+  | { readonly kind: 'end-retraining'; readonly name: string; readonly process: string }
   /** Makes a version live. */
   | {
       readonly kind: 'promote'
@@ -93,6 +103,8 @@ export type RegistryOutcome =
   | { readonly kind: 'conflict'; readonly live: number }
   | { readonly kind: 'refused'; readonly verdict: PromotionVerdict }
   | { readonly kind: 'no-rollback-target' }
+  /** Another loop retrains the model; undefined: none does any more. */
+  | { readonly kind: 'held'; readonly lease: RetrainingLease | undefined }
   /** The live version and its rollback target cannot be retired, and a retired version cannot serve. */
   | { readonly kind: 'in-use' }
   | { readonly kind: 'retired' }
@@ -106,6 +118,8 @@ export function decideCommand(state: RegistryState, command: RegistryCommand): R
   const model: RegisteredModel = state.models.get(name) ?? { name, ...NO_MODEL }
   if (command.kind === 'record-served') return recordServed(model, command)
   if (command.kind === 'record-learning') return recordLearning(state, model, command.learning)
+  if (command.kind === 'lease-retraining') return lease(state, model, command)
+  if (command.kind === 'end-retraining') return endLease(model, command.process)
   const number = command.kind === 'rollback' ? model.rollback : command.number
   if (command.kind === 'rollback' && number === 0) return { kind: 'no-rollback-target' }
   const version = state.versions.get(name)?.get(number)
@@ -184,6 +198,22 @@ function recordLearning(
   if (!state.models.has(model.name) || isKnown) return { kind: 'unchanged' }
   const { learnsFrom: _, learnsFromId: __, ...others } = model
   return { kind: 'changed', models: [{ ...others, ...learning }], versions: [] }
+}
+
+/** A model that the registry does not have is registered by what publishes it: until then there is nothing to lease. */
+function lease(
+  state: RegistryState,
+  model: RegisteredModel,
+  { lease: given, mayTake }: RegistryCommand & { readonly kind: 'lease-retraining' },
+): RegistryOutcome {
+  if (!state.models.has(model.name)) return { kind: 'unchanged' }
+  if (!mayTake(model.retraining)) return { kind: 'held', lease: model.retraining }
+  return { kind: 'changed', models: [{ ...model, retraining: given }], versions: [] }
+}
+
+function endLease({ retraining, ...model }: RegisteredModel, process: string): RegistryOutcome {
+  if (retraining?.process !== process) return { kind: 'unchanged' }
+  return { kind: 'changed', models: [model], versions: [] }
 }
 
 /** A model in the registry, and the version of it that a command is about. */

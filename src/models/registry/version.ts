@@ -1,4 +1,5 @@
 import type { StoredCheck } from './checks/stored-check.ts'
+import type { RetrainingLease } from './retraining-lease.ts'
 
 /** Observations that a version was trained on: offsets `from <= o < to` of a partition. */
 export interface DataRange {
@@ -126,6 +127,8 @@ export interface RegisteredModel extends LearningTopic {
     readonly revision: number
     readonly atMs: number
   }
+  /** The loop that retrains it, on a cluster where loops of several folders meet. */
+  readonly retraining?: RetrainingLease
 }
 
 /** The registry, folded from the records of its topic. */

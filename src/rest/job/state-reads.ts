@@ -1,10 +1,11 @@
 import { WeirError } from '../../core/errors.ts'
+import { readableKey } from '../../core/formats/key-text.ts'
 import { readableValue } from '../../core/formats/readable-value.ts'
 import type { ModelReader, QueryOptions } from '../../wire/model-reader.ts'
 import type { QueryableStateInfo } from '../../wire/routing-table.ts'
 import type { EntryRequest, EntryView, RowsRequest, RowsView } from '../port/job-data.ts'
 
-/** The last code point: in UTF-8 no text of other characters comes after it. */
+/** As the bound of a range it comes after all keys, see `key-text.ts`. */
 const AFTER_ALL_KEYS = '\u{10ffff}'
 
 /** The row or value of one key. Throws UNKNOWN_STATE, UNKNOWN_KEY, UNKNOWN_VERSION. */
@@ -39,10 +40,10 @@ export async function readRows(
   const range = { from, to: AFTER_ALL_KEYS, limit: limit + 1 }
   const found = await reader.scan(state, range, version === undefined ? {} : { version })
   const rows = found.slice(0, limit).map(({ key, value }) => ({
-    key,
+    key: readableKey(key),
     value: kind === 'vector' ? floatsOf(value) : readableValue(value, kind),
   }))
-  return { rows, next: found.length > limit ? (rows.at(-1)?.key ?? null) : null }
+  return { rows, next: found.length > limit ? (found[limit - 1]?.key ?? null) : null }
 }
 
 /** Throws UNKNOWN_STATE. */

@@ -14,8 +14,8 @@ export interface RestoringSubtask {
   readonly maxParallelism: number
   /** Bytes of a batch. */
   readonly batchBytes: number
-  /** Whether records of edges that the subtask does not have are dropped. */
-  readonly allowLost: boolean
+  /** Takes a warning about dropped records of an edge that the subtask does not have; undefined: they are refused. */
+  readonly dropLost: ((warning: WeirError) => void) | undefined
 }
 
 const NO_KEY = new Uint8Array(0)
@@ -40,9 +40,12 @@ export function restoreInFlight(
   const stored = entries.map(decodeInFlight)
   for (const name of new Set(stored.map((records) => records.edge))) {
     const found = edges.find((edge) => edge.name === name)
-    if (found === undefined && subtask.allowLost) continue
-    if (found === undefined) throw lostEdge(name)
     const ofEdge = stored.filter((records) => records.edge === name)
+    if (found === undefined) {
+      if (subtask.dropLost === undefined) throw lostEdge(name)
+      subtask.dropLost(droppedRecords(name, ofEdge))
+      continue
+    }
     for (const batch of restoredBatches(ofEdge, found.edge, subtask)) found.channel.push(batch)
   }
 }
@@ -52,6 +55,15 @@ export function lostEdge(name: string): WeirError {
   return new WeirError(
     'STATE_LEFT_OVER',
     `the checkpoint holds records in flight of ${name}, which has no channels in this job; restore with the job and the parallelism as they were and change them with a savepoint, or allow non-restored state (--allow-non-restored-state), which drops the records`,
+  )
+}
+
+/** The warning that records in flight to an operator were dropped, because their edge has no channels any more. */
+export function droppedRecords(name: string, stored: readonly InFlightRecords[]): WeirError {
+  const count = stored.reduce((sum, { records }) => sum + records.length, 0)
+  return new WeirError(
+    'STATE_LEFT_OVER',
+    `dropped ${count} records in flight of ${name}, which has no channels in this job: they are in no checkpoint from now on`,
   )
 }
 

@@ -3,6 +3,7 @@ import type {
   CheckpointAck,
   CheckpointDecline,
 } from '../../checkpoint/protocol/checkpoint-types.ts'
+import { type DroppedState, droppedWarnings } from '../../checkpoint/protocol/dropped-state.ts'
 import type { Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { MetricSnapshot } from '../../core/metrics.ts'
@@ -21,6 +22,8 @@ export interface AttemptOptions {
   readonly clock: Clock
   /** Fingerprint of the main thread's graph; every slot must build the same graph. */
   readonly fingerprint: string
+  /** State of the checkpoint that no slot gets. */
+  readonly dropped: readonly DroppedState[]
   readonly deployment: AttemptDeployment
   readonly receivers: ReportReceivers
 }
@@ -90,6 +93,8 @@ export class AttemptExecution {
   readonly attempt: number
   private readonly options: AttemptOptions
   private readonly restored: SlotTally
+  /** What the slots that have restored their state left out. */
+  private readonly dropped: DroppedState[]
   private readonly runningSlots: SlotTally
   private readonly endedSlots: SlotTally
   private readonly committedUpTo: number[]
@@ -112,6 +117,7 @@ export class AttemptExecution {
     this.attempt = options.deployment.attempt
     const count = options.slots.length
     this.restored = new SlotTally(count)
+    this.dropped = [...options.dropped]
     this.runningSlots = new SlotTally(count)
     this.endedSlots = new SlotTally(count)
     this.committedUpTo = new Array<number>(count).fill(0)
@@ -129,7 +135,7 @@ export class AttemptExecution {
     const { job, checkpoints, serving, coordinators } = this.options.receivers
     switch (report.kind) {
       case 'restored':
-        this.onRestored(slot, report.fingerprint)
+        this.onRestored(slot, report)
         return
       case 'running':
         serving.onReport(slot, report)
@@ -261,7 +267,10 @@ export class AttemptExecution {
     )
   }
 
-  private onRestored(slot: number, fingerprint: string): void {
+  private onRestored(
+    slot: number,
+    { fingerprint, dropped }: Extract<SlotReport, { kind: 'restored' }>,
+  ): void {
     if (fingerprint !== this.options.fingerprint) {
       this.fail(
         new WeirError(
@@ -271,7 +280,10 @@ export class AttemptExecution {
       )
       return
     }
-    if (this.restored.add(slot)) this.sendAll({ kind: 'start', attempt: this.attempt })
+    this.dropped.push(...dropped)
+    if (!this.restored.add(slot)) return
+    for (const warning of droppedWarnings(this.dropped)) this.options.receivers.job.warned(warning)
+    this.sendAll({ kind: 'start', attempt: this.attempt })
   }
 
   private rejectCommits(error: WeirError): void {

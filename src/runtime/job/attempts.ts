@@ -109,6 +109,7 @@ export class JobAttempts {
       slots: this.pool.hosts,
       clock,
       fingerprint,
+      dropped: restore.dropped,
       deployment: {
         jobId,
         jobName: graph.jobName,

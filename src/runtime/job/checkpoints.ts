@@ -1,6 +1,7 @@
 import { CheckpointCoordinator } from '../../checkpoint/coordinator/coordinator.ts'
 import { isDamageCode } from '../../checkpoint/coordinator/damage.ts'
 import { type Barrier, OVERTAKEN_RECORDS } from '../../checkpoint/protocol/checkpoint-types.ts'
+import { type DroppedState, unclaimedOperators } from '../../checkpoint/protocol/dropped-state.ts'
 import { planRestore, type RestorePlan } from '../../checkpoint/protocol/restore-plan.ts'
 import type { Clock } from '../../core/clock.ts'
 import { asWeirError, WeirError } from '../../core/errors.ts'
@@ -12,6 +13,7 @@ import type { ProgressBoard } from '../../state/catalog/progress-board.ts'
 import { codeOfFailure } from '../protocol/slot-host.ts'
 import type { SlotCommand } from '../protocol/slot-messages.ts'
 import { decodeSplit, SPLITS } from '../source/split-state.ts'
+import { isKeyed } from '../subtask/job-plan.ts'
 import type { JobExecutionOptions } from './execution-options.ts'
 import { restoreFromOf } from './restore-from.ts'
 import type { JobWarnings } from './warnings.ts'
@@ -36,6 +38,8 @@ export interface AttemptRestore {
   readonly plan: RestorePlan
   /** How far the job's first source was read. */
   readonly splits: readonly SourceSplit[]
+  /** What the attempt leaves out of the checkpoint, beside what its operators do not declare when they open. */
+  readonly dropped: readonly DroppedState[]
 }
 
 /** Opens the coordinator of a job; undefined when the job takes no checkpoints. */
@@ -148,19 +152,22 @@ export async function chooseRestore(
   const from = named === undefined ? undefined : restoreFromOf(named, options.storageUrl ?? '')
   if (from !== undefined && checkpoints === undefined) throw noStorage()
   const manifest = await checkpoints?.restorePoint(attempt, from)
-  if (manifest === undefined) return { checkpointId: 0, plan: new Map(), splits: [] }
-  const plan = planRestore(manifest, options.graph.nodes, {
+  if (manifest === undefined) return { checkpointId: 0, plan: new Map(), splits: [], dropped: [] }
+  const { nodes, edges } = options.graph
+  const operators = nodes.map((node) => ({ ...node, isKeyed: isKeyed(node, edges) }))
+  const plan = planRestore(manifest, operators, {
     allowNonRestoredState: configured.allowNonRestoredState,
     aboutState: ABOUT_STATE,
   })
   // How far behind the sources the slots were when it was triggered is not stored.
   board.setCompletedCheckpoint(manifest.checkpointId, 0)
-  const first = options.graph.nodes.find((node) => node.body.kind === 'source')
+  const first = nodes.find((node) => node.body.kind === 'source')
   // Records in flight lie before the positions of the sources, but are not applied.
   const stored = holdsRecords(plan)
     ? []
     : (plan.get(first?.uid ?? '')?.[0]?.operatorState.get(SPLITS) ?? [])
-  return { checkpointId: manifest.checkpointId, plan, splits: stored.map(decodeSplit) }
+  const dropped = unclaimedOperators(manifest, operators, ABOUT_STATE)
+  return { checkpointId: manifest.checkpointId, plan, splits: stored.map(decodeSplit), dropped }
 }
 
 function holdsRecords(plan: RestorePlan): boolean {

@@ -4,6 +4,7 @@ import type {
   CheckpointAck,
   CheckpointDecline,
 } from '../../checkpoint/protocol/checkpoint-types.ts'
+import type { DroppedState } from '../../checkpoint/protocol/dropped-state.ts'
 import type { SubtaskRestore } from '../../checkpoint/protocol/restore-plan.ts'
 import type { ErrorCode } from '../../core/errors.ts'
 import type { MetricSnapshot } from '../../core/metrics.ts'
@@ -139,8 +140,13 @@ export interface SlotFailure {
 
 /** Slot to main thread. */
 export type SlotReport =
-  /** Operators are open and the state is restored. */
-  | { readonly kind: 'restored'; readonly attempt: number; readonly fingerprint: string }
+  /** Operators are open and the state is restored, without what was dropped. */
+  | {
+      readonly kind: 'restored'
+      readonly attempt: number
+      readonly fingerprint: string
+      readonly dropped: readonly DroppedState[]
+    }
   | { readonly kind: 'running'; readonly attempt: number }
   | { readonly kind: 'ack'; readonly attempt: number; readonly ack: CheckpointAck }
   | { readonly kind: 'decline'; readonly attempt: number; readonly decline: CheckpointDecline }

@@ -56,6 +56,7 @@ export class CheckpointedStates {
     const { deployment, clock, report } = this.options
     const { attempt, slot } = deployment
     const { maxParallelism } = node
+    const keyFormat = keyFormatOf(this.options.plan, node)
     const keyGroups = keyGroupRangeOf(subtask, node.parallelism, maxParallelism)
     const backend = await openKeyedState({
       operatorUid: node.uid,
@@ -78,7 +79,7 @@ export class CheckpointedStates {
           if (kind === 'vector' || queryableName === undefined) return
           const { first: firstKeyGroup, last: lastKeyGroup } = keyGroups
           const range = { firstKeyGroup, lastKeyGroup, maxParallelism }
-          const share = { queryableName, kind, slot, ...range }
+          const share = { queryableName, kind, slot, keyFormat, ...range }
           report({ kind: 'typed-state-declared', attempt, share })
         },
       },
@@ -138,4 +139,14 @@ function keyedOperators(plan: JobPlan, slot: number): number {
   return plan.chains
     .filter(({ chain }) => chain.parallelism > slot)
     .flatMap(({ chain }) => chain.members.filter((node) => isKeyed(node, chain.inEdges))).length
+}
+
+/** Id of the serializer of an operator's keys. */
+function keyFormatOf(plan: JobPlan, node: StreamNode): string | undefined {
+  for (const { chain } of plan.chains) {
+    for (const { to, partitioning } of chain.inEdges) {
+      if (to === node.id && partitioning.kind === 'hash') return partitioning.keySerializer.id
+    }
+  }
+  return undefined
 }

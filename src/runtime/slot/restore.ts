@@ -1,3 +1,4 @@
+import type { DroppedState } from '../../checkpoint/protocol/dropped-state.ts'
 import type { SubtaskRestore } from '../../checkpoint/protocol/restore-plan.ts'
 import { restoreChain } from '../../checkpoint/segment/restore-chain.ts'
 import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-storage.ts'
@@ -17,30 +18,36 @@ export interface SlotRestore {
   /** 0 for a fresh start. */
   readonly checkpointId: number
   stateOf(uid: string): CheckpointedState | undefined
-  /** Whether state that no operator declares stays unused; otherwise it is an error. */
+  /** Whether state that no operator declares is dropped; otherwise it is an error. */
   readonly allowNonRestoredState: boolean
 }
 
 /**
  * Opens the operators of a slot and restores its keyed state, newest segment first. Operators are
  * opened before entries are read, so that their states are declared and can be queried during the
- * restore; the event loop turns between blocks.
+ * restore; the event loop turns between blocks. Returns what it dropped. Throws STATE_LEFT_OVER.
  */
 export async function restoreSlot(
   built: readonly BuiltSubtask[],
   host: SubtaskHost,
   options: SlotRestore,
-): Promise<void> {
+): Promise<readonly DroppedState[]> {
   const keyed = options.restore.filter(({ uid }) => options.stateOf(uid) !== undefined)
   for (const { uid, declarations } of keyed) {
     options.stateOf(uid)!.backend.beginRestore(declarations as readonly StateDeclaration[])
   }
   await openOperators(built)
-  if (!options.allowNonRestoredState) refuseUnclaimed(built, options.restore)
+  const { dropped, ofOtherKind } = unclaimedEntries(built, options)
   for (const restore of keyed) {
-    await restoreOperator(restore, options.stateOf(restore.uid)!.backend, options)
+    const { uid } = restore
+    const { backend } = options.stateOf(uid)!
+    if (ofOtherKind.has(uid)) backend.dropAll()
+    else if (options.allowNonRestoredState) backend.dropUndeclared()
+    await restoreOperator(restore, backend, options)
+    dropped.push(...backend.droppedEntries().map((entries) => ({ uid, ...entries })))
   }
   if (keyed.length > 0) rearmTimers(built, host)
+  return dropped
 }
 
 async function openOperators(built: readonly BuiltSubtask[]): Promise<void> {
@@ -70,29 +77,40 @@ async function restoreOperator(
   })
   state.endRestore(options.checkpointId)
   const [unclaimed] = state.unclaimedStates()
-  if (unclaimed !== undefined && !options.allowNonRestoredState) {
-    throw unclaimedState(restore.uid, unclaimed)
-  }
+  if (unclaimed !== undefined) throw unclaimedState(restore.uid, unclaimed)
 }
 
-/** Throws STATE_LEFT_OVER for operator state that no operator has asked for when it opened. */
-function refuseUnclaimed(
+/** What no operator has claimed when it opened. */
+interface Unclaimed {
+  readonly dropped: DroppedState[]
+  /** Operators whose keyed state is of another kind than the one in the checkpoint. */
+  readonly ofOtherKind: ReadonlySet<string>
+}
+
+/** Operator state that no operator has asked for when it opened. Throws STATE_LEFT_OVER unless it may be dropped. */
+function unclaimedEntries(
   built: readonly BuiltSubtask[],
-  restores: readonly SubtaskRestore[],
-): void {
-  const hasKeyed = new Set(
-    restores.flatMap(({ uid, segments }) => (segments.length > 0 ? uid : [])),
-  )
+  { restore, allowNonRestoredState }: SlotRestore,
+): Unclaimed {
+  const hasKeyed = new Set(restore.flatMap(({ uid, segments }) => (segments.length > 0 ? uid : [])))
+  const dropped: DroppedState[] = []
+  const ofOtherKind = new Set<string>()
   for (const { node, operatorState } of built.flatMap(({ subtask }) => subtask.operators)) {
+    const { uid } = node
     for (const { name, bytes } of operatorState.unclaimed()) {
       // What is said about keyed state is nothing without it.
-      if (name.startsWith(ABOUT_STATE) && !hasKeyed.has(node.uid)) continue
+      if (name.startsWith(ABOUT_STATE) && !hasKeyed.has(uid)) continue
       if (name === STORED_WATERMARKS) continue
-      throw name.startsWith(ABOUT_STATE)
-        ? otherKind(node.uid, name.slice(ABOUT_STATE.length))
-        : unclaimedState(node.uid, name, bytes)
+      const isKind = name.startsWith(ABOUT_STATE)
+      const state = isKind ? name.slice(ABOUT_STATE.length) : name
+      if (!allowNonRestoredState) {
+        throw isKind ? otherKind(uid, state) : unclaimedState(uid, state, bytes)
+      }
+      if (isKind) ofOtherKind.add(uid)
+      else dropped.push({ uid, state, bytes })
     }
   }
+  return { dropped, ofOtherKind }
 }
 
 function otherKind(uid: string, state: string): WeirError {

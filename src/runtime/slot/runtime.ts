@@ -1,4 +1,5 @@
 import type { Barrier } from '../../checkpoint/protocol/checkpoint-types.ts'
+import type { DroppedState } from '../../checkpoint/protocol/dropped-state.ts'
 import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-storage.ts'
 import type { Clock } from '../../core/clock.ts'
 import { messageOf, type WeirError } from '../../core/errors.ts'
@@ -130,10 +131,11 @@ export class SlotRuntime implements SubtaskHost {
     this.board.setSlotStatus(slot, restoredCheckpoint > 0 ? 'restoring' : 'starting')
     this.board.beginSlotIncarnation(slot, this.attempt)
     resetProgress(this.board, slot, this.deployment.restoredSplits)
+    let dropped: readonly DroppedState[]
     try {
       const { built } = await this.build()
       this.exchange.open()
-      await restoreSlot(built, this, {
+      dropped = await restoreSlot(built, this, {
         storage: this.options.storage,
         restore: this.deployment.restore,
         checkpointId: restoredCheckpoint,
@@ -146,7 +148,7 @@ export class SlotRuntime implements SubtaskHost {
     }
     if (this.closed) return
     const fingerprint = graphFingerprint(this.options.graph)
-    this.report({ kind: 'restored', attempt: this.attempt, fingerprint })
+    this.report({ kind: 'restored', attempt: this.attempt, fingerprint, dropped })
   }
 
   /** Executes a command; the agent handles `deploy`, `ping` and `attach-query`. */

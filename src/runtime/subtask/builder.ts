@@ -10,10 +10,11 @@ import type { StreamEdge, StreamNode } from '../../dataflow/stream-graph.ts'
 import type { Output } from '../../operators/port/operator.ts'
 import { restoredWatermark } from '../../operators/port/stored-watermark.ts'
 import { FrequentKeyReader } from '../channel/frequent-key-reader.ts'
+import { decodeInFlight } from '../channel/in-flight-format.ts'
 import { InputChannel } from '../channel/input.ts'
 import { OutputChannel, type SendMessage } from '../channel/output.ts'
 import { ProgressCombiner, type ProgressEdge } from '../channel/progress-combiner.ts'
-import { lostEdge, restoreInFlight } from '../channel/restore-in-flight.ts'
+import { droppedRecords, lostEdge, restoreInFlight } from '../channel/restore-in-flight.ts'
 import type { NetworkConfiguration } from '../configuration/configuration.ts'
 import { rateGauge } from '../pacing/work-meter.ts'
 import type { ChannelRole } from './channel-control.ts'
@@ -373,17 +374,20 @@ class SubtaskBuilder {
       parallelism,
       maxParallelism,
       batchBytes,
-      allowLost: site.allowNonRestoredState,
+      dropLost: site.allowNonRestoredState ? (warning) => site.host.warn(warning) : undefined,
     })
   }
 
-  /** Refuses records in flight to operators that get their records by direct calls now. */
+  /** Refuses records in flight to operators that get their records by direct calls now, or drops them. */
   private refuseLostRecords(): void {
     const { planned, site } = this
-    if (site.allowNonRestoredState) return
     for (const node of planned.chain.members) {
       const takes = node === planned.chain.head && node.body.kind !== 'source'
-      if (!takes && site.recordsInFlight(node).length > 0) throw lostEdge(`an input of ${node.uid}`)
+      const entries = takes ? [] : site.recordsInFlight(node)
+      if (entries.length === 0) continue
+      const edge = `an input of ${node.uid}`
+      if (!site.allowNonRestoredState) throw lostEdge(edge)
+      site.host.warn(droppedRecords(edge, entries.map(decodeInFlight)))
     }
   }
 }

@@ -155,6 +155,7 @@ export class SubtaskSnapshot {
           maxParallelism: node.maxParallelism,
           declarations: keyedState?.backend.declarations() ?? [],
           segments: segments[i]!,
+          isKeyed: keyedState !== undefined,
           // What was on its way to the subtask belongs to its first operator.
           operatorState: i === 0 ? [...part.operatorState, ...overtaken] : part.operatorState,
         }

@@ -1,7 +1,5 @@
+import { bytesOfKeyText, textOfKeyBytes } from '../../core/formats/key-text.ts'
 import type { ScanEntry } from '../../wire/model-reader.ts'
-
-const decoder = new TextDecoder()
-const encoder = new TextEncoder()
 
 /** Where an entry is: its value begins where its key ends. */
 export interface EntryPlace {
@@ -44,25 +42,25 @@ export class ScanPage {
   toEntries(): ScanEntry[] {
     const { spans } = this
     return this.bytes.map((bytes, i) => ({
-      key: decoder.decode(bytes.subarray(spans[4 * i]!, spans[4 * i + 1]!)),
+      key: textOfKeyBytes(bytes.subarray(spans[4 * i]!, spans[4 * i + 1]!)),
       value: bytes.subarray(spans[4 * i + 2]!, spans[4 * i + 3]!),
     }))
   }
 
   /** The text of the key to continue from. */
   get resumeText(): string | undefined {
-    return this.resume === undefined ? undefined : decoder.decode(this.resume)
+    return this.resume === undefined ? undefined : textOfKeyBytes(this.resume)
   }
 
   /** From objects. */
   static of(entries: readonly ScanEntry[], resume?: string): ScanPage {
     const page = new ScanPage()
     for (const { key, value } of entries) {
-      const bytes = Buffer.concat([encoder.encode(key), value])
+      const bytes = Buffer.concat([bytesOfKeyText(key), value])
       const end = bytes.length
       page.add({ bytes, keyAt: 0, valueAt: end - value.length, end })
     }
-    if (resume !== undefined) page.resume = encoder.encode(resume)
+    if (resume !== undefined) page.resume = bytesOfKeyText(resume)
     return page
   }
 }

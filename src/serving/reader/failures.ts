@@ -1,7 +1,6 @@
 import { type ErrorCode, isWeirError, WeirError } from '../../core/errors.ts'
+import { isOtherKey, readableKey, textOfKeyBytes } from '../../core/formats/key-text.ts'
 import type { Answer } from '../../wire/model-reader.ts'
-
-const decoder = new TextDecoder()
 
 const SENTENCE: Partial<Record<ErrorCode, string>> = {
   UNKNOWN_KEY: 'does not exist',
@@ -13,7 +12,9 @@ const SENTENCE: Partial<Record<ErrorCode, string>> = {
 
 /** The error of a key that could not be read. */
 export function failureOf(code: ErrorCode, key: Uint8Array): WeirError {
-  return new WeirError(code, `key "${decoder.decode(key)}" ${SENTENCE[code] ?? 'cannot be read'}`)
+  const text = textOfKeyBytes(key)
+  const shown = isOtherKey(text) ? readableKey(text) : `"${text}"`
+  return new WeirError(code, `key ${shown} ${SENTENCE[code] ?? 'cannot be read'}`)
 }
 
 /** Turns a thrown WeirError into a failed answer. */

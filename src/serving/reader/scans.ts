@@ -1,4 +1,5 @@
 import { WeirError } from '../../core/errors.ts'
+import { bytesOfKeyText } from '../../core/formats/key-text.ts'
 import type { KeyClass } from '../../state/catalog/key-class.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
 import {
@@ -13,8 +14,6 @@ import type { OwnedQueryOptions } from '../port/request-owner.ts'
 import type { EntryPlace, ScanPage } from '../port/scan-page.ts'
 import type { LocalRequest, LocalRequests, VectorRequest } from './request.ts'
 import { type AddEntry, mergeScanParts, ScanPart } from './scan-merge.ts'
-
-const encoder = new TextEncoder()
 
 /** How a range is scanned. */
 interface ScanTerms {
@@ -64,8 +63,8 @@ export class LocalScans {
     { request, slots, lease }: ScanTerms,
     add: AddEntry,
   ): Promise<ScanPage> {
-    const from = encoder.encode(range.from)
-    const to = encoder.encode(range.to)
+    const from = bytesOfKeyText(range.from)
+    const to = bytesOfKeyText(range.to)
     const { limit } = range
     const { version } = request
     const parts = await Promise.all(

@@ -1,4 +1,5 @@
 import { type ErrorCode, isWeirError, WeirError } from '../../core/errors.ts'
+import { isOtherKey } from '../../core/formats/key-text.ts'
 import { murmur3 } from '../../core/hash/murmur3.ts'
 import { keyGroupOfHash } from '../../core/key-group.ts'
 import { unpackSlotQueryReply } from '../../state/catalog/slot-query-message.ts'
@@ -9,10 +10,9 @@ import type { Answer } from '../../wire/model-reader.ts'
 import type { LocalSlotAsker } from '../catalog/slot-asker.ts'
 import type { ReplyLease } from '../port/reply-lease.ts'
 import type { OwnedQueryOptions } from '../port/request-owner.ts'
+import { askedKey, otherReading, refusalOfKey, textInstead } from './asked-key.ts'
 import { failureOf } from './failures.ts'
 import type { LocalRequest, LocalRequests } from './request.ts'
-
-const encoder = new TextEncoder()
 
 const CODE_OF = {
   missing: 'UNKNOWN_KEY',
@@ -32,6 +32,17 @@ interface WantedValues {
   readonly keys: readonly Uint8Array[]
   readonly maxBytes: number | undefined
   readonly lease: ReplyLease | undefined
+}
+
+type Answers = (Answer<Uint8Array> | undefined)[]
+
+/** A read of values. */
+interface AskedValues {
+  readonly name: string
+  readonly keys: readonly string[]
+  readonly request: LocalRequest
+  readonly options: ValuesOptions
+  readonly parts: readonly TypedStateShare[]
 }
 
 /** Reads typed state by asking the slots that own the keys. */
@@ -64,10 +75,21 @@ export class LocalTypedReads {
       throw this.requests.errors.unknownState('typed state', name)
     }
     const request = this.requests.typed(options)
+    const asked = { name, keys, request, options, parts }
+    const answers = await this.ask(asked)
+    await this.askOtherwise(asked, answers)
+    // A slot may have ended early: answers behind the first gap are read again with the next keys.
+    const gap = keys.findIndex((_, i) => answers[i] === undefined)
+    return (gap < 0 ? answers : answers.slice(0, gap)) as Answer<Uint8Array>[]
+  }
+
+  /** The answers of the slots; those behind the end of a slot's answer are missing. */
+  private async ask({ name, keys, request, options, parts }: AskedValues): Promise<Answers> {
     const { maxBytes, lease } = options
-    const answers: Answer<Uint8Array>[] = []
+    const answers: Answers = []
     const bySlot = new Map<number, number[]>()
-    const encoded = keys.map((key) => encoder.encode(key))
+    const format = parts[0]!.keyFormat
+    const encoded = keys.map((key) => askedKey(key, format))
     const absent = this.requests.errors.isRestoring() ? 'RESTORING' : 'NOT_OWNER'
     encoded.forEach((key, i) => {
       const slot = ownerOf(parts, key)
@@ -82,9 +104,30 @@ export class LocalTypedReads {
       })
     })
     await Promise.all(asked)
-    // A slot may have ended early: answers behind the first gap are read again with the next keys.
-    const gap = encoded.findIndex((_, i) => answers[i] === undefined)
-    return gap < 0 ? answers : answers.slice(0, gap)
+    return answers
+  }
+
+  /** Reads the keys that do not exist otherwise, where their texts can be read in two ways. */
+  private async askOtherwise(asked: AskedValues, answers: Answers): Promise<void> {
+    const { name, keys, parts } = asked
+    const format = parts[0]!.keyFormat
+    const missing = keys.flatMap((text, at) => {
+      const answer = answers[at]
+      if (answer?.ok !== false || answer.error.code !== 'UNKNOWN_KEY') return []
+      const other = otherReading(text, format)
+      const refusal = refusalOfKey(name, format)
+      if (refusal !== undefined) answers[at] = { ok: false, error: refusal }
+      return other === undefined ? [] : [{ at, text, other }]
+    })
+    if (missing.length === 0) return
+    const others = await this.ask({ ...asked, keys: missing.map(({ other }) => other) })
+    for (const [n, { at, text }] of missing.entries()) {
+      const other = others[n]
+      if (other === undefined) answers[at] = undefined
+      else if (other.ok) {
+        answers[at] = isOtherKey(text) ? { ok: false, error: textInstead(text) } : other
+      }
+    }
   }
 
   private async valuesOf(

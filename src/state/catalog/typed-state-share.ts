@@ -3,6 +3,8 @@ export interface TypedStateShare {
   readonly queryableName: string
   /** Kind of its descriptor. */
   readonly kind: string
+  /** Id of the serializer of the keys; undefined when it is not known. */
+  readonly keyFormat?: string | undefined
   readonly slot: number
   readonly firstKeyGroup: number
   readonly lastKeyGroup: number

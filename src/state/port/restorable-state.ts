@@ -1,6 +1,14 @@
 import type { KeyGroupRange } from '../../core/key-group.ts'
 import type { EntrySpan, StateDeclaration, StateName } from './change.ts'
 
+/** A state that a restore has left out. */
+export interface DroppedEntries {
+  /** Its name, without a version. */
+  readonly state: string
+  /** Bytes of keys and values that the checkpoint has of it, older values of a key included. */
+  readonly bytes: number
+}
+
 /** Keyed state as a restore sees it. */
 export interface RestorableState {
   readonly keyGroups: KeyGroupRange
@@ -11,6 +19,16 @@ export interface RestorableState {
   beginRestore(declarations: readonly StateDeclaration[]): void
   /** Sets the largest number of entries of the restore; called before the first of them, if at all. */
   expectEntries(entries: number): void
+  /**
+   * Leaves out what is restored of states that no operator has declared so far, and of timers whose queue none has opened:
+   * neither memory nor the next snapshot has it, which is then a full one. Called after `beginRestore`, before the first
+   * entry.
+   */
+  dropUndeclared(): void
+  /** As `dropUndeclared`, of all typed states and timers: the operator gives their names another meaning. */
+  dropAll(): void
+  /** The states that were left out and have entries. */
+  droppedEntries(): readonly DroppedEntries[]
   /** Takes one entry of a segment; a key group outside `keyGroups` is ignored. */
   restore(keyGroup: number, state: StateName, key: Uint8Array, value: Uint8Array | undefined): void
   /** As `restore`, of an entry that is still in its segment's block. */

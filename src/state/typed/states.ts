@@ -128,7 +128,7 @@ export class TypedStates implements TableContext<StateTable> {
   }
 
   declarations(): StateDeclaration[] {
-    return this.tablesById.map(({ name, kind, format }) => ({ name, kind, format }))
+    return [...this.tables.values()].map(({ name, kind, format }) => ({ name, kind, format }))
   }
 
   setSpillSink(sink: ChangeSink): void {
@@ -215,6 +215,20 @@ export class TypedStates implements TableContext<StateTable> {
         return holdsRestored && (kind === 'timers' ? !isClaimed : serializer === undefined)
       })
       .map(({ name }) => name)
+  }
+
+  /** Names of all states. */
+  names(): readonly string[] {
+    return [...this.tables.keys()]
+  }
+
+  /** Forgets the states that no operator has declared, and the timers of queues that none has opened; returns their names. */
+  dropUndeclared(): readonly string[] {
+    const dropped = [...this.tables.values()].filter(({ serializer, kind, isClaimed }) =>
+      kind === 'timers' ? !isClaimed : serializer === undefined,
+    )
+    for (const { name } of dropped) this.tables.delete(name)
+    return dropped.map(({ name }) => name)
   }
 
   /** Releases the store; idempotent. */

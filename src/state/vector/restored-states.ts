@@ -117,6 +117,13 @@ export class RestoredStates {
     return [...new Set(this.undeclared.names().map((state) => splitVectorName(state).name))]
   }
 
+  /** Forgets the restored versions of states that no operator has declared, and returns their names. */
+  dropUndeclared(): readonly StateName[] {
+    const names = this.undeclared.declarations().map(({ name }) => name)
+    this.undeclared.clear()
+    return names
+  }
+
   /** See `RestorableState.wantedKeyGroup`. */
   wantedKeyGroup(): number {
     for (const { tables } of this.states.values()) {

@@ -85,6 +85,7 @@ export class Bench {
           maxParallelism: 128,
           declarations: [],
           segments,
+          isKeyed: true,
           operatorState: [],
         },
       ],

@@ -18,6 +18,16 @@ describe('assembleOperators', () => {
     expect(shown(operators[0]!.segments)).toBe('a[0-127] b[0-127] c[0-127]')
   })
 
+  it('continues no segments of an operator that keeps no keyed state any more', () => {
+    const { operators } = assembleOperators({
+      previous: previous(3, operator({ segments: [segment('a', 3)] })),
+      acks: [ackOf(snapshot({ isKeyed: false }))],
+      compactions: [],
+    })
+    expect(operators[0]!.segments).toEqual([])
+    expect(operators[0]!.declarations).toEqual([])
+  })
+
   it('keeps the segments of an aborted checkpoint that a later one reports', () => {
     const { operators } = assembleOperators({
       previous: undefined,

@@ -34,6 +34,7 @@ export function snapshot(changes: Partial<OperatorSnapshot> = {}): OperatorSnaps
     maxParallelism: 128,
     declarations: [],
     segments: [],
+    isKeyed: true,
     operatorState: [],
     ...changes,
   }

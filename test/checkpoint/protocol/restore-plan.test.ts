@@ -86,6 +86,15 @@ describe('planRestore', () => {
     expect(planRestore(manifest(1, [operator({ uid: 'gone' })]), [job(1)]).size).toBe(0)
   })
 
+  it('refuses keyed state of an operator whose input has no key any more, unless it may be dropped', () => {
+    const keyed = manifest(1, [operator({ segments: [segment('a', 1, { entries: 3 })] })])
+    const unkeyed = [{ ...job(1), isKeyed: false, maxParallelism: 256 }]
+    expect(() => planRestore(keyed, unkeyed)).toThrow('keyed state of operator op, whose input')
+    expect(planRestore(keyed, unkeyed, { allowNonRestoredState: true }).size).toBe(1)
+    const empty = manifest(1, [operator({ segments: [segment('a', 1, { entries: 0 })] })])
+    expect(planRestore(empty, unkeyed).size).toBe(1)
+  })
+
   it('refuses another max parallelism for keyed state', () => {
     const keyed = manifest(1, [operator({ segments: [segment('a', 1)] })])
     expect(() => planRestore(keyed, [{ ...job(1), maxParallelism: 256 }])).toThrow(

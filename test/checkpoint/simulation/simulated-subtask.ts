@@ -187,6 +187,7 @@ export class SimulatedSubtask {
       maxParallelism: MAX_PARALLELISM,
       declarations: [{ name: 'count', kind: 'value', format: 'text' }],
       segments,
+      isKeyed: true,
       operatorState,
     }
   }

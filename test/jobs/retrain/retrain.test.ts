@@ -186,6 +186,28 @@ describe('a retraining', () => {
     expect(await publishedRatings()).toEqual(ratingsUntil(345))
   })
 
+  it('says which records its replay leaves out, and where the first one is', async () => {
+    await feed(0, 300)
+    const steps: string[] = []
+    const spoil = async (): Promise<void> => {
+      const producer = await topics.producer('ratings')
+      for (const text of ['no rating', 'nor this', 'u1,i1,4,345']) {
+        producer.sendRecord(null, new TextEncoder().encode(text), 345_000, 0, [])
+      }
+      await producer.sync()
+      await producer.close()
+    }
+    const start = () => here(async (kind) => (kind === 'train' ? await spoil() : undefined))
+    const outcome = await retrain({ ...optionsWith(start), onStep: (step) => steps.push(step) })
+    expect(outcome.kind).toBe('candidate')
+    expect(steps).toContain('replayed 1 observations')
+    expect(steps.filter((step) => step.startsWith('left out'))).toEqual([
+      expect.stringMatching(
+        /^left out 2 records of topic ratings that cannot be read, the first at 0:\d+: not a rating/,
+      ),
+    ])
+  })
+
   it('publishes the number of training ratings of each row', async () => {
     await feed(0, 300)
     await retrain(optionsWith(here))

@@ -34,14 +34,15 @@ function edgeOf(partitioning: Partitioning): StreamEdge {
 }
 
 /** What each of three subtasks restores. */
-function restored(partitioning: Partitioning, records = RECORDS, allowLost = false) {
+function restored(partitioning: Partitioning, records = RECORDS) {
   const half = records.length >> 1
   const entries = [records.slice(0, half), records.slice(half)].map((part) =>
     encodeInFlight({ edge: EDGE, serializer: 'int53/1', records: part }),
   )
   return [0, 1, 2].map((index) => {
     const channel = new InputChannel(0, 0, 0)
-    const subtask = { index, parallelism: 3, maxParallelism: 64, batchBytes: 200, allowLost }
+    const lost = { batchBytes: 200, dropLost: undefined }
+    const subtask = { index, parallelism: 3, maxParallelism: 64, ...lost }
     restoreInFlight(entries, [{ name: EDGE, edge: edgeOf(partitioning), channel }], subtask)
     const found: InFlightRecord[] = []
     while (channel.readable) {
@@ -94,18 +95,21 @@ describe('records in flight at another parallelism', () => {
     const entry = encodeInFlight({ edge: EDGE, serializer: 'other/1', records: RECORDS })
     const subtask = { index: 0, parallelism: 1, maxParallelism: 64, batchBytes: 200 }
     const edges = [{ name: EDGE, edge: edgeOf(HASH), channel }]
-    expect(() => restoreInFlight([entry], edges, { ...subtask, allowLost: false })).toThrow(
+    expect(() => restoreInFlight([entry], edges, { ...subtask, dropLost: undefined })).toThrow(
       'were written by other/1 and the edge has int53/1',
     )
   })
 
-  it('are refused when their edge is gone, unless state may be lost', () => {
+  it('are refused when their edge is gone, unless state may be lost: they are counted then', () => {
     const entry = encodeInFlight({ edge: 'gone', serializer: 'int53/1', records: RECORDS })
     const subtask = { index: 0, parallelism: 1, maxParallelism: 64, batchBytes: 200 }
-    expect(() => restoreInFlight([entry], [], { ...subtask, allowLost: false })).toThrow(
+    expect(() => restoreInFlight([entry], [], { ...subtask, dropLost: undefined })).toThrow(
       'records in flight of gone',
     )
-    restoreInFlight([entry], [], { ...subtask, allowLost: true })
+    const warnings: string[] = []
+    const dropLost = ({ message }: Error): void => void warnings.push(message)
+    restoreInFlight([entry], [], { ...subtask, dropLost })
+    expect(warnings).toEqual([expect.stringContaining('dropped 20 records in flight of gone')])
   })
 })
 

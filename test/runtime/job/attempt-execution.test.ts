@@ -41,6 +41,7 @@ function attemptOfTwoSlots(clock: Clock = systemClock) {
     slots: [deaf, deaf],
     clock,
     fingerprint: 'f',
+    dropped: [],
     deployment: {
       jobId: 'a'.repeat(32),
       jobName: 'job',

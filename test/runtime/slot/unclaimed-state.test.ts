@@ -91,7 +91,7 @@ async function change(
   cluster: MiniCluster,
   [before, after]: readonly [Step, Step],
   allowNonRestoredState = false,
-): Promise<void> {
+): Promise<string> {
   let records = 0
   const first = cluster.startLocal(graphOf(before, () => (records += 1)))
   while (records < 100) await turn()
@@ -104,7 +104,7 @@ async function change(
   second.result.catch(() => undefined)
   const status = await second.waitFor('RUNNING', 'FAILED')
   if (status === 'FAILED') await second.result
-  await second.cancel()
+  return await second.stopWithSavepoint()
 }
 
 const LOST: Readonly<Record<string, readonly [change: readonly [Step, Step], names: string]>> = {
@@ -152,7 +152,12 @@ describe('state of a savepoint that no operator claims', () => {
       message: expect.stringContaining('--allow-non-restored-state'),
     })
     expect((refused as Error).message).toContain(names)
-    await change(cluster, steps, true)
+    // With the flag it is dropped, so that the next start needs none.
+    const without = await change(cluster, steps, true)
+    const third = cluster.startLocal(graphOf(steps[1]), { restoreFrom: without })
+    await third.waitFor('RUNNING', 'FAILED')
+    await third.stopWithSavepoint()
+    await third.result
   })
 
   it('is not there where the operator stays what it is, or its windows get another size', async () => {

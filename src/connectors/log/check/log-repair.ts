@@ -3,11 +3,12 @@ import { setImmediate } from 'node:timers/promises'
 import { threadId } from 'node:worker_threads'
 import { WeirError } from '../../../core/errors.ts'
 import { nodeFileSystem } from '../../../files/node-file-system.ts'
+import { identityPath } from '../storage/partition-identity.ts'
 import { releaseLock, takeLock } from '../writer/directory-lock.ts'
 import { repairAborted } from './aborted-repair.ts'
 import type { FileRepair } from './file-repair.ts'
 import { checkLog, type TopicFileCheck } from './log-check.ts'
-import { repairSegment, repairStatus } from './segment-repair.ts'
+import { repairIdentity, repairSegment, repairStatus } from './segment-repair.ts'
 import { repairTopicFile } from './topic-repair.ts'
 
 /** Options of `repairLog`. */
@@ -67,5 +68,6 @@ function repairFile(
   const path = dirname(file)
   if (base !== undefined) return repairSegment(nodeFileSystem, path, { base, apply })
   if (file.endsWith('/aborted')) return repairAborted(nodeFileSystem, path, apply)
+  if (file === identityPath(path)) return repairIdentity(nodeFileSystem, path, apply)
   return repairStatus(nodeFileSystem, path, apply)
 }

@@ -4,6 +4,7 @@ import { messageOf } from '../../../core/errors.ts'
 import type { FileSystem } from '../../../files/file-system.ts'
 import { abortedPath, readAborted } from '../storage/aborted-index.ts'
 import { readCompacted } from '../storage/compacted-offset.ts'
+import { identityPath, requireOwnPlace } from '../storage/partition-identity.ts'
 import {
   findStatus,
   type PartitionStatus,
@@ -40,6 +41,7 @@ export function* checkPartition(
   const bases = listSegments(files, path)
   const wanted = status === undefined ? [] : [status.logStart, status.activeBase]
   const missing = [...new Set(wanted)].filter((base) => !bases.includes(base))
+  yield checkIdentity(files, path)
   yield checkStatus(files, path)
   for (const base of missing) yield missingSegment(path, base)
   for (const [i, base] of bases.entries()) {
@@ -61,6 +63,16 @@ function checkStatus(files: FileSystem, path: string): FileCheck {
   const file = statusPath(path)
   try {
     readStatus(path, files)
+    return { file }
+  } catch (error) {
+    return { file, damage: { position: 0, offset: 0, reason: messageOf(error) } }
+  }
+}
+
+function checkIdentity(files: FileSystem, path: string): FileCheck {
+  const file = identityPath(path)
+  try {
+    requireOwnPlace(files, path)
     return { file }
   } catch (error) {
     return { file, damage: { position: 0, offset: 0, reason: messageOf(error) } }

@@ -5,9 +5,10 @@ import { RecordBatchWriter } from '../../../batch/record-batch-writer.ts'
 import { readFileSync } from '../../../files/durable-files.ts'
 import type { FileSystem, OpenFile } from '../../../files/file-system.ts'
 import { nextIntactBatch } from '../storage/damaged-tail.ts'
+import { identityPath, readIdentity, rewriteIdentity } from '../storage/partition-identity.ts'
 import { findStatus, rewriteStatus, statusPath } from '../storage/partition-status.ts'
 import { indexPath, listSegments, logFileName } from '../storage/segment-files.ts'
-import { damagedName, type FileRepair, type LostOffsets } from './file-repair.ts'
+import { copyAside, damagedName, type FileRepair, type LostOffsets } from './file-repair.ts'
 
 /**
  * Plans the repair of a segment: intact batches stay, and an empty batch takes the place of each range of
@@ -52,6 +53,31 @@ export function repairStatus(files: FileSystem, path: string, apply: boolean): F
     files.syncFolderSync(path)
   }
   return { file, saved, lost: [] }
+}
+
+/** Writes the file that says which partition a folder is again. The folder of another partition needs a move: advice. */
+export function repairIdentity(files: FileSystem, path: string, apply: boolean): FileRepair {
+  const file = identityPath(path)
+  if (isReadable(files, path)) {
+    const advice =
+      'move the folder back to its place, or restore it from a copy; nothing in it is damaged'
+    return { file, saved: undefined, lost: [], advice }
+  }
+  const saved = damagedName(files, file)
+  if (apply) {
+    copyAside(files, file, saved)
+    rewriteIdentity(files, path)
+  }
+  return { file, saved, lost: [] }
+}
+
+function isReadable(files: FileSystem, path: string): boolean {
+  try {
+    readIdentity(files, path)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** The intact batches of a segment, with empty batches in the gaps between them up to `end`. */

@@ -15,6 +15,7 @@ import { ISOLATION, type Isolation } from '../../records/topic-options.ts'
 import { AbortedRanges, abortedPath, readAborted } from './aborted-index.ts'
 import { damagedLog, isDamage, reasonOf } from './damage.ts'
 import { type FetchedBatches, findTimestamp } from './fetched-batches.ts'
+import { requireOwnPlace } from './partition-identity.ts'
 import {
   missingStatus,
   outOfRange,
@@ -72,7 +73,7 @@ export class PartitionReader {
 
   /**
    * Opens the partition in the folder `path`. Throws UNKNOWN_TOPIC when there is none, MALFORMED_DATA when its status
-   * is missing.
+   * is missing or the folder belongs elsewhere.
    */
   constructor(path: string, options: PartitionReaderOptions = {}) {
     this.path = path
@@ -80,6 +81,7 @@ export class PartitionReader {
     this.cursor = new SegmentCursor(this.files, path)
     this.committed = options.isolation !== 'read_uncommitted'
     this.verify = options.verifyChecksums !== false
+    requireOwnPlace(this.files, path)
     try {
       this.statusFile = this.files.openSync(statusPath(path), 'read')
     } catch (cause) {

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { maxTimestampOf } from '../../../batch/record-batch-format.ts'
 import type { FileSystem, OpenFile } from '../../../files/file-system.ts'
+import { writeFully } from '../../../files/write-fully.ts'
 import { type RecoveredPartition, rewriteIndex, type SegmentInfo } from './partition-recovery.ts'
 import {
   encodeIndexEntry,
@@ -12,7 +13,6 @@ import {
   indexPath,
   logFileName,
 } from './segment-files.ts'
-import { writeFully } from './write-fully.ts'
 
 /** A batch with its base offset. */
 export interface PlacedBatch {

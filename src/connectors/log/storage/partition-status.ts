@@ -6,6 +6,7 @@ import { asWeirError, isWeirError, WeirError } from '../../../core/errors.ts'
 import { readFileSync } from '../../../files/durable-files.ts'
 import { type FileSystem, type OpenFile, systemCodeOf } from '../../../files/file-system.ts'
 import { nodeFileSystem } from '../../../files/node-file-system.ts'
+import { requireOwnPlace } from './partition-identity.ts'
 import { listSegments, logFileName } from './segment-files.ts'
 import { partitionPath, readTopicConfig } from './topic-config.ts'
 
@@ -215,14 +216,19 @@ export function rewriteStatus(files: FileSystem, path: string, status: Partition
   }
 }
 
-/** Offsets of each partition of a topic that exist: `start` inclusive, `end` exclusive. Throws UNKNOWN_TOPIC. */
+/**
+ * Offsets of each partition of a topic that exist: `start` inclusive, `end` exclusive. Throws UNKNOWN_TOPIC,
+ * MALFORMED_DATA.
+ */
 export function topicBounds(
   directory: string,
   topic: string,
 ): { readonly partition: number; readonly start: number; readonly end: number }[] {
   const { partitions } = readTopicConfig(directory, topic)
   return Array.from({ length: partitions }, (_, partition) => {
-    const { logStart, endOffset } = readStatus(partitionPath(directory, topic, partition))
+    const path = partitionPath(directory, topic, partition)
+    requireOwnPlace(nodeFileSystem, path)
+    const { logStart, endOffset } = readStatus(path)
     return { partition, start: logStart, end: endOffset }
   })
 }

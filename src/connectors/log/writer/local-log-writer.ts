@@ -10,6 +10,7 @@ import { DurableFolders } from '../../../files/durable-folders.ts'
 import type { FileSystem } from '../../../files/file-system.ts'
 import type { ProducerIdentity } from '../../transactions/producer-identity.ts'
 import { cleanPartition, dropBefore } from '../storage/cleaner.ts'
+import { claimPlace } from '../storage/partition-identity.ts'
 import { PartitionWriter } from '../storage/partition-writer.ts'
 import {
   checkTopicName,
@@ -256,7 +257,10 @@ export class LocalLogWriter implements LogWriter {
       const message = `topic "${topic}" has partitions 0 to ${config.partitions - 1}, not ${partition}`
       throw new WeirError('UNKNOWN_TOPIC', message, { details: { topic, partition } })
     }
-    return PartitionWriter.open(partitionPath(this.directory, topic, partition), config, {
+    const path = partitionPath(this.directory, topic, partition)
+    await new DurableFolders(this.files, path).make(path)
+    claimPlace(this.files, path, { topic, id: config.id, partition })
+    return PartitionWriter.open(path, config, {
       files: this.files,
       warn: (message) => this.warn(message),
       syncEveryWrite: this.fsync === 'every-batch',

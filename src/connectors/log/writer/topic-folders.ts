@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { FileSystem } from '../../../files/file-system.ts'
+import { idOfPartitions } from '../storage/partition-identity.ts'
 import {
   readTopicConfig,
   type StoredTopic,
@@ -41,7 +42,10 @@ export async function deleteTopicFolder(
   await files.removeTree(deleted)
 }
 
-/** Gives a topic of an earlier build its id, durably. Throws what `readTopicConfig` throws. */
+/**
+ * Gives a topic of an earlier build its id, durably: the one that its partitions have, if `topic.json` was written by
+ * hand or repaired. Throws what `readTopicConfig` throws.
+ */
 export function assignTopicId(
   files: FileSystem,
   directory: string,
@@ -49,5 +53,7 @@ export function assignTopicId(
 ): void {
   const stored = readTopicConfig(directory, topic, files)
   if (stored.id !== '') return
-  writeTopicConfig(files, topicPath(directory, topic), { ...stored, id: newId() })
+  const folder = topicPath(directory, topic)
+  const id = idOfPartitions(files, folder) ?? newId()
+  writeTopicConfig(files, folder, { ...stored, id })
 }

@@ -119,7 +119,6 @@ describe('the id of a topic', () => {
 
   it('is missing, with a warning, where the file cannot be written', async () => {
     const directory = temporaryFolder()
-    writeOld(directory, 't', 2)
     const warnings: string[] = []
     const newId = (): string => {
       throw new Error('disk full')

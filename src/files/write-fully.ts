@@ -1,4 +1,4 @@
-import type { OpenFile } from '../../../files/file-system.ts'
+import type { OpenFile } from './file-system.ts'
 
 /** Most bytes that are written in the calling thread: a copy into the page cache of about 20 us. */
 const MAX_SYNC_BYTES = 128 * 1024
