@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { seededRandom } from './src/core/random.ts'
 import { FOLDER_OF_RUN } from './test/files/temporary-folder.ts'
-import { ALONE_FILES, LONG_FILES } from './test/run/special-files.ts'
+import { ALONE_FILES, LONG_FILES } from './test/run/lanes/special-files.ts'
 import { SummaryReporter } from './test/run/summary-reporter.ts'
 import { PATIENCE_VARIABLE } from './test/run/until.ts'
 
@@ -28,7 +28,7 @@ const system = ['test/system/**/*.test.ts', 'test/recovery/**/*.test.ts']
 const architecture = ['test/architecture/**/*.test.ts']
 
 /** What all projects share. */
-const ALL = { setupFiles: 'test/run/measure-file.ts', pool: 'forks' as const }
+const ALL = { setupFiles: 'test/run/setup/measure-file.ts', pool: 'forks' as const }
 
 /** Every run has another order of files and of tests; its seed is printed. */
 const ANY_ORDER = { shuffle: true }
@@ -38,7 +38,7 @@ const ANY_ORDER_OF_FILES = { shuffle: { files: true, tests: false } }
 /** What the tests that start threads, processes and services share. */
 const SYSTEM = {
   ...ALL,
-  setupFiles: ['test/run/take-core.ts', ALL.setupFiles, 'test/run/end-leftovers.ts'],
+  setupFiles: ['test/run/lanes/take-core.ts', ALL.setupFiles, 'test/run/setup/end-leftovers.ts'],
   globalSetup: ['test/no-warnings.ts', 'test/compiled-code.ts', 'test/services/lending/host.ts'],
   // kafkajs 2.2 sets timers with negative delays.
   execArgv: ['--disable-warning=TimeoutNegativeWarning'],

@@ -8,6 +8,13 @@ export interface SourcePosition {
   readonly source?: number
 }
 
+/** Position of a source record, changed in place from record to record. */
+export interface MutablePosition {
+  partition: number
+  offset: number
+  source: number
+}
+
 /** The position of what no source record caused. */
 export const NO_POSITION: SourcePosition = { partition: -1, offset: 0 }
 

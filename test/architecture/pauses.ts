@@ -67,7 +67,7 @@ export const PAUSES: Readonly<Record<string, readonly Pause[]>> = {
   'test/system/hdfs/fold.ts': [['20', 'load comes over time']],
   'test/system/inference/memory-limit.test.ts': [['leftMs', 'each model is asked in regular gaps']],
   'test/system/jobmanager/rescaling.test.ts': [['50', 'ratings come over the time of a rescaling']],
-  'test/system/kafka/fold-fixture.ts': [
+  'test/system/kafka/fold/fixture.ts': [
     ['10', 'load comes over time'],
     ['ms', 'the process is frozen for longer than a transaction may be open'],
   ],

@@ -334,7 +334,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ],
   'connectors/transactions': ['connectors/records', 'core', 'core/options', 'operators/port'],
   core: ['core/hash'],
-  'core/formats': ['core', 'core/options', 'core/shapes', 'core/text'],
+  'core/formats': ['core', 'core/numbers', 'core/options', 'core/shapes', 'core/text'],
   'core/hash': [],
   'core/lifetime': ['core'],
   'core/options': ['core', 'core/text'],
@@ -501,7 +501,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ],
   'inference/workers': [
     'core',
-    'core/formats',
+    'core/numbers',
     'inference/policy',
     'inference/port',
     'inference/queue',
@@ -621,6 +621,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'models/quality',
     'operators/port',
     'serving/sparse',
+    'state/catalog',
   ],
   'jobs/learning/write-back': [
     'checkpoint/protocol',
@@ -745,6 +746,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'wire',
   ],
   'jobs/serve': [
+    'checkpoint/storage',
     'connectors/kafka/client',
     'connectors/topics',
     'core',
@@ -783,6 +785,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'models/als': ['core', 'kernels', 'models', 'models/registry'],
   'models/als/online': [
     'core',
+    'core/numbers',
     'core/options',
     'kernels',
     'models/als',
@@ -790,7 +793,14 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'models/ratings',
   ],
   'models/files': ['core', 'core/formats', 'core/hash', 'models/als', 'models/linear'],
-  'models/linear': ['core', 'core/options', 'core/text', 'models', 'models/ratings'],
+  'models/linear': [
+    'core',
+    'core/numbers',
+    'core/options',
+    'core/text',
+    'models',
+    'models/ratings',
+  ],
   'models/quality': ['core', 'core/options'],
   'models/ratings': ['core', 'core/formats', 'core/options', 'core/text', 'models'],
   'models/registry': ['core', 'models/registry/checks'],
@@ -951,6 +961,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'state',
     'state/catalog',
     'state/port',
+    'state/rows',
     'tracing',
   ],
   'runtime/source': [
@@ -1096,6 +1107,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'state/vector': [
     'core',
     'core/hash',
+    'core/numbers',
     'core/text',
     'kernels',
     'state/port',
@@ -1194,4 +1206,5 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   webhdfs: ['core'],
   wire: ['core', 'core/formats', 'core/lifetime', 'core/options', 'core/text'],
   'wire/inference': ['core', 'core/options', 'wire'],
+  'core/numbers': [],
 }

@@ -127,7 +127,7 @@ async function produceLines({ topic, producer, flags, io, keyOf }: Input): Promi
   const encoder = new TextEncoder()
   let records = 0
   let isInterrupted = false
-  const lines = createInterface({ input: process.stdin })
+  const lines = createInterface({ input: io.input })
   void io.interrupted.then(() => {
     isInterrupted = true
     lines.close()

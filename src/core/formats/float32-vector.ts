@@ -1,5 +1,5 @@
-import { allFinite } from '../all-finite.ts'
 import { requireArgument, WeirError } from '../errors.ts'
+import { allFinite } from '../numbers/all-finite.ts'
 import { flag, wholeNumber } from '../options/kinds.ts'
 import { checkOptions, type OptionShape } from '../options/shape.ts'
 import type { Serializer } from '../serializer.ts'

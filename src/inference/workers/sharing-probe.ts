@@ -1,5 +1,5 @@
 import { isWeirError, messageOf } from '../../core/errors.ts'
-import { numberOfBrain, numberOfHalf } from '../../core/formats/half-floats.ts'
+import { numberOfBrain, numberOfHalf } from '../../core/numbers/half-floats.ts'
 import type { LoadedModel } from '../port/runner.ts'
 import type { ModelSignature } from '../port/signature.ts'
 import type { Tensor, TensorDatatype } from '../port/tensor.ts'

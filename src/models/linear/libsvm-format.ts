@@ -1,4 +1,4 @@
-import { allFinite } from '../../core/all-finite.ts'
+import { allFinite } from '../../core/numbers/all-finite.ts'
 import { WeirError } from '../../core/errors.ts'
 import { MAX_FEATURE, mergeFeatures } from '../../core/feature.ts'
 import { aFunction, oneOf } from '../../core/options/kinds.ts'

@@ -8,8 +8,10 @@ import type { SourcePosition } from '../../core/position.ts'
 import { graphFingerprint } from '../../dataflow/plan/graph-fingerprint.ts'
 import type { StreamGraph } from '../../dataflow/stream-graph.ts'
 import type { AccumulatorPart } from '../../operators/port/accumulator.ts'
+import type { StoredRows } from '../../operators/port/operator.ts'
 import { ProgressBoard } from '../../state/catalog/progress-board.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
+import type { VectorRow } from '../../state/port/handles.ts'
 import type { ProgressReport } from '../channel/progress-combiner.ts'
 import { failureReport } from '../protocol/failure-report.ts'
 import type {
@@ -30,6 +32,7 @@ import { SlotExchange } from './exchange.ts'
 import { addHeapGauges } from './heap-gauges.ts'
 import { keyGroupRecords } from './key-group-records.ts'
 import { SlotLoop } from './loop.ts'
+import { PeerRows } from './peer-rows.ts'
 import { resetProgress, SlotProgress } from './progress.ts'
 import type { QueriedOperator, SlotQueries } from './queries.ts'
 import { restoreSlot } from './restore.ts'
@@ -71,6 +74,7 @@ export class SlotRuntime implements SubtaskHost {
   private readonly tables: SlotRowTables
   private readonly metrics = new MetricGroup()
   private readonly exchange: SlotExchange
+  private readonly peerRows: PeerRows
   private readonly turn: SlotTurn
   private readonly loop: SlotLoop
   private readonly board: ProgressBoard
@@ -106,7 +110,16 @@ export class SlotRuntime implements SubtaskHost {
     })
     const { bufferTimeoutMs } = deployment.configuration.network
     this.scheduler = new SubtaskScheduler(this.subtasks, clock, bufferTimeoutMs)
-    this.exchange = new SlotExchange(deployment, () => this.wake())
+    this.exchange = new SlotExchange(
+      deployment,
+      () => this.wake(),
+      (from, message) => this.peerRows.receive(from, message),
+    )
+    this.peerRows = new PeerRows({
+      clock,
+      queries: options.queries,
+      send: (to, message) => this.exchange.sendRows(to, message),
+    })
     const ownMetrics = this.metrics.group(`slot.${deployment.slot}`)
     addHeapGauges(ownMetrics)
     this.turn = new SlotTurn({
@@ -210,6 +223,10 @@ export class SlotRuntime implements SubtaskHost {
 
   sendEvent(uid: string, subtask: number, event: unknown): void {
     this.report({ kind: 'operator-event', attempt: this.attempt, uid, subtask, event })
+  }
+
+  storedRows(asked: StoredRows): Promise<readonly (VectorRow | undefined)[]> {
+    return this.peerRows.read(asked)
   }
 
   get acceptsLostTransactions(): boolean {

@@ -137,17 +137,10 @@ class SubtaskBuilder {
     const operator = node.body.kind === 'operator' ? node.body.create() : this.sourceOf(node.body)
     // A source that is not restored may bring earlier records: time begins again.
     const knowsTime = keyedState !== undefined && site.restoresSources(planned.sources)
-    const restored = knowsTime
-      ? restoredWatermark({ ...node, subtask: subtask.index, operatorState }).watermark
-      : MIN_TIMESTAMP
-    return new OperatorTask({
-      node,
-      operator,
-      keyedState,
-      operatorState,
-      metrics,
-      restoredWatermark: restored,
-    })
+    const place = { ...node, subtask: subtask.index, operatorState }
+    const restored = knowsTime ? restoredWatermark(place).watermark : MIN_TIMESTAMP
+    const parts = { node, operator, keyedState, operatorState, metrics }
+    return new OperatorTask({ ...parts, restoredWatermark: restored })
   }
 
   private sourceOf(body: Extract<StreamNode['body'], { kind: 'source' }>): SourceInput {
@@ -297,12 +290,10 @@ class SubtaskBuilder {
     }
     for (const [edge, output] of this.outputs) if (edge.from === task.node.id) add(edge, output)
     const direct = this.planned.chain.innerEdges.filter(({ from }) => from === task.node.id)
-    for (const [at, edge] of direct.entries()) {
+    for (const edge of direct) {
       const output = new DirectOutput(this.tasks.get(edge.to)!)
-      const isLast = !direct.some(
-        (other, n) => n > at && other.sideOutputTag === edge.sideOutputTag,
-      )
-      const shares = isLast || this.site.reusesObjects
+      const last = direct.findLast(({ sideOutputTag }) => sideOutputTag === edge.sideOutputTag)
+      const shares = edge === last || this.site.reusesObjects
       add(edge, shares ? output : new CopyingOutput(output, edge.serializer))
     }
     const recordsOut = task.metrics.counter('numRecordsOut')

@@ -13,13 +13,16 @@ import {
   isWatermarking,
   type OperatorContext,
   type Output,
+  type StoredRows,
   type StreamOperator,
   type WatermarkingOperator,
 } from '../../operators/port/operator.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
+import type { VectorRow } from '../../state/port/handles.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
 import type { ControlMessage } from '../channel/message.ts'
 import type { OutputChannel } from '../channel/output.ts'
+import type { CallSequence } from '../pacing/call-sequence.ts'
 import type { TimerPasses } from '../pacing/timer-passes.ts'
 import type { CheckpointedState } from './checkpointed-state.ts'
 import { blame, culpritOf } from './operator-failure.ts'
@@ -37,6 +40,10 @@ export interface OperatorHost {
   scheduleProcessingTime(task: OperatorTask, timestampMs: number): void
   wake(): void
   resumeAt(position: SourcePosition): void
+  readonly running: boolean
+  readonly calls: CallSequence
+  fail(error: unknown): void
+  storedRows(asked: StoredRows): Promise<readonly (VectorRow | undefined)[]>
   sendEvent(uid: string, event: unknown): void
   readonly acceptsLostTransactions: boolean
   warn(warning: WeirError): void
@@ -296,6 +303,24 @@ class TaskContext implements OperatorContext {
 
   resumeAt(position: SourcePosition): void {
     this.host.resumeAt(position)
+  }
+
+  suspend(work: () => Promise<void>): void {
+    const { host, task } = this
+    const { source = 0 } = host.position()
+    void host.calls.suspendWhile(async () => {
+      try {
+        if (host.running) await work()
+      } catch (error) {
+        host.fail(blame(error, task.node))
+      } finally {
+        host.resumeAt({ partition: -1, offset: 0, source })
+      }
+    })
+  }
+
+  storedRows(asked: StoredRows): Promise<readonly (VectorRow | undefined)[]> {
+    return this.host.storedRows(asked)
   }
 
   sendEvent(event: unknown): void {

@@ -3,10 +3,11 @@ import type { Barrier } from '../../checkpoint/protocol/checkpoint-types.ts'
 import type { Cancel, Clock } from '../../core/clock.ts'
 import type { WeirError } from '../../core/errors.ts'
 import type { MetricGroup } from '../../core/metrics.ts'
-import { NO_POSITION, type SourcePosition } from '../../core/position.ts'
+import { type MutablePosition, NO_POSITION, type SourcePosition } from '../../core/position.ts'
 import { MAX_TIMESTAMP } from '../../core/time.ts'
-import type { ChainSource } from '../../operators/port/operator.ts'
+import type { ChainSource, StoredRows } from '../../operators/port/operator.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
+import type { VectorRow } from '../../state/port/handles.ts'
 import type { ControlMessage } from '../channel/message.ts'
 import type { OutputChannel } from '../channel/output.ts'
 import type { ProgressReport } from '../channel/progress-combiner.ts'
@@ -34,6 +35,8 @@ export interface SubtaskHost {
   wake(): void
   sendEvent(uid: string, subtask: number, event: unknown): void
   /** See `OperatorContext`. */
+  storedRows(asked: StoredRows): Promise<readonly (VectorRow | undefined)[]>
+  /** See `OperatorContext`. */
   readonly acceptsLostTransactions: boolean
   warn(warning: WeirError): void
   /** An operator threw: the attempt is over. `at`: the position of the record that it worked on. */
@@ -48,13 +51,6 @@ export interface SubtaskHost {
   partitionFound(source: number, partition: number): void
   /** Source progress that the subtask has applied. */
   progress(subtask: Subtask, report: ProgressReport): void
-}
-
-/** Position of a source record, changed in place from record to record. */
-export interface MutablePosition {
-  partition: number
-  offset: number
-  source: number
 }
 
 /** Options of a subtask. */
@@ -159,7 +155,12 @@ export class Subtask implements OperatorHost {
 
   /** Whether there may be a reason to stop between two records. */
   get hasLimits(): boolean {
-    return this.gates.hasSinks || !this.deferred.isEmpty || !this.passes.isEmpty
+    return (
+      this.gates.hasSinks ||
+      this.calls.suspendsInput ||
+      !this.deferred.isEmpty ||
+      !this.passes.isEmpty
+    )
   }
 
   /** Works until `untilMs`; false when nothing could be done. */
@@ -336,6 +337,10 @@ export class Subtask implements OperatorHost {
     this.currentPosition.partition = partition
     this.currentPosition.offset = offset
     this.currentPosition.source = source
+  }
+
+  storedRows(asked: StoredRows): Promise<readonly (VectorRow | undefined)[]> {
+    return this.host.storedRows(asked)
   }
 
   sendEvent(uid: string, event: unknown): void {

@@ -1,4 +1,4 @@
-import { allFinite } from '../../core/all-finite.ts'
+import { allFinite } from '../../core/numbers/all-finite.ts'
 import { WeirError } from '../../core/errors.ts'
 import { placeOf } from '../../core/position.ts'
 import type { VectorRow, VectorRowTarget, WriteOrigin } from '../port/handles.ts'

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { LEFTOVERS } from '../../run/leftovers.ts'
 import { pause } from '../../run/pause.ts'
+import { LEFTOVERS } from '../../run/setup/leftovers.ts'
 import { until } from '../../run/until.ts'
 
 /** Root of the repository, where commands run. */

@@ -6,7 +6,7 @@ import { listKafkaTransactions } from '../../../src/connectors/kafka/client/tran
 import { until } from '../../run/until.ts'
 import { KafkaBroker } from '../../services/kafka/broker.ts'
 import { newTopic, openCluster } from './fixture.ts'
-import { expectEachOnce, JobProcess, Load, OUTPUT_PARTITIONS } from './fold-fixture.ts'
+import { expectEachOnce, JobProcess, Load, OUTPUT_PARTITIONS } from './fold/fixture.ts'
 
 const TIMEOUT_MS = 3_000
 const FREEZES = 2

@@ -25,7 +25,7 @@ import {
   JobProcess,
   Load,
   OUTPUT_PARTITIONS,
-} from './fold-fixture.ts'
+} from './fold/fixture.ts'
 import { joinGroup } from './kafkajs-fixture.ts'
 
 let broker: SharedKafka

@@ -1,4 +1,4 @@
-import { allFinite } from '../../../core/all-finite.ts'
+import { allFinite } from '../../../core/numbers/all-finite.ts'
 import { solvePacked } from '../small-symmetric.ts'
 import { capNorm, type StepGuardSettings, type StepGuards, stepGuards } from './guards.ts'
 import { newcomerWeight, newnessIn, newnessOf, requireNewcomers } from './newcomers.ts'

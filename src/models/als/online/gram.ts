@@ -1,4 +1,4 @@
-import { allFinite } from '../../../core/all-finite.ts'
+import { allFinite } from '../../../core/numbers/all-finite.ts'
 import { requireArgument } from '../../../core/errors.ts'
 import { factorPacked, multiplyPacked, packedLength, solvePacked } from '../small-symmetric.ts'
 import { capNorm, type StepGuardSettings, type StepGuards, stepGuards } from './guards.ts'

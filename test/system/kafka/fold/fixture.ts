@@ -1,14 +1,14 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { seededRandom } from '../../../src/core/random.ts'
-import { type Folded, fold } from '../../recovery/fold/job.ts'
-import { pause } from '../../run/pause.ts'
-import { until } from '../../run/until.ts'
-import type { KafkaAccess } from '../../services/kafka/access.ts'
-import { consumeWithJava } from '../../services/kafka/tools.ts'
-import type { KafkaFoldOptions } from './fold-job.ts'
-import { type IndependentProducer, independentProducer } from './kafkajs-fixture.ts'
+import { seededRandom } from '../../../../src/core/random.ts'
+import { type Folded, fold } from '../../../recovery/fold/job.ts'
+import { pause } from '../../../run/pause.ts'
+import { until } from '../../../run/until.ts'
+import type { KafkaAccess } from '../../../services/kafka/access.ts'
+import { consumeWithJava } from '../../../services/kafka/tools.ts'
+import { type IndependentProducer, independentProducer } from '../kafkajs-fixture.ts'
+import type { KafkaFoldOptions } from './job.ts'
 
 const JOB_ID = '00112233445566778899aabbccddeeff'
 const KEYS = 500
@@ -88,7 +88,7 @@ export class JobProcess {
   ) {
     const configuration = { ...configurationIn(folder, parallelism), ...more }
     const settings = { job, jobId: JOB_ID, configuration }
-    const script = new URL('./fold-process.ts', import.meta.url)
+    const script = new URL('./process.ts', import.meta.url)
     this.child = fork(script, [JSON.stringify(settings)], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { allFinite } from '../../src/core/all-finite.ts'
+import { allFinite } from '../../../src/core/numbers/all-finite.ts'
 
 describe('allFinite', () => {
   it('takes the largest and smallest floats', () => {

@@ -1,10 +1,10 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
-import { openInferenceEngine } from '../../../src/inference/engine/engine.ts'
-import { needs } from '../../run/needs.ts'
-import { FILLS_HEAP, HANGS } from './function-models.ts'
-import { floats, floatsOf } from './models.ts'
+import { openInferenceEngine } from '../../../../src/inference/engine/engine.ts'
+import { needs } from '../../../run/needs.ts'
+import { FILLS_HEAP, HANGS } from '../function-models.ts'
+import { floats, floatsOf } from '../models.ts'
 
 const LIMIT = { timeout: 60_000, interval: 50 }
 const id = { name: 'doubling', version: 1 }

@@ -1,5 +1,5 @@
-import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
-import type { KafkaFoldOptions } from './fold-job.ts'
+import { MiniCluster } from '../../../../src/testing/mini-cluster.ts'
+import type { KafkaFoldOptions } from './job.ts'
 
 /**
  * Runs the fold job on worker threads in a separate process, which the test kills. Messages of the IPC
@@ -12,7 +12,7 @@ const settings = JSON.parse(process.argv[2]!) as {
 }
 
 const cluster = new MiniCluster()
-const job = await cluster.startWorkers(new URL('./fold-job.ts', import.meta.url), settings.job, {
+const job = await cluster.startWorkers(new URL('./job.ts', import.meta.url), settings.job, {
   jobId: settings.jobId,
   configuration: settings.configuration,
 })

@@ -5,6 +5,6 @@ import { ALONE_FILES, LONG_FILES, WAITING_FILES } from './special-files.ts'
 
 it('the files that run alone, first or beside others exist', () => {
   const named = [...Object.keys(ALONE_FILES), ...Object.keys(WAITING_FILES), ...LONG_FILES]
-  const root = resolve(import.meta.dirname, '../..')
+  const root = resolve(import.meta.dirname, '../../..')
   expect(named.filter((file) => !existsSync(resolve(root, file)))).toEqual([])
 })

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { openInferenceEngine } from '../../../src/inference/engine/engine.ts'
-import { TAKES_MEMORY } from './function-models.ts'
-import { floats, floatsOf } from './models.ts'
+import { openInferenceEngine } from '../../../../src/inference/engine/engine.ts'
+import { TAKES_MEMORY } from '../function-models.ts'
+import { floats, floatsOf } from '../models.ts'
 
 const MIB = 2 ** 20
 const id = { name: 'doubling', version: 1 }

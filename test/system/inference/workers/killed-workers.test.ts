@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { runKills } from '../../../verify/models/kills.ts'
-import { campaignSize } from '../../run/campaign-size.ts'
-import { commitSeed } from '../../services/commit-seed.ts'
+import { runKills } from '../../../../verify/models/kills.ts'
+import { campaignSize } from '../../../run/campaign-size.ts'
+import { commitSeed } from '../../../services/commit-seed.ts'
 
 it('workers that are killed in any state lose no request and answer none twice', async () => {
   const seed = commitSeed()

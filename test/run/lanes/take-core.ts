@@ -1,6 +1,6 @@
 import { relative, resolve, sep } from 'node:path'
 import { afterAll, expect } from 'vitest'
-import { leaseCore } from '../services/lending/lease.ts'
+import { leaseCore } from '../../services/lending/lease.ts'
 import { WAITING_FILES } from './special-files.ts'
 
 /*
@@ -8,7 +8,7 @@ import { WAITING_FILES } from './special-files.ts'
  * workers than that, for the files that wait.
  */
 
-const root = resolve(import.meta.dirname, '../..')
+const root = resolve(import.meta.dirname, '../../..')
 const file = relative(root, expect.getState().testPath!).split(sep).join('/')
 if (!Object.hasOwn(WAITING_FILES, file)) {
   const { giveBack } = await leaseCore()

@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { openInferenceEngine } from '../../../src/inference/engine/engine.ts'
-import type { Deployment } from '../../../src/inference/port/deployment.ts'
-import type { InferenceEngine } from '../../../src/inference/port/engine.ts'
-import type { ModelSource } from '../../../src/inference/port/model.ts'
-import { ENDS_WORKER, HANGS, THROWS } from './function-models.ts'
-import { floats, floatsOf } from './models.ts'
+import { openInferenceEngine } from '../../../../src/inference/engine/engine.ts'
+import type { Deployment } from '../../../../src/inference/port/deployment.ts'
+import type { InferenceEngine } from '../../../../src/inference/port/engine.ts'
+import type { ModelSource } from '../../../../src/inference/port/model.ts'
+import { ENDS_WORKER, HANGS, THROWS } from '../function-models.ts'
+import { floats, floatsOf } from '../models.ts'
 
 const id = { name: 'doubling', version: 1 }
 let engine: InferenceEngine

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { relative, resolve, sep } from 'node:path'
 import { afterAll, expect, vi } from 'vitest'
-import { appendCosts, COSTS_VARIABLE } from './file-costs.ts'
-import { noteWait, takeWaits } from './waits.ts'
+import { appendCosts, COSTS_VARIABLE } from '../file-costs.ts'
+import { noteWait, takeWaits } from '../waits.ts'
 
 /*
  * Setup of each test file: measures what the file costs and what it waits for.
  */
 
-const ROOT = resolve(import.meta.dirname, '../..')
+const ROOT = resolve(import.meta.dirname, '../../..')
 
 /** Clock ticks a second in `/proc`, on every architecture of Linux. */
 const TICKS = 100
