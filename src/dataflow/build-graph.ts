@@ -1,6 +1,6 @@
 import { murmur3 } from '../core/hash/murmur3.ts'
 import { type EdgeDraft, type GraphDraft, type NodeDraft, serializerOf } from './graph-draft.ts'
-import type { StreamEdge, StreamGraph, StreamNode } from './stream-graph.ts'
+import type { Partitioning, StreamEdge, StreamGraph, StreamNode } from './stream-graph.ts'
 
 const encoder = new TextEncoder()
 
@@ -37,7 +37,9 @@ function buildNode(
 }
 
 function buildEdge(draft: GraphDraft, edge: EdgeDraft): StreamEdge {
-  const partitioning = draft.partitioningOf(edge)
+  const given = draft.partitioningOf(edge)
+  // Where a record at which the function throws is left out, each one must come alone.
+  const partitioning = edge.to.onError === undefined ? given : withoutFold(given)
   const fold = partitioning.kind === 'hash' ? partitioning.fold : undefined
   return {
     from: edge.node.id,
@@ -47,6 +49,12 @@ function buildEdge(draft: GraphDraft, edge: EdgeDraft): StreamEdge {
     partitioning,
     serializer: fold?.serializer ?? serializerOf(edge),
   }
+}
+
+function withoutFold(partitioning: Partitioning): Partitioning {
+  if (partitioning.kind !== 'hash') return partitioning
+  const { fold: _, ...unfolded } = partitioning
+  return unfolded
 }
 
 /**

@@ -96,6 +96,7 @@ export class SubtaskHandles {
     const declaration = timersDeclaration(name)
     this.options.requireFree(declaration.name)
     const table = this.options.typed.table(declaration)
+    table.isClaimed = true
     const queue = new KeyedTimerQueue(table, this.selection)
     this.timerQueues.set(name, queue)
     return queue

@@ -100,6 +100,7 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
   /** Changed rows left memory while there was no spill sink: the next snapshot must hold all. */
   private rowsLost = false
   private readonly dropped = new DroppedStates()
+  private dropsAll = false
   private closed = false
 
   constructor(options: SubtaskKeyedStateOptions, store: StateStore | undefined) {
@@ -295,6 +296,11 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
     this.dropped.add([...this.typed.dropUndeclared(), ...this.vectors.restored.dropUndeclared()])
   }
 
+  dropAll(): void {
+    this.dropsAll = true
+    this.dropped.add(this.typed.names())
+  }
+
   droppedEntries(): readonly DroppedEntries[] {
     return this.dropped.entries()
   }
@@ -310,6 +316,7 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
     value: Uint8Array | undefined,
   ): void {
     if (!containsKeyGroup(this.keyGroups, keyGroup)) return
+    if (this.dropsAll && this.dropped.take(state, key, value)) return
     const table = this.typed.of(state)
     if (table === undefined) {
       if (this.dropped.take(state, key, value)) return

@@ -308,6 +308,7 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
       operatorState: {
         isRestored: this.operatorState.isRestored,
         restored: (state: string) => this.operatorState.restored(state),
+        leaveOver: (state: string, bytes: number) => this.operatorState.leaveOver(state, bytes),
         update: (state: string, spread: Redistribution, entries: readonly Uint8Array[]) =>
           this.operatorState.update(state, spread, entries),
       },

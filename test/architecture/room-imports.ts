@@ -830,6 +830,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ],
   'operators/joins': [
     'core',
+    'core/text',
     'operators/port',
     'operators/process',
     'operators/windows',

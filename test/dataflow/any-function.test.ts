@@ -207,7 +207,7 @@ describe('windows with functions of any kind', () => {
       else expect(found, `seed ${each.seed}: ${each.name}`).toEqual(right)
     }
     expect(drawn.size).toBeGreaterThan(6)
-  })
+  }, 240_000)
 
   it('give the same, or say what is wrong, where the function is declared associative', async () => {
     let failed = 0
@@ -227,5 +227,5 @@ describe('windows with functions of any kind', () => {
       }
     }
     expect(failed).toBeGreaterThan(CASES / 20)
-  })
+  }, 240_000)
 })

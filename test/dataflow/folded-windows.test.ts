@@ -202,6 +202,44 @@ describe('windows whose records are folded by their senders', () => {
     expect(await total(2)).toBe(1_900)
   })
 
+  it('leave out the records at which the fold throws, and no others, with onError', async () => {
+    const wrong = (event: Event): boolean => event.time % 50 === 7
+    for (const windows of aligned) {
+      const env = environment()
+      const totals = new MemorySink<number>()
+      const throwing: AggregateFunction<Event, number, number> = {
+        ...sums(plus),
+        add(event, sum) {
+          if (wrong(event)) throw new Error('a wrong event')
+          return sum + 1
+        },
+      }
+      events(env)
+        .keyBy(({ user }) => user)
+        .window(windows)
+        .aggregate(throwing)
+        .onError('skip')
+        .sinkTo(totals)
+      await env.execute('totals')
+      const { sizeMs, slideMs } = windows
+      const right = all.filter((event) => !wrong(event)).length * (sizeMs / slideMs)
+      expect(totals.values.reduce(plus)).toBe(right)
+    }
+  })
+
+  it('fail where a fold is not what was declared, also with onError', async () => {
+    const env = environment()
+    events(env)
+      .keyBy(({ user }) => user)
+      .window(slidingEventTimeWindows(100, 20))
+      .aggregate(sums((a) => a))
+      .onError('skip')
+      .discard()
+    await expect(env.execute('wrong')).rejects.toMatchObject({
+      details: { code: 'NOT_ASSOCIATIVE' },
+    })
+  })
+
   it('find the highest record of all, the first of equal ones of a sender', async () => {
     const env = environment()
     const best = new MemorySink<Event>()

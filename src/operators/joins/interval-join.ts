@@ -1,8 +1,8 @@
 import type { Counter } from '../../core/metrics.ts'
 import { int53Serializer } from '../../core/serializer.ts'
-import { NO_TIMESTAMP } from '../../core/time.ts'
+import { latin1Of } from '../../core/text/latin1.ts'
+import { MAX_TIMESTAMP, MIN_TIMESTAMP, NO_TIMESTAMP } from '../../core/time.ts'
 import { listState, mapState } from '../../state/port/descriptors.ts'
-import type { MapState } from '../../state/port/handles.ts'
 import { missingTimestamp } from '../port/event-time.ts'
 import type { OutputTag } from '../port/output-tag.ts'
 import { refuseResult } from '../port/refuse-result.ts'
@@ -20,6 +20,7 @@ import type {
   FunctionSnapshotContext,
   RichFunction,
 } from '../process/function-life.ts'
+import { TimedBuffer } from './timed-buffer.ts'
 
 /** Times of a right record that joins a left one: `left + lowerMs` to `left + upperMs`, both included. */
 export interface JoinInterval {
@@ -44,9 +45,6 @@ export interface ProcessJoinFunction<A, B, OUT> extends RichFunction<FunctionCon
   processElement(left: A, right: B, context: JoinContext, out: Collector<OUT>): void
 }
 
-/** The records of one side, by their event time. */
-type Buffer<T> = MapState<number, T[]>
-
 /** Bounds with which records were buffered; not known of checkpoints of former releases. */
 type UsedBounds = readonly [lowerMs: number, upperMs: number] | 'unknown'
 
@@ -59,8 +57,9 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
   private readonly interval: JoinInterval
   private readonly join: ProcessJoinFunction<A, B, OUT>
   private readonly late: LateJoinTags<A, B>
-  private left!: Buffer<A>
-  private right!: Buffer<B>
+  private left!: TimedBuffer<A>
+  private right!: TimedBuffer<B>
+  private isRestored = false
   private dropped!: Counter
   /** Whether timers of other bounds may be there, which stand for other times of records. */
   private hasOldTimers = false
@@ -80,6 +79,7 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
   initializeState(context: FunctionInitializationContext): void | Promise<void> {
     const { lowerMs, upperMs } = this.interval
     const bounds = context.getUnionListState(listState<UsedBounds>('interval-join/bounds'))
+    this.isRestored = context.isRestored
     // Each subtask has stored the same ones.
     const used = new Map(bounds.get().map((each) => [String(each), each]))
     if (context.isRestored && used.size === 0) used.set('unknown', 'unknown')
@@ -91,8 +91,10 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
 
   open(context: KeyedFunctionContext): void | Promise<void> {
     const keySerializer = int53Serializer
-    this.left = context.getMapState(mapState<number, A[]>('left-buffer', { keySerializer }))
-    this.right = context.getMapState(mapState<number, B[]>('right-buffer', { keySerializer }))
+    const left = context.getMapState(mapState<number, A[]>('left-buffer', { keySerializer }))
+    const right = context.getMapState(mapState<number, B[]>('right-buffer', { keySerializer }))
+    this.left = new TimedBuffer(left, this.isRestored)
+    this.right = new TimedBuffer(right, this.isRestored)
     this.dropped = context.metrics.counter('numLateRecordsDropped')
     return this.join.open?.(context)
   }
@@ -104,12 +106,16 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
       this.drop(value, this.late.left, context)
       return
     }
-    for (const [rightTime, rights] of this.right.entries()) {
-      if (rightTime < time + lowerMs || rightTime > time + upperMs) continue
-      for (const right of rights) this.emit([value, time], [right, rightTime], { context, out })
-    }
-    add(this.left, time, value)
+    const { left, right } = this
+    this.select(context)
+    // Before the function, which may change the record.
+    left.add(time, value)
     context.timerService.registerEventTimeTimer(time + Math.max(0, upperMs))
+    for (const rightTime of right.between(time + lowerMs, time + upperMs)) {
+      for (const other of right.at(rightTime)) {
+        this.emit([value, time], [other, rightTime], { context, out })
+      }
+    }
   }
 
   processElement2(value: B, context: KeyedProcessContext<K>, out: Collector<OUT>): void {
@@ -119,22 +125,26 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
       this.drop(value, this.late.right, context)
       return
     }
-    for (const [leftTime, lefts] of this.left.entries()) {
-      if (time < leftTime + lowerMs || time > leftTime + upperMs) continue
-      for (const left of lefts) this.emit([left, leftTime], [value, time], { context, out })
-    }
-    add(this.right, time, value)
+    const { left, right } = this
+    this.select(context)
+    right.add(time, value)
     context.timerService.registerEventTimeTimer(time + Math.max(0, -lowerMs))
+    for (const leftTime of left.between(time - upperMs, time - lowerMs)) {
+      for (const other of left.at(leftTime)) {
+        this.emit([other, leftTime], [value, time], { context, out })
+      }
+    }
   }
 
   /** Removes the records that no later one can join. */
-  onTimer(timestamp: number, { timerService }: OnTimerContext<K>): void {
+  onTimer(timestamp: number, context: OnTimerContext<K>): void {
+    this.select(context)
     const leftMs = Math.max(0, this.interval.upperMs)
     const rightMs = Math.max(0, -this.interval.lowerMs)
     this.left.remove(timestamp - leftMs)
     this.right.remove(timestamp - rightMs)
     if (!this.hasOldTimers) return
-    const register = (time: number): void => timerService.registerEventTimeTimer(time)
+    const register = (time: number): void => context.timerService.registerEventTimeTimer(time)
     expire(this.left, { keptMs: leftMs, now: timestamp, register })
     expire(this.right, { keptMs: rightMs, now: timestamp, register })
   }
@@ -145,6 +155,12 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
 
   close(): void | Promise<void> {
     return this.join.close?.()
+  }
+
+  private select({ currentKeyBytes }: KeyedProcessContext<K>): void {
+    const key = latin1Of(currentKeyBytes)
+    this.left.select(key)
+    this.right.select(key)
   }
 
   /** The event time of a record; undefined for a late one. Throws INVALID_ARGUMENT when it has none. */
@@ -208,13 +224,9 @@ interface Expiry {
 }
 
 /** Removes all records whose time is over, and sets timers for the others. */
-function expire<T>(buffer: Buffer<T>, { keptMs, now, register }: Expiry): void {
-  for (const time of [...buffer.keys()]) {
+function expire<T>(buffer: TimedBuffer<T>, { keptMs, now, register }: Expiry): void {
+  for (const time of buffer.between(MIN_TIMESTAMP, MAX_TIMESTAMP)) {
     if (time + keptMs <= now) buffer.remove(time)
     else register(time + keptMs)
   }
-}
-
-function add<T>(buffer: Buffer<T>, time: number, value: T): void {
-  buffer.put(time, [...(buffer.get(time) ?? []), value])
 }

@@ -46,8 +46,8 @@ export interface RecordGuardParts {
 }
 
 /**
- * Lets an operator go on behind a record at which it throws. An error that a restart heals, and that of another operator
- * of the chain, is thrown as without a guard.
+ * Lets an operator go on behind a record at which it throws. An error that a restart heals, that of another operator of
+ * the chain, and that of a false declaration are thrown as without a guard.
  */
 export function guardRecords(operator: StreamOperator, parts: RecordGuardParts): void {
   const { policy, output, failed } = parts
@@ -56,7 +56,7 @@ export function guardRecords(operator: StreamOperator, parts: RecordGuardParts):
     try {
       process(input, value, timestamp)
     } catch (error) {
-      if (parts.isOfAnother(error) || isHealedByRestart(error)) throw error
+      if (parts.isOfAnother(error) || isNotOfRecord(error)) throw error
       failed.increment()
       if (policy === 'skip') return
       output.collectSide(policy.id, failedRecord(value, timestamp, error, parts), timestamp)
@@ -64,8 +64,10 @@ export function guardRecords(operator: StreamOperator, parts: RecordGuardParts):
   }
 }
 
-function isHealedByRestart(error: unknown): boolean {
-  return isWeirError(error) && ERROR_CODES[error.code].retryable
+/** Whether a restart heals the error, or it says that the function is not what was declared. */
+function isNotOfRecord(error: unknown): boolean {
+  if (!isWeirError(error)) return false
+  return ERROR_CODES[error.code].retryable || error.code === 'NOT_ASSOCIATIVE'
 }
 
 function failedRecord(

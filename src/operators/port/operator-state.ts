@@ -18,8 +18,10 @@ export const ABOUT_STATE = 'about/'
 export interface OperatorStateStore {
   /** Whether the restored checkpoint has state of this operator; false on a fresh start. */
   readonly isRestored: boolean
-  /** The restored entries of this subtask with this name; empty on a fresh start. */
+  /** The restored entries of this subtask with this name, which are claimed by that; empty on a fresh start. */
   restored(name: string): readonly Uint8Array[]
+  /** Says that restored entries are of a state that the operator does not declare: the start is refused with its name. */
+  leaveOver(state: string, bytes: number): void
   /** Replaces the entries that the next snapshots store. */
   update(name: string, redistribution: Redistribution, entries: readonly Uint8Array[]): void
 }

@@ -162,8 +162,12 @@ export class BroadcastStates {
         `broadcast state of operator "${this.operatorName}" has version ${version}, this build reads ${ENTRY_VERSION}`,
       )
     }
-    const found = this.declared.get(reader.text())
-    if (found === undefined) return
+    const name = reader.text()
+    const found = this.declared.get(name)
+    if (found === undefined) {
+      this.store.leaveOver(name, entry.length)
+      return
+    }
     const key = found.descriptor.keySerializer.read(new ByteReader(reader.sized()))
     const value = found.descriptor.serializer.read(new ByteReader(reader.sized()))
     found.writer.put(key, value)

@@ -1,5 +1,10 @@
 import type { EntryTimers } from '../../state/port/entry-timers.ts'
-import { type AlignedWindows, lastWindowStart, type TimeWindow } from './assigner.ts'
+import {
+  type AlignedWindows,
+  lastWindowStart,
+  type TimeWindow,
+  type WindowAssigner,
+} from './assigner.ts'
 import { WindowOperator, type WindowOptions } from './operator.ts'
 
 /** The operator of tumbling and sliding windows, whose bounds depend only on the record's time. */
@@ -26,6 +31,10 @@ export class AlignedWindowOperator<K, IN> extends WindowOperator<K, IN> {
       taken = true
     }
     if (late && !taken) this.drop(value as IN, timestamp)
+  }
+
+  protected windowKind(): WindowAssigner['kind'] {
+    return 'aligned'
   }
 
   protected override selectContents(window: TimeWindow): void {

@@ -1,7 +1,7 @@
 import type { Serializer } from '../../core/serializer.ts'
 import { listState, valueState } from '../../state/port/descriptors.ts'
 import type { ListState, ValueState } from '../../state/port/handles.ts'
-import { ALL_TIME, type CountWindows } from './assigner.ts'
+import { ALL_TIME, type CountWindows, type WindowAssigner } from './assigner.ts'
 import { NO_NAMESPACE } from './namespace.ts'
 import { WindowOperator, type WindowOptions } from './operator.ts'
 
@@ -43,6 +43,10 @@ export class CountWindowOperator<K, IN> extends WindowOperator<K, IN> {
     if (size !== slide) this.fill(size)
     this.fire(ALL_TIME, timestamp)
     this.contents.clear()
+  }
+
+  protected windowKind(): WindowAssigner['kind'] {
+    return 'count'
   }
 
   protected override openState(): void {

@@ -8,6 +8,7 @@ import { missingTimestamp, timestampOfResults } from '../port/event-time.ts'
 import type { FiringOperator } from '../port/firing.ts'
 import { FoldedPart, recordsOf } from '../port/folded-part.ts'
 import type { OperatorContext } from '../port/operator.ts'
+import { ABOUT_STATE } from '../port/operator-state.ts'
 import type { OutputTag } from '../port/output-tag.ts'
 import { refuseResult } from '../port/refuse-result.ts'
 import type { TimeDomain } from '../process/function.ts'
@@ -15,11 +16,26 @@ import type { RichFunction } from '../process/function-life.ts'
 import { Timers, type TimerTarget } from '../process/timers.ts'
 import { TimestampedCollector } from '../process/timestamped-collector.ts'
 import { UserFunctionOperator } from '../process/user-function-operator.ts'
-import type { TimeWindow } from './assigner.ts'
+import type { TimeWindow, WindowAssigner } from './assigner.ts'
 import type { FiringContents, WindowContents } from './contents.ts'
 import type { ProcessWindowFunction, WindowFunctionContext } from './function.ts'
 import { WindowNamespaces, windowOfNamespace } from './namespace.ts'
 import { ReusedWindowContext } from './window-context.ts'
+
+const KINDS: Readonly<Record<WindowAssigner['kind'], string>> = {
+  aligned: 'windows of fixed size',
+  session: 'session windows',
+  count: 'count windows',
+  global: 'global windows',
+}
+
+const TIMES: Readonly<Record<TimeDomain, string>> = {
+  'event-time': 'event time',
+  'processing-time': 'processing time',
+}
+
+/** The kind is in the name; an entry says that there is such state. */
+const KIND_ENTRY = Uint8Array.of(1)
 
 /** Options of window operators. */
 export interface WindowOptions<K, IN, C extends FiringContents = WindowContents<IN>> {
@@ -74,6 +90,7 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
     this.collector = new TimestampedCollector(context.output)
     this.dropped = context.metrics.counter('numLateRecordsDropped')
     this.recordsIn = context.metrics.counter('numRecordsIn')
+    this.claimKind()
     this.openState()
     this.timers = new Timers(context, this, this.options.eventTime ?? true)
     // A window that is kept after it has fired has two timers.
@@ -99,6 +116,17 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
 
   onProcessingTimer(timer: Timer): void {
     this.onWindowTimer(windowOfNamespace(timer.namespace), timer.timestamp)
+  }
+
+  /** The kind of the windows, which says what the state of the operator means. */
+  protected abstract windowKind(): WindowAssigner['kind']
+
+  /** Claims the state of windows of this kind and time, and no other. */
+  private claimKind(): void {
+    const { operatorState } = this.context
+    const name = `${ABOUT_STATE}${KINDS[this.windowKind()]} in ${TIMES[this.options.timeDomain]}`
+    operatorState.restored(name)
+    operatorState.update(name, 'union', [KIND_ENTRY])
   }
 
   /** Whether windows of a key become one. */

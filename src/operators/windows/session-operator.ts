@@ -1,5 +1,5 @@
 import { FoldedPart } from '../port/folded-part.ts'
-import type { SessionWindows, TimeWindow } from './assigner.ts'
+import type { SessionWindows, TimeWindow, WindowAssigner } from './assigner.ts'
 import { OpenSessions, type Session } from './open-sessions.ts'
 import { WindowOperator, type WindowOptions } from './operator.ts'
 
@@ -30,6 +30,10 @@ export class SessionWindowOperator<K, IN> extends WindowOperator<K, IN> {
     this.sessions.selectContents(session)
     this.contents.add(value as IN)
     if (this.isPast(session.end)) this.fire({ start: session.start, end: session.end })
+  }
+
+  protected windowKind(): WindowAssigner['kind'] {
+    return 'session'
   }
 
   protected override mergesWindows(): boolean {

@@ -1,5 +1,10 @@
 import type { EntryTimers } from '../../state/port/entry-timers.ts'
-import { type AlignedWindows, lastWindowStart, type TimeWindow } from './assigner.ts'
+import {
+  type AlignedWindows,
+  lastWindowStart,
+  type TimeWindow,
+  type WindowAssigner,
+} from './assigner.ts'
 import { WindowOperator, type WindowOptions } from './operator.ts'
 import type { SlicedContents } from './sliced-contents.ts'
 
@@ -36,6 +41,10 @@ export class SlicedWindowOperator<K, IN> extends WindowOperator<K, IN, Contents<
       this.registerFirst(start)
     }
     if (keepsLate) this.firePast(start)
+  }
+
+  protected windowKind(): WindowAssigner['kind'] {
+    return 'aligned'
   }
 
   protected override openEntryTimers(): EntryTimers | undefined {

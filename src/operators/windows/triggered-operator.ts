@@ -12,6 +12,7 @@ import {
   lastWindowStart,
   type SessionWindows,
   type TimeWindow,
+  type WindowAssigner,
 } from './assigner.ts'
 import type { Evictor, TimestampedValue } from './evictor.ts'
 import { windowOfNamespace } from './namespace.ts'
@@ -75,6 +76,10 @@ export class TriggeredWindowOperator<K, IN> extends WindowOperator<K, IN> {
 
   override onProcessingTimer(timer: Timer): void {
     this.onTimer(timer, 'processing-time')
+  }
+
+  protected windowKind(): WindowAssigner['kind'] {
+    return this.triggered.windows.kind
   }
 
   protected override mergesWindows(): boolean {

@@ -3,6 +3,8 @@ import type { SubtaskRestore } from '../../checkpoint/protocol/restore-plan.ts'
 import { restoreChain } from '../../checkpoint/segment/restore-chain.ts'
 import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-storage.ts'
 import { WeirError } from '../../core/errors.ts'
+import { ABOUT_STATE } from '../../operators/port/operator-state.ts'
+import { STORED_WATERMARKS } from '../../operators/port/stored-watermark.ts'
 import type { StateDeclaration } from '../../state/port/change.ts'
 import type { RestorableState } from '../../state/port/restorable-state.ts'
 import type { BuiltSubtask } from '../subtask/builder.ts'
@@ -35,11 +37,12 @@ export async function restoreSlot(
     options.stateOf(uid)!.backend.beginRestore(declarations as readonly StateDeclaration[])
   }
   await openOperators(built)
-  const dropped: DroppedState[] = []
+  const { dropped, ofOtherKind } = unclaimedEntries(built, options)
   for (const restore of keyed) {
     const { uid } = restore
     const { backend } = options.stateOf(uid)!
-    if (options.allowNonRestoredState) backend.dropUndeclared()
+    if (ofOtherKind.has(uid)) backend.dropAll()
+    else if (options.allowNonRestoredState) backend.dropUndeclared()
     await restoreOperator(restore, backend, options)
     dropped.push(...backend.droppedEntries().map((entries) => ({ uid, ...entries })))
   }
@@ -77,10 +80,52 @@ async function restoreOperator(
   if (unclaimed !== undefined) throw unclaimedState(restore.uid, unclaimed)
 }
 
-function unclaimedState(uid: string, state: string): WeirError {
+/** What no operator has claimed when it opened. */
+interface Unclaimed {
+  readonly dropped: DroppedState[]
+  /** Operators whose keyed state is of another kind than the one in the checkpoint. */
+  readonly ofOtherKind: ReadonlySet<string>
+}
+
+/** Operator state that no operator has asked for when it opened. Throws STATE_LEFT_OVER unless it may be dropped. */
+function unclaimedEntries(
+  built: readonly BuiltSubtask[],
+  { restore, allowNonRestoredState }: SlotRestore,
+): Unclaimed {
+  const hasKeyed = new Set(restore.flatMap(({ uid, segments }) => (segments.length > 0 ? uid : [])))
+  const dropped: DroppedState[] = []
+  const ofOtherKind = new Set<string>()
+  for (const { node, operatorState } of built.flatMap(({ subtask }) => subtask.operators)) {
+    const { uid } = node
+    for (const { name, bytes } of operatorState.unclaimed()) {
+      // What is said about keyed state is nothing without it.
+      if (name.startsWith(ABOUT_STATE) && !hasKeyed.has(uid)) continue
+      if (name === STORED_WATERMARKS) continue
+      const isKind = name.startsWith(ABOUT_STATE)
+      const state = isKind ? name.slice(ABOUT_STATE.length) : name
+      if (!allowNonRestoredState) {
+        throw isKind ? otherKind(uid, state) : unclaimedState(uid, state, bytes)
+      }
+      if (isKind) ofOtherKind.add(uid)
+      else dropped.push({ uid, state, bytes })
+    }
+  }
+  return { dropped, ofOtherKind }
+}
+
+function otherKind(uid: string, state: string): WeirError {
   return new WeirError(
     'STATE_LEFT_OVER',
-    `the checkpoint holds state "${state}" of operator ${uid}, which the operator does not declare when it opens; give the state its old name, or allow non-restored state (--allow-non-restored-state)`,
+    `the checkpoint holds ${state} of operator ${uid}, which in this job reads no such state: give it the windows that it had, or another uid, or allow non-restored state (--allow-non-restored-state)`,
+    { details: { uid, state } },
+  )
+}
+
+function unclaimedState(uid: string, state: string, bytes?: number): WeirError {
+  const size = bytes === undefined ? '' : ` (${bytes} bytes)`
+  return new WeirError(
+    'STATE_LEFT_OVER',
+    `the checkpoint holds state "${state}" of operator ${uid}${size}, which the operator does not declare when it opens; give the state its old name, or allow non-restored state (--allow-non-restored-state)`,
     { details: { uid, state } },
   )
 }

@@ -20,10 +20,13 @@ export interface RestorableState {
   /** Sets the largest number of entries of the restore; called before the first of them, if at all. */
   expectEntries(entries: number): void
   /**
-   * Leaves out what is restored of states that no operator has declared so far, except timers: neither memory nor the
-   * next snapshot has it, which is then a full one. Called after `beginRestore`, before the first entry.
+   * Leaves out what is restored of states that no operator has declared so far, and of timers whose queue none has opened:
+   * neither memory nor the next snapshot has it, which is then a full one. Called after `beginRestore`, before the first
+   * entry.
    */
   dropUndeclared(): void
+  /** As `dropUndeclared`, of all typed states and timers: the operator gives their names another meaning. */
+  dropAll(): void
   /** The states that were left out and have entries. */
   droppedEntries(): readonly DroppedEntries[]
   /** Takes one entry of a segment; a key group outside `keyGroups` is ignored. */

@@ -211,16 +211,21 @@ export class TypedStates implements TableContext<StateTable> {
   /** Names of states with restored entries that no operator has declared. */
   unclaimed(): readonly string[] {
     return this.tablesById
-      .filter(({ serializer, kind, holdsRestored }) => {
-        return serializer === undefined && kind !== 'timers' && holdsRestored
+      .filter(({ serializer, kind, isClaimed, holdsRestored }) => {
+        return holdsRestored && (kind === 'timers' ? !isClaimed : serializer === undefined)
       })
       .map(({ name }) => name)
   }
 
-  /** Forgets the states that no operator has declared, and returns their names; timers are never among them. */
+  /** Names of all states. */
+  names(): readonly string[] {
+    return [...this.tables.keys()]
+  }
+
+  /** Forgets the states that no operator has declared, and the timers of queues that none has opened; returns their names. */
   dropUndeclared(): readonly string[] {
-    const dropped = [...this.tables.values()].filter(
-      ({ serializer, kind }) => serializer === undefined && kind !== 'timers',
+    const dropped = [...this.tables.values()].filter(({ serializer, kind, isClaimed }) =>
+      kind === 'timers' ? !isClaimed : serializer === undefined,
     )
     for (const { name } of dropped) this.tables.delete(name)
     return dropped.map(({ name }) => name)

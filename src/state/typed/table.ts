@@ -53,6 +53,8 @@ export class StateTable {
   ttl: TableTtl | undefined
   /** Whether an entry was restored. */
   holdsRestored = false
+  /** Of timers: whether an operator has opened their queue. */
+  isClaimed = false
   /** Whether a list of the state may have chunks. */
   hasChunks = false
   /** Entries that were read from the store one by one since the last group of records began. */

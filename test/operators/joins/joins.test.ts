@@ -169,6 +169,27 @@ describe('an interval join', () => {
     ])
   })
 
+  it('keeps a record as it came, also where the function changes it', async () => {
+    const env = environment()
+    type Count = { key: string; time: number; n: number }
+    const rows = (times: readonly number[]) =>
+      env
+        .fromElements(times, boundedOutOfOrderness<number>(1000, { timestampOf: (n) => n }))
+        .map((time): Count => ({ key: 'a', time, n: 0 }))
+        .keyBy(({ key }) => key)
+    const stream = rows([1])
+      .intervalJoin(rows([2, 3, 4]))
+      .between(0, 10)
+      .process<number>(() => ({
+        processElement(left, right, _context, out) {
+          left.n += 1
+          right.n += 1
+          out.collect(left.n + right.n)
+        },
+      }))
+    expect(await run(env, stream)).toEqual([2, 2, 2])
+  })
+
   it('sends late records of each stream to its side output, which the join leaves out', async () => {
     const lateLeft = new OutputTag<number>('late-left')
     const lateRight = new OutputTag<number>('late-right')

@@ -128,7 +128,7 @@ describe('windows after a restore', () => {
           }))
           expect(await run(steps, parts), `seed ${seed}`).toEqual(whole)
         }
-      })
+      }, 120_000)
     }
   }
 
@@ -144,6 +144,7 @@ describe('windows after a restore', () => {
         expect(lastOf(restored), `seed ${seed}`).toEqual(lastOf(whole))
       }
     },
+    120_000,
   )
 
   it.each(Object.entries(KINDS))('fire again for a late record (%s)', async (_, plan) => {

@@ -46,8 +46,8 @@ export class LearnedVersions {
     this.measures = new MeasuresState(context.operatorState)
     this.earlierErrors = context.operatorState.restored(EARLIER_ERRORS).map(versionNumbersOf)
     const isOtherRule = this.restoredRule !== undefined && this.restoredRule !== options.rule.rule
-    const shared = isOtherRule ? [] : context.operatorState.restored(SHARED)
-    this.restoredShared = shared.map(versionNumbersOf)
+    const shared = context.operatorState.restored(SHARED)
+    this.restoredShared = isOtherRule ? [] : shared.map(versionNumbersOf)
   }
 
   /** The versions of the checkpoint that the slot was restored from. */

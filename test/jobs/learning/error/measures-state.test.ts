@@ -20,6 +20,8 @@ class MemoryState implements OperatorStateStore {
     return this.before.get(name) ?? []
   }
 
+  leaveOver(): void {}
+
   update(name: string, mode: string, entries: readonly Uint8Array[]): void {
     this.modes.add(mode)
     this.written.set(name, entries)
