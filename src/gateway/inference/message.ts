@@ -1,4 +1,5 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
+import { parseExactly } from '../../wire/inference/json-values.ts'
 import { FloatsForm } from './floats-form.ts'
 import { dataOfJson, type Tensor, type TensorMetadata, tensorOfBytes } from './tensor.ts'
 
@@ -56,9 +57,13 @@ export class ModelRequests {
   private form: FloatsForm<InferenceRequest> | undefined
   /** Bodies of JSON without binary tensors that were parsed. */
   private parsed = 0
+  /** Whole numbers of 64 bits need all their digits, which takes longer to read. */
+  private readonly parse: typeof parseExactly
 
   constructor(inputs: readonly TensorMetadata[]) {
     this.inputs = inputs
+    const isWide = inputs.some(({ datatype }) => datatype === 'INT64' || datatype === 'UINT64')
+    this.parse = isWide ? parseExactly : JSON.parse
   }
 
   /** A request, whose tensors refer to the bytes of the body. Throws INVALID_ARGUMENT. */
@@ -76,7 +81,7 @@ export class ModelRequests {
       const [input] = form.meaning.inputs
       return { ...form.meaning, inputs: [{ ...input!, data: floats }] }
     }
-    const plan = planOf(objectOf(json), this.inputs)
+    const plan = planOf(objectOf(json, this.parse), this.inputs)
     const inputs = tensorsOf(plan.inputs, NO_BYTES)
     if (this.parsed++ % FORM_EVERY === 0) this.keepForm(json, { ...plan, inputs })
     return { ...plan, inputs }
@@ -201,10 +206,10 @@ function lengthOf(header: string, most: number): number {
 }
 
 /** The object of a body of JSON. Throws INVALID_ARGUMENT. */
-export function objectOf(bytes: Buffer): Json {
+export function objectOf(bytes: Buffer, parse: typeof parseExactly = JSON.parse): Json {
   let value: unknown
   try {
-    value = JSON.parse(bytes.toString('utf8'))
+    value = parse(bytes.toString('utf8'))
   } catch (cause) {
     throw new WeirError('INVALID_ARGUMENT', 'the body is no JSON', { cause })
   }
