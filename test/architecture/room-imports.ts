@@ -389,6 +389,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'gateway/inference': [
     'access',
     'core',
+    'core/formats',
     'gateway/http',
     'gateway/port',
     'gateway/routes',
@@ -472,6 +473,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'inference/runners': ['core', 'files', 'http', 'inference/onnx', 'inference/port'],
   'inference/workers': [
     'core',
+    'core/formats',
     'inference/policy',
     'inference/port',
     'inference/queue',
@@ -1152,5 +1154,5 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'training/threads': ['core'],
   webhdfs: ['core'],
   wire: ['core', 'core/formats', 'core/lifetime', 'core/options', 'core/text'],
-  'wire/inference': ['core', 'core/options', 'wire'],
+  'wire/inference': ['core', 'core/formats', 'core/options', 'wire'],
 }

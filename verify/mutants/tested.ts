@@ -129,7 +129,7 @@ export const TESTED_MUTANTS: readonly TestedMutant[] = [
         replacement: 'return alone === undefined ? signature : { ...signature }',
       },
     ],
-    file: 'test/system/inference/row-independence.test.ts',
+    file: 'test/system/inference/rows/row-independence.test.ts',
     test: 'get their own rows from a module that says the wrong thing of its rows',
   },
   {
@@ -141,7 +141,7 @@ export const TESTED_MUTANTS: readonly TestedMutant[] = [
         replacement: '',
       },
     ],
-    file: 'test/system/inference/row-independence.test.ts',
+    file: 'test/system/inference/rows/row-independence.test.ts',
     test: 'get as many boxes as there are in their own pictures',
   },
 ]

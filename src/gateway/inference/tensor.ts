@@ -1,6 +1,11 @@
 import { allFinite } from '../../core/all-finite.ts'
 import { requireArgument, WeirError } from '../../core/errors.ts'
-import { brainOfNumber, halfOfNumber, numberOfBrain, numberOfHalf } from '../../core/half-floats.ts'
+import {
+  brainOfNumber,
+  halfOfNumber,
+  numberOfBrain,
+  numberOfHalf,
+} from '../../core/formats/half-floats.ts'
 import {
   BEYOND,
   digitsOf,

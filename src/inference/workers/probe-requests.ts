@@ -1,4 +1,4 @@
-import { brainOfNumber, halfOfNumber } from '../../core/half-floats.ts'
+import { brainOfNumber, halfOfNumber } from '../../core/formats/half-floats.ts'
 import { type Random, seededRandom } from '../../core/random.ts'
 import { itemAxisOf, type ModelSignature, type TensorSpec } from '../port/signature.ts'
 import { DATATYPE_BYTES, type Tensor } from '../port/tensor.ts'

@@ -1,5 +1,10 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
-import { brainOfNumber, halfOfNumber, numberOfBrain, numberOfHalf } from '../../core/half-floats.ts'
+import {
+  brainOfNumber,
+  halfOfNumber,
+  numberOfBrain,
+  numberOfHalf,
+} from '../../core/formats/half-floats.ts'
 import {
   BEYOND,
   exactNumber,

@@ -4,7 +4,7 @@ import {
   halfOfNumber,
   numberOfBrain,
   numberOfHalf,
-} from '../../src/core/half-floats.ts'
+} from '../../../src/core/formats/half-floats.ts'
 
 describe('floats of 16 bits', () => {
   it('are read and written with all bits', () => {
