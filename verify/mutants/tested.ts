@@ -137,7 +137,7 @@ export const TESTED_MUTANTS: readonly TestedMutant[] = [
     edits: [
       {
         file: 'inference/workers/batch-run.ts',
-        text: 'if (slots.length === 1) return outputs',
+        text: 'if (this.signature.alone !== undefined) return outputs',
         replacement: '',
       },
     ],
