@@ -36,11 +36,15 @@ const CLOSE_LIST = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-/** The value of a body of JSON. Throws FRAME_TOO_LARGE and INVALID_ARGUMENT. */
-export function parseJsonBody(bytes: Buffer, limits: JsonLimits = JSON_LIMITS): unknown {
+/** The value of a body of JSON, by `parse`. Throws FRAME_TOO_LARGE and INVALID_ARGUMENT. */
+export function parseJsonBody(
+  bytes: Buffer,
+  limits: JsonLimits = JSON_LIMITS,
+  parse: (text: string) => unknown = JSON.parse,
+): unknown {
   const text = jsonTextOf(bytes, limits)
   try {
-    return JSON.parse(text)
+    return parse(text)
   } catch (cause) {
     throw new WeirError('INVALID_ARGUMENT', 'the body is no JSON', { cause })
   }

@@ -404,6 +404,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'gateway/inference': [
     'access',
     'core',
+    'core/numbers',
     'gateway/http',
     'gateway/port',
     'gateway/routes',
@@ -1208,6 +1209,6 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'training/threads': ['core'],
   webhdfs: ['core'],
   wire: ['core', 'core/formats', 'core/lifetime', 'core/options', 'core/text'],
-  'wire/inference': ['core', 'core/options', 'wire'],
+  'wire/inference': ['core', 'core/numbers', 'core/options', 'wire'],
   'core/numbers': [],
 }

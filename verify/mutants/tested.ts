@@ -165,7 +165,7 @@ export const TESTED_MUTANTS: readonly TestedMutant[] = [
         replacement: 'return alone === undefined ? signature : { ...signature }',
       },
     ],
-    file: 'test/system/inference/row-independence.test.ts',
+    file: 'test/system/inference/rows/row-independence.test.ts',
     test: 'get their own rows from a module that says the wrong thing of its rows',
   },
   {
@@ -173,11 +173,11 @@ export const TESTED_MUTANTS: readonly TestedMutant[] = [
     edits: [
       {
         file: 'inference/workers/batch-run.ts',
-        text: 'if (slots.length === 1) return outputs',
+        text: 'if (this.signature.alone !== undefined) return outputs',
         replacement: '',
       },
     ],
-    file: 'test/system/inference/row-independence.test.ts',
+    file: 'test/system/inference/rows/row-independence.test.ts',
     test: 'get as many boxes as there are in their own pictures',
   },
 ]

@@ -1,4 +1,5 @@
 import { jsonOfRaw } from '../../wire/inference/json-tensor.ts'
+import { stringifyExactly } from '../../wire/inference/json-values.ts'
 import {
   type InferResult,
   type OutputTensor,
@@ -45,7 +46,7 @@ Examples:
       ...(version === undefined ? {} : { version }),
       ...(deadlineMs === undefined ? {} : { deadlineMs }),
     })
-    if (flags.boolean('json')) io.out(JSON.stringify(jsonOf(model, result)))
+    if (flags.boolean('json')) io.out(stringifyExactly(jsonOf(model, result)))
     else for (const line of textOf(model, result)) io.out(line)
     return 0
   },
@@ -78,9 +79,5 @@ function textOf(model: string, result: InferResult): string[] {
   ]
 }
 
-/** Elements as JSON has them; floats of 16 bits as their bits. */
-function elementsOf(output: OutputTensor): unknown[] {
-  const { datatype, data } = output
-  if (datatype === 'FP16' || datatype === 'BF16') return Array.from<unknown>(data)
-  return jsonOfRaw(rawTensorOf(output))
-}
+/** Elements as JSON has them. */
+const elementsOf = (output: OutputTensor): unknown[] => jsonOfRaw(rawTensorOf(output))

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { asWeirError, messageOf, WeirError } from '../../core/errors.ts'
 import { rawOfJson } from '../../wire/inference/json-tensor.ts'
+import { parseExactly } from '../../wire/inference/json-values.ts'
 import type { TensorSignature } from '../../wire/inference/models.ts'
 import { isDatatype, type RawTensor } from '../../wire/inference/tensor.ts'
 
@@ -27,7 +28,7 @@ export async function readInputFile(
 
 function parse(text: string, file: string): Fields {
   try {
-    const value: unknown = JSON.parse(text)
+    const value = parseExactly(text)
     if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value as Fields
   } catch (cause) {
     throw new WeirError('MALFORMED_DATA', `${file} is no JSON: ${messageOf(cause)}`, { cause })
@@ -53,7 +54,8 @@ export function inputsOf(
       )
     }
     const shape = shapeOf(data)
-    return rawOfJson({ name, datatype: found.datatype, shape, data: [data] })
+    const list: readonly unknown[] = Array.isArray(data) ? data : [data]
+    return rawOfJson({ name, datatype: found.datatype, shape, data: list })
   })
 }
 

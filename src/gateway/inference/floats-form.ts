@@ -1,4 +1,4 @@
-import { afterSpace, readFloats } from './json-floats.ts'
+import { afterSpace, lastNesting, readFloats } from './json-floats.ts'
 
 const DATA = Buffer.from('"data"')
 const OPEN = 0x5b
@@ -17,12 +17,18 @@ export class FloatsForm<Meaning> {
   private readonly before: Buffer
   private readonly after: Buffer
   private readonly count: number
+  private readonly nesting: number
 
-  private constructor(before: Buffer, after: Buffer, { meaning, count }: FormContent<Meaning>) {
+  private constructor(
+    before: Buffer,
+    after: Buffer,
+    { meaning, count, nesting }: FormContent<Meaning>,
+  ) {
     this.before = before
     this.after = after
     this.meaning = meaning
     this.count = count
+    this.nesting = nesting
   }
 
   /** The form of a body of valid JSON with so many numbers; undefined when it is not certain which part they are. */
@@ -35,9 +41,10 @@ export class FloatsForm<Meaning> {
     if (from < 0) return undefined
     const end = readFloats(json, from, new Float32Array(count))
     if (end < 0 || from + json.length - end > MAX_TEXT_BYTES) return undefined
+    const nesting = lastNesting()
     // Copies: the memory of the body is used again.
     const before = Buffer.from(json.subarray(0, from))
-    return new FloatsForm(before, Buffer.from(json.subarray(end)), { meaning, count })
+    return new FloatsForm(before, Buffer.from(json.subarray(end)), { meaning, count, nesting })
   }
 
   /** The numbers of a body of this form; undefined for another body. */
@@ -48,6 +55,7 @@ export class FloatsForm<Meaning> {
     const floats = new Float32Array(count)
     const end = readFloats(json, before.length, floats)
     if (end < 0 || json.length - end !== after.length) return undefined
+    if (lastNesting() !== this.nesting) return undefined
     return json.compare(after, 0, after.length, end) === 0 ? floats : undefined
   }
 }
@@ -55,6 +63,8 @@ export class FloatsForm<Meaning> {
 interface FormContent<Meaning> {
   readonly meaning: Meaning
   readonly count: number
+  /** As `lastNesting`. */
+  readonly nesting: number
 }
 
 /**

@@ -26,11 +26,21 @@ const EXACT_POWERS = Float64Array.from({ length: MOST_DECIMALS + 1 }, (_, power)
 /** Digits below this take one more in 32 bits: whole numbers are summed in a third of the time of doubles. */
 const ROOM = 1e8
 
+/** The first number that is rounded to infinity. */
+const BEYOND_FLOATS = 3.4028235677973366e38
+
 /** Numbers of other forms (many digits, exponents) that are read; with more of them `JSON.parse` takes less time. */
 const MOST_OTHERS = 16
 
 /** Index behind the number that `otherNumberAt` read. */
 let end = 0
+/** Hash of the places of the brackets in the list that `readFloats` read. */
+let nesting = 0
+
+/** Hash of the places of the brackets in the last list that was read whole: equal for lists of equal nesting. */
+export const lastNesting = (): number => nesting
+
+const nested = (hash: number, mark: number): number => Math.imul(hash ^ mark, 0x9e3779b1)
 
 /**
  * Reads a list, which may hold lists, whose `[` is before `from`. Returns the index of its `]`, or -1 unless it is one of
@@ -43,10 +53,14 @@ export function readFloats(bytes: Uint8Array, from: number, target: Float32Array
   let count = 0
   let depth = 1
   let others = 0
+  let brackets = 0
   for (;;) {
     let byte = bytes[at]!
     while (byte <= SPACE || byte === OPEN) {
-      if (byte === OPEN) depth++
+      if (byte === OPEN) {
+        depth++
+        brackets = nested(brackets, 2 * count + 1)
+      }
       at = afterSpace(bytes, byte === OPEN ? at + 1 : at)
       byte = bytes[at]!
     }
@@ -84,7 +98,13 @@ export function readFloats(bytes: Uint8Array, from: number, target: Float32Array
       byte = bytes[at]!
     }
     while (byte <= SPACE || byte === CLOSE) {
-      if (byte === CLOSE && --depth === 0) return count === target.length ? at : -1
+      if (byte === CLOSE) {
+        brackets = nested(brackets, 2 * count)
+        if (--depth === 0) {
+          nesting = brackets
+          return count === target.length ? at : -1
+        }
+      }
       at = afterSpace(bytes, byte === CLOSE ? at + 1 : at)
       byte = bytes[at]!
     }
@@ -109,7 +129,7 @@ function otherNumberAt(bytes: Uint8Array, start: number): number {
   end = at
   const { buffer, byteOffset } = bytes
   const text = Buffer.from(buffer, byteOffset + start, at - start).toString('latin1')
-  // A number that overflows is refused where it is parsed.
-  const value = NUMBER.test(text) ? Number(text) : Number.NaN
-  return Number.isFinite(Math.fround(value)) ? value : Number.NaN
+  const number = NUMBER.test(text) ? Number(text) : Number.NaN
+  // A number that has no float is refused where the whole body is read.
+  return Math.abs(number) < BEYOND_FLOATS ? number : Number.NaN
 }

@@ -1,5 +1,6 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
-import { parseJsonBody, requireJsonBytes } from '../../http/json-body.ts'
+import { JSON_LIMITS, parseJsonBody, requireJsonBytes } from '../../http/json-body.ts'
+import { parseExactly } from '../../wire/inference/json-values.ts'
 import { FloatsForm } from './floats-form.ts'
 import { dataOfJson, type Tensor, type TensorMetadata, tensorOfBytes } from './tensor.ts'
 
@@ -57,9 +58,13 @@ export class ModelRequests {
   private form: FloatsForm<InferenceRequest> | undefined
   /** Bodies of JSON without binary tensors that were parsed. */
   private parsed = 0
+  /** Whole numbers of 64 bits need all their digits, which takes longer to read. */
+  private readonly parse: typeof parseExactly
 
   constructor(inputs: readonly TensorMetadata[]) {
     this.inputs = inputs
+    const isWide = inputs.some(({ datatype }) => datatype === 'INT64' || datatype === 'UINT64')
+    this.parse = isWide ? parseExactly : JSON.parse
   }
 
   /** A request, whose tensors refer to the bytes of the body. Throws INVALID_ARGUMENT. */
@@ -78,7 +83,7 @@ export class ModelRequests {
       const [input] = form.meaning.inputs
       return { ...form.meaning, inputs: [{ ...input!, data: floats }] }
     }
-    const plan = planOf(objectOf(json), this.inputs)
+    const plan = planOf(objectOf(json, this.parse), this.inputs)
     const inputs = tensorsOf(plan.inputs, NO_BYTES)
     if (this.parsed++ % FORM_EVERY === 0) this.keepForm(json, { ...plan, inputs })
     return { ...plan, inputs }
@@ -203,8 +208,8 @@ function lengthOf(header: string, most: number): number {
 }
 
 /** The object of a body of JSON. Throws INVALID_ARGUMENT, FRAME_TOO_LARGE. */
-export function objectOf(bytes: Buffer): Json {
-  const value = parseJsonBody(bytes)
+export function objectOf(bytes: Buffer, parse: typeof parseExactly = JSON.parse): Json {
+  const value = parseJsonBody(bytes, JSON_LIMITS, parse)
   requireArgument(isObject(value), 'the body is no JSON object')
   return value
 }

@@ -1,4 +1,22 @@
+import { allFinite } from '../../core/numbers/all-finite.ts'
 import { requireArgument, WeirError } from '../../core/errors.ts'
+import {
+  brainOfNumber,
+  halfOfNumber,
+  numberOfBrain,
+  numberOfHalf,
+} from '../../core/numbers/half-floats.ts'
+import {
+  BEYOND,
+  digitsOf,
+  exactNumber,
+  FLOAT_WANTED,
+  flatElements,
+  floatOf,
+  jsonOfFloat,
+  stringifyExactly,
+  textOfBytes,
+} from '../../wire/inference/json-values.ts'
 import {
   type Datatype,
   isDatatype,
@@ -92,17 +110,16 @@ interface NumberClass {
   readonly most: number
 }
 
-/** Whole numbers: JSON has those of up to 53 bits. */
+/** Whole numbers of up to 32 bits. */
 function whole({ Class, bytes, least, most }: NumberClass): DatatypeCodec {
-  const isWide = bytes === 8
-  const wanted = isWide ? 'a whole number' : `a whole number from ${least} to ${most}`
+  const wanted = `a whole number from ${least} to ${most}`
   return {
     fromJson: (values, name) => {
       const array = new Class(new ArrayBuffer(values.length * bytes))
       values.forEach((value, i) => {
         const isInRange = (value as number) >= least && (value as number) <= most
         if (!Number.isSafeInteger(value) || !isInRange) throw wrongElement(name, wanted, value)
-        array[i] = (isWide ? BigInt(value as number) : value) as never
+        array[i] = value as never
       })
       return array
     },
@@ -111,14 +128,33 @@ function whole({ Class, bytes, least, most }: NumberClass): DatatypeCodec {
   }
 }
 
-function float(Class: typeof Float32Array | typeof Float64Array): DatatypeCodec {
+/** Whole numbers of 64 bits: those of more than 53 are BigInts, as `parseExactly` reads them. */
+function wide(Class: typeof BigInt64Array | typeof BigUint64Array): DatatypeCodec {
+  return {
+    fromJson: (values, name) => {
+      const array = new Class(values.length)
+      values.forEach((value, i) => {
+        const isWhole = typeof value === 'bigint' || Number.isSafeInteger(value)
+        if (isWhole) array[i] = BigInt(value as bigint)
+        if (!isWhole || array[i] !== BigInt(value as bigint)) {
+          throw wrongElement(name, 'a whole number of 64 bits', value)
+        }
+      })
+      return array
+    },
+    fromBytes: (given, count, name) => new Class(aligned(exactly(given, count * 8, name))),
+    toBytes: (data) => bytesOf(data as NumberArray),
+  }
+}
+
+function float(Class: typeof Float32Array | typeof Float64Array, beyond: number): DatatypeCodec {
   const { BYTES_PER_ELEMENT: bytes } = Class
   return {
     fromJson: (values, name) => {
       const array = new Class(values.length)
       for (let i = 0; i < values.length; i++) {
-        const value = values[i]
-        if (typeof value !== 'number') throw wrongElement(name, 'a number', value)
+        const value = floatOf(values[i], beyond)
+        if (value === undefined) throw wrongElement(name, FLOAT_WANTED, values[i])
         array[i] = value
         if (!Number.isFinite(array[i])) throw overflow(name, bytes)
       }
@@ -129,21 +165,19 @@ function float(Class: typeof Float32Array | typeof Float64Array): DatatypeCodec 
   }
 }
 
-/** Floats of 16 bits, which JSON has no form for. */
-function half(datatype: string): DatatypeCodec {
+/** Floats of 16 bits, which are numbers in JSON. */
+function half(bitsOf: (number: number) => number, beyond: number): DatatypeCodec {
   return {
-    fromJson: (_values, name) => {
-      throw new WeirError(
-        'INVALID_ARGUMENT',
-        `tensor "${name}": send ${datatype} as binary data (binary_data_size)`,
-      )
-    },
+    fromJson: (values, name) =>
+      Uint16Array.from(values, (given) => {
+        const value = floatOf(given, beyond)
+        if (value === undefined) throw wrongElement(name, FLOAT_WANTED, given)
+        return bitsOf(value)
+      }),
     fromBytes: (given, count, name) => new Uint16Array(aligned(exactly(given, count * 2, name))),
     toBytes: (data) => bytesOf(data as NumberArray),
   }
 }
-
-const { MAX_SAFE_INTEGER: MOST } = Number
 
 const BYTES: DatatypeCodec = {
   fromJson: (values, name) =>
@@ -168,15 +202,15 @@ const CODECS: Readonly<Record<Datatype, DatatypeCodec>> = {
   INT8: whole({ Class: Int8Array, bytes: 1, least: -128, most: 127 }),
   INT16: whole({ Class: Int16Array, bytes: 2, least: -32_768, most: 32_767 }),
   INT32: whole({ Class: Int32Array, bytes: 4, least: -(2 ** 31), most: 2 ** 31 - 1 }),
-  INT64: whole({ Class: BigInt64Array, bytes: 8, least: -MOST, most: MOST }),
+  INT64: wide(BigInt64Array),
   UINT8: whole({ Class: Uint8Array, bytes: 1, least: 0, most: 255 }),
   UINT16: whole({ Class: Uint16Array, bytes: 2, least: 0, most: 65_535 }),
   UINT32: whole({ Class: Uint32Array, bytes: 4, least: 0, most: 2 ** 32 - 1 }),
-  UINT64: whole({ Class: BigUint64Array, bytes: 8, least: 0, most: MOST }),
-  FP16: half('FP16'),
-  BF16: half('BF16'),
-  FP32: float(Float32Array),
-  FP64: float(Float64Array),
+  UINT64: wide(BigUint64Array),
+  FP16: half(halfOfNumber, BEYOND.FP16),
+  BF16: half(brainOfNumber, BEYOND.BF16),
+  FP32: float(Float32Array, BEYOND.FP32),
+  FP64: float(Float64Array, BEYOND.FP64),
   BYTES,
 }
 
@@ -204,8 +238,8 @@ export function elementsOf(shape: readonly unknown[], name: string): number {
 /** The elements of JSON, flat or nested. Throws INVALID_ARGUMENT. */
 export function dataOfJson(tensor: TensorMetadata, values: readonly unknown[]): TensorData {
   const { name, datatype, shape } = tensor
-  const flat = values.some(Array.isArray) ? values.flat(Number.POSITIVE_INFINITY) : values
   const count = elementsOf(shape, name)
+  const flat = flatElements(values, shape, name)
   if (flat.length === count) return CODECS[datatype].fromJson(flat, name)
   throw invalid(
     name,
@@ -234,9 +268,24 @@ export function rawTensorOf(tensor: Tensor): RawTensor {
 }
 
 /** The elements as JSON has them. */
-export function jsonOfData({ data }: Tensor): unknown[] {
-  const isWide = data instanceof BigInt64Array || data instanceof BigUint64Array
-  return isWide ? Array.from(data, Number) : Array.from<unknown>(data)
+export function jsonOfData({ datatype, data }: Tensor): unknown[] {
+  if (data instanceof BigInt64Array || data instanceof BigUint64Array) {
+    return Array.from<bigint, unknown>(data as BigInt64Array, jsonOfWide)
+  }
+  if (datatype === 'FP16')
+    return Array.from(data as Uint16Array, (bits) => jsonOfFloat(numberOfHalf(bits)))
+  if (datatype === 'BF16')
+    return Array.from(data as Uint16Array, (bits) => jsonOfFloat(numberOfBrain(bits)))
+  const isOdd =
+    (data instanceof Float32Array && !allFinite(data)) ||
+    (data instanceof Float64Array && !data.every(Number.isFinite))
+  if (isOdd) return Array.from(data as Float64Array, jsonOfFloat)
+  return Array.from<unknown>(data)
+}
+
+function jsonOfWide(value: bigint): unknown {
+  const number = exactNumber(value)
+  return typeof number === 'bigint' ? digitsOf(number) : number
 }
 
 function stringsOf(bytes: Buffer, count: number, name: string): readonly string[] {
@@ -252,7 +301,7 @@ function stringsOf(bytes: Buffer, count: number, name: string): readonly string[
         `tensor "${name}": string ${texts.length} ends after the data`,
       )
     }
-    texts.push(bytes.toString('utf8', from, to))
+    texts.push(textOfBytes(bytes.subarray(from, to), name))
     at = to
   }
   requireArgument(
@@ -281,7 +330,7 @@ function bytesOf(data: NumberArray): Buffer {
 }
 
 function wrongElement(name: string, wanted: string, value: unknown): WeirError {
-  return invalid(name, `${JSON.stringify(value)?.slice(0, 40)} is not ${wanted}`)
+  return invalid(name, `${stringifyExactly(value)?.slice(0, 40)} is not ${wanted}`)
 }
 
 function overflow(name: string, bytes: number): WeirError {

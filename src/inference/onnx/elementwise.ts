@@ -132,7 +132,7 @@ const ARITHMETIC: Readonly<Record<string, Arithmetic>> = {
   Sub: (a, b) => both(a, b, (x, y) => x - y) ?? (isSameSize(a, b) ? sizeOf(0) : undefined),
   Equal: (a, b) =>
     both(a, b, (x, y) => (x === y ? 1 : 0)) ??
-    (isBelowZero(a) || isBelowZero(b) ? sizeOf(0) : undefined),
+    (isApart(a, b) || isApart(b, a) ? sizeOf(0) : undefined),
   And: (a, b) => both(a, b, (x, y) => x * y),
   Or: (a, b) => both(a, b, Math.max),
   Greater: (a, b) => both(a, b, (x, y) => (x > y ? 1 : 0)),
@@ -143,7 +143,11 @@ const ARITHMETIC: Readonly<Record<string, Arithmetic>> = {
   },
 }
 
-const isBelowZero = (size: Size): boolean => (knownSize(size) ?? 0) < 0
+/** Whether one is below zero and the other a product of sizes, which are not; a name that begins with ? may be of any number. */
+const isApart = (number: Size, size: Size): boolean =>
+  (knownSize(number) ?? 0) < 0 &&
+  size.factor >= 0 &&
+  size.names.every((name) => !name.startsWith('?'))
 
 function sumOf(a: Size, b: Size): Size | undefined {
   if (knownSize(a) === 0) return b

@@ -21,10 +21,12 @@ export const convolution =
 /** Pooling within each channel. */
 export const pooling: Rule = (operation) => {
   requireItemsFirst(operation)
+  // The places of the largest elements are counted over the whole tensor, so they depend on the items before.
+  if ((operation.node.outputs[1] ?? '') !== '')
+    throw operation.mixing('gives places in the whole batch')
   const isPlain = operation.number('ceil_mode', 0) === 0
   const windows = isPlain ? operation.numbers('kernel_shape') : undefined
-  const pooled = overPlaces(operation, operation.shape(0)[1]!, windows)
-  return operation.node.outputs.map(() => pooled)
+  return [overPlaces(operation, operation.shape(0)[1]!, windows)]
 }
 
 /** Pooling of each channel as a whole. */

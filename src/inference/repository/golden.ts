@@ -3,6 +3,7 @@ import { messageOf, WeirError } from '../../core/errors.ts'
 import { readFileSync } from '../../files/durable-files.ts'
 import type { FileSystem } from '../../files/file-system.ts'
 import { type JsonTensor, rawOfJson } from '../../wire/inference/json-tensor.ts'
+import { parseExactly } from '../../wire/inference/json-values.ts'
 import type { Tensor } from '../port/tensor.ts'
 
 /** Name of the file with inputs whose outputs are known. */
@@ -29,7 +30,7 @@ export function readGolden(files: FileSystem, folder: string): readonly GoldenCa
   if (files.statSync(path) === undefined) return []
   try {
     const text = new TextDecoder().decode(readFileSync(files, path))
-    const cases = JSON.parse(text) as {
+    const cases = parseExactly(text) as {
       readonly inputs: readonly JsonTensor[]
       readonly outputs: readonly JsonTensor[]
       readonly tolerance?: number

@@ -1,15 +1,35 @@
-const LENGTH_BYTES = 4
+import { WeirError } from '../../core/errors.ts'
 
-/** The strings of a BYTES tensor: each a length and UTF-8 bytes. */
-export function stringsOfBytes(data: Uint8Array): string[] {
+const LENGTH_BYTES = 4
+const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/**
+ * The strings of a BYTES tensor: each a length and UTF-8 bytes. Throws SIGNATURE_MISMATCH for strings that ONNX Runtime would
+ * alter: its binding takes UTF-8, and ends a string at the first NUL.
+ */
+export function stringsOfBytes(data: Uint8Array, name: string): string[] {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
   const strings: string[] = []
   for (let at = 0; at + LENGTH_BYTES <= bytes.length; ) {
     const end = at + LENGTH_BYTES + bytes.readUInt32LE(at)
-    strings.push(bytes.toString('utf8', at + LENGTH_BYTES, end))
+    strings.push(stringOf(bytes.subarray(at + LENGTH_BYTES, end), name))
     at = end
   }
   return strings
+}
+
+function stringOf(bytes: Uint8Array, name: string): string {
+  const refused = (what: string): WeirError =>
+    new WeirError(
+      'SIGNATURE_MISMATCH',
+      `the input "${name}" has a string ${what}, which ONNX Runtime cannot take; send it in another form, such as Base64`,
+    )
+  if (bytes.includes(0)) throw refused('with a NUL')
+  try {
+    return strict.decode(bytes)
+  } catch {
+    throw refused('that is no UTF-8')
+  }
 }
 
 /** The data of a BYTES tensor. */

@@ -61,12 +61,28 @@ function openSession(
   return openOptimised(create, settings, { file, optimised })
 }
 
+/**
+ * Lets the runtime hold floats of 16 bits as Uint16Array: where Node has Float16Array, its binding counts the bytes of one
+ * as 0 (microsoft/onnxruntime#32323). It looks for the class once, at the first tensor.
+ */
+function keepHalvesAsBits({ Tensor: RuntimeTensor }: OnnxRuntime): void {
+  const kept = Object.getOwnPropertyDescriptor(globalThis, 'Float16Array')
+  if (kept === undefined) return
+  Reflect.deleteProperty(globalThis, 'Float16Array')
+  try {
+    new RuntimeTensor('bool', Uint8Array.of(0), [1])
+  } finally {
+    Object.defineProperty(globalThis, 'Float16Array', kept)
+  }
+}
+
 /** ONNX Runtime, loaded at the first use. Throws MODEL_FAILED when it is not installed. */
 export async function loadOnnxRuntime(): Promise<OnnxRuntime> {
   try {
     const loaded = await import('onnxruntime-node')
     const runtime = loaded.default ?? loaded
     runtime.env.logLevel = 'fatal'
+    keepHalvesAsBits(runtime)
     return runtime
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
@@ -122,10 +138,10 @@ class OnnxModel implements LoadedModel {
     await this.session.release()
   }
 
-  private toOrt({ shape, data }: Tensor, type: OnnxType): OrtTensor {
+  private toOrt({ name, shape, data }: Tensor, type: OnnxType): OrtTensor {
     const Elements = TYPES[type][1]
     if (Elements === undefined) {
-      return new this.runtime.Tensor('string', stringsOfBytes(data), shape)
+      return new this.runtime.Tensor('string', stringsOfBytes(data, name), shape)
     }
     const { buffer, byteOffset, length } = data
     // Any typed array is right here: the type and the constructor are of one row.
@@ -148,9 +164,12 @@ function fromOrt(tensor: OrtTensor, { name, datatype }: TensorSpec): Tensor {
 }
 
 function typeOf(metadata: InferenceSession.ValueMetadata): OnnxType {
-  const type = metadata.isTensor ? metadata.type : 'no tensor'
-  if (Object.hasOwn(TYPES, type)) return type as OnnxType
-  throw new WeirError('MODEL_FAILED', `"${metadata.name}" is ${type}, which is not served`)
+  const { name, isTensor } = metadata
+  if (isTensor && Object.hasOwn(TYPES, metadata.type)) return metadata.type as OnnxType
+  const what = isTensor
+    ? `of type ${metadata.type}, which is not served`
+    : 'no tensor, and only tensors are served. If it is a list of maps (ZipMap of scikit-learn or LightGBM), export the model with zipmap=False (skl2onnx: options={"zipmap": False}); otherwise leave the output out'
+  throw new WeirError('MODEL_FAILED', `"${name}" is ${what}`)
 }
 
 function specOf(metadata: InferenceSession.ValueMetadata): TensorSpec {

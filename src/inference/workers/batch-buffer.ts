@@ -122,7 +122,7 @@ function requireItems({ name, shape }: Tensor, axis: number, total: number): voi
   if (shape[axis] === total) return
   throw new WeirError(
     'MODEL_FAILED',
-    `the output "${name}" has the shape [${shape.join(', ')}] for a batch of ${total} items`,
+    `the output "${name}" has the shape [${shape.join(', ')}] for a batch of ${total} items; if that is right, its rows are not independent: write "batches: false" into the settings`,
   )
 }
 

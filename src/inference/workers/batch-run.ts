@@ -109,8 +109,8 @@ export class BatchRun {
   }
 
   /**
-   * A request that ran alone gets the outputs as they are, of any size. Throws MODEL_FAILED before the first slot is
-   * answered when an output of several requests cannot be divided among them.
+   * Where requests run alone, outputs are of any size. Throws MODEL_FAILED before the first slot is answered when a model
+   * whose rows are independent, as it or its settings say, gives another number of rows than it got.
    */
   private answer(
     slots: readonly number[],
@@ -127,7 +127,7 @@ export class BatchRun {
     const { total } = run
     let first = 0
     const parts = slots.map((slot) => {
-      if (slots.length === 1) return outputs
+      if (this.signature.alone !== undefined) return outputs
       const items = this.memory.words[this.memory.slotAt(slot) + SLOT.items]!
       const part = outputs.map((output, i) => itemsOf(output, specs[i]!, { first, items, total }))
       first += items

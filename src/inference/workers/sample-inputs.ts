@@ -1,6 +1,11 @@
 import { itemAxisOf, type ModelSignature, type TensorSpec } from '../port/signature.ts'
 import { DATATYPE_BYTES, type Tensor } from '../port/tensor.ts'
 
+/** Most items of a run that a deployment allows; 1 where requests run alone, because nothing is known of their rows. */
+export function mostItemsOfRun({ alone, maxItems }: ModelSignature, most: number): number {
+  return alone === undefined ? Math.min(most, maxItems ?? most) : 1
+}
+
 /** Inputs of zeros for so many items; other sizes that a request chooses are 1, and texts are empty. */
 export function zeroInputs({ inputs }: ModelSignature, items: number): Tensor[] {
   return inputs.map((spec) => {

@@ -5,7 +5,7 @@ import type { ModelSignature } from '../port/signature.ts'
 import type { Tensor, TensorDatatype } from '../port/tensor.ts'
 import { BatchBuffer, itemsOf } from './batch-buffer.ts'
 import { type ProbePlan, type ProbeRequest, probeRequests, requestsLike } from './probe-requests.ts'
-import { orderedInputs } from './sample-inputs.ts'
+import { mostItemsOfRun, orderedInputs } from './sample-inputs.ts'
 
 /** Requests of one run; the last of the second one has large numbers. */
 const PLANS: readonly (readonly ProbePlan[])[] = [
@@ -53,7 +53,7 @@ export async function probeSharing(
   options: ProbeOptions,
 ): Promise<string | undefined> {
   const { signature, mostItems, nowMs } = options
-  const most = Math.min(mostItems, signature.maxItems ?? mostItems)
+  const most = mostItemsOfRun(signature, mostItems)
   for (const [p, plans] of PLANS.entries()) {
     if (plans.reduce((sum, { rows }) => sum + rows, 0) > most) return undefined
     const startedAt = nowMs()

@@ -1,6 +1,6 @@
 import type { WarmUp } from '../port/deployment.ts'
 import type { LoadedModel } from '../port/runner.ts'
-import { orderedInputs, zeroInputs } from './sample-inputs.ts'
+import { mostItemsOfRun, orderedInputs, zeroInputs } from './sample-inputs.ts'
 
 /**
  * Runs a model that has just been loaded, before it gets requests: the first runs compile code and take memory. The
@@ -13,7 +13,7 @@ export async function warmUp(
   maxItems: number,
 ): Promise<void> {
   const { signature } = model
-  const most = Math.min(maxItems, signature.maxItems ?? maxItems)
+  const most = mostItemsOfRun(signature, maxItems)
   const zeros = [1, most].map((items) => ({ inputs: zeroInputs(signature, items), items }))
   const known = samples.flatMap((inputs) => orderedInputs(signature, inputs) ?? [])
   const chosen = known.length > 0 ? known : zeros

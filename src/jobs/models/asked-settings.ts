@@ -1,4 +1,4 @@
-import { mostItemsOf } from '../../inference/engine/deployment-plan.ts'
+import { maxItemsOf } from '../../inference/engine/deployment-plan.ts'
 import type { AskedModelSettings } from '../asked-models.ts'
 import type { LoadedVersion } from './served-model.ts'
 
@@ -10,7 +10,7 @@ export function askedSettings(live: LoadedVersion | undefined): AskedModelSettin
   return {
     rule: batching?.rule ?? 'slack',
     sloMs,
-    maxBatchItems: mostItemsOf(deployment),
+    maxBatchItems: maxItemsOf(live.signature, deployment),
     workers,
     cacheBytes,
   }

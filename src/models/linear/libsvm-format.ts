@@ -1,6 +1,6 @@
-import { allFinite } from '../../core/numbers/all-finite.ts'
 import { WeirError } from '../../core/errors.ts'
 import { MAX_FEATURE, mergeFeatures } from '../../core/feature.ts'
+import { allFinite } from '../../core/numbers/all-finite.ts'
 import { aFunction, oneOf } from '../../core/options/kinds.ts'
 import { checkArgument, checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import { decimalNumber } from '../../core/text/decimal-number.ts'

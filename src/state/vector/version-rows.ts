@@ -1,5 +1,5 @@
-import { allFinite } from '../../core/numbers/all-finite.ts'
 import { WeirError } from '../../core/errors.ts'
+import { allFinite } from '../../core/numbers/all-finite.ts'
 import { placeOf } from '../../core/position.ts'
 import type { VectorRow, VectorRowTarget, WriteOrigin } from '../port/handles.ts'
 import {

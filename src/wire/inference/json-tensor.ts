@@ -1,4 +1,20 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
+import {
+  brainOfNumber,
+  halfOfNumber,
+  numberOfBrain,
+  numberOfHalf,
+} from '../../core/numbers/half-floats.ts'
+import {
+  BEYOND,
+  exactNumber,
+  FLOAT_WANTED,
+  flatElements,
+  floatOf,
+  jsonOfFloat,
+  stringifyExactly,
+  textOfBytes,
+} from './json-values.ts'
 import { countOf, type Datatype, type RawTensor, requireElements } from './tensor.ts'
 
 /** A tensor as JSON has it; its data is flat or nested, in row-major order. */
@@ -18,8 +34,6 @@ interface ElementCodec {
   write(view: DataView, at: number, value: unknown): void
   read(view: DataView, at: number): unknown
 }
-
-const isNumber = (value: unknown): boolean => typeof value === 'number'
 
 function whole(
   bytes: 1 | 2 | 4,
@@ -41,18 +55,41 @@ function whole(
   }
 }
 
-/** Whole numbers of 64 bits; JSON holds 53 of them. */
+/** Whole numbers of 64 bits; those of more than 53 are BigInts here. */
 function wide(isSigned: boolean): ElementCodec {
+  const as = isSigned ? BigInt.asIntN : BigInt.asUintN
   return {
     bytes: 8,
-    wanted: `a whole number of at most 53 bits${isSigned ? '' : ' from 0'}`,
-    accepts: (value) => Number.isSafeInteger(value) && (isSigned || (value as number) >= 0),
-    write: (view, at, value) => view.setBigInt64(at, BigInt(value as number), true),
-    read: (view, at) => Number(isSigned ? view.getBigInt64(at, true) : view.getBigUint64(at, true)),
+    wanted: `a whole number of 64 bits${isSigned ? '' : ' from 0'}`,
+    accepts: (value) => {
+      if (typeof value !== 'bigint' && !Number.isSafeInteger(value)) return false
+      return as(64, BigInt(value as bigint)) === BigInt(value as bigint)
+    },
+    write: (view, at, value) => view.setBigInt64(at, BigInt(value as bigint), true),
+    read: (view, at) =>
+      exactNumber(isSigned ? view.getBigInt64(at, true) : view.getBigUint64(at, true)),
   }
 }
 
-const CODECS: Partial<Record<Datatype, ElementCodec>> = {
+/** Floats, by the number that is the first one beyond those of the type. */
+function float(
+  bytes: 2 | 4 | 8,
+  beyond: number,
+  [set, get]: readonly [
+    (view: DataView, at: number, value: number) => void,
+    (view: DataView, at: number) => number,
+  ],
+): ElementCodec {
+  return {
+    bytes,
+    wanted: FLOAT_WANTED,
+    accepts: (value) => floatOf(value, beyond) !== undefined,
+    write: (view, at, value) => set(view, at, floatOf(value, beyond)!),
+    read: (view, at) => jsonOfFloat(get(view, at)),
+  }
+}
+
+const CODECS: Readonly<Record<Exclude<Datatype, 'BYTES'>, ElementCodec>> = {
   BOOL: {
     bytes: 1,
     wanted: 'true or false',
@@ -74,32 +111,34 @@ const CODECS: Partial<Record<Datatype, ElementCodec>> = {
   INT32: whole(4, true, [(v, at, x) => v.setInt32(at, x, true), (v, at) => v.getInt32(at, true)]),
   INT64: wide(true),
   UINT64: wide(false),
-  FP32: {
-    bytes: 4,
-    wanted: 'a number',
-    accepts: isNumber,
-    write: (view, at, value) => view.setFloat32(at, value as number, true),
-    read: (view, at) => view.getFloat32(at, true),
-  },
-  FP64: {
-    bytes: 8,
-    wanted: 'a number',
-    accepts: isNumber,
-    write: (view, at, value) => view.setFloat64(at, value as number, true),
-    read: (view, at) => view.getFloat64(at, true),
-  },
+  FP16: float(2, BEYOND.FP16, [
+    (v, at, x) => v.setUint16(at, halfOfNumber(x), true),
+    (v, at) => numberOfHalf(v.getUint16(at, true)),
+  ]),
+  BF16: float(2, BEYOND.BF16, [
+    (v, at, x) => v.setUint16(at, brainOfNumber(x), true),
+    (v, at) => numberOfBrain(v.getUint16(at, true)),
+  ]),
+  FP32: float(4, BEYOND.FP32, [
+    (v, at, x) => v.setFloat32(at, x, true),
+    (v, at) => v.getFloat32(at, true),
+  ]),
+  FP64: float(8, BEYOND.FP64, [
+    (v, at, x) => v.setFloat64(at, x, true),
+    (v, at) => v.getFloat64(at, true),
+  ]),
 }
 
-/** The tensor with its elements as bytes. Throws INVALID_ARGUMENT, UNSUPPORTED. */
+/** The tensor with its elements as bytes. Throws INVALID_ARGUMENT. */
 export function rawOfJson({ name, datatype, shape, data }: JsonTensor): RawTensor {
-  const flat = data.flat(Number.POSITIVE_INFINITY)
+  const flat = flatElements(data, shape, name)
   const count = countOf(shape, name)
   requireArgument(
     flat.length === count,
     `tensor "${name}": the shape [${shape.join(', ')}] has ${count} elements, the data ${flat.length}`,
   )
   if (datatype === 'BYTES') return { name, datatype, shape, data: bytesOfTexts(flat, name) }
-  const codec = codecOf(datatype, name)
+  const codec = CODECS[datatype]
   const bytes = new Uint8Array(count * codec.bytes)
   const view = new DataView(bytes.buffer)
   flat.forEach((value, i) => {
@@ -109,24 +148,18 @@ export function rawOfJson({ name, datatype, shape, data }: JsonTensor): RawTenso
   return { name, datatype, shape, data: bytes }
 }
 
-/** The elements of a tensor as JSON has them, flat. Throws UNSUPPORTED for floats of 16 bits. */
+/**
+ * The elements of a tensor as JSON has them, flat; `stringifyExactly` writes them. Throws UNSUPPORTED for texts that are no
+ * UTF-8.
+ */
 export function jsonOfRaw(tensor: RawTensor): unknown[] {
   requireElements(tensor)
   const { name, datatype, data } = tensor
-  if (datatype === 'BYTES') return textsOf(data)
-  const codec = codecOf(datatype, name)
+  if (datatype === 'BYTES') return textsOf(data, name)
+  const codec = CODECS[datatype]
   const view = new DataView(data.buffer, data.byteOffset, data.length)
   return Array.from({ length: data.length / codec.bytes }, (_, i) =>
     codec.read(view, i * codec.bytes),
-  )
-}
-
-function codecOf(datatype: Datatype, name: string): ElementCodec {
-  const codec = CODECS[datatype]
-  if (codec !== undefined) return codec
-  throw new WeirError(
-    'UNSUPPORTED',
-    `tensor "${name}": ${datatype} has no form in JSON; send and ask for binary data`,
   )
 }
 
@@ -144,19 +177,19 @@ function bytesOfTexts(values: readonly unknown[], name: string): Uint8Array {
   )
 }
 
-/** The texts of the elements of a BYTES tensor. */
-export function textsOf(data: Uint8Array): string[] {
+/** The texts of the elements of a BYTES tensor. Throws UNSUPPORTED for bytes that are no UTF-8. */
+export function textsOf(data: Uint8Array, name: string): string[] {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.length)
   const texts: string[] = []
   for (let at = 0; at < bytes.length; ) {
     const end = at + 4 + bytes.readUInt32LE(at)
-    texts.push(bytes.toString('utf8', at + 4, end))
+    texts.push(textOfBytes(bytes.subarray(at + 4, end), name))
     at = end
   }
   return texts
 }
 
 function wrongElement(name: string, wanted: string, value: unknown): WeirError {
-  const shown = JSON.stringify(value)?.slice(0, 40)
+  const shown = stringifyExactly(value)?.slice(0, 40)
   return new WeirError('INVALID_ARGUMENT', `tensor "${name}": ${shown} is not ${wanted}`)
 }

@@ -11,7 +11,8 @@ describe('the form of a body with floats', () => {
     const form = formOf(body('[1,2]'))!
     expect(form.meaning).toBe('meaning')
     expect(form.floatsOf(body('[ 3.5 , -4 ]'))).toEqual(Float32Array.of(3.5, -4))
-    expect(form.floatsOf(body('[[7],[8]]'))).toEqual(Float32Array.of(7, 8))
+    const nested = formOf(body('[[1],[2]]'))!
+    expect(nested.floatsOf(body('[[7], [8]]'))).toEqual(Float32Array.of(7, 8))
   })
 
   it.each([
@@ -19,6 +20,8 @@ describe('the form of a body with floats', () => {
     ['fewer numbers', body('[1]')],
     ['more numbers', body('[1,2,3]')],
     ['no numbers', body('["1",2]')],
+    ['the numbers nested in another way', body('[[7],[8]]')],
+    ['the numbers nested once more', body('[[7,8]]')],
     ['bytes behind its end', Buffer.concat([body('[1,2]'), Buffer.from(' ')])],
     ['a cut', body('[1,2]').subarray(0, -1)],
     ['nothing', Buffer.alloc(0)],

@@ -51,13 +51,20 @@ describe('the reader of floats in JSON', () => {
     // Half of the way between two floats, and a little above and below it.
     '[1.00000005960464477539,1.0000000596046448,1.000000059604644]',
     '[16777217,16777217.000000001,16777216.9999999]',
-    '[0,-0,0.0,-0.0e5,1e-50,1E+38,3.4e38]',
+    '[0,-0,0.0,-0.0e5,1e-50,1E+38,3.4028235e38]',
     '[123456789012345678901234567890,0.000000000000000000000000000001]',
     '[ [1, 2],\t[[3]] , 4\n]',
   ])('reads %s as JSON.parse does', (list) => {
     const wanted = parsed(list)
     expect(read(list, wanted.length)).toEqual(wanted)
   })
+
+  it.each(['[3.5e38]', '[1e39]', '[-1e400]'])(
+    'leaves %s, which no float is near to, to be refused',
+    (list) => {
+      expect(read(list, 1)).toBeUndefined()
+    },
+  )
 
   it('leaves lists of numbers with many digits to JSON.parse, which takes less time for them', () => {
     const long = (count: number) => `[${Array.from({ length: count }, () => '0.1234567890123')}]`

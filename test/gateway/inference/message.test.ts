@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { ModelRequests } from '../../../src/gateway/inference/message.ts'
+import {
+  bytesOfData,
+  type Datatype,
+  jsonOfData,
+  tensorOfBytes,
+} from '../../../src/gateway/inference/tensor.ts'
 
 const INPUTS = [{ name: 'x', datatype: 'FP32', shape: [-1] }] as const
 const bodyOf = (data: readonly unknown[], more: object = {}) =>
@@ -16,7 +22,6 @@ describe('the requests for a model in JSON', () => {
     for (const data of [
       [3, 4],
       [0.1, -1e-7],
-      [[5], [6]],
     ]) {
       const body = bodyOf(data)
       expect(requests.read(body, undefined)).toMatchObject({ inputs: freshly(body).inputs })
@@ -39,7 +44,7 @@ describe('the requests for a model in JSON', () => {
   it('are refused with the same words', () => {
     const requests = new ModelRequests(INPUTS)
     requests.read(bodyOf([1, 2]), undefined)
-    for (const data of [[1], [1, 2, 3], [1, null], [1, '2']]) {
+    for (const data of [[1], [1, 2, 3], [1, null], [1, '2'], [[5], [6]], [1e39, 2]]) {
       const body = bodyOf(data)
       const wordsOf = (read: () => unknown) => {
         try {
@@ -52,5 +57,74 @@ describe('the requests for a model in JSON', () => {
       expect(words).toContain('tensor "x"')
       expect(wordsOf(() => requests.read(body, undefined))).toBe(words)
     }
+  })
+
+  it('are refused when the data is nested in another way than the shape says, also where the form is known', () => {
+    const requests = new ModelRequests(INPUTS)
+    const read = (data: readonly unknown[]) => {
+      const x = { name: 'x', datatype: 'FP32', shape: [2, 4], data }
+      return requests.read(Buffer.from(JSON.stringify({ inputs: [x] })), undefined).inputs[0]!.data
+    }
+    const rows = [
+      [1, 2, 3, 4],
+      [5, 6, 7, 8],
+    ]
+    expect(read(rows)).toEqual(Float32Array.of(1, 2, 3, 4, 5, 6, 7, 8))
+    expect(() =>
+      read([
+        [1, 2, 3],
+        [4, 5, 6, 7, 8],
+      ]),
+    ).toThrow('nested in another way than the shape [2, 4]')
+    expect(read(rows.flat())).toEqual(read(rows))
+    expect(() => read([[[1, 2, 3, 4]], [[5, 6, 7, 8]]])).toThrow('nested in another way')
+  })
+})
+
+describe('numbers that JSON has no form for, or doubles no room', () => {
+  const read = (datatype: Datatype, data: string) => {
+    const inputs = new ModelRequests([{ name: 'x', datatype, shape: [-1] }])
+    const count = data.split(',').length
+    const body = `{"inputs":[{"name":"x","datatype":"${datatype}","shape":[${count}],"data":[${data}]}]}`
+    return inputs.read(Buffer.from(body), undefined).inputs[0]!
+  }
+
+  it('of 64 bits keep all their digits, both ways', () => {
+    const digits = '9007199254740993,-9223372036854775808,9223372036854775807,5'
+    const tensor = read('INT64', digits)
+    expect(tensor.data).toEqual(
+      BigInt64Array.of(9007199254740993n, -9223372036854775808n, 9223372036854775807n, 5n),
+    )
+    expect(JSON.stringify(jsonOfData(tensor))).toBe(`[${digits}]`)
+    const most = read('UINT64', '18446744073709551615')
+    expect(JSON.stringify(jsonOfData(most))).toBe('[18446744073709551615]')
+    expect(() => read('INT64', '9223372036854775808')).toThrow('is not a whole number of 64 bits')
+    expect(() => read('UINT64', '-1')).toThrow('is not a whole number of 64 bits')
+    expect(() => read('INT64', '1.5')).toThrow('is not a whole number of 64 bits')
+  })
+
+  it.each(['FP16', 'BF16', 'FP32', 'FP64'] as const)(
+    'of %s that are not finite are texts, both ways',
+    (datatype) => {
+      const texts = '"NaN","Infinity","-Infinity",1.5'
+      expect(JSON.stringify(jsonOfData(read(datatype, texts)))).toBe(`[${texts}]`)
+      expect(() => read(datatype, '"nan"')).toThrow(
+        '"nan" is not a number, "NaN", "Infinity" or "-Infinity"',
+      )
+    },
+  )
+
+  it('of floats that are too large for their type are refused', () => {
+    expect(() => read('FP32', '1e39')).toThrow('1e+39 is not a number')
+    expect(() => read('FP16', '65520')).toThrow('65520 is not a number')
+    expect(() => read('FP64', '1e400')).toThrow('is not a number')
+    expect(jsonOfData(read('FP16', '65504,0.1'))).toEqual([65504, 0.0999755859375])
+  })
+
+  it('of strings that are no UTF-8 are refused in JSON, and pass as bytes', () => {
+    const data = Uint8Array.of(2, 0, 0, 0, 0xff, 0xfe)
+    const tensor = tensorOfBytes({ name: 'x', datatype: 'BYTES', shape: [1] }, data)
+    expect(bytesOfData(tensor)).toEqual(data)
+    expect(() => jsonOfData(tensor)).toThrow('bytes that are no UTF-8')
   })
 })

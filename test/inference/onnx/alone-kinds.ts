@@ -105,6 +105,18 @@ const twoNames = (random: Random) => {
   }
 }
 
+/** The places of the largest elements, which are counted over the whole batch. */
+const places = (random: Random) => {
+  const g = new SmallGraph(random)
+  const pool = { kernel_shape: [2, 2], strides: [2, 2] }
+  const found = g.addAll('MaxPool', [g.input('x', [B, 1, 4, 4])], { count: 2, attributes: pool })
+  g.output('y', g.add('Cast', [found[1]!], { to: 1 }), [B, 1, 2, 2])
+  return {
+    bytes: g.bytes(),
+    request: (r: Random, rows: number) => [randomFloats(r, 'x', rows, 1, 4, 4)],
+  }
+}
+
 /** Kinds whose rows depend on one another, or cannot be shown not to. */
 export const ALONE_KINDS: Readonly<Record<string, AloneKind>> = {
   'Softmax over the rows': because(
@@ -122,6 +134,9 @@ export const ALONE_KINDS: Readonly<Record<string, AloneKind>> = {
     /^CumSum over axis 0$/,
     ofRows((g, x, width) => [g.add('CumSum', [x, g.integer(0)]), [B, width]]),
   ),
+  'places of the largest elements': because(/^MaxPool gives places in the whole batch$/, {
+    make: places,
+  }),
   'LSTM over [seq, 1, n]': because(/^LSTM over axis 0$/, { make: sequence }),
   'graph of nodes and edges': because(/different names \("nodes" of x, "edges" of src\)$/, {
     make: edges,

@@ -144,11 +144,11 @@ describe('MODELS frames', () => {
         liveVersion: 2,
         versions: [{ version: 2, state: 'READY', reason: '' }],
         aliases: { stable: 2 },
-        inputs: [{ name: 'x', datatype: 'FP32', shape: [-1, 3, 48, -1] }],
+        inputs: [{ name: 'x', datatype: 'FP32', shape: [-1, 3, 48, -1], itemAxis: 0 }],
         outputs: [],
         revision: 1,
-        maxBatchItems: 0,
-        batching: '',
+        maxBatchItems: 64,
+        batching: 'requests share runs',
         statistics: { answered: 4 },
       },
     ]
@@ -172,7 +172,11 @@ describe('a tensor in JSON', () => {
     ['UINT8', [0, 255]],
     ['INT16', [-32768, 7]],
     ['INT64', [-1, 2 ** 53 - 1]],
-    ['UINT64', [0, 5]],
+    ['UINT64', [0, 2n ** 64n - 1n]],
+    ['INT64', [2n ** 53n + 1n, -(2n ** 63n)]],
+    ['FP16', [65504, 'NaN']],
+    ['BF16', [1, '-Infinity']],
+    ['FP32', ['Infinity', 0.25]],
     ['FP32', [0.5, -2]],
     ['FP64', [1e300, -0.1]],
     ['BYTES', ['', 'höhe']],
@@ -186,8 +190,12 @@ describe('a tensor in JSON', () => {
       rawOfJson({ name: 'x', datatype, shape: [data.length], data })
     expect(() => of('UINT8', 256)).toThrow('tensor "x": 256 is not a whole number from 0 to 255')
     expect(() => of('FP32', '1')).toThrow('tensor "x": "1" is not a number')
-    expect(() => of('FP16', 1)).toThrow('FP16 has no form in JSON')
+    expect(() => of('FP16', 65520)).toThrow('tensor "x": 65520 is not a number')
+    expect(() => of('FP32', 1e39)).toThrow('is not a number')
     expect(() => rawOfJson({ name: 'x', datatype: 'FP32', shape: [2, 2], data: [[1, 2]] })).toThrow(
+      'nested in another way than the shape [2, 2] says',
+    )
+    expect(() => rawOfJson({ name: 'x', datatype: 'FP32', shape: [2, 2], data: [1, 2] })).toThrow(
       'the shape [2, 2] has 4 elements, the data 2',
     )
   })

@@ -1,5 +1,5 @@
-import { allFinite } from '../../../core/numbers/all-finite.ts'
 import { requireArgument } from '../../../core/errors.ts'
+import { allFinite } from '../../../core/numbers/all-finite.ts'
 import { factorPacked, multiplyPacked, packedLength, solvePacked } from '../small-symmetric.ts'
 import { capNorm, type StepGuardSettings, type StepGuards, stepGuards } from './guards.ts'
 import { newcomerWeight, newnessIn, newnessOf, requireNewcomers } from './newcomers.ts'

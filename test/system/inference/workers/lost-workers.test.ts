@@ -143,7 +143,7 @@ describe('a model', () => {
       engine.infer({ model: id, inputs: [floats('x', [2], [1, 2])] }),
     ).rejects.toMatchObject({
       code: 'MODEL_FAILED',
-      message: 'the output "y" has the shape [0] for a batch of 2 items',
+      message: expect.stringContaining('the output "y" has the shape [0] for a batch of 2 items'),
     })
   })
 

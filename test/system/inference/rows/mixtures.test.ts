@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { runMixtures } from '../../../verify/models/mixtures.ts'
-import { campaignSize } from '../../run/campaign-size.ts'
-import { commitSeed } from '../../services/commit-seed.ts'
+import { runMixtures } from '../../../../verify/models/mixtures.ts'
+import { campaignSize } from '../../../run/campaign-size.ts'
+import { commitSeed } from '../../../services/commit-seed.ts'
 
 it('no answer of a graph depends on other requests, whatever the graph does with its rows', async () => {
   const seed = commitSeed()
