@@ -1,7 +1,9 @@
 import { asWeirError, isWeirError, messageOf, systemErrorOf } from '../core/errors.ts'
 import { nearestWord } from '../core/text/nearest-word.ts'
+import { printable } from '../core/text/printable.ts'
 import {
   type Command,
+  type CommandInput,
   type CommandIo,
   exitCodeOf,
   InterruptedError,
@@ -57,9 +59,20 @@ async function dispatch(argv: readonly string[], io: CommandIo): Promise<number>
   const read = (configFlag: string | undefined) => readSettings(io.env, configFlag)
   const parsed = parseCommandLine(command, rest, read)
   refuseExtraArguments(command, parsed.args)
+  await warnOfSecrets(parsed.flags, io)
   const running = command.run({ ...parsed, io, commands: allCommands })
   return (await (command.stopsItself === true ? running : unlessInterrupted(running, io))) ?? 0
 }
+
+/** Says which secrets of the flags others can read. Few commands have any, so the code is loaded for those alone. */
+async function warnOfSecrets(flags: CommandInput['flags'], io: CommandIo): Promise<void> {
+  const names = Object.keys(flags).filter((name) => flags[name] !== undefined)
+  if (!names.some((name) => SECRET_FLAG.test(name))) return
+  const { secretFileWarnings } = await import('./command/secret-files.ts')
+  for (const warning of secretFileWarnings(flags)) io.err(warning)
+}
+
+const SECRET_FLAG = /^tokens$|-file$|-key$/
 
 /** Prints a help text as wide as the terminal. */
 function showHelp(text: string, { out, columns }: CommandIo): void {
@@ -145,6 +158,8 @@ function report(error: unknown, io: CommandIo): void {
   // An error of the file system that no code below has named gets its code and advice here.
   const shown = systemErrorOf(error) === undefined ? error : asWeirError(error, 'ILLEGAL_STATE')
   const code = isWeirError(shown) ? `${shown.code}: ` : ''
-  io.err(`weir: ${code}${messageOf(shown)}`)
+  // A usage error may have lines of its own; other sentences may have text of a peer.
+  const text = shown instanceof UsageError ? messageOf(shown) : printable(messageOf(shown))
+  io.err(`weir: ${code}${text}`)
   if (io.env['WEIR_DEBUG'] !== undefined && error instanceof Error) io.err(error.stack ?? '')
 }

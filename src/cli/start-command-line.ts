@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { styleText } from 'node:util'
 import { systemClock } from '../core/clock.ts'
+import { printableLines } from '../core/text/printable.ts'
 import { errorMessage } from '../jobmanager/process/error-message.ts'
 import { JOB_ID_VARIABLE, jobProcessTitle } from '../jobmanager/process/job-identity.ts'
 import type { ParentChannel } from '../jobmanager/process/supervised-job.ts'
@@ -23,9 +24,10 @@ function processIo(): CommandIo {
     get input() {
       return process.stdin
     },
-    out: (line) => process.stdout.write(`${line}\n`),
+    out: (line) => process.stdout.write(`${printableLines(line)}\n`),
+    outRaw: (line) => process.stdout.write(`${line}\n`),
     drained: () => drained(process.stdout),
-    err: (line) => process.stderr.write(`${line}\n`),
+    err: (line) => process.stderr.write(`${printableLines(line)}\n`),
     rewriteLine: process.stderr.isTTY
       ? (line) => process.stderr.write(`${CLEAR_LINE}${line}`)
       : undefined,

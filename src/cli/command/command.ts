@@ -34,7 +34,10 @@ export interface CommandInput {
 /** Input, output and signals of the process that runs a command. */
 export interface CommandIo {
   readonly input: Readable
+  /** Prints a line; what a terminal would obey in it is made visible. */
   readonly out: (line: string) => void
+  /** Prints a line as it is. @default as `out` */
+  readonly outRaw?: (line: string) => void
   /** Resolves when the reader of `out` has caught up; commands with much output wait for it. */
   readonly drained: () => Promise<void>
   readonly err: (line: string) => void

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { WeirClient } from '../../client/weir-client.ts'
+import { printable } from '../../core/text/printable.ts'
 import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
 import type { ModelInfo } from '../../wire/inference/models.ts'
 import {
@@ -64,7 +65,7 @@ export async function changeModel(
 export function lineOf({ name, kind, liveVersion, versions, aliases }: ModelInfo): string {
   const shown = versions.map(({ version, state, reason }) => {
     const isLive = version === liveVersion ? ' live' : ''
-    return `${version} ${state.toLowerCase()}${isLive}${reason === '' ? '' : ` (${reason})`}`
+    return `${version} ${state.toLowerCase()}${isLive}${reason === '' ? '' : ` (${printable(reason)})`}`
   })
   const named = Object.entries(aliases).map(([alias, version]) => `@${alias} = ${version}`)
   return [name, kind, [...shown, ...named].join(', ') || 'no versions'].join('  ')

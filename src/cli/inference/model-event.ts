@@ -1,3 +1,4 @@
+import { printable } from '../../core/text/printable.ts'
 import type { ModelEvent } from '../../jobs/models/events.ts'
 
 /** A change of a model as `--json` prints it. */
@@ -17,8 +18,8 @@ export function eventText(event: ModelEvent): string {
     case 'unloaded':
       return `models: unloaded version ${event.version} of ${event.model}`
     case 'failed':
-      return `models: version ${event.version} of ${event.model} cannot be served: ${event.error.code}: ${event.error.message}`
+      return `models: version ${event.version} of ${event.model} cannot be served: ${event.error.code}: ${printable(event.error.message)}`
     case 'repository':
-      return `models: ${event.error.message}`
+      return `models: ${printable(event.error.message)}`
   }
 }

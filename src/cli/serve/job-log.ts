@@ -1,5 +1,6 @@
 import { systemClock } from '../../core/clock.ts'
 import type { WeirError } from '../../core/errors.ts'
+import { printable } from '../../core/text/printable.ts'
 import { codeOfFailure } from '../../runtime/protocol/slot-host.ts'
 import type { CommandIo, Flags } from '../command/command.ts'
 
@@ -64,7 +65,7 @@ export class JobLog {
 
   private textOf(sentence: string, { atMs }: LogFields): string {
     const time = atMs === undefined ? '' : `${new Date(atMs).toTimeString().slice(0, 8)} `
-    return `${this.name}: ${time}${sentence}`
+    return `${this.name}: ${time}${printable(sentence)}`
   }
 
   private jsonOf(level: keyof typeof LEVELS, msg: string, fields: LogFields): string {

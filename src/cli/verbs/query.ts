@@ -1,5 +1,6 @@
 import type { WeirError } from '../../core/errors.ts'
 import { readableValue } from '../../core/formats/readable-value.ts'
+import { printable } from '../../core/text/printable.ts'
 import { type Command, Flags, missingArguments } from '../command/command.ts'
 import { connectWith, QUERY_OPTIONS, queryOptionsOf } from '../flags/query.ts'
 
@@ -50,7 +51,7 @@ export const queryCommand: Command = {
       io.out(
         flags.boolean('json')
           ? JSON.stringify({ key, value, ...answer.envelope })
-          : `${key}  ${answer.value instanceof Float32Array ? (value as number[]).map((x) => x.toPrecision(5)).join(' ') : typeof value === 'string' ? value : JSON.stringify(value)}`,
+          : `${printable(key)}  ${answer.value instanceof Float32Array ? (value as number[]).map((x) => x.toPrecision(5)).join(' ') : typeof value === 'string' ? printable(value) : JSON.stringify(value)}`,
       )
     }
     return missing === 0 ? 0 : 1
@@ -67,6 +68,6 @@ function failureText(
   { code, message }: WeirError,
   { state, key }: { readonly state: string; readonly key: string },
 ): string {
-  if (code === 'UNKNOWN_KEY') return `${key}: not found in ${state} (${code})`
-  return `${key}: ${message} (${code})`
+  if (code === 'UNKNOWN_KEY') return `${printable(key)}: not found in ${state} (${code})`
+  return `${printable(key)}: ${printable(message)} (${code})`
 }

@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
 import type { RateLimit } from '../../access/rate-bucket.ts'
 import { ROLES } from '../../access/role.ts'
 import { createToken, TOKEN_RANDOM_BYTES } from '../../access/token.ts'
 import { changeTokens } from '../../access/tokens-on-disk.ts'
 import { systemClock } from '../../core/clock.ts'
+import { asWeirError, WeirError } from '../../core/errors.ts'
+import { systemCodeOf } from '../../files/file-system.ts'
 import { type Command, Flags, UsageError } from '../command/command.ts'
 import { TOKENS_FILE_OPTION } from '../flags/token.ts'
 
@@ -28,14 +31,19 @@ export const tokenCreateCommand: Command = {
       value: 'N',
       help: 'With --rate: requests at once after a pause (default: those of a second)',
     },
+    out: {
+      type: 'string',
+      value: 'FILE',
+      help: 'Write the token to this new file, which only you may read (default: print it)',
+    },
     ...TOKENS_FILE_OPTION,
   },
-  details: `The token goes to standard output, and nothing but its hash is stored: it cannot be shown again. Servers
+  details: `The token goes to standard output or to --out, and nothing but its hash is stored: it cannot be shown again. Servers
 that were started with --tokens FILE accept it about a second later.
 
 Examples:
   weir token create --role read --name dashboard --file tokens.json
-  weir token create --role write --days 90 --rate 500 > ingest.token`,
+  weir token create --role write --days 90 --rate 500 --out ingest.token`,
   async run({ flags: values, io }) {
     const flags = new Flags(values)
     const file = flags.string('file')
@@ -52,17 +60,32 @@ Examples:
       },
       randomBytes(TOKEN_RANDOM_BYTES),
     )
+    const out = flags.optional('out')
+    // A token that cannot be written must not be accepted.
+    if (out !== undefined) writeNew(out, `${text}\n`)
     await changeTokens(file, (records) => [...records, record])
     const { id, role, name } = record
-    if (flags.boolean('json')) io.out(JSON.stringify({ token: text, id, role, name, file }))
+    const shown = out === undefined ? { token: text } : { out }
+    if (flags.boolean('json')) io.out(JSON.stringify({ ...shown, id, role, name, file }))
     else {
-      io.out(text)
-      io.err(
-        `token ${id} with the role ${role} is in ${file}; keep the token, it is shown only now`,
-      )
+      if (out === undefined) io.out(text)
+      const where = out === undefined ? 'keep the token, it is shown only now' : `it is in ${out}`
+      io.err(`token ${id} with the role ${role} is accepted by ${file}; ${where}`)
     }
     return 0
   },
+}
+
+/** Writes a file that only this user may read. Throws FILE_EXISTS, PERMISSION_DENIED. */
+function writeNew(path: string, text: string): void {
+  try {
+    writeFileSync(path, text, { flag: 'wx', mode: 0o600 })
+  } catch (error) {
+    if (systemCodeOf(error) === 'EEXIST') {
+      throw new WeirError('FILE_EXISTS', `--out: ${path} exists; name a new file, or remove it`)
+    }
+    throw asWeirError(error, 'INVALID_ARGUMENT', '--out')
+  }
 }
 
 function nameOf(flags: Flags): string {

@@ -3,6 +3,7 @@ import { type TopicRecord, topicRecordDeserializer } from '../../connectors/reco
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { systemClock } from '../../core/clock.ts'
 import { MetricGroup } from '../../core/metrics.ts'
+import { printable } from '../../core/text/printable.ts'
 import type { SourceReader, SourceSplit } from '../../operators/port/source.ts'
 import {
   type Command,
@@ -30,6 +31,10 @@ export const topicConsumeCommand: Command = {
     },
     partition: { type: 'string', value: 'N', help: 'Read only this partition' },
     limit: { type: 'string', value: 'N', help: 'Stop after N records' },
+    raw: {
+      type: 'boolean',
+      help: 'Print the bytes of records as they are, also those that a terminal obeys',
+    },
     hex: { type: 'boolean', help: 'Print values and headers as hexadecimal digits' },
     ...KAFKA_OPTIONS,
     ...DATA_DIR_OPTION,
@@ -52,13 +57,15 @@ export const topicConsumeCommand: Command = {
       interrupted = true
     })
     let printed = 0
-    const print = (record: TopicRecord): void => {
-      if (printed++ < limit) io.out(lineOf(record, flags))
+    const isRaw = flags.boolean('raw')
+    const print = (line: string): void => (isRaw ? (io.outRaw ?? io.out) : io.out)(line)
+    const collect = (record: TopicRecord): void => {
+      if (printed++ < limit) print(lineOf(record, flags))
     }
     try {
       await unlessInterrupted(openReader(reader, splits), io)
       while (!interrupted && printed < limit) {
-        const outcome = reader.poll({ collect: print, progress: () => {} }, 256)
+        const outcome = reader.poll({ collect, progress: () => {} }, 256)
         if (outcome === 'ended') break
         if (outcome === 'idle') await Promise.race([reader.available(), stop])
         // A slow reader of the output holds the reading; signals are delivered meanwhile.
@@ -114,5 +121,6 @@ function lineOf(record: TopicRecord, flags: Flags): string {
     return JSON.stringify(headers.length === 0 ? fields : { ...fields, headers })
   }
   const shown = headers.map(([name, value]) => `${name}=${value ?? ''}`).join(', ')
-  return `${partition}:${offset}  ${key ?? '-'}  ${text(record.value) ?? '(deleted)'}${shown === '' ? '' : `  [${shown}]`}`
+  const rest = `${key ?? '-'}  ${text(record.value) ?? '(deleted)'}${shown === '' ? '' : `  [${shown}]`}`
+  return `${partition}:${offset}  ${flags.boolean('raw') ? rest : printable(rest)}`
 }

@@ -49,3 +49,9 @@ it.each([true, false])('a log never has a token (JSON: %s)', (isJson) => {
   expect(err[0]).toContain('refused weir_0123456789ab_... of a client')
   expect(err[0]).not.toContain('c2VjcmV0')
 })
+
+it('a sentence with text of a peer stays one line, and a terminal obeys nothing in it', () => {
+  const { log, err } = logOf(false)
+  log.warn('the broker says: x\nmodels: version 9 is live\x1b[2J')
+  expect(err).toEqual(['counts: the broker says: x\\nmodels: version 9 is live\\x1b[2J'])
+})

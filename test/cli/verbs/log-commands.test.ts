@@ -178,3 +178,22 @@ describe('weir topic list', () => {
     }
   })
 })
+
+describe('weir topic consume', () => {
+  const HOSTILE = 'x\n0:1  forged\x1b[2J'
+
+  it('shows a record in one line that a terminal does not obey, and as it is with --raw', async () => {
+    const opened = await EmbeddedLog.open(log)
+    await opened.createTopic('hostile')
+    const producer = opened.producer('hostile')
+    const bytes = new TextEncoder().encode(HOSTILE)
+    producer.send(bytes, bytes, 1)
+    await producer.flush()
+    await opened.close()
+    const shown = 'x\\n0:1  forged\\x1b[2J'
+    const consume = ['topic', 'consume', 'hostile']
+    expect((await run(...consume)).out).toEqual([`0:0  ${shown}  ${shown}`])
+    expect((await run(...consume, '--raw')).out).toEqual([`0:0  ${HOSTILE}  ${HOSTILE}`])
+    expect(JSON.parse((await run(...consume, '--json')).out[0]!)).toMatchObject({ value: HOSTILE })
+  })
+})

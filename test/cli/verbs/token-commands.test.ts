@@ -30,6 +30,22 @@ describe('weir token', () => {
     })
   })
 
+  it('writes a token to a new file that only this user may read, and to no other', async () => {
+    const file = newFile()
+    const out = join(temporaryFolder(), 'ingest.token')
+    const create = ['token', 'create', '--role', 'write', '--file', file, '--out', out]
+    const created = await run(...create)
+    expect(created).toMatchObject({ code: 0, out: [] })
+    expect(statSync(out).mode & 0o777).toBe(0o600)
+    const token = readFileSync(out, 'utf8').trimEnd()
+    expect(created.err.join()).not.toContain(token)
+    const records = readTokens(file)
+    expect(new TokenVerifier({ records }).verify(token, Date.now())).toBeDefined()
+    const again = await run(...create)
+    expect(again.err.join()).toContain('FILE_EXISTS')
+    expect(readTokens(file)).toEqual(records)
+  })
+
   it('adds tokens to a file, lists them without hashes, and revokes them', async () => {
     const file = newFile()
     const create = ['token', 'create', '--file', file, '--json', '--role']
