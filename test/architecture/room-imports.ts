@@ -243,6 +243,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'core/lifetime',
     'core/text',
     'dataflow',
+    'files',
     'gateway',
     'gateway/http',
     'gateway/recommender',
