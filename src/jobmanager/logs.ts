@@ -15,7 +15,7 @@ export class JobLogs {
 
   constructor(folder: string) {
     this.folder = folder
-    mkdirSync(folder, { recursive: true })
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
   }
 
   /** Opens the log of a job to append to it. The caller closes it. */
