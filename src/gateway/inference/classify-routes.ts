@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { requireArgument, WeirError } from '../../core/errors.ts'
+import { JSON_LIMITS } from '../../http/json-body.ts'
 import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
 import type { QueryOptions } from '../../wire/model-reader.ts'
 import { givenQueryOptions, QUERY_OPTION_SCHEMAS } from '../http/query-options.ts'
@@ -38,7 +39,7 @@ export function addClassifyRoutes(
     documented(
       'The best classes of an input',
       { headers: QUERY_OPTION_SCHEMAS.headers, body: CLASSIFY_BODY, response: CLASSIFY_ANSWER },
-      { role: 'read', problems: [404, 422, 501], bodyLimit: MAX_FRAME_BYTES },
+      { role: 'read', problems: [404, 422, 501], bodyLimit: JSON_LIMITS.bytes },
     ),
     async ({ body, headers }) =>
       await classify(repository, objectOf(body ?? NO_BODY), givenQueryOptions(headers)),

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { bearerTokenOf } from '../../access/bearer.ts'
 import type { AccessControl } from '../../access/control.ts'
 import type { Cancel, Clock } from '../../core/clock.ts'
@@ -18,6 +18,8 @@ export interface EventRouteParts {
 
 /** Streams at a time; each open page of the dashboard has one. */
 const MOST_STREAMS = 64
+/** Streams of one token at a time; without tokens, of one address. */
+const MOST_OF_CLIENT = 32
 /** Time between two signs of life, ms. */
 const HEARTBEAT_MS = 15_000
 
@@ -27,9 +29,14 @@ const HEARTBEAT_MS = 15_000
  */
 export function eventRoutes(app: FastifyInstance, { watched, access, clock }: EventRouteParts) {
   const epoch = randomBytes(8).toString('hex')
+  const streams = new Map<string, number>()
   app.get('/weir/events', async (request, reply) => {
     const paths = checkWatchedPaths(listOfAll(request, 'path'))
-    if (watched.watcherCount >= MOST_STREAMS) return await tooMany(reply)
+    if (watched.watcherCount >= MOST_STREAMS) return await tooMany(reply, MOST_STREAMS)
+    const client = clientOf(request, access)
+    const own = streams.get(client) ?? 0
+    if (own >= MOST_OF_CLIENT) return await tooMany(reply, MOST_OF_CLIENT)
+    streams.set(client, own + 1)
     reply.hijack()
     const stream = new EventStream(reply.raw, epoch)
     stream.open()
@@ -45,6 +52,9 @@ export function eventRoutes(app: FastifyInstance, { watched, access, clock }: Ev
       else stream.heartbeat()
     })
     reply.raw.on('close', () => {
+      const left = (streams.get(client) ?? 1) - 1
+      if (left > 0) streams.set(client, left)
+      else streams.delete(client)
       stopWatching()
       stopBeating()
     })
@@ -52,11 +62,16 @@ export function eventRoutes(app: FastifyInstance, { watched, access, clock }: Ev
   })
 }
 
-async function tooMany(reply: FastifyReply): Promise<never> {
+/** Whose share a stream takes: that of its token, or of its address where no token is needed. */
+function clientOf({ headers, ip }: FastifyRequest, access: AccessControl): string {
+  return access.needsToken ? (bearerTokenOf(headers.authorization) ?? '') : ip
+}
+
+async function tooMany(reply: FastifyReply, most: number): Promise<never> {
   reply.header('retry-after', '10')
   throw new WeirError(
     'OVERLOADED',
-    `${MOST_STREAMS} streams of events are open; close pages of the dashboard, or request the paths one by one`,
+    `${most} streams of events are open; close pages of the dashboard, or request the paths one by one`,
   )
 }
 

@@ -2,6 +2,8 @@ import { get, type IncomingMessage } from 'node:http'
 import { expect, it } from 'vitest'
 import { shareAccess } from '../../../src/access/control.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
+import { tokenOf } from '../../access/tokens.ts'
+import { until } from '../../run/until.ts'
 import { FakeJob, fakeApp, fakeCluster } from '../fake-cluster.ts'
 import { JOB_ID } from '../snapshot.ts'
 
@@ -56,9 +58,30 @@ it('refuses paths that cannot be watched, and more streams than it serves', asyn
   expect((await open(`${url}/weir/events?path=/jars`)).statusCode).toBe(400)
   expect((await open(`${url}/weir/events`)).statusCode).toBe(400)
   const streams = await Promise.all(
-    Array.from({ length: 64 }, () => open(`${url}/weir/events?path=/overview`)),
+    Array.from({ length: 32 }, () => open(`${url}/weir/events?path=/overview`)),
   )
   const refused = await open(`${url}/weir/events?path=/overview`)
   expect([refused.statusCode, refused.headers['retry-after']]).toEqual([503, '10'])
   for (const response of streams) response.destroy()
+  const isServed = async () => {
+    const again = await open(`${url}/weir/events?path=/overview`)
+    again.destroy()
+    return again.statusCode === 200
+  }
+  await until('the share is given back', isServed)
+})
+
+it('gives each token a share of the streams, so that one that takes many leaves some to the others', async () => {
+  const [greedy, good] = [tokenOf(1), tokenOf(2)]
+  const access = shareAccess([greedy.record, good.record])
+  await using app = await fakeApp(fakeCluster([]), { access })
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  const stream = (token: { readonly text: string }) =>
+    open(`${url}/weir/events?path=/overview`, { authorization: `Bearer ${token.text}` })
+  const opened = await Promise.all(Array.from({ length: 40 }, () => stream(greedy)))
+  const served = opened.filter(({ statusCode }) => statusCode === 200)
+  expect(served).toHaveLength(32)
+  const other = await stream(good)
+  expect(other.statusCode).toBe(200)
+  for (const response of [...opened, other]) response.destroy()
 })

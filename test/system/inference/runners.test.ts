@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -171,5 +172,48 @@ describe('a model that cannot be loaded', () => {
     })
     const nowhere: ModelSource = { kind: 'remote', url: 'http://127.0.0.1:1', model: 'double' }
     await expect(load(nowhere)).rejects.toMatchObject({ code: 'MODEL_NOT_LOADED' })
+  })
+})
+
+describe('an ONNX file', () => {
+  /** Bytes of Protocol Buffers: a number below 128, and bytes. */
+  const number = (field: number, value: number): Buffer => Buffer.from([field << 3, value])
+  const bytes = (field: number, ...parts: (Buffer | string)[]): Buffer => {
+    const content = Buffer.concat(parts.map((part) => Buffer.from(part as string)))
+    const { length } = content
+    const size = length < 128 ? [length] : [(length & 127) | 128, length >> 7]
+    return Buffer.concat([Buffer.from([(field << 3) | 2, ...size]), content])
+  }
+
+  /** A model whose only output is 8 bytes of another file. */
+  function modelOf(location: string): Buffer {
+    const entry = (key: string, value: string) => bytes(13, bytes(1, key), bytes(2, value))
+    const place = [entry('location', location), entry('offset', '0'), entry('length', '8')]
+    const weights = bytes(5, number(1, 8), number(2, 2), bytes(8, 'w'), ...place, number(14, 1))
+    const node = bytes(1, bytes(1, 'w'), bytes(2, 'y'), bytes(3, 'n'), bytes(4, 'Identity'))
+    const shape = bytes(2, bytes(1, number(1, 8)))
+    const output = bytes(12, bytes(1, 'y'), bytes(2, bytes(1, number(1, 2), shape)))
+    const graph = bytes(7, node, bytes(2, 'g'), weights, output)
+    return Buffer.concat([number(1, 8), graph, bytes(8, bytes(1, ''), number(2, 15))])
+  }
+
+  it('that a client registers reads no file outside of the folder of its version', async () => {
+    const root = await mkdtemp(join(tmpdir(), 'weir-onnx-'))
+    const version = join(root, 'evil', '1')
+    await mkdir(version, { recursive: true })
+    for (const path of [join(root, 'secret'), join(version, 'near')])
+      await writeFile(path, 'hunter2!')
+    const file = join(version, 'model.onnx')
+    const load = async (location: string) => {
+      await writeFile(file, modelOf(location))
+      return await openModel({ kind: 'onnx', file }, { threads: 1 })
+    }
+    const near = await load('near')
+    expect(Buffer.from((await near.run([], 1))[0]!.data).toString()).toBe('hunter2!')
+    await near.close()
+    for (const location of ['../../secret', join(root, 'secret'), '/etc/hostname']) {
+      await expect(load(location), location).rejects.toMatchObject({ code: 'MODEL_FAILED' })
+    }
+    await rm(root, { recursive: true })
   })
 })
