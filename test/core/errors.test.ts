@@ -27,6 +27,7 @@ const RETRYABLE: ReadonlySet<string> = new Set<ErrorCode>([
   'DEADLINE_EXCEEDED',
   'UNAVAILABLE',
   'MODEL_NOT_LOADED',
+  'REMOTE_MODEL_FAILED',
   'WORKER_LOST',
 ])
 /** Codes of errors that may pass after a restart of the job only. */
