@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openInferenceEngine } from '../../../src/inference/engine/engine.ts'
 import type { ModelSource } from '../../../src/inference/port/model.ts'
 import type { LoadedModel } from '../../../src/inference/port/runner.ts'
 import { openModel } from '../../../src/inference/runners/open.ts'
@@ -215,5 +216,39 @@ describe('an ONNX file', () => {
       await expect(load(location), location).rejects.toMatchObject({ code: 'MODEL_FAILED' })
     }
     await rm(root, { recursive: true })
+  })
+})
+
+describe('a model on another server that fails', () => {
+  it('is asked once for a batch, and not again for each half of it', async () => {
+    let hasFailed = false
+    let runs = 0
+    const failing = createServer(async (request, response) => {
+      const [status, body, headLength] = await answer(request)
+      if (request.method === 'POST' && hasFailed) runs += 1
+      const isOut = request.method === 'POST' && hasFailed
+      response
+        .writeHead(isOut ? 500 : status, { 'inference-header-content-length': headLength })
+        .end(body)
+    })
+    await new Promise<void>((resolve) => failing.listen(0, '127.0.0.1', resolve))
+    const { port } = failing.address() as AddressInfo
+    await using engine = openInferenceEngine()
+    const id = { name: 'double', version: 1 }
+    const url = `http://127.0.0.1:${port}`
+    const source: ModelSource = { kind: 'remote', url, model: 'double', maxItems: 64 }
+    await engine.load(id, source, { sloMs: 60_000 })
+    hasFailed = true
+    const infer = (value: number) =>
+      engine.infer({ model: id, inputs: [floats('x', [1, 1], [value])] }).then(
+        () => 'answered',
+        (error: { code: string }) => error.code,
+      )
+    const codes = await Promise.all(Array.from({ length: 40 }, (_, i) => infer(i)))
+    expect(new Set(codes)).toEqual(new Set(['REMOTE_MODEL_FAILED']))
+    expect(runs).toBeGreaterThan(0)
+    // Halves of one batch of 40 would be 79.
+    expect(runs).toBeLessThanOrEqual(40)
+    failing.close()
   })
 })
