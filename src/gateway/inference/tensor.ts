@@ -1,5 +1,5 @@
-import { allFinite } from '../../core/numbers/all-finite.ts'
 import { requireArgument, WeirError } from '../../core/errors.ts'
+import { allFinite } from '../../core/numbers/all-finite.ts'
 import {
   brainOfNumber,
   halfOfNumber,
@@ -154,9 +154,8 @@ function float(Class: typeof Float32Array | typeof Float64Array, beyond: number)
       const array = new Class(values.length)
       for (let i = 0; i < values.length; i++) {
         const value = floatOf(values[i], beyond)
-        if (value === undefined) throw wrongElement(name, FLOAT_WANTED, values[i])
+        if (value === undefined) throw noFloat(name, values[i], bytes)
         array[i] = value
-        if (!Number.isFinite(array[i])) throw overflow(name, bytes)
       }
       return array
     },
@@ -171,7 +170,7 @@ function half(bitsOf: (number: number) => number, beyond: number): DatatypeCodec
     fromJson: (values, name) =>
       Uint16Array.from(values, (given) => {
         const value = floatOf(given, beyond)
-        if (value === undefined) throw wrongElement(name, FLOAT_WANTED, given)
+        if (value === undefined) throw noFloat(name, given, 2)
         return bitsOf(value)
       }),
     fromBytes: (given, count, name) => new Uint16Array(aligned(exactly(given, count * 2, name))),
@@ -333,8 +332,10 @@ function wrongElement(name: string, wanted: string, value: unknown): WeirError {
   return invalid(name, `${stringifyExactly(value)?.slice(0, 40)} is not ${wanted}`)
 }
 
-function overflow(name: string, bytes: number): WeirError {
-  return invalid(name, `a number is too large for ${bytes * 8} bits`)
+function noFloat(name: string, value: unknown, bytes: number): WeirError {
+  return typeof value === 'number'
+    ? invalid(name, `a number is too large for ${bytes * 8} bits`)
+    : wrongElement(name, FLOAT_WANTED, value)
 }
 
 /** The error of a tensor, whose text is made where it is thrown: most tensors have none. */
