@@ -20,6 +20,9 @@ function processIo(): CommandIo {
   )
   void interrupted.then(clearEcho)
   return {
+    get input() {
+      return process.stdin
+    },
     out: (line) => process.stdout.write(`${line}\n`),
     drained: () => drained(process.stdout),
     err: (line) => process.stderr.write(`${line}\n`),

@@ -1,8 +1,14 @@
+import { Readable } from 'node:stream'
 import type { CommandIo } from '../../src/cli/command/command.ts'
 
 /** A command's surroundings in a test: what it prints is kept. */
 export function recordedIo(
-  options: { readonly terminal?: boolean; readonly interrupted?: Promise<void> } = {},
+  options: {
+    readonly terminal?: boolean
+    readonly interrupted?: Promise<void>
+    /** Standard input. @default empty */
+    readonly input?: string
+  } = {},
 ): {
   readonly io: CommandIo
   readonly out: string[]
@@ -13,6 +19,7 @@ export function recordedIo(
   const err: string[] = []
   const rewritten: string[] = []
   const io: CommandIo = {
+    input: Readable.from([Buffer.from(options.input ?? '')]),
     out: (line) => out.push(line),
     drained: () => Promise.resolve(),
     err: (line) => err.push(line),

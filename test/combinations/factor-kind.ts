@@ -1,6 +1,7 @@
 import { generateRatings } from '../../src/models/ratings/generator.ts'
+import { jsonLines } from '../system/cli/command-process.ts'
 import { exportedRows } from './exported-rows.ts'
-import { Installation } from './installation.ts'
+import type { Installation } from './installation.ts'
 import type { Asked, ComparedPrediction, DeltaOrigin, Face, Kind } from './kind.ts'
 import { dot, mean, ndcgLoss } from './plain-measures.ts'
 import type { Rows } from './service.ts'
@@ -156,12 +157,12 @@ const FACES: Readonly<Record<Face, AskRatings>> = {
         const scores = list.value.map(({ key, score }) =>
           compared(rows, user, key.slice(0, -2), score),
         )
-        const best = ranked(rows, user).map((item) => compared(rows, user, item, 0).own)
+        const best = ranked(rows, user).slice(0, wanted.k)
         // Equal scores may come in any order: the score at each rank is compared.
-        const ranks = list.value.map(({ score }, rank) => ({
+        const ranks = best.map((item, rank) => ({
           what: `rank ${rank} of ${user}`,
-          answer: score,
-          own: best[rank]!,
+          answer: list.value[rank]?.score ?? Number.NaN,
+          own: compared(rows, user, item, 0).own,
         }))
         return [...scores, ...ranks]
       }),
@@ -172,11 +173,11 @@ const FACES: Readonly<Record<Face, AskRatings>> = {
     const user = rated[0]!.user
     const items = rated.slice(0, 40).map(({ item }) => item)
     const said = await at.ask('predict', user, ...items, '--json', '--port', service.port)
-    return said
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line) as { item: string; score: number })
-      .map(({ item, score }) => compared(rows, user, item, score))
+    const answers = jsonLines(said)
+    return items.map((item, n) => {
+      const score = answers[n]?.['item'] === item ? Number(answers[n]['score']) : Number.NaN
+      return compared(rows, user, item, score)
+    })
   },
   async gateway({ gateway, rows }, rated) {
     const pairs = rated.slice(0, 40)
@@ -192,7 +193,7 @@ const FACES: Readonly<Record<Face, AskRatings>> = {
 
 /** Rows of a small model without biases as the ancestor's text, `1,U,f1;f2;...`. */
 export async function textRows(at: Installation): Promise<readonly string[]> {
-  const elsewhere = new Installation(at.file('text'))
+  const elsewhere = at.another('text')
   const small = ['--factors', '8', '--no-biases', '--threads', '0']
   await elsewhere.run('train', 'als', '--ratings', at.file('base'), ...small)
   await elsewhere.run('model', 'export', '1', elsewhere.file('rows'))

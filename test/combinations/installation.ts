@@ -2,7 +2,9 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openTopics } from '../../src/connectors/topics/open.ts'
 import { scanTopic } from '../../src/connectors/topics/scan.ts'
-import { type CommandResult, weir } from '../system/cli/command-process.ts'
+import type { TopicStore } from '../../src/connectors/topics/store.ts'
+import type { CommandResult } from '../system/cli/command-process.ts'
+import { asProcess, type RunCommand } from './command.ts'
 
 /** A record of a topic. */
 export interface TopicEntry {
@@ -12,16 +14,39 @@ export interface TopicEntry {
   readonly value: Buffer
 }
 
-/** A machine of a new user: a data folder, or a Kafka, and commands, each of which is a process of its own. */
+/** What was read of a topic. */
+interface ReadTopic {
+  readonly entries: TopicEntry[]
+  /** By partition, its end at the last look, and the offset of the next record to read. */
+  readonly ends: number[]
+  readonly next: number[]
+}
+
+/** What a machine has besides its folder. */
+export interface InstallationOptions {
+  /** Addresses of the Kafka that has the topics. @default the embedded log has them */
+  readonly brokers?: string
+  /** @default asProcess */
+  readonly runCommand?: RunCommand
+}
+
+/** A machine of a new user: a data folder, or a Kafka, and commands. */
 export class Installation {
   readonly folder: string
   private readonly brokers: string | undefined
+  private readonly runCommand: RunCommand
+  private readonly read = new Map<string, ReadTopic>()
 
-  /** `brokers`: of the Kafka that has the topics. @default the embedded log has them */
-  constructor(folder: string, brokers?: string) {
+  constructor(folder: string, { brokers, runCommand = asProcess }: InstallationOptions = {}) {
     mkdirSync(folder, { recursive: true })
     this.folder = folder
     this.brokers = brokers
+    this.runCommand = runCommand
+  }
+
+  /** Another machine, with its own topics, whose folder is in this one. */
+  another(name: string): Installation {
+    return new Installation(this.file(name), { runCommand: this.runCommand })
   }
 
   /** Flags of a command that reads or writes topics. */
@@ -48,39 +73,64 @@ export class Installation {
 
   /** The result of such a command, which may fail. */
   attempt(...args: string[]): Promise<CommandResult> {
-    return weir([...args, ...this.place], { cwd: this.folder }).ended
+    return this.runCommand([...args, ...this.place])
   }
 
   /** The output of a command that only asks a job. Throws when it fails. */
   async ask(...args: string[]): Promise<string> {
-    const { code, stdout, stderr } = await weir(args, { cwd: this.folder }).ended
+    const { code, stdout, stderr } = await this.runCommand(args)
     if (code !== 0) throw new Error(`weir ${args.join(' ')}: ${code}\n${stdout}\n${stderr}`)
     return stdout
   }
 
   /** Appends lines to a topic. */
   async produce(topic: string, lines: readonly string[]): Promise<void> {
-    const command = weir(['topic', 'produce', topic, ...this.place], { cwd: this.folder })
-    const { code, stderr } = await command.input(`${lines.join('\n')}\n`).ended
+    const command = ['topic', 'produce', topic, ...this.place]
+    const { code, stderr } = await this.runCommand(command, `${lines.join('\n')}\n`)
     if (code !== 0) throw new Error(`weir topic produce ${topic}: ${code} ${stderr}`)
   }
 
-  /** All records of a topic, those of a partition in order; none where there is no topic. */
+  /**
+   * All records of a topic, those of a partition in order; none where there is no topic. Reads each record
+   * once: one call at a time.
+   */
   async records(topic: string): Promise<readonly TopicEntry[]> {
-    const place =
+    await using topics = await this.topics()
+    if (!(await topics.has(topic))) return []
+    const { entries, ends, next } = this.readOf(topic)
+    const bounds = await topics.bounds(topic)
+    const grown = bounds.filter(({ partition, end }) => end !== ends[partition])
+    const starts = grown.map(({ partition }) => ({ partition, nextOffset: next[partition] ?? -1 }))
+    if (starts.length === 0) return entries
+    await scanTopic(
+      topics,
+      topic,
+      (record, partition) => {
+        const { offset } = record
+        next[partition] = offset + 1
+        const value = record.value()
+        if (value === null) return true
+        const key = Buffer.from(record.key() ?? []).toString()
+        entries.push({ partition, offset, key, value: Buffer.from(value) })
+        return true
+      },
+      starts,
+    )
+    for (const { partition, end } of grown) ends[partition] = end
+    return entries
+  }
+
+  private readOf(topic: string): ReadTopic {
+    const read = this.read.get(topic) ?? { entries: [], ends: [], next: [] }
+    this.read.set(topic, read)
+    return read
+  }
+
+  private topics(): Promise<TopicStore> {
+    return openTopics(
       this.brokers === undefined
         ? { logDirectory: this.file('data/log') }
-        : { kafka: { brokers: this.brokers } }
-    await using topics = await openTopics(place)
-    const found: TopicEntry[] = []
-    if (!(await topics.has(topic))) return found
-    await scanTopic(topics, topic, (record, partition) => {
-      const value = record.value()
-      if (value === null) return true
-      const key = Buffer.from(record.key() ?? []).toString()
-      found.push({ partition, offset: record.offset, key, value: Buffer.from(value) })
-      return true
-    })
-    return found
+        : { kafka: { brokers: this.brokers } },
+    )
   }
 }

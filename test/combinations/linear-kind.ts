@@ -1,4 +1,5 @@
 import { seededRandom } from '../../src/core/random.ts'
+import { jsonLines } from '../system/cli/command-process.ts'
 import type { Installation } from './installation.ts'
 import type { Asked, ComparedPrediction, DeltaOrigin, Face, Kind } from './kind.ts'
 import type { Rows } from './service.ts'
@@ -129,11 +130,10 @@ const FACES: Readonly<Record<Face, Ask>> = {
   },
   async command({ at, service, rows }, examples) {
     const flags = ['--examples', at.file('golden'), '--json', '--port', service.port]
-    const said = (await at.run('classify', ...flags)).trimEnd().split('\n')
-    return said.map((line, n) => {
-      const { decision } = JSON.parse(line) as { decision: number }
-      return compared(rows, examples[n]!, n, decision)
-    })
+    const answers = jsonLines(await at.run('classify', ...flags))
+    return examples.map((example, n) =>
+      compared(rows, example, n, Number(answers[n]?.['decision'] ?? Number.NaN)),
+    )
   },
   async gateway({ gateway, rows }, examples) {
     const asked = examples.slice(0, 40)

@@ -1,4 +1,4 @@
-import { Installation } from './installation.ts'
+import type { Installation } from './installation.ts'
 import type { Kind } from './kind.ts'
 import {
   bayesianKind,
@@ -37,7 +37,7 @@ export async function publishFirst(
   publisher: Trial['publisher'],
 ): Promise<number> {
   if (publisher === 'import') {
-    const origin = new Installation(at.file('origin'))
+    const origin = at.another('origin')
     origin.write('base', kind.base)
     await kind.publish(origin)
     return await importLive(kind, origin, at)

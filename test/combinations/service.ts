@@ -44,11 +44,16 @@ export class Service {
     const [port, rest] = (await freePorts(2)).map(String) as [string, string]
     const flags = ['--json', '--port', port, '-D', `rest.port=${rest}`]
     const process = weir([...command, ...flags, ...at.place], { cwd: at.folder })
-    await process.printed(/"event":"live"/)
-    if (command[0] === 'learn') await process.printed(/"event":"learning"/)
-    await process.printed(/"event":"rest"/)
-    const client = await WeirClient.connect({ port: Number(port), deadlineMs: 60_000 })
-    return new Service(at, { process, port, rest: `127.0.0.1:${rest}`, client })
+    try {
+      await process.printed(/"event":"live"/)
+      if (command[0] === 'learn') await process.printed(/"event":"learning"/)
+      await process.printed(/"event":"rest"/)
+      const client = await WeirClient.connect({ port: Number(port), deadlineMs: 60_000 })
+      return new Service(at, { process, port, rest: `127.0.0.1:${rest}`, client })
+    } catch (error) {
+      await process[Symbol.asyncDispose]()
+      throw error
+    }
   }
 
   get hasEnded(): boolean {

@@ -1,6 +1,4 @@
 import { cpSync, rmSync } from 'node:fs'
-import { freePorts } from '../services/free-port.ts'
-import { weir } from '../system/cli/command-process.ts'
 import {
   accountProblems,
   differentRows,
@@ -8,6 +6,7 @@ import {
   servedKeys,
   wrongPredictions,
 } from './checks.ts'
+import { CommandHere, inProcess } from './command.ts'
 import { exportedRows } from './exported-rows.ts'
 import { Installation } from './installation.ts'
 import type { Face, Kind } from './kind.ts'
@@ -41,7 +40,7 @@ export class TrialRun {
   /** Whether the ranges of a version are places of the topic of observations: not on another machine. */
   private isHome = true
   private sent = 0
-  private slots = 2
+  private slots: number
   /** Ratings that the reported error no longer counts: it was in checkpoints that are gone. */
   private uncounted = 0
   private flags: readonly string[] = []
@@ -53,7 +52,8 @@ export class TrialRun {
   constructor(trial: Trial, folder: string) {
     this.trial = trial
     this.kind = kindOf(trial)
-    this.at = new Installation(folder)
+    this.slots = trial.step === 'more slots' ? 1 : 2
+    this.at = new Installation(folder, { runCommand: inProcess })
   }
 
   /** Runs it; returns what is wrong. Throws where a command or a service fails. */
@@ -164,7 +164,7 @@ export class TrialRun {
   /** Goes on with the live version on another machine, whose topics have other records. */
   async importElsewhere(): Promise<void> {
     const { kind, at } = this
-    const there = new Installation(at.file('elsewhere'))
+    const there = at.another('elsewhere')
     await this.stop()
     this.writeFiles(there)
     this.version = await importLive(kind, at, there)
@@ -183,7 +183,7 @@ export class TrialRun {
   /** Goes on with a copy of the folder. */
   async copy(): Promise<void> {
     await this.stop()
-    const there = new Installation(this.at.file('copy'))
+    const there = this.at.another('copy')
     this.writeFiles(there)
     cpSync(this.at.file('data'), there.file('data'), { recursive: true })
     this.at = there
@@ -259,11 +259,10 @@ export class TrialRun {
     const { at, kind, service, rows } = this
     const face: Face = this.trial.face
     if (face !== 'gateway') return await kind.predictions(face, { at, service, rows })
-    const [port] = await freePorts(1)
-    const listen = ['--listen', `127.0.0.1:${port}`, '--port', service.port]
-    await using gateway = weir(['gateway', ...listen, '--json'], { cwd: at.folder })
-    await gateway.printed(new RegExp(`127\\.0\\.0\\.1:${port}`))
-    return await kind.predictions(face, { at, service, rows, gateway: `http://127.0.0.1:${port}` })
+    const listen = ['--listen', '127.0.0.1:0', '--port', service.port, '--json']
+    await using gateway = new CommandHere(['gateway', ...listen])
+    const { url } = JSON.parse(await gateway.firstLine()) as { url: string }
+    return await kind.predictions(face, { at, service, rows, gateway: url })
   }
 
   private read(): Promise<Rows> {
@@ -294,7 +293,7 @@ const STEPS: Readonly<Record<Trial['step'], (run: TrialRun) => Promise<void>>> =
   },
   async 'more slots'(run) {
     await run.stop()
-    run.parallelism = 3
+    run.parallelism = 2
     await run.startAgain()
   },
   promotion: (run) => run.promote(),

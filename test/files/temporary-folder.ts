@@ -12,8 +12,8 @@ const LEAST_BYTES = 2 ** 30
 export const FOLDER_OF_RUN = join(fastFolder(), `weir-${process.pid}`)
 
 /**
- * The folder for the files of unit tests: in memory where Linux has room for it, so that a forced write takes no time;
- * else, or with TMPDIR, that of the system. Tests of real disks are system tests.
+ * The folder for the files of tests that are not of a disk: in memory where Linux has room for it, so that a forced write takes no time;
+ * else, or with TMPDIR, that of the system. Tests of real disks use that of the system.
  */
 export function fastFolder(memory: string = MEMORY, leastBytes: number = LEAST_BYTES): string {
   if (process.env['TMPDIR'] !== undefined) return tmpdir()

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import { WeirError } from '../../core/errors.ts'
 import type { ParentChannel } from '../../jobmanager/process/supervised-job.ts'
 import { UsageError } from './usage-error.ts'
@@ -30,8 +31,9 @@ export interface CommandInput {
   readonly commands: () => Promise<readonly Command[]>
 }
 
-/** Output and signals of the process that runs a command. */
+/** Input, output and signals of the process that runs a command. */
 export interface CommandIo {
+  readonly input: Readable
   readonly out: (line: string) => void
   /** Resolves when the reader of `out` has caught up; commands with much output wait for it. */
   readonly drained: () => Promise<void>

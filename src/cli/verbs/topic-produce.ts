@@ -92,7 +92,7 @@ async function produceLines({ topic, producer, flags, io }: Input): Promise<numb
   const encoder = new TextEncoder()
   let records = 0
   let isInterrupted = false
-  const lines = createInterface({ input: process.stdin })
+  const lines = createInterface({ input: io.input })
   void io.interrupted.then(() => {
     isInterrupted = true
     lines.close()

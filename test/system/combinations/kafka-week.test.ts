@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, it } from 'vitest'
+import { afterAll, beforeAll, it, onTestFinished } from 'vitest'
 import { Installation } from '../../combinations/installation.ts'
 import type { Kind } from '../../combinations/kind.ts'
 import { explicitKind, hingeKind, implicitKind, textKind } from '../../combinations/kinds.ts'
@@ -37,9 +37,11 @@ it.each(CHOSEN)(
   async (name, kind) => {
     const machine = (place: string): Installation => {
       // Who imports has no Kafka; a copy of the folder goes on with the same one.
-      const brokers = place === 'imported' ? undefined : broker.bootstrap
-      return new Installation(join(folder, name, place), brokers)
+      const kafka = place === 'imported' ? {} : { brokers: broker.bootstrap }
+      return new Installation(join(folder, name, place), kafka)
     }
-    await new Week(kind(), machine('first'), machine).run()
+    const week = new Week(kind(), machine('first'), machine)
+    onTestFinished(() => week.end())
+    await week.run()
   },
 )

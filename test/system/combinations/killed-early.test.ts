@@ -19,12 +19,12 @@ it('a learner that began at the end and is killed before its first checkpoint fo
   await at.produce(kind.observations, kind.base)
   const file = await placesOf(at, kind.observations)
   await kind.publish(at)
-  const start = (): Promise<Service> =>
-    Service.start(
-      at,
-      ...[...kind.learn, '--learn-from', 'end'],
-      ...['-D', 'execution.checkpointing.interval=1 h'],
-    )
+  const start = async (): Promise<Service> => {
+    const flags = ['--learn-from', 'end', '-D', 'execution.checkpointing.interval=1 h']
+    const service = await Service.start(at, ...kind.learn, ...flags)
+    onTestFinished(() => service.kill())
+    return service
+  }
   const killed = await start()
   const before = await killed.rows(kind)
   await at.produce(kind.observations, kind.stream.slice(0, 100))

@@ -17,6 +17,8 @@ it.each([
     const folder = mkdtempSync(join(tmpdir(), 'weir-week-'))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
     const machine = (name: string): Installation => new Installation(join(folder, name))
-    await new Week(kind(), machine('first'), machine).run()
+    const week = new Week(kind(), machine('first'), machine)
+    onTestFinished(() => week.end())
+    await week.run()
   },
 )

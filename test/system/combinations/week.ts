@@ -30,6 +30,7 @@ export class Week {
   private losses: readonly number[] = []
   private trained: readonly number[] = []
   private readonly figures: Record<string, unknown>[] = []
+  private readonly services: Service[] = []
 
   /** `elsewhere` makes another machine. */
   constructor(kind: Kind, at: Installation, elsewhere: (name: string) => Installation) {
@@ -49,6 +50,17 @@ export class Week {
     console.info(this.kind.name, JSON.stringify(this.figures))
   }
 
+  /** Ends what still runs. */
+  async end(): Promise<void> {
+    for (const service of this.services) await service.kill()
+  }
+
+  private async start(at: Installation, ...command: string[]): Promise<Service> {
+    const service = await Service.start(at, ...command)
+    this.services.push(service)
+    return service
+  }
+
   private async trainAndServe(): Promise<void> {
     const { at, kind } = this
     at.write('base', kind.base)
@@ -57,7 +69,7 @@ export class Week {
     await at.produce(kind.observations, kind.base)
     this.file = await placesOf(at, kind.observations)
     await kind.publish(at)
-    const service = await Service.start(at, ...kind.serve)
+    const service = await this.start(at, ...kind.serve)
     this.published = await this.served(service, 'day 1')
     await at.run('model', 'export', 'live', at.file('day-1'), '--model', kind.model)
     const exported = servedKeys(kind, exportedRows(at.file('day-1')))
@@ -69,7 +81,7 @@ export class Week {
   private async learn(): Promise<Service> {
     const { at, kind } = this
     // The version was trained on a file: it does not say that the topic has the same observations.
-    const service = await Service.start(at, ...kind.learn, '--learn-from', 'end')
+    const service = await this.start(at, ...kind.learn, '--learn-from', 'end')
     const before = await this.served(service, 'day 2, before')
     expect(differentRows(kind, before, this.published)).toEqual([])
     await this.observe(kind.stream.length - 4 * DAY)
@@ -133,7 +145,7 @@ export class Week {
     const { at, kind } = this
     const before = await this.rows(service)
     const folder = await service.stopWithSavepoint()
-    const next = await Service.start(at, ...kind.learn, '-p', '3')
+    const next = await this.start(at, ...kind.learn, '-p', '3')
     expect(differentRows(kind, await this.rows(next), before)).toEqual([])
     await this.observe(DAY)
     await this.settle(next, 1, [this.published])
@@ -144,7 +156,7 @@ export class Week {
   private async restoreYesterday(service: Service, folder: string): Promise<Service> {
     const { at, kind } = this
     await service.stop()
-    const next = await Service.start(at, ...kind.learn, '-p', '3', '--restore-from', folder)
+    const next = await this.start(at, ...kind.learn, '-p', '3', '--restore-from', folder)
     await this.settle(next, 1, [this.published])
     await this.served(next, 'day 6')
     return next
@@ -161,7 +173,7 @@ export class Week {
     cpSync(at.file('data'), copy.file('data'), { recursive: true })
     copy.write('golden', kind.golden)
     copy.write('base', kind.base)
-    const there = await Service.start(copy, ...kind.learn)
+    const there = await this.start(copy, ...kind.learn)
     expect(differentRows(kind, await this.rows(there), before)).toEqual([])
     await this.observe(DAY, copy)
     await this.settle(there, 1, [this.published], copy)
@@ -177,7 +189,7 @@ export class Week {
     await imported.run('model', 'import', at.file('day-7'), '--model', kind.model)
     const flags = ['--model', kind.model, '--force', 'moved']
     await imported.run('model', 'promote', '1', ...flags)
-    const service = await Service.start(imported, ...kind.serve)
+    const service = await this.start(imported, ...kind.serve)
     this.losses = kind.losses(this.published)
     const rows = await this.served(service, 'day 7, imported', imported)
     // An export has the rows as they were published.

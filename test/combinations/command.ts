@@ -1,0 +1,45 @@
+import { runCommandLine } from '../../src/cli/run-command-line.ts'
+import { recordedIo } from '../cli/recorded-io.ts'
+import { until } from '../run/until.ts'
+import { type CommandResult, weir } from '../system/cli/command-process.ts'
+
+/** A way to run a command to its end. */
+export type RunCommand = (args: readonly string[], input?: string) => Promise<CommandResult>
+
+/** Runs a command as a process of its own, as a user does. */
+export const asProcess: RunCommand = (args, input = '') => weir(args).input(input).ended
+
+/** Runs a command in this process, which has its code already: most commands take less time than a process to start. */
+export const inProcess: RunCommand = (args, input) => new CommandHere(args, { input }).ended
+
+/** A command that runs in this process; its end is as after Ctrl-C. */
+export class CommandHere implements AsyncDisposable {
+  readonly ended: Promise<CommandResult>
+  private readonly out: readonly string[]
+  private readonly interruption = Promise.withResolvers<void>()
+  private hasEnded = false
+
+  constructor(args: readonly string[], { input }: { readonly input?: string | undefined } = {}) {
+    const interrupted = this.interruption.promise
+    const { io, out, err } = recordedIo({ interrupted, ...(input === undefined ? {} : { input }) })
+    this.out = out
+    this.ended = runCommandLine(args, io).then((code) => {
+      this.hasEnded = true
+      return { code, signal: null, stdout: textOf(out), stderr: textOf(err) }
+    })
+  }
+
+  /** The first line that it prints. */
+  async firstLine(): Promise<string> {
+    await until('the command prints a line', () => this.hasEnded || this.out.length > 0)
+    if (this.out[0] === undefined) throw new Error((await this.ended).stderr)
+    return this.out[0]
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.interruption.resolve()
+    await this.ended
+  }
+}
+
+const textOf = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('')
