@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../core/clock.ts'
+import { WeirError } from '../core/errors.ts'
 import { MetricGroup } from '../core/metrics.ts'
 import { NO_POSITION, type SourcePosition } from '../core/position.ts'
 import { MIN_TIMESTAMP } from '../core/time.ts'
@@ -64,4 +65,13 @@ export class StandaloneContext implements OperatorContext {
   resumeAt(): void {}
 
   sendEvent(): void {}
+
+  suspend(): void {
+    throw new WeirError('ILLEGAL_STATE', `outside a job, ${this.name} cannot wait`)
+  }
+
+  /** Another slot's rows: there is none. */
+  storedRows(): Promise<never> {
+    return Promise.reject(new WeirError('ILLEGAL_STATE', 'outside a job there are no other slots'))
+  }
 }

@@ -308,6 +308,11 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
       resumeAt: (position) => {
         this.current = position
       },
+      suspend: () => {
+        throw new WeirError('ILLEGAL_STATE', 'a harness runs an operator without pauses')
+      },
+      storedRows: () =>
+        Promise.reject(new WeirError('ILLEGAL_STATE', 'a harness has no other slots')),
       sendEvent: (event) => {
         this.events.push(event)
       },

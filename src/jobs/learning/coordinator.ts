@@ -24,7 +24,6 @@ import type {
   LearnerOrder,
   LearnerReport,
 } from './messages.ts'
-import { isOutOfReachReport } from './out-of-reach.ts'
 import type { RefusedReport } from './refused.ts'
 import { RefusedTotal } from './refused-total.ts'
 
@@ -49,8 +48,6 @@ export interface LearningCoordinatorOptions<C> {
   readonly onRefused?: ((refused: RefusedReport) => void) | undefined
   /** The job continues with another rule than that of its checkpoint (`LearnerReport`). */
   readonly onMemoryDropped?: ((rule: string) => void) | undefined
-  /** Observations of an operator's subtask were learned without a spilled row; `count`: so far in the attempt. */
-  readonly onOutOfReach?: ((count: number) => void) | undefined
 }
 
 const COORDINATOR: OptionShape<LearningCoordinatorOptions<unknown>> = {
@@ -63,7 +60,6 @@ const COORDINATOR: OptionShape<LearningCoordinatorOptions<unknown>> = {
   onLearning: aFunction(),
   onRefused: aFunction(),
   onMemoryDropped: aFunction(),
-  onOutOfReach: aFunction(),
 }
 
 /** A version that learning has begun on in this process. */
@@ -159,12 +155,8 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
     }
   }
 
-  /** Passes on what gates and learners report alike: refusals, of all subtasks together, and rows out of reach. */
+  /** Passes on what gates and learners report alike: refusals, of all subtasks together. */
   private passesOn(uid: string, subtask: number, event: unknown): boolean {
-    if (isOutOfReachReport(event)) {
-      this.options.onOutOfReach?.(event.count)
-      return true
-    }
     const report = event as GateReport | LearnerReport<C> | RefusedReport
     if (report.kind !== 'refused') return false
     this.options.onRefused?.(this.refusedTotal.with(`${uid}#${subtask}`, report))

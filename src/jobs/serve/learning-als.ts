@@ -76,10 +76,6 @@ export async function learnAlsJob({ job, ...options }: LearnAlsJobOptions): Prom
             options.onWarning?.(
               `the rows were learned with ${rule} before; they stay, but what ${rule} kept beside them does not fit the rule of now and was dropped: it learns on as from a model that was just trained`,
             ),
-          onOutOfReach: (count) =>
-            options.onWarning?.(
-              `a slot has learned ${count} ratings so far of items whose row is spilled in another slot: the mean row stands in, and they are left out of LEARNING_ERROR; give state.backend.memory.budget room for all items`,
-            ),
         }),
       observations,
       quarantine,

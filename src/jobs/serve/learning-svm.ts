@@ -51,14 +51,7 @@ export async function learnSvmJob({ job, ...options }: LearnSvmJobOptions): Prom
       model,
       learned: LINEAR_LEARNED_MODEL,
       coordinator: (callbacks) =>
-        linearLearning({
-          clock: systemClock,
-          ...callbacks,
-          onOutOfReach: (count) =>
-            options.onWarning?.(
-              `a slot has learned ${count} examples so far with weights that are spilled: these count as zeros, and the examples are left out of LEARNING_ERROR; give state.backend.memory.budget room for all weights`,
-            ),
-        }),
+        linearLearning({ clock: systemClock, ...callbacks }),
       observations,
       quarantine,
       metadataOf: async (version, marker) => {

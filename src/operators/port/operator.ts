@@ -4,6 +4,7 @@ import type { MetricGroup } from '../../core/metrics.ts'
 import type { SourcePosition } from '../../core/position.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
+import type { SlotQueryAnswer } from '../../state/port/slot-query.ts'
 import type { AccumulatorAccess } from './accumulator.ts'
 import type { OperatorStateStore } from './operator-state.ts'
 import type { SourceSplit } from './source.ts'
@@ -36,6 +37,15 @@ export interface ChainSource {
   seek(splits: readonly SourceSplit[]): void
 }
 
+/** Rows of a vector state that a slot has in its store and not in memory, so that they cannot be read in place. */
+export interface StoredRows {
+  readonly slot: number
+  readonly operatorUid: string
+  readonly state: string
+  readonly version: number
+  readonly keys: readonly Uint8Array[]
+}
+
 /** Context of an operator, valid from `open` until `close`. */
 export interface OperatorContext extends AccumulatorAccess {
   readonly uid: string
@@ -64,8 +74,15 @@ export interface OperatorContext extends AccumulatorAccess {
   scheduleProcessingTime(timestampMs: number): void
   /** For a `DeferringOperator`: asks the runtime to call `emitNext` soon. */
   wake(): void
-  /** For a `DeferringOperator`: what it emits from now on comes from the record at this position. */
+  /** For a `DeferringOperator`, and in `suspend`: what it emits from now on comes from the record at this position. */
   resumeAt(position: SourcePosition): void
+  /**
+   * Runs work that has to wait. Until it has settled, the chain takes no input and a checkpoint waits; records that the
+   * source has already read may still come. The work calls `resumeAt` before it emits. An error fails the job.
+   */
+  suspend(work: () => Promise<void>): void
+  /** Asks a slot, within `suspend`, for stored rows; answers come in the order of the keys. Throws STORE_FAILED. */
+  storedRows(asked: StoredRows): Promise<readonly SlotQueryAnswer[]>
   /** Sends plain data to the job's coordinator of this operator on the main thread. */
   sendEvent(event: unknown): void
   /**

@@ -184,9 +184,9 @@ export const OPERATOR_METRICS: ScopeMetrics = {
     'weir_learning_dropped_deltas_total',
     'Deltas of other models, or of versions that are no longer learned.',
   ),
-  itemRowsOutOfReach: counter(
-    'weir_learning_item_rows_out_of_reach_total',
-    'Rows of items that could not be read in shared memory.',
+  itemRowsAsked: counter(
+    'weir_learning_item_rows_asked_total',
+    'Rows of items that another slot had in its store, and was asked for.',
   ),
   learningVersion: gauge(
     'weir_learning_version',
@@ -239,9 +239,9 @@ export const OPERATOR_METRICS: ScopeMetrics = {
     'weir_learning_observations_read_total',
     'Records of the examples that were read, also those that are no examples.',
   ),
-  examplesOutOfReach: counter(
-    'weir_learning_examples_out_of_reach_total',
-    'Examples with weights that are not in memory: learned, and left out of the error.',
+  examplesAsked: counter(
+    'weir_learning_examples_asked_total',
+    'Examples with weights that slots had in their stores, and were asked for, and those that waited behind them.',
   ),
   stepsFolded: counter('weir_learning_steps_folded_total', 'Steps added to blocks of weights.'),
   prequentialLoss: gauge('weir_learning_prequential_loss', 'Mean loss before learning.'),

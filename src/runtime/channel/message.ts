@@ -59,8 +59,5 @@ export interface CreditMessage {
   readonly space: BatchSpace
 }
 
-/** Anything between two slots. */
+/** Anything on a channel between two slots. */
 export type ChannelMessage = ForwardMessage | CreditMessage
-
-/** One post between two slots: all messages since the last post, in order. */
-export type ChannelPost = readonly ChannelMessage[]

@@ -1,13 +1,17 @@
 import { WeirError } from '../../core/errors.ts'
 import type { InputChannel } from '../channel/input.ts'
-import type { BatchSpace, ChannelMessage, ChannelPost, ForwardMessage } from '../channel/message.ts'
+import type { BatchSpace, ChannelMessage, ForwardMessage } from '../channel/message.ts'
 import type { OutputChannel } from '../channel/output.ts'
 import type { MessagePortLike, SlotDeployment } from '../protocol/slot-messages.ts'
+import type { PeerRowsMessage } from './peer-rows.ts'
+
+/** Anything between two slots. */
+type PeerMessage = ChannelMessage | PeerRowsMessage
 
 /** Messages from one slot to another that were not posted yet. */
 interface Outbox {
   readonly port: MessagePortLike
-  messages: ChannelMessage[]
+  messages: PeerMessage[]
   buffers: ArrayBuffer[]
   /** Credits among the messages. */
   credits: number
@@ -27,6 +31,7 @@ const POST_BATCHES = 8
 export class SlotExchange {
   private readonly slot: number
   private readonly wake: () => void
+  private readonly onRows: (slot: number, message: PeerRowsMessage) => void
   private readonly mostHeldCredits: number
   private readonly outboxes: (Outbox | undefined)[]
   /** Whether a turn of the slot runs, which asks at its end what was delivered. */
@@ -36,9 +41,14 @@ export class SlotExchange {
   private readonly inputs = new Map<number, InputChannel>()
   private readonly outputs = new Map<number, OutputChannel>()
 
-  constructor({ slot, peers, configuration }: SlotDeployment, wake: () => void) {
+  constructor(
+    { slot, peers, configuration }: SlotDeployment,
+    wake: () => void,
+    onRows: (slot: number, message: PeerRowsMessage) => void,
+  ) {
     this.slot = slot
     this.wake = wake
+    this.onRows = onRows
     this.mostHeldCredits = (configuration.network.credits >> 1) - 1
     this.outboxes = peers.map((port) =>
       port === undefined
@@ -57,9 +67,9 @@ export class SlotExchange {
 
   /** Begins to receive; every channel must be added before. */
   open(): void {
-    for (const outbox of this.outboxes) {
-      outbox?.port.on('message', (post: ChannelPost) => {
-        for (const message of post) this.deliver(message)
+    for (const [slot, outbox] of this.outboxes.entries()) {
+      outbox?.port.on('message', (post: readonly PeerMessage[]) => {
+        for (const message of post) this.deliver(slot, message)
         this.wake()
       })
     }
@@ -69,6 +79,16 @@ export class SlotExchange {
   send(slot: number, message: ForwardMessage): void {
     if (slot === this.slot) this.deliverHere(message)
     else this.post(slot, message, message.kind === 'batch' ? message.buffer : undefined)
+  }
+
+  /** Sends a message about rows to a slot. */
+  sendRows(slot: number, message: PeerRowsMessage): void {
+    if (slot === this.slot) this.deliverHere(message)
+    else {
+      const buffer = message.kind === 'answer' ? message.reply.packed.buffer : undefined
+      this.post(slot, message, buffer)
+    }
+    this.wake()
   }
 
   /** Returns the space of a consumed batch to its sender. */
@@ -109,7 +129,7 @@ export class SlotExchange {
     for (const outbox of this.outboxes) outbox?.port.close()
   }
 
-  private post(slot: number, message: ChannelMessage, buffer: ArrayBuffer | undefined): void {
+  private post(slot: number, message: PeerMessage, buffer: ArrayBuffer | undefined): void {
     const outbox = this.outboxes[slot]
     if (outbox === undefined) throw new WeirError('ILLEGAL_STATE', `there is no slot ${slot}`)
     outbox.messages.push(message)
@@ -120,14 +140,15 @@ export class SlotExchange {
     if (outbox.buffers.length >= POST_BATCHES) flushOutbox(outbox)
   }
 
-  private deliverHere(message: ChannelMessage): void {
-    this.deliver(message)
+  private deliverHere(message: PeerMessage): void {
+    this.deliver(this.slot, message)
     if (this.inTurn) this.delivered = true
     else this.wake()
   }
 
-  private deliver(message: ChannelMessage): void {
-    if (message.kind === 'credit') this.outputs.get(message.channel)?.credit(message.space)
+  private deliver(slot: number, message: PeerMessage): void {
+    if (message.kind === 'ask' || message.kind === 'answer') this.onRows(slot, message)
+    else if (message.kind === 'credit') this.outputs.get(message.channel)?.credit(message.space)
     else this.inputs.get(message.channel)?.push(message)
   }
 }

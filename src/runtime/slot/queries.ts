@@ -28,8 +28,11 @@ export interface QueriedOperator {
   readonly state: QueriedState
 }
 
+/** Where a reply goes. */
+export type ReplyPort = Pick<MessagePortLike, 'postMessage'>
+
 interface Waiting {
-  readonly port: MessagePortLike
+  readonly port: ReplyPort
   readonly message: SlotQueryRequestMessage
 }
 
@@ -81,7 +84,7 @@ const RANK: Readonly<Record<SlotQueryAnswer['kind'], number>> = {
 }
 
 /**
- * Collects the requests of query threads to a slot and answers them between two slices of processing, in
+ * Collects the requests of query threads and of other slots to a slot and answers them between two slices of processing, in
  * steps of some microseconds, so that no request takes the slot's time; reads come before scans. A message is a
  * SlotQueryRequestMessage or a SlotQueryCancelMessage, its reply a SlotQueryReplyMessage. An error of
  * one request is its answer and never the slot's failure.
@@ -123,18 +126,21 @@ export class SlotQueries {
     this.ports.push(port)
     port.on('message', (message: SlotQueryRequestMessage | SlotQueryCancelMessage) => {
       if (message.kind === 'cancel') this.drop((one) => isOf(one, port, message.ids))
-      else {
-        for (const buffer of message.spent ?? []) this.buffers.give(buffer)
-        const lane = message.kind === 'scan' ? this.scans : this.reads
-        lane.waiting.push({ port, message })
-        this.wake()
-      }
+      else this.take(port, message)
     })
     port.on('close', () => {
       const at = this.ports.indexOf(port)
       if (at >= 0) this.ports.splice(at, 1)
       this.drop((one) => one.port === port)
     })
+  }
+
+  /** Takes a request whose reply goes to `port`. */
+  take(port: ReplyPort, message: SlotQueryRequestMessage): void {
+    for (const buffer of message.spent ?? []) this.buffers.give(buffer)
+    const lane = message.kind === 'scan' ? this.scans : this.reads
+    lane.waiting.push({ port, message })
+    this.wake()
   }
 
   /** Answers requests for about `budgetMs`, at least one step of one. */
@@ -226,7 +232,7 @@ function spanOf(message: SlotQueryRequestMessage): Span | undefined {
   })
 }
 
-function isOf({ port, message }: Waiting, of: MessagePortLike, ids: readonly number[]): boolean {
+function isOf({ port, message }: Waiting, of: ReplyPort, ids: readonly number[]): boolean {
   return port === of && ids.includes(message.id)
 }
 

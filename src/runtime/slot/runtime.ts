@@ -6,8 +6,10 @@ import { MetricGroup } from '../../core/metrics.ts'
 import { graphFingerprint } from '../../dataflow/plan/graph-fingerprint.ts'
 import type { StreamGraph } from '../../dataflow/stream-graph.ts'
 import type { AccumulatorPart } from '../../operators/port/accumulator.ts'
+import type { StoredRows } from '../../operators/port/operator.ts'
 import { ProgressBoard } from '../../state/catalog/progress-board.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
+import type { SlotQueryAnswer } from '../../state/port/slot-query.ts'
 import type { ProgressReport } from '../channel/progress-combiner.ts'
 import { failureReport } from '../protocol/slot-host.ts'
 import type {
@@ -28,6 +30,7 @@ import { addHeapGauges } from './heap-gauges.ts'
 import { keyGroupRecords } from './key-group-records.ts'
 import { SlotLoop } from './loop.ts'
 import { resetProgress, SlotProgress } from './progress.ts'
+import { PeerRows } from './peer-rows.ts'
 import type { QueriedOperator, SlotQueries } from './queries.ts'
 import { restoreSlot } from './restore.ts'
 import { SlotRowTables } from './row-tables.ts'
@@ -62,6 +65,7 @@ export class SlotRuntime implements SubtaskHost {
   private readonly tables: SlotRowTables
   private readonly metrics = new MetricGroup()
   private readonly exchange: SlotExchange
+  private readonly peerRows: PeerRows
   private readonly turn: SlotTurn
   private readonly loop: SlotLoop
   private readonly board: ProgressBoard
@@ -97,7 +101,16 @@ export class SlotRuntime implements SubtaskHost {
     })
     const { bufferTimeoutMs } = deployment.configuration.network
     this.scheduler = new SubtaskScheduler(this.subtasks, clock, bufferTimeoutMs)
-    this.exchange = new SlotExchange(deployment, () => this.wake())
+    this.exchange = new SlotExchange(
+      deployment,
+      () => this.wake(),
+      (from, message) => this.peerRows.receive(from, message),
+    )
+    this.peerRows = new PeerRows({
+      clock,
+      queries: options.queries,
+      send: (to, message) => this.exchange.sendRows(to, message),
+    })
     const ownMetrics = this.metrics.group(`slot.${deployment.slot}`)
     addHeapGauges(ownMetrics)
     this.turn = new SlotTurn({
@@ -200,6 +213,10 @@ export class SlotRuntime implements SubtaskHost {
 
   sendEvent(uid: string, subtask: number, event: unknown): void {
     this.report({ kind: 'operator-event', attempt: this.attempt, uid, subtask, event })
+  }
+
+  storedRows(asked: StoredRows): Promise<readonly SlotQueryAnswer[]> {
+    return this.peerRows.read(asked)
   }
 
   get acceptsLostTransactions(): boolean {

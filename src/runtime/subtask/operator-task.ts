@@ -11,11 +11,13 @@ import {
   isWatermarking,
   type OperatorContext,
   type Output,
+  type StoredRows,
   type StreamOperator,
   type WatermarkingOperator,
 } from '../../operators/port/operator.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
+import type { SlotQueryAnswer } from '../../state/port/slot-query.ts'
 import type { ControlMessage } from '../channel/message.ts'
 import type { OutputChannel } from '../channel/output.ts'
 import type { CheckpointedState } from './checkpointed-state.ts'
@@ -34,6 +36,8 @@ export interface OperatorHost {
   scheduleProcessingTime(task: OperatorTask, timestampMs: number): void
   wake(): void
   resumeAt(position: SourcePosition): void
+  suspend(task: OperatorTask, work: () => Promise<void>): void
+  storedRows(asked: StoredRows): Promise<readonly SlotQueryAnswer[]>
   sendEvent(uid: string, event: unknown): void
   readonly acceptsLostTransactions: boolean
   warn(warning: WeirError): void
@@ -237,6 +241,14 @@ class TaskContext implements OperatorContext {
 
   resumeAt(position: SourcePosition): void {
     this.host.resumeAt(position)
+  }
+
+  suspend(work: () => Promise<void>): void {
+    this.host.suspend(this.task, work)
+  }
+
+  storedRows(asked: StoredRows): Promise<readonly SlotQueryAnswer[]> {
+    return this.host.storedRows(asked)
   }
 
   sendEvent(event: unknown): void {

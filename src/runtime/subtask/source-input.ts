@@ -283,7 +283,8 @@ export class SourceInput
     const emitted = this.subtask.recordsEmitted - emittedBefore
     this.recordsIn.value += this.polled
     this.stepSize.observe(this.polled, elapsedMs, Math.max(emitted, this.polled))
-    if (result === 'ended') this.endSource()
+    // An operator may still work on a record.
+    if (result === 'ended') this.subtask.whenFree(() => this.endSource())
     else if (result === 'idle') this.waitForInput()
     return result !== 'idle' || this.polled > 0
   }

@@ -5,8 +5,9 @@ import type { WeirError } from '../../core/errors.ts'
 import type { MetricGroup } from '../../core/metrics.ts'
 import { NO_POSITION, type SourcePosition } from '../../core/position.ts'
 import { MAX_TIMESTAMP } from '../../core/time.ts'
-import type { ChainSource } from '../../operators/port/operator.ts'
+import type { ChainSource, StoredRows } from '../../operators/port/operator.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
+import type { SlotQueryAnswer } from '../../state/port/slot-query.ts'
 import type { ControlMessage } from '../channel/message.ts'
 import type { OutputChannel } from '../channel/output.ts'
 import type { ProgressReport } from '../channel/progress-combiner.ts'
@@ -16,6 +17,7 @@ import { rateGauge, WorkMeter } from '../pacing/work-meter.ts'
 import { DeferredResults } from './deferred-results.ts'
 import { Gates } from './gates.ts'
 import type { SubtaskInput } from './input.ts'
+import { blame } from './operator-failure.ts'
 import type { OperatorHost, OperatorTask } from './operator-task.ts'
 import type { RebalanceOutput } from './record-output.ts'
 import { TaskAccumulators } from './task-accumulators.ts'
@@ -31,6 +33,8 @@ export interface SubtaskHost {
   /** Wakes the slot's loop, because there is work to do. */
   wake(): void
   sendEvent(uid: string, subtask: number, event: unknown): void
+  /** See `OperatorContext`. */
+  storedRows(asked: StoredRows): Promise<readonly SlotQueryAnswer[]>
   /** See `OperatorContext`. */
   readonly acceptsLostTransactions: boolean
   warn(warning: WeirError): void
@@ -150,7 +154,7 @@ export class Subtask implements OperatorHost {
 
   /** Whether there may be a reason to stop between two records. */
   get hasLimits(): boolean {
-    return this.gates.hasSinks || !this.deferred.isEmpty
+    return this.gates.hasSinks || this.suspending > 0 || !this.deferred.isEmpty
   }
 
   /** Works until `untilMs`; false when nothing could be done. */
@@ -306,6 +310,27 @@ export class Subtask implements OperatorHost {
     this.currentPosition.partition = partition
     this.currentPosition.offset = offset
     this.currentPosition.source = source
+  }
+
+  /** See `OperatorContext`. Afterwards the position is that of no record of the same source. */
+  suspend(task: OperatorTask, work: () => Promise<void>): void {
+    const { source } = this.currentPosition
+    const run = async (): Promise<void> => {
+      if (!this.running) return
+      try {
+        await work()
+      } catch (error) {
+        this.fail(blame(error, task.node))
+      } finally {
+        this.clearPosition()
+        this.currentPosition.source = source
+      }
+    }
+    void this.suspendWhile(run)
+  }
+
+  storedRows(asked: StoredRows): Promise<readonly SlotQueryAnswer[]> {
+    return this.host.storedRows(asked)
   }
 
   sendEvent(uid: string, event: unknown): void {

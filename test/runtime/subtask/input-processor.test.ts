@@ -39,6 +39,7 @@ function setUp(restored: readonly ForwardMessage[] = []) {
     accumulatorTypes: new Map(),
     wake() {},
     sendEvent() {},
+    storedRows: () => Promise.resolve([]),
     acceptsLostTransactions: false,
     warn() {},
     failed: (_subtask, error) => {

@@ -19,7 +19,6 @@ const ALS_LEARNING: OptionShape<AlsLearningOptions> = {
   onLearning: aFunction(),
   onRefused: aFunction(),
   onMemoryDropped: aFunction(),
-  onOutOfReach: aFunction(),
 }
 
 /** Makes the coordinator of the `online-als` job. */

@@ -3,10 +3,13 @@ import { modelVersion } from '../../../core/model-version.ts'
 import type { LearnedRow, OnlineSide } from '../../../models/als/online/rule.ts'
 import { kindOfKeyBytes } from '../../../models/als/row-key.ts'
 import type { PublishedRow, RemovedRow } from '../../../models/als/row-update.ts'
+import type { StoredRows } from '../../../operators/port/operator.ts'
 import { SlotRowReader } from '../../../state/catalog/slot-row-reader.ts'
 import type { StateCatalog } from '../../../state/catalog/state-catalog.ts'
 import type { VectorState, WriteOrigin } from '../../../state/port/handles.ts'
 import type { KeyedState } from '../../../state/port/keyed-state.ts'
+import type { SlotQueryAnswer } from '../../../state/port/slot-query.ts'
+import { decodeVectorFloats, decodeVectorRow } from '../../../state/rows/codec.ts'
 import type { RowTableReader } from '../../../state/rows/reader.ts'
 import type { RowEvidence } from './evidence.ts'
 import { FrozenRows } from './frozen-rows.ts'
@@ -31,12 +34,11 @@ export interface LearnedRowsOptions {
 
 /** Reads and writes the rows that a rule works on, in buffers that every rating fills again. */
 export class LearnedRows {
-  /** Whether the last `item` is spilled in another slot, so that the cold row was taken. */
-  itemOutOfReach = false
   /** The rows as they were published. */
   readonly frozen: FrozenRows
   private readonly evidence: number | RowEvidence
   private readonly slot: number
+  private readonly uid: string
   private readonly users: OwnRows
   private readonly items: OwnRows
   private readonly itemReader: SlotRowReader
@@ -48,6 +50,7 @@ export class LearnedRows {
     const { users, items, state, catalog, uid, evidence, maxKeyBytes, slot } = options
     this.evidence = evidence
     this.slot = slot
+    this.uid = uid
     this.users = new OwnRows({ side: 'user', rows: users, state, evidence, maxKeyBytes })
     this.items = new OwnRows({ side: 'item', rows: items, state, evidence, maxKeyBytes })
     const { dimension } = users
@@ -115,26 +118,62 @@ export class LearnedRows {
     return this.items.read(version.metadata.version, key, version.coldItem)
   }
 
-  /** The row of an item of any slot: read in place, and of this slot also from its store. */
-  item(version: LearnedVersion, { bytes, start, length }: ByteSpan): LearnedRow {
+  /**
+   * The row of an item of any slot: read in place, and of this slot also from its store. Undefined where another slot has
+   * it in its store: `askedItem` is what to ask.
+   */
+  item(version: LearnedVersion, key: ByteSpan): LearnedRow | undefined {
+    this.items.select(version.rule.itemMemory)
+    const { bytes, start, length } = key
+    const id = version.metadata.version
+    const found = this.itemReader.read(id, bytes, start, length, this.items.row.row)
+    if (found === 'missing') return this.items.cold(version.coldItem)
+    if (found === 'found' && this.readMemory(version, key)) {
+      return this.known(this.itemReader.updateCount)
+    }
+    if (this.itemReader.owner !== this.slot) return undefined
+    // It is in this slot's store, or nowhere.
+    return this.items.read(id, bytes.subarray(start, start + length), version.coldItem)
+  }
+
+  /** What to ask of the last `item`, whose key is `key`; the answers are those of `answeredItem`. */
+  askedItem(version: LearnedVersion, key: Uint8Array): readonly StoredRows[] {
+    const { owner: slot } = this.itemReader
+    const asked = { slot, operatorUid: this.uid, version: version.metadata.version, keys: [key] }
+    const states = usesMemory(version) ? ['item-rows', memoryState('item')] : ['item-rows']
+    return states.map((state) => ({ ...asked, state }))
+  }
+
+  /** The row of the answers to `askedItem`; the cold row where there is none. */
+  answeredItem(version: LearnedVersion, answers: readonly SlotQueryAnswer[]): LearnedRow {
     this.items.select(version.rule.itemMemory)
     const { row } = this.items
-    const id = version.metadata.version
-    const found = this.itemReader.read(id, bytes, start, length, row.row)
-    const isOwn = this.itemReader.owner === this.slot
-    this.itemOutOfReach = found === 'out-of-reach' && !isOwn
-    // The row is in this slot's store, or nowhere.
-    if (found === 'out-of-reach' && isOwn) {
-      return this.items.read(id, bytes.subarray(start, start + length), version.coldItem)
-    }
-    if (found !== 'found') return this.items.cold(version.coldItem)
-    row.updates = this.itemReader.updateCount
+    const [found, kept] = answers
+    if (found?.kind !== 'found') return this.items.cold(version.coldItem)
+    const { vector, updateCount } = decodeVectorRow(found.value, row.row.length)
+    row.row.set(vector)
+    if (kept?.kind === 'found') row.memory.set(decodeVectorFloats(kept.value, row.memory.length))
+    else row.memory.fill(0)
+    return this.known(updateCount)
+  }
+
+  /** The item in the buffer, which has a row. */
+  private known(updates: number): LearnedRow {
+    const { row } = this.items
+    row.updates = updates
     // The rules only need to know that the row is not a new one.
     row.evidence = typeof this.evidence === 'number' ? this.evidence : 1
-    if (row.memory.length === 0 || version.rule.kind === 'gram') return row
-    const kept = this.memoryReader.read(id, bytes, start, length, row.memory)
-    if (kept !== 'found') row.memory.fill(0)
     return row
+  }
+
+  /** Reads what the rule keeps beside an item's row into the buffer; false where that is not in memory. */
+  private readMemory(version: LearnedVersion, { bytes, start, length }: ByteSpan): boolean {
+    if (!usesMemory(version)) return true
+    const { memory } = this.items.row
+    const id = version.metadata.version
+    const kept = this.memoryReader.read(id, bytes, start, length, memory)
+    if (kept === 'missing') memory.fill(0)
+    return kept !== 'out-of-reach'
   }
 
   storeUser(version: LearnedVersion, key: Uint8Array, origin: WriteOrigin): void {
@@ -144,4 +183,9 @@ export class LearnedRows {
   storeItem(version: LearnedVersion, key: Uint8Array, origin: WriteOrigin): void {
     this.items.store(modelVersion(version.metadata.version), key, origin)
   }
+}
+
+/** Whether a step of the rule reads what is kept beside an item's row. */
+function usesMemory({ rule }: LearnedVersion): boolean {
+  return rule.itemMemory > 0 && rule.kind !== 'gram'
 }

@@ -10,7 +10,6 @@ import type { OperatorContext } from '../../../operators/port/operator.ts'
 import type { WriteOrigin } from '../../../state/port/handles.ts'
 import type { KeyedState } from '../../../state/port/keyed-state.ts'
 import type { InFlightLimit } from '../in-flight-limit.ts'
-import { OutOfReach } from '../out-of-reach.ts'
 import { RecentValues } from '../recent-values.ts'
 import { type RefusalReason, Refusals } from '../refused.ts'
 import { DeltaSender } from './delta-sender.ts'
@@ -56,7 +55,8 @@ const MEASURED = 1024
 /**
  * Learns from ratings. A rating comes to the owner of its user, who reads the item's row in place, in
  * whichever slot it is, does the rule's step on the user's row and sends a delta of the item's row. The
- * item's owner folds the delta. No slot waits for another one, and no row has two writers.
+ * item's owner folds the delta. No row has two writers, and the learner waits for another slot only where that one has the
+ * item's row in its store.
  */
 export class LearningSteps {
   /** Observations in flight; undefined before the first version. */
@@ -83,7 +83,7 @@ export class LearningSteps {
   private readonly folded: Counter
   private readonly refusals: Refusals
   private readonly dropped: Counter
-  private readonly outOfReach: OutOfReach
+  private readonly asked: Counter
 
   constructor({ versions, rows, state, context, options }: LearningStepsParts) {
     this.versions = versions
@@ -100,7 +100,7 @@ export class LearningSteps {
     this.folded = metrics.counter('deltasFolded')
     this.refusals = new Refusals(context, 'ratingsRefused')
     this.dropped = metrics.counter('numRecordsDropped')
-    this.outOfReach = new OutOfReach(context, metrics.counter('itemRowsOutOfReach'))
+    this.asked = metrics.counter('itemRowsAsked')
     metrics.gauge('updateToVisibleMedianMs', () => this.visibleMs.quantile(0.5))
     metrics.gauge('updateToVisibleMaxMs', () => this.visibleMs.quantile(1))
     metrics.gauge('freshnessMs', () => context.clock.nowMs() - this.newestEventMs)
@@ -143,10 +143,42 @@ export class LearningSteps {
       this.refuse(rating, key, refusal, timestamp)
       return
     }
+    const item = this.rows.item(version, rating.item)
+    if (item === undefined) this.learnWhenAnswered(version, rating, key, timestamp)
+    else this.step(version, rating, key, item, timestamp)
+  }
+
+  /** Asks the owner of the item, which has its row in its store; the learner takes no input before the step is done. */
+  private learnWhenAnswered(
+    version: LearnedVersion,
+    { item, rating, kind }: RatingRecord,
+    userKey: Uint8Array,
+    timestamp: number,
+  ): void {
+    const { context, rows } = this
+    this.asked.increment()
+    const position = { ...context.position() }
+    const user = userKey.slice()
+    const bytes = item.bytes.slice(item.start, item.start + item.length)
+    const held = { kind, key: spanOf(user), item: spanOf(bytes), rating }
+    const asked = rows.askedItem(version, bytes)
+    context.suspend(async () => {
+      const answers = await Promise.all(asked.map((one) => context.storedRows(one)))
+      context.resumeAt(position)
+      this.step(version, held, user, rows.answeredItem(version, answers.flat()), timestamp)
+    })
+  }
+
+  /** Learns a rating of the item's row, which is in the buffer of items. */
+  private step(
+    version: LearnedVersion,
+    rating: RatingRecord,
+    key: Uint8Array,
+    item: LearnedRow,
+    timestamp: number,
+  ): void {
     const { rows } = this
     const user = rows.user(version, key)
-    const item = rows.item(version, rating.item)
-    const isServed = !rows.itemOutOfReach
     const score = clipRating(scoreOf(user.row, item.row), version.range)
     const frozen = this.frozenScore(version, key, user, rating.item, item)
     const known = user.updates + user.evidence > 0 && item.updates + item.evidence > 0
@@ -155,8 +187,7 @@ export class LearningSteps {
       this.refuse(rating, key, 'not-finite', timestamp)
       return
     }
-    if (isServed) this.measure(version, rating, { score, frozen, known })
-    else this.outOfReach.add()
+    this.measure(version, rating, { score, frozen, known })
     const { partition, offset } = this.context.position()
     rows.storeUser(version, key, this.originOf(this.ratingsSource, partition, offset, timestamp))
     this.learned.increment()
@@ -260,6 +291,10 @@ export class LearningSteps {
     const value = encoder.encode(`${idOfKeyBytes(user)},${idOfKeyBytes(itemKey)},${rating}`)
     this.refusals.refuse(value, reason, timestamp)
   }
+}
+
+function spanOf(bytes: Uint8Array): ByteSpan {
+  return { bytes, start: 0, length: bytes.length }
 }
 
 function rateLimit(perSecond: number | undefined): RateLimit | undefined {

@@ -8,14 +8,13 @@ import { SVM_DELTAS_UID, SVM_OBSERVATIONS_UID } from './job.ts'
 /** Options of `linearLearning`. */
 export type LinearLearningOptions = Pick<
   LearningCoordinatorOptions<never>,
-  'clock' | 'onLearning' | 'onRefused' | 'onOutOfReach'
+  'clock' | 'onLearning' | 'onRefused'
 >
 
 const LINEAR_LEARNING: OptionShape<LinearLearningOptions> = {
   clock: required(CLOCK),
   onLearning: aFunction(),
   onRefused: aFunction(),
-  onOutOfReach: aFunction(),
 }
 
 /** Makes the coordinator of the `online-svm` job. The owners of blocks need no preparation. */

@@ -1,6 +1,7 @@
 import { isWeirError } from '../../../core/errors.ts'
 import { BIAS_FEATURE } from '../../../core/feature.ts'
 import type { Counter } from '../../../core/metrics.ts'
+import type { SourcePosition } from '../../../core/position.ts'
 import type { LinearDelta } from '../../../models/linear/delta.ts'
 import { ExampleRecordReader, type ExampleView } from '../../../models/linear/example-record.ts'
 import { type OnlineLinearOptions, OnlineLinearRule } from '../../../models/linear/online-rule.ts'
@@ -9,9 +10,9 @@ import type { OperatorContext } from '../../../operators/port/operator.ts'
 import { SlotWeights } from '../../../serving/sparse/slot-weights.ts'
 import { type ModelTopicRecord, valueBytesOf } from '../../model-topic/record.ts'
 import { ObservationsGate } from '../observations-gate.ts'
-import { OutOfReach } from '../out-of-reach.ts'
 import { Refusals } from '../refused.ts'
 import { LinearLiveError } from './live-error.ts'
+import { StoredWeights } from './stored-weights.ts'
 
 /** Options of the operator. */
 export interface LinearObservationsOptions {
@@ -27,9 +28,21 @@ export interface LinearObservationsOptions {
   readonly prequential?: PrequentialOptions | undefined
 }
 
+/** An example that waits for blocks of weights that are in a store. */
+interface HeldExample {
+  readonly version: number
+  /** 1 or -1. */
+  readonly label: number
+  readonly ids: Uint32Array
+  readonly values: Float32Array
+  readonly timestamp: number
+  readonly position: SourcePosition
+}
+
 /**
  * Reads labelled observations in LIBSVM's format, one a record, predicts each from the weights in the
- * memory of all slots, and sends one delta for each. A record that is no example is refused. After a failure it reads
+ * memory of all slots, and sends one delta for each. It asks slots for blocks that are in their stores; the examples after
+ * it wait. A record that is no example is refused. After a failure it reads
  * observations again; the readers of the deltas topic drop the deltas that come twice.
  */
 export class LinearObservationsOperator extends ObservationsGate {
@@ -47,7 +60,10 @@ export class LinearObservationsOperator extends ObservationsGate {
   private read!: Counter
   private learned!: Counter
   private refusals!: Refusals
-  private outOfReach!: OutOfReach
+  private stored!: StoredWeights
+  private asked!: Counter
+  /** In their order; the chain is suspended while there are some. */
+  private readonly held: HeldExample[] = []
 
   constructor(options: LinearObservationsOptions) {
     const { range, rule, modelUid, mostInFlight, positiveLabel, prequential = {} } = options
@@ -67,7 +83,8 @@ export class LinearObservationsOperator extends ObservationsGate {
     this.learned = metrics.counter('observationsLearned')
     this.refusals = new Refusals(context, 'observationsRefused')
     this.read = metrics.counter('observationsRead')
-    this.outOfReach = new OutOfReach(context, metrics.counter('examplesOutOfReach'))
+    this.stored = new StoredWeights({ context, uid, state: 'weights', range })
+    this.asked = metrics.counter('examplesAsked')
     this.error = new LinearLiveError(context, this.prequential)
   }
 
@@ -120,25 +137,47 @@ export class LinearObservationsOperator extends ObservationsGate {
     values.set(given.subarray(0, count))
     ids[count] = BIAS_FEATURE
     values[count] = 1
+    const { version } = this
+    // What the source has read behind an example that waits keeps its place.
+    const decision = this.held.length > 0 ? 0 : this.weights.product(version, ids, values)
+    if (this.held.length > 0 || this.weights.isOutOfReach) {
+      const position = { ...this.context.position() }
+      this.hold({ version, label, ids, values, timestamp: this.timestamp, position })
+    } else this.step(version, decision, label, ids, values)
+  }
+
+  private hold(example: HeldExample): void {
+    this.held.push(example)
+    if (this.held.length === 1) this.context.suspend(() => this.learnHeld())
+  }
+
+  private async learnHeld(): Promise<void> {
+    for (let next = this.held[0]; next !== undefined; next = this.held[0]) {
+      const { version, label, ids, values, timestamp, position } = next
+      const decision = await this.stored.product(version, ids, values)
+      this.context.resumeAt(position)
+      this.timestamp = timestamp
+      this.asked.increment()
+      this.step(version, decision, label, ids, values)
+      this.held.shift()
+    }
+  }
+
+  private step(
+    version: number,
+    decision: number,
+    label: number,
+    ids: Uint32Array,
+    values: Float32Array,
+  ): void {
     const { rule, context } = this
-    // Blocks that are not in memory count as zeros: the step is less exact, but nothing waits. The error is of what is served.
-    const decision = this.weights.product(this.version, ids, values)
-    if (this.weights.isOutOfReach) this.outOfReach.add()
-    else this.error.add(this.version, decision, label, rule.lossOf(decision, label))
+    this.error.add(version, decision, label, rule.lossOf(decision, label))
     this.learned.increment()
     const derivative = rule.derivative(decision, label, values)
     if (derivative === 0) return
     const { partition, offset } = context.position()
-    const rate = rule.rateOf(count + 1)
-    const delta: LinearDelta = {
-      version: this.version,
-      partition,
-      offset,
-      derivative,
-      rate,
-      ids,
-      values,
-    }
+    const rate = rule.rateOf(ids.length)
+    const delta: LinearDelta = { version, partition, offset, derivative, rate, ids, values }
     this.inFlight?.enter()
     context.output.collect(delta, this.timestamp)
   }
