@@ -590,6 +590,8 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'models/quality',
     'operators/port',
     'serving/sparse',
+    'state/catalog',
+    'state/rows',
   ],
   'jobs/learning/write-back': [
     'checkpoint/protocol',

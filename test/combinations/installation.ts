@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { openTopics } from '../../src/connectors/topics/open.ts'
 import { scanTopic } from '../../src/connectors/topics/scan.ts'
 import type { TopicStore } from '../../src/connectors/topics/store.ts'
-import type { CommandResult } from '../system/cli/command-process.ts'
-import { asProcess, type RunCommand } from './command.ts'
+import type { RunCommand } from '../cli/command-here.ts'
+import { type CommandResult, weir } from '../system/cli/command-process.ts'
 
 /** A record of a topic. */
 export interface TopicEntry {
@@ -22,11 +22,14 @@ interface ReadTopic {
   readonly next: number[]
 }
 
+/** Runs a command as a process of its own, as a user does. */
+const asProcess: RunCommand = (args, input = '') => weir(args).input(input).ended
+
 /** What a machine has besides its folder. */
 export interface InstallationOptions {
   /** Addresses of the Kafka that has the topics. @default the embedded log has them */
   readonly brokers?: string
-  /** @default asProcess */
+  /** @default each command is a process of its own */
   readonly runCommand?: RunCommand
 }
 

@@ -1,4 +1,5 @@
 import { cpSync, rmSync } from 'node:fs'
+import { CommandHere, inProcess } from '../cli/command-here.ts'
 import {
   accountProblems,
   differentRows,
@@ -6,7 +7,6 @@ import {
   servedKeys,
   wrongPredictions,
 } from './checks.ts'
-import { CommandHere, inProcess } from './command.ts'
 import { exportedRows } from './exported-rows.ts'
 import { Installation } from './installation.ts'
 import type { Face, Kind } from './kind.ts'

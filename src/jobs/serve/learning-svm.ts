@@ -50,8 +50,7 @@ export async function learnSvmJob({ job, ...options }: LearnSvmJobOptions): Prom
     {
       model,
       learned: LINEAR_LEARNED_MODEL,
-      coordinator: (callbacks) =>
-        linearLearning({ clock: systemClock, ...callbacks }),
+      coordinator: (callbacks) => linearLearning({ clock: systemClock, ...callbacks }),
       observations,
       quarantine,
       metadataOf: async (version, marker) => {

@@ -36,7 +36,9 @@ export interface OperatorHost {
   scheduleProcessingTime(task: OperatorTask, timestampMs: number): void
   wake(): void
   resumeAt(position: SourcePosition): void
-  suspend(task: OperatorTask, work: () => Promise<void>): void
+  readonly running: boolean
+  suspendWhile<T>(call: () => Promise<T>): Promise<T>
+  fail(error: unknown): void
   storedRows(asked: StoredRows): Promise<readonly SlotQueryAnswer[]>
   sendEvent(uid: string, event: unknown): void
   readonly acceptsLostTransactions: boolean
@@ -244,7 +246,17 @@ class TaskContext implements OperatorContext {
   }
 
   suspend(work: () => Promise<void>): void {
-    this.host.suspend(this.task, work)
+    const { host, task } = this
+    const { source = 0 } = host.position()
+    void host.suspendWhile(async () => {
+      try {
+        if (host.running) await work()
+      } catch (error) {
+        host.fail(blame(error, task.node))
+      } finally {
+        host.resumeAt({ partition: -1, offset: 0, source })
+      }
+    })
   }
 
   storedRows(asked: StoredRows): Promise<readonly SlotQueryAnswer[]> {

@@ -17,7 +17,6 @@ import { rateGauge, WorkMeter } from '../pacing/work-meter.ts'
 import { DeferredResults } from './deferred-results.ts'
 import { Gates } from './gates.ts'
 import type { SubtaskInput } from './input.ts'
-import { blame } from './operator-failure.ts'
 import type { OperatorHost, OperatorTask } from './operator-task.ts'
 import type { RebalanceOutput } from './record-output.ts'
 import { TaskAccumulators } from './task-accumulators.ts'
@@ -310,23 +309,6 @@ export class Subtask implements OperatorHost {
     this.currentPosition.partition = partition
     this.currentPosition.offset = offset
     this.currentPosition.source = source
-  }
-
-  /** See `OperatorContext`. Afterwards the position is that of no record of the same source. */
-  suspend(task: OperatorTask, work: () => Promise<void>): void {
-    const { source } = this.currentPosition
-    const run = async (): Promise<void> => {
-      if (!this.running) return
-      try {
-        await work()
-      } catch (error) {
-        this.fail(blame(error, task.node))
-      } finally {
-        this.clearPosition()
-        this.currentPosition.source = source
-      }
-    }
-    void this.suspendWhile(run)
   }
 
   storedRows(asked: StoredRows): Promise<readonly SlotQueryAnswer[]> {

@@ -1,13 +1,10 @@
 import { runCommandLine } from '../../src/cli/run-command-line.ts'
-import { recordedIo } from '../cli/recorded-io.ts'
 import { until } from '../run/until.ts'
-import { type CommandResult, weir } from '../system/cli/command-process.ts'
+import type { CommandResult } from '../system/cli/command-process.ts'
+import { recordedIo } from './recorded-io.ts'
 
 /** A way to run a command to its end. */
 export type RunCommand = (args: readonly string[], input?: string) => Promise<CommandResult>
-
-/** Runs a command as a process of its own, as a user does. */
-export const asProcess: RunCommand = (args, input = '') => weir(args).input(input).ended
 
 /** Runs a command in this process, which has its code already: most commands take less time than a process to start. */
 export const inProcess: RunCommand = (args, input) => new CommandHere(args, { input }).ended
