@@ -550,4 +550,19 @@ export const MOVED_TESTS: readonly MovedTest[] = [
       },
     ],
   },
+  {
+    promise:
+      'the parts of the product fit together, two by two, when each command is a process of its own',
+    was: 'test/system/combinations/campaign.test.ts, which started a process for each command; now services are processes, and the other commands run in that of the test. The short part has 40 trials of some 80',
+    now: [
+      {
+        file: `${SYSTEM}/combinations/campaign.test.ts`,
+        test: 'parts put together with the defaults lose nothing, and answer and measure as their rows do',
+      },
+      {
+        file: `${SYSTEM}/combinations/week.test.ts`,
+        test: 'a week with %s on the embedded log: each day what is served, counted and measured is right',
+      },
+    ],
+  },
 ]

@@ -166,7 +166,7 @@ it('an error of suspended work fails the job, and names the operator', async () 
 it('a source that ends with the record ends the job after the work', async () => {
   await using cluster = new MiniCluster()
   const gate = new Gate()
-  const sink = new MemorySink<string>()
+  const sink = new MemorySink<string>('exactly-once')
   const job = cluster.startLocal(graphOf(gate, sink, { isBounded: true }))
   await until('a record waits', () => gate.waiting === 1)
   for (let n = 0; n < 50; n++) await turn()
