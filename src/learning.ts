@@ -142,8 +142,8 @@ export {
 export type { DataRange } from './models/registry/version.ts'
 export { keyLengthWithoutVersion, versionOfKeyBytes } from './models/versioned-key.ts'
 // State: rows of other slots, read in place; weights in blocks.
-export type { ChainSource } from './operators/port/operator.ts'
-export { blocksOf, type FeatureBlock } from './serving/sparse/block-products.ts'
+export type { ChainSource, StoredRows } from './operators/port/operator.ts'
+export { blockProducts, blocksOf, type FeatureBlock } from './serving/sparse/block-products.ts'
 export { SlotWeights, type SlotWeightsOptions } from './serving/sparse/slot-weights.ts'
 export type { StateVersion } from './state/catalog/key-class.ts'
 export { type RowFound, SlotRowReader } from './state/catalog/slot-row-reader.ts'

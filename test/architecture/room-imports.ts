@@ -591,7 +591,6 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'operators/port',
     'serving/sparse',
     'state/catalog',
-    'state/rows',
   ],
   'jobs/learning/write-back': [
     'checkpoint/protocol',
@@ -913,6 +912,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'state',
     'state/catalog',
     'state/port',
+    'state/rows',
     'tracing',
   ],
   'runtime/source': [

@@ -3,8 +3,8 @@ import type { WeirError } from '../../core/errors.ts'
 import type { MetricGroup } from '../../core/metrics.ts'
 import type { SourcePosition } from '../../core/position.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
+import type { VectorRow } from '../../state/port/handles.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
-import type { SlotQueryAnswer } from '../../state/port/slot-query.ts'
 import type { AccumulatorAccess } from './accumulator.ts'
 import type { OperatorStateStore } from './operator-state.ts'
 import type { SourceSplit } from './source.ts'
@@ -43,6 +43,8 @@ export interface StoredRows {
   readonly operatorUid: string
   readonly state: string
   readonly version: number
+  /** Floats of a row. */
+  readonly dimension: number
   readonly keys: readonly Uint8Array[]
 }
 
@@ -81,8 +83,8 @@ export interface OperatorContext extends AccumulatorAccess {
    * source has already read may still come. The work calls `resumeAt` before it emits. An error fails the job.
    */
   suspend(work: () => Promise<void>): void
-  /** Asks a slot, within `suspend`, for stored rows; answers come in the order of the keys. Throws STORE_FAILED. */
-  storedRows(asked: StoredRows): Promise<readonly SlotQueryAnswer[]>
+  /** Asks a slot, within `suspend`, for rows, in the order of the keys; undefined where there is none. Throws STORE_FAILED. */
+  storedRows(asked: StoredRows): Promise<readonly (VectorRow | undefined)[]>
   /** Sends plain data to the job's coordinator of this operator on the main thread. */
   sendEvent(event: unknown): void
   /**

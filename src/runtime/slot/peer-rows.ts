@@ -6,7 +6,8 @@ import {
   type SlotQueryRequestMessage,
   unpackSlotQueryReply,
 } from '../../state/catalog/slot-query-message.ts'
-import type { SlotQueryAnswer } from '../../state/port/slot-query.ts'
+import type { VectorRow } from '../../state/port/handles.ts'
+import { decodeVectorRow } from '../../state/rows/codec.ts'
 import type { SlotQueries } from './queries.ts'
 
 /** Messages between slots about rows that one of them has stored. */
@@ -37,13 +38,17 @@ export class PeerRows {
   }
 
   /**
-   * The answers of the slot in the order of the keys; it is asked again while it restores a row. Never settles when the
-   * attempt ends before. Throws STORE_FAILED.
+   * The rows of a slot in the order of the keys, undefined where there is none; it is asked again while it restores one.
+   * Never settles when the attempt ends before. Throws STORE_FAILED.
    */
-  async read(asked: StoredRows): Promise<readonly SlotQueryAnswer[]> {
+  async read(asked: StoredRows): Promise<readonly (VectorRow | undefined)[]> {
     for (;;) {
       const { answers } = unpackSlotQueryReply(await this.ask(asked))
-      if (answers.every(({ kind }) => kind !== 'restoring')) return answers
+      if (answers.every(({ kind }) => kind !== 'restoring')) {
+        return answers.map((answer) =>
+          answer.kind === 'found' ? decodeVectorRow(answer.value, asked.dimension) : undefined,
+        )
+      }
       await sleep(this.options.clock, AGAIN_MS)
     }
   }
@@ -61,7 +66,7 @@ export class PeerRows {
     this.waiting.delete(reply.id)
   }
 
-  private ask({ slot, ...rows }: StoredRows): Promise<SlotQueryReplyMessage> {
+  private ask({ slot, dimension: _, ...rows }: StoredRows): Promise<SlotQueryReplyMessage> {
     const id = this.nextId++
     return new Promise((resolve) => {
       this.waiting.set(id, resolve)

@@ -9,7 +9,7 @@ import type { AccumulatorPart } from '../../operators/port/accumulator.ts'
 import type { StoredRows } from '../../operators/port/operator.ts'
 import { ProgressBoard } from '../../state/catalog/progress-board.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
-import type { SlotQueryAnswer } from '../../state/port/slot-query.ts'
+import type { VectorRow } from '../../state/port/handles.ts'
 import type { ProgressReport } from '../channel/progress-combiner.ts'
 import { failureReport } from '../protocol/slot-host.ts'
 import type {
@@ -215,7 +215,7 @@ export class SlotRuntime implements SubtaskHost {
     this.report({ kind: 'operator-event', attempt: this.attempt, uid, subtask, event })
   }
 
-  storedRows(asked: StoredRows): Promise<readonly SlotQueryAnswer[]> {
+  storedRows(asked: StoredRows): Promise<readonly (VectorRow | undefined)[]> {
     return this.peerRows.read(asked)
   }
 

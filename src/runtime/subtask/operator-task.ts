@@ -16,8 +16,8 @@ import {
   type WatermarkingOperator,
 } from '../../operators/port/operator.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
+import type { VectorRow } from '../../state/port/handles.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
-import type { SlotQueryAnswer } from '../../state/port/slot-query.ts'
 import type { ControlMessage } from '../channel/message.ts'
 import type { OutputChannel } from '../channel/output.ts'
 import type { CheckpointedState } from './checkpointed-state.ts'
@@ -39,7 +39,7 @@ export interface OperatorHost {
   readonly running: boolean
   suspendWhile<T>(call: () => Promise<T>): Promise<T>
   fail(error: unknown): void
-  storedRows(asked: StoredRows): Promise<readonly SlotQueryAnswer[]>
+  storedRows(asked: StoredRows): Promise<readonly (VectorRow | undefined)[]>
   sendEvent(uid: string, event: unknown): void
   readonly acceptsLostTransactions: boolean
   warn(warning: WeirError): void
@@ -259,7 +259,7 @@ class TaskContext implements OperatorContext {
     })
   }
 
-  storedRows(asked: StoredRows): Promise<readonly SlotQueryAnswer[]> {
+  storedRows(asked: StoredRows): Promise<readonly (VectorRow | undefined)[]> {
     return this.host.storedRows(asked)
   }
 

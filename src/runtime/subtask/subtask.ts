@@ -7,7 +7,7 @@ import { NO_POSITION, type SourcePosition } from '../../core/position.ts'
 import { MAX_TIMESTAMP } from '../../core/time.ts'
 import type { ChainSource, StoredRows } from '../../operators/port/operator.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
-import type { SlotQueryAnswer } from '../../state/port/slot-query.ts'
+import type { VectorRow } from '../../state/port/handles.ts'
 import type { ControlMessage } from '../channel/message.ts'
 import type { OutputChannel } from '../channel/output.ts'
 import type { ProgressReport } from '../channel/progress-combiner.ts'
@@ -33,7 +33,7 @@ export interface SubtaskHost {
   wake(): void
   sendEvent(uid: string, subtask: number, event: unknown): void
   /** See `OperatorContext`. */
-  storedRows(asked: StoredRows): Promise<readonly SlotQueryAnswer[]>
+  storedRows(asked: StoredRows): Promise<readonly (VectorRow | undefined)[]>
   /** See `OperatorContext`. */
   readonly acceptsLostTransactions: boolean
   warn(warning: WeirError): void
@@ -311,7 +311,7 @@ export class Subtask implements OperatorHost {
     this.currentPosition.source = source
   }
 
-  storedRows(asked: StoredRows): Promise<readonly SlotQueryAnswer[]> {
+  storedRows(asked: StoredRows): Promise<readonly (VectorRow | undefined)[]> {
     return this.host.storedRows(asked)
   }
 

@@ -8,12 +8,17 @@ import type {
   SlotQueryReply,
   SlotQueryRequest,
 } from '../../../src/state/port/slot-query.ts'
+import { encodeVectorRow } from '../../../src/state/rows/codec.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
 import { until } from '../../run/until.ts'
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 
-/** State that answers each key with the key, or as `kind` says. */
+const ORIGIN = { source: 0, partition: 0, offset: 0, eventTime: -1 }
+/** A row that tells its key. */
+const rowOf = (key: Uint8Array): Float32Array => Float32Array.of(key[0]!, 1)
+
+/** State that answers each key with its row, or as `kind` says. */
 class EchoState implements QueriedState {
   kind: SlotQueryAnswer['kind'] = 'found'
   readonly asked: SlotQueryRequest[] = []
@@ -29,7 +34,9 @@ class EchoState implements QueriedState {
     const keys = request.kind === 'scan' ? [] : request.keys
     const answers = keys.map(
       (key): SlotQueryAnswer =>
-        this.kind === 'found' ? { kind: 'found', key, value: key } : { kind: this.kind, key },
+        this.kind === 'found'
+          ? { kind: 'found', key, value: encodeVectorRow(rowOf(key), ORIGIN, 7) }
+          : { kind: this.kind, key },
     )
     yield
     return { id: request.id, answers }
@@ -52,16 +59,17 @@ function twoSlots(): { clock: ManualClock; states: EchoState[]; slots: PeerRows[
   return { clock, states, slots }
 }
 
-const ROWS = { operatorUid: 'model', state: 'rows', version: 3, keys: [bytesOf('a'), bytesOf('b')] }
+const ROWS = {
+  ...{ operatorUid: 'model', state: 'rows', version: 3, dimension: 2 },
+  keys: [bytesOf('a'), bytesOf('b')],
+}
 
 it('a slot answers another one, and itself, in the order of the keys', async () => {
   const { states, slots } = twoSlots()
   for (const slot of [0, 1]) {
     const answers = await slots[0]!.read({ ...ROWS, slot })
-    expect(answers.map((answer) => answer.kind === 'found' && [...answer.value])).toEqual([
-      [...bytesOf('a')],
-      [...bytesOf('b')],
-    ])
+    expect(answers.map((row) => row?.vector)).toEqual(ROWS.keys.map(rowOf))
+    expect(answers.map((row) => row?.updateCount)).toEqual([7, 7])
     expect(states[slot]!.asked).toHaveLength(1)
     expect(states[slot]!.asked[0]).toMatchObject({ kind: 'rows', state: 'rows', version: 3 })
   }
@@ -72,7 +80,8 @@ it('answers reach who has asked, whichever comes first', async () => {
   const ask = (from: number, key: string) =>
     slots[from]!.read({ ...ROWS, slot: 1 - from, keys: [bytesOf(key)] })
   const answers = await Promise.all([ask(0, 'x'), ask(1, 'y'), ask(0, 'z')])
-  expect(answers.flat().map(({ key }) => new TextDecoder().decode(key))).toEqual(['x', 'y', 'z'])
+  const wanted = ['x', 'y', 'z'].map((key) => rowOf(bytesOf(key)))
+  expect(answers.flat().map((row) => row?.vector)).toEqual(wanted)
 })
 
 it('a slot that restores its state is asked again', async () => {
@@ -89,7 +98,7 @@ it('a slot that restores its state is asked again', async () => {
     clock.advance(5)
     return state.asked.length > 3
   })
-  expect((await answers).map(({ kind }) => kind)).toEqual(['missing', 'missing'])
+  expect(await answers).toEqual([undefined, undefined])
 })
 
 it('an error of the other slot is the error of who has asked', async () => {

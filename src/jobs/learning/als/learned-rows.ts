@@ -6,10 +6,8 @@ import type { PublishedRow, RemovedRow } from '../../../models/als/row-update.ts
 import type { StoredRows } from '../../../operators/port/operator.ts'
 import { SlotRowReader } from '../../../state/catalog/slot-row-reader.ts'
 import type { StateCatalog } from '../../../state/catalog/state-catalog.ts'
-import type { VectorState, WriteOrigin } from '../../../state/port/handles.ts'
+import type { VectorRow, VectorState, WriteOrigin } from '../../../state/port/handles.ts'
 import type { KeyedState } from '../../../state/port/keyed-state.ts'
-import type { SlotQueryAnswer } from '../../../state/port/slot-query.ts'
-import { decodeVectorFloats, decodeVectorRow } from '../../../state/rows/codec.ts'
 import type { RowTableReader } from '../../../state/rows/reader.ts'
 import type { RowEvidence } from './evidence.ts'
 import { FrozenRows } from './frozen-rows.ts'
@@ -139,22 +137,23 @@ export class LearnedRows {
   /** What to ask of the last `item`, whose key is `key`; the answers are those of `answeredItem`. */
   askedItem(version: LearnedVersion, key: Uint8Array): readonly StoredRows[] {
     const { owner: slot } = this.itemReader
+    const { row, memory } = this.items.row
     const asked = { slot, operatorUid: this.uid, version: version.metadata.version, keys: [key] }
-    const states = usesMemory(version) ? ['item-rows', memoryState('item')] : ['item-rows']
-    return states.map((state) => ({ ...asked, state }))
+    const rows = { ...asked, state: 'item-rows', dimension: row.length }
+    if (!usesMemory(version)) return [rows]
+    return [rows, { ...asked, state: memoryState('item'), dimension: memory.length }]
   }
 
   /** The row of the answers to `askedItem`; the cold row where there is none. */
-  answeredItem(version: LearnedVersion, answers: readonly SlotQueryAnswer[]): LearnedRow {
+  answeredItem(version: LearnedVersion, answers: readonly (VectorRow | undefined)[]): LearnedRow {
     this.items.select(version.rule.itemMemory)
     const { row } = this.items
     const [found, kept] = answers
-    if (found?.kind !== 'found') return this.items.cold(version.coldItem)
-    const { vector, updateCount } = decodeVectorRow(found.value, row.row.length)
-    row.row.set(vector)
-    if (kept?.kind === 'found') row.memory.set(decodeVectorFloats(kept.value, row.memory.length))
-    else row.memory.fill(0)
-    return this.known(updateCount)
+    if (found === undefined) return this.items.cold(version.coldItem)
+    row.row.set(found.vector)
+    if (kept === undefined) row.memory.fill(0)
+    else row.memory.set(kept.vector)
+    return this.known(found.updateCount)
   }
 
   /** The item in the buffer, which has a row. */

@@ -1,7 +1,6 @@
 import type { OperatorContext } from '../../../operators/port/operator.ts'
 import { blockProducts, blocksOf } from '../../../serving/sparse/block-products.ts'
 import { SlotRowReader } from '../../../state/catalog/slot-row-reader.ts'
-import { decodeVectorFloats } from '../../../state/rows/codec.ts'
 
 /** Where the weights of a linear model are. */
 export interface StoredWeightsOptions {
@@ -45,10 +44,10 @@ export class StoredWeights {
     if (found === 'found') return weights
     if (found === 'missing') return undefined
     const slot = this.reader.owner
-    const [answer] = await context.storedRows({
-      ...{ slot, operatorUid: uid, state, version },
+    const [row] = await context.storedRows({
+      ...{ slot, operatorUid: uid, state, version, dimension: range },
       keys: [bytes],
     })
-    return answer?.kind === 'found' ? decodeVectorFloats(answer.value, range) : undefined
+    return row?.vector
   }
 }
