@@ -70,8 +70,8 @@ export async function runCombinations({
 }
 
 /** The parts of a trial in the order of a story. */
-export function nameOf({ kind, publisher, job, rule, face, step }: Trial): string {
-  return [kind, publisher, job, rule, face, step].join(', ')
+export function nameOf({ kind, publisher, job, rule, face, slots, step }: Trial): string {
+  return [kind, publisher, job, rule, face, `slots ${slots}`, step].join(', ')
 }
 
 /** What is wrong in a trial; one that cannot go on is wrong, too. */

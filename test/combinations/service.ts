@@ -79,24 +79,20 @@ export class Service {
   async rows({ state, keys, model }: RowsOf, version?: number): Promise<Rows> {
     if (version !== undefined) return await this.read(state, keys, { version })
     for (const position of await this.deltaEnds(model)) {
-      await this.read(state, keys, { consistency: atLeast(position) })
+      const applied = await this.client.rows(state, keys, { consistency: atLeast(position) })
+      applied.forEach(rowOf)
     }
     return await this.read(state, keys, {})
   }
 
   private async read(state: string, keys: readonly string[], options: QueryOptions): Promise<Rows> {
     const answers = await Promise.all(
-      keys.map(async (key): Promise<[string, Answer<Float32Array>]> => {
+      keys.map(async (key) => {
         const [answer] = await this.client.rows(state, [key], options)
-        return [key, answer!]
+        return [key, rowOf(answer!)] as const
       }),
     )
-    const found = new Map<string, Float32Array>()
-    for (const [key, answer] of answers) {
-      if (answer.ok) found.set(key, answer.value)
-      else if (answer.error.code !== 'UNKNOWN_KEY') throw answer.error
-    }
-    return found
+    return new Map(answers.filter((one): one is [string, Float32Array] => one[1] !== undefined))
   }
 
   /** The last delta of each partition; none where the job does not learn. */
@@ -132,6 +128,13 @@ export class Service {
     wellEnded(await this.process.ended)
     return /Path: (\S+)/.exec(said)![1]!
   }
+}
+
+/** The row of an answer; undefined where the key has none. Throws every other error. */
+function rowOf(answer: Answer<Float32Array>): Float32Array | undefined {
+  if (answer.ok) return answer.value
+  if (answer.error.code !== 'UNKNOWN_KEY') throw answer.error
+  return undefined
 }
 
 function wellEnded({ code, signal, stderr }: CommandResult): void {

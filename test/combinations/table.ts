@@ -8,6 +8,8 @@ export const FACTORS = {
   job: ['serving', 'learning'],
   rule: ['none', 'gram', 'stack', 'sgd', 'fold-in', 'linear'],
   face: ['client', 'command', 'gateway'],
+  /** With which the job begins. */
+  slots: ['1', '2'],
   step: [
     'stop and start',
     'kill',
@@ -42,7 +44,7 @@ function rulesOf(kind: Trial['kind']): readonly Trial['rule'][] {
   return kind === 'implicit' ? ['fold-in'] : ['gram', 'stack', 'sgd', 'fold-in']
 }
 
-const allows: Allows<typeof FACTORS> = ({ kind, publisher, job, rule, step }) => {
+const allows: Allows<typeof FACTORS> = ({ kind, publisher, job, rule, slots, step }) => {
   if (kind !== undefined && publisher !== undefined) {
     const all = [...OWN_PUBLISHERS[kind], 'import', 'retrain']
     if (!all.includes(publisher)) return false
@@ -51,6 +53,9 @@ const allows: Allows<typeof FACTORS> = ({ kind, publisher, job, rule, step }) =>
     if (!rulesOf(kind).includes(rule)) return false
   }
   if (job !== undefined && rule !== undefined && (rule === 'none') !== (job === 'serving')) {
+    return false
+  }
+  if ((step === 'fewer slots' && slots === '1') || (step === 'more slots' && slots === '2')) {
     return false
   }
   // Only a job that learns has something to write back.

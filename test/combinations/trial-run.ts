@@ -52,7 +52,7 @@ export class TrialRun {
   constructor(trial: Trial, folder: string) {
     this.trial = trial
     this.kind = kindOf(trial)
-    this.slots = trial.step === 'more slots' ? 1 : 2
+    this.slots = Number(trial.slots)
     this.at = new Installation(folder, { runCommand: inProcess })
   }
 
