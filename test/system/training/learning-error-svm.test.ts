@@ -86,6 +86,29 @@ function pageHinkleyAlarms(errors: readonly number[]): number {
   return alarms
 }
 
+/** LEARNING_ERROR when it is of so many examples, and of the slots of now where `isOfNow` says so. */
+async function errorOf(
+  job: ServedJob,
+  examples: number,
+  isOfNow: (found: ExampleError) => boolean = () => true,
+): Promise<ExampleError> {
+  let found: ExampleError | undefined
+  await until(
+    () => `LEARNING_ERROR is of ${examples} examples: ${JSON.stringify(found)}`,
+    async () => {
+      const reader = await job.reader()
+      const asked = reader.values(LEARNING_ERROR_STATE, ['1'])
+      const [answer] = await asked.catch((failure: unknown) => {
+        if (isWeirError(failure, 'RESTORING')) return []
+        throw failure
+      })
+      found = answer?.ok === true ? (unpack(answer.value) as ExampleError) : undefined
+      return found?.examples === examples && isOfNow(found)
+    },
+  )
+  return found as ExampleError
+}
+
 it('LEARNING_ERROR of a linear model has all its figures, through stop, kill and another parallelism', async () => {
   const root = mkdtempSync(join(tmpdir(), 'weir-learning-error-svm-'))
   onTestFinished(() => rmSync(root, { recursive: true, force: true }))
@@ -129,24 +152,10 @@ it('LEARNING_ERROR of a linear model has all its figures, through stop, kill and
     await producer.sync()
     await producer.close()
   }
-  const error = async (slots: number): Promise<ExampleError> => {
-    const total = sent[0].length + sent[1].length
-    let found: ExampleError | undefined
-    await until(
-      () => `LEARNING_ERROR is of ${total} examples: ${JSON.stringify(found)}`,
-      async () => {
-        const reader = await job.reader()
-        const asked = reader.values(LEARNING_ERROR_STATE, ['1'])
-        const [answer] = await asked.catch((failure: unknown) => {
-          if (isWeirError(failure, 'RESTORING')) return []
-          throw failure
-        })
-        found = answer?.ok === true ? (unpack(answer.value) as ExampleError) : undefined
-        return found?.examples === total && found.slots.every((p) => p.parallelism === slots)
-      },
+  const error = (slots: number): Promise<ExampleError> =>
+    errorOf(job, sent[0].length + sent[1].length, (found) =>
+      found.slots.every((part) => part.parallelism === slots),
     )
-    return found as ExampleError
-  }
   const expectSums = ({ loss, accuracy }: ExampleError): void => {
     const all = sent.flat()
     expect(loss).toBeCloseTo(mean(all.map(lossOf)), 4)
@@ -207,7 +216,7 @@ it('LEARNING_ERROR of a linear model has all its figures, through stop, kill and
   expectSums(end)
   expect(end.auc).toBeCloseTo(area(sent[1].slice(-PREQUENTIAL.window)), 6)
   await job.close()
-}, 60_000)
+})
 
 it('under a small memory budget the error and each step are of the served weights, on two slots, through a kill', async () => {
   const root = mkdtempSync(join(tmpdir(), 'weir-learning-error-svm-'))
@@ -255,21 +264,8 @@ it('under a small memory budget the error and each step are of the served weight
     await producer.sync()
     await producer.close()
   }
-  const error = async (): Promise<ExampleError> => {
-    let found: ExampleError | undefined
-    await until(
-      () => `LEARNING_ERROR is of ${losses.length} examples: ${JSON.stringify(found)}`,
-      async () => {
-        const reader = await job.reader()
-        const [answer] = await reader.values(LEARNING_ERROR_STATE, ['1']).catch(() => [])
-        found = answer?.ok === true ? (unpack(answer.value) as ExampleError) : undefined
-        return found?.examples === losses.length
-      },
-    )
-    return found as ExampleError
-  }
   await send(1000)
-  await error()
+  await errorOf(job, losses.length)
   await send(1000)
   await until('some are read', async () => (await metric(job, 'observationsRead')) > 1200)
   expect(await metric(job, 'examplesAsked')).toBeGreaterThan(0)
@@ -277,7 +273,7 @@ it('under a small memory budget the error and each step are of the served weight
   await job.execution.waitFor('RESTARTING', 'RUNNING')
   await job.execution.waitFor('RUNNING')
   await send(1000)
-  const { accuracy, loss } = await error()
+  const { accuracy, loss } = await errorOf(job, losses.length)
   expect(accuracy).toBeCloseTo(right / losses.length, 9)
   expect(loss).toBeCloseTo(mean(losses), 4)
   const stepped = new Set<number>()
@@ -292,4 +288,4 @@ it('under a small memory budget the error and each step are of the served weight
   expect([...stepped].sort((a, b) => a - b)).toEqual(wanted)
   expect(warnings).toEqual([])
   await job.close()
-}, 120_000)
+})

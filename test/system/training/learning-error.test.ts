@@ -338,7 +338,7 @@ it('every measure goes on through stop and start, a kill and another parallelism
   const end = await rate(1900, 1)
   expectFigures(end)
   expect(end.windowMse).toBeCloseTo(mean(squares.slice(1900 - PREQUENTIAL.window, 1900)), 4)
-}, 60_000)
+})
 
 it('the error is of what was served when each rating came, also of a model that learns', async () => {
   const rule = { rule: 'gram' } as const
@@ -381,7 +381,7 @@ it('the error is of what was served when each rating came, also of a model that 
   await learner.start(rule, 2)
   await rate(160)
   await expectError(2)
-}, 60_000)
+})
 
 /** More rows than a budget of 2 MB has room for. */
 async function largeModel(): Promise<{ learned: AlsModel; stream: Rating[] }> {
@@ -410,7 +410,7 @@ it('under a small memory budget the error is of what is served, on one slot and 
   expect((await two.error(stream.length, 2)).mse).toBeCloseTo(mse, 4)
   expect(await two.deltas()).toBe(stream.length)
   expect([...one.warnings, ...two.warnings]).toEqual([])
-}, 120_000)
+})
 
 it('under a small memory budget each row learns what it learns in memory', async () => {
   const { learned, stream } = await largeModel()
@@ -441,4 +441,4 @@ it('under a small memory budget each row learns what it learns in memory', async
     }
     expect(await rowsWith('2mb'), rule).toEqual(await rowsWith('256mb'))
   }
-}, 120_000)
+})
