@@ -2,10 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { TensorDatatype } from '../../../src/inference/port/tensor.ts'
-import { openModel } from '../../../src/inference/runners/open.ts'
-import type { OnnxType } from '../../../src/training/gpu/onnx-encoder.ts'
-import { OnnxGraphBuilder } from '../../../src/training/gpu/onnx-graph.ts'
+import type { TensorDatatype } from '../../../../src/inference/port/tensor.ts'
+import { openModel } from '../../../../src/inference/runners/open.ts'
+import type { OnnxType } from '../../../../src/training/gpu/onnx-encoder.ts'
+import { OnnxGraphBuilder } from '../../../../src/training/gpu/onnx-graph.ts'
+
+/* In a process of its own: the runtime decides about floats of 16 bits when its first tensor is made. */
 
 let folder: string
 
