@@ -1,5 +1,6 @@
-import { type Clock, isOver } from '../../core/clock.ts'
+import type { Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import { isOver } from '../../core/moment.ts'
 import type { CheckpointAck, CheckpointDecline } from '../protocol/checkpoint-types.ts'
 
 /** Error of a checkpoint that a task declined. */

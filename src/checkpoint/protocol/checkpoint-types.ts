@@ -1,5 +1,5 @@
-import type { Deadline } from '../../core/clock.ts'
 import type { KeyGroupRange } from '../../core/key-group.ts'
+import type { Deadline } from '../../core/moment.ts'
 
 /** How barriers are aligned. */
 export type CheckpointMode = 'exactly-once' | 'at-least-once'

@@ -1,5 +1,6 @@
-import { ageMs, type Clock, type Moment, momentOf } from '../../core/clock.ts'
+import type { Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import { ageMs, type Moment, momentOf } from '../../core/moment.ts'
 import type { SinkWriterContext } from '../../operators/port/sink.ts'
 import type { Committable } from './committable.ts'
 import type { ProducerIdentity } from './producer-identity.ts'

@@ -1,5 +1,6 @@
-import { ageMs, type Clock, type Deadline, type Moment } from '../../core/clock.ts'
+import type { Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import { ageMs, type Deadline, type Moment } from '../../core/moment.ts'
 import type { TransactionStore } from './pool.ts'
 import type { ProducerIdentity } from './producer-identity.ts'
 

@@ -1,5 +1,6 @@
-import { type Clock, type Deadline, type Moment, momentOf } from '../../core/clock.ts'
+import type { Clock } from '../../core/clock.ts'
 import { isWeirError } from '../../core/errors.ts'
+import { type Deadline, type Moment, momentOf } from '../../core/moment.ts'
 import { aFunction, required } from '../../core/options/kinds.ts'
 import type { OptionShape } from '../../core/options/shape.ts'
 import {

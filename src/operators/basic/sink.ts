@@ -1,7 +1,7 @@
 import { ByteReader } from '../../core/byte-reader.ts'
 import { ByteWriter } from '../../core/byte-writer.ts'
-import type { Deadline } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import type { Deadline } from '../../core/moment.ts'
 import { AbstractOperator } from '../port/abstract-operator.ts'
 import type { OperatorContext } from '../port/operator.ts'
 import { refusePromise } from '../port/refuse-promise.ts'

@@ -1,6 +1,7 @@
-import type { Clock, Deadline } from '../../core/clock.ts'
+import type { Clock } from '../../core/clock.ts'
 import type { WeirError } from '../../core/errors.ts'
 import type { MetricGroup } from '../../core/metrics.ts'
+import type { Deadline } from '../../core/moment.ts'
 import type { SourcePosition } from '../../core/position.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
 import type { VectorRow } from '../../state/port/handles.ts'

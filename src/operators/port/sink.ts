@@ -1,6 +1,7 @@
-import type { Clock, Deadline } from '../../core/clock.ts'
+import type { Clock } from '../../core/clock.ts'
 import type { WeirError } from '../../core/errors.ts'
 import type { MetricGroup } from '../../core/metrics.ts'
+import type { Deadline } from '../../core/moment.ts'
 import { type OptionKind, oneOf } from '../../core/options/kinds.ts'
 
 /** Guarantee of a sink against duplicates and losses. */

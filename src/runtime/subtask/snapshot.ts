@@ -5,7 +5,7 @@ import {
   type OperatorStateEntries,
   OVERTAKEN_RECORDS,
 } from '../../checkpoint/protocol/checkpoint-types.ts'
-import type { Deadline } from '../../core/clock.ts'
+import type { Deadline } from '../../core/moment.ts'
 import { STORED_WATERMARKS, watermarkEntries } from '../../operators/port/stored-watermark.ts'
 import type { CheckpointedStateSnapshot } from './checkpointed-state.ts'
 import { blame } from './operator-failure.ts'

@@ -4,7 +4,7 @@ import {
   inspectCheckpoints,
 } from '../../../src/checkpoint/coordinator/inspect.ts'
 import { readManifest } from '../../../src/checkpoint/manifest/read.ts'
-import { momentOf } from '../../../src/core/clock.ts'
+import { momentOf } from '../../../src/core/moment.ts'
 import { MemoryCheckpointStorage } from '../../../src/testing/memory-checkpoint-storage.ts'
 import { Bench, JOB, settled, TASKS } from './bench.ts'
 
