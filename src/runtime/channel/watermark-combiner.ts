@@ -2,7 +2,9 @@ import { MIN_TIMESTAMP } from '../../core/time.ts'
 
 /**
  * The watermark of a subtask from those of its channels: the smallest of the channels that are not
- * idle. It never falls, even if a channel that was idle becomes active with an older one.
+ * idle. It never falls, even if a channel that was idle becomes active with an older one. When the channel that held
+ * it back becomes idle as the last one, it is the largest of all, as in Flink (`StatusWatermarkValve`): what the others
+ * brought must not depend on which of them was idle first.
  */
 export class WatermarkCombiner {
   private readonly watermarks: number[]
@@ -34,7 +36,8 @@ export class WatermarkCombiner {
   /** Records whether a channel is idle; true when the combined watermark grew. */
   setIdle(channel: number, idle: boolean): boolean {
     this.idleChannels[channel] = idle
-    return this.recompute()
+    if (!this.idle) return this.recompute()
+    return this.watermarks[channel] === this.current && this.grow(Math.max(...this.watermarks))
   }
 
   private recompute(): boolean {
@@ -42,8 +45,12 @@ export class WatermarkCombiner {
     for (let i = 0; i < this.watermarks.length; i++) {
       if (!this.idleChannels[i] && this.watermarks[i]! < least) least = this.watermarks[i]!
     }
-    if (least === Number.POSITIVE_INFINITY || least <= this.current) return false
-    this.current = least
+    return least !== Number.POSITIVE_INFINITY && this.grow(least)
+  }
+
+  private grow(watermark: number): boolean {
+    if (watermark <= this.current) return false
+    this.current = watermark
     return true
   }
 }

@@ -39,12 +39,38 @@ describe('WatermarkCombiner', () => {
     expect(combiner.watermark).toBe(150)
   })
 
-  it('does not change while every channel is idle', () => {
+  it.each([
+    [0, 1],
+    [1, 0],
+  ])('is the largest when every channel is idle, channel %i first', (first, second) => {
     const combiner = new WatermarkCombiner(2)
     combiner.advance(0, 10)
+    combiner.setIdle(first, true)
+    combiner.setIdle(second, true)
+    expect(combiner.idle).toBe(true)
+    expect(combiner.watermark).toBe(10)
+    expect(combiner.setIdle(0, false)).toBe(false)
+  })
+
+  it('is not flushed by a channel that is behind and did not hold it back', () => {
+    const combiner = new WatermarkCombiner(3)
+    combiner.advance(0, 10)
+    combiner.advance(1, 20)
+    combiner.setIdle(2, true)
+    combiner.setIdle(0, true)
+    expect(combiner.watermark).toBe(20)
+    combiner.setIdle(1, true)
+    combiner.advance(2, 5)
+    combiner.setIdle(2, false)
+    combiner.advance(0, 30)
+    expect(combiner.setIdle(2, true)).toBe(false)
+    expect(combiner.watermark).toBe(20)
+  })
+
+  it('stays at the beginning while no channel has one', () => {
+    const combiner = new WatermarkCombiner(2)
     combiner.setIdle(0, true)
     expect(combiner.setIdle(1, true)).toBe(false)
-    expect(combiner.idle).toBe(true)
     expect(combiner.watermark).toBe(MIN_TIMESTAMP)
   })
 })
