@@ -94,7 +94,7 @@ describe('weir topic --brokers', () => {
     const exists = await ask('topic', 'create', 'taken')
     expect(exists.err).toMatch(/TOPIC_EXISTS: .*"taken".* take another name/)
     const copies = await ask('topic', 'create', 'wide', '--replication-factor', '3')
-    expect(copies.err).toMatch(/UNSUPPORTED: .*INVALID_REPLICATION_FACTOR.* check its name/)
+    expect(copies.err).toMatch(/INVALID_ARGUMENT: .*INVALID_REPLICATION_FACTOR.*only 1 broker/)
     const missing = await ask('topic', 'consume', 'nothing')
     expect(missing.err).toMatch(
       /UNKNOWN_TOPIC: topic "nothing" does not exist; create it with weir topic create/,
