@@ -80,7 +80,7 @@ describe('weir run with an error that cannot pass', () => {
     const result = await run('same', { input, fail: 'no native build' }, ...type, ...quick)
     expectEnd(result, /5 attempts in a row failed with this message before they ran/)
     expect(result.stderr).toMatch(
-      /count-lines.ts: \d\d:\d\d:\d\d attempt 1 failed: OPERATOR_FAILED: .*no native build; restarting in 0\.0\d* s/,
+      /count-lines.ts: \d\d:\d\d:\d\d attempt 1 failed: OPERATOR_FAILED: .*no native build \(at Object\.open, .*count-lines\.ts:11:\d+\); restarting in 0\.0\d* s/,
     )
   })
 

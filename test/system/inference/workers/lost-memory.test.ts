@@ -10,7 +10,7 @@ const LIMIT = { timeout: 60_000, interval: 50 }
 const id = { name: 'doubling', version: 1 }
 const source = {
   kind: 'function',
-  module: join(import.meta.dirname, 'function-models.ts'),
+  module: join(import.meta.dirname, '..', 'function-models.ts'),
   export: 'doubling',
 } as const
 

@@ -14,7 +14,7 @@ let engine: InferenceEngine
 
 const source = (name: string): ModelSource => ({
   kind: 'function',
-  module: join(import.meta.dirname, 'function-models.ts'),
+  module: join(import.meta.dirname, '..', 'function-models.ts'),
   export: name,
 })
 

@@ -8,7 +8,7 @@ const MIB = 2 ** 20
 const id = { name: 'doubling', version: 1 }
 const source = {
   kind: 'function',
-  module: join(import.meta.dirname, 'function-models.ts'),
+  module: join(import.meta.dirname, '..', 'function-models.ts'),
   export: 'doubling',
 } as const
 
