@@ -73,7 +73,7 @@ describe('values on their way through ONNX Runtime', () => {
   })
 
   it('of lists of maps are refused with the remedy', async () => {
-    const file = join(import.meta.dirname, '..', 'onnx', 'files', 'sk-zipmap.onnx')
+    const file = join(import.meta.dirname, '../../../inference/onnx/files/sk-zipmap.onnx')
     await expect(openModel({ kind: 'onnx', file }, { threads: 1 })).rejects.toMatchObject({
       code: 'MODEL_FAILED',
       message: expect.stringContaining('export the model with zipmap=False'),
