@@ -63,7 +63,7 @@ async function write(kafka: KafkaClientOptions, transactionalId?: string): Promi
 describe('security flags', () => {
   it('let a user in over TLS with a password from a file or the environment', async () => {
     const password = join(folder, 'password')
-    writeFileSync(password, 'ada-secret\n')
+    writeFileSync(password, 'ada-secret\n', { mode: 0o600 })
     await ask('topic', 'create', 'seen')
     const byFile = await runVerb(['topic', 'list', ...as('ada'), '--sasl-password-file', password])
     expect(byFile).toMatchObject({ code: 0, err: '' })

@@ -208,6 +208,9 @@ export const CALLS: Readonly<Record<string, OptionsCall>> = {
     call: (o) => weir.LogSource.raw(o),
   },
   RetrainLoopOptions: { valid: { ...trained, policy: {} }, call: (o) => new weir.RetrainLoop(o) },
+  ReduceOptions: {
+    call: (o) => stream().windowAll(weir.globalWindows()).reduce((a) => a, o),
+  },
   RetrainOptions: { valid: trained, call: (o) => weir.retrain(o) },
   RetryOptions: { call: (o, { client }) => connect(client, { retry: o }) },
   SaslOptions: {
