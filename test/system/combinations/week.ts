@@ -26,6 +26,8 @@ export class Week {
   private file: ReadonlySet<string> = new Set()
   private sent = 0
   private published: Rows = new Map()
+  /** By version, its rows at the end of each step: what was learned on a day was learned between them. */
+  private readonly seen = new Map<number, readonly Rows[]>()
   /** Losses of the step before, which the next one must not raise. */
   private losses: readonly number[] = []
   private trained: readonly number[] = []
@@ -221,7 +223,9 @@ export class Week {
     const { unknown, twice, ...counts } = account
     this.figures.push({ version, ...counts })
     const now = await this.rows(service, version)
-    expect(accountProblems(kind, account, [...rows, now])).toEqual([])
+    const seen = this.seen.get(version) ?? []
+    expect(accountProblems(kind, account, [...rows, ...seen, now])).toEqual([])
+    this.seen.set(version, [...seen, now])
   }
 
   /** Checks what a service answers; returns the rows that it serves. */
