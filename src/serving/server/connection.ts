@@ -161,7 +161,8 @@ export class QueryConnection implements ConnectionOutput {
       }
       this.flush()
       this.block()
-      this.held.note(this.client, frames.buffered, untilMs)
+      const { buffered } = frames
+      if (this.held.concerns(buffered)) this.held.note(this.client, buffered, untilMs)
     } catch (error) {
       this.fail(answerErrorOf(error))
     }

@@ -17,6 +17,11 @@ export class HeldFrame {
     this.budget = budget
   }
 
+  /** Whether bytes are counted, or so many would be. */
+  concerns(bytes: number): boolean {
+    return this.bytes > 0 || bytes >= COUNTED_BYTES
+  }
+
   /** Notes how many bytes are held now. Throws OVERLOADED when there is no room for them. */
   note(client: string, bytes: number, nowMs: number): void {
     const counted = bytes < COUNTED_BYTES ? 0 : bytes
