@@ -52,7 +52,9 @@ export default defineJob({
         code: expect.stringMatching(/^[A-Z_]+$/),
         msg: expect.stringMatching(text),
       })
-    expect(lines).toContainEqual(of(1, 'attempt 1 failed: .*divided by zero .*; restarting in 0.01 s'))
+    expect(lines).toContainEqual(
+      of(1, 'attempt 1 failed: .*divided by zero .*; restarting in 0.01 s'),
+    )
     expect(lines).toContainEqual(of(2, 'the job has failed: .*divided by zero'))
   } finally {
     rmSync(folder, { recursive: true, force: true })

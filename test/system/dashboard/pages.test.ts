@@ -72,7 +72,10 @@ export default {
     mkdirSync(at, { recursive: true })
     writeFileSync(join(at, 'model.mjs'), text)
   }
-  writeFileSync(join(repository, 'double', 'deployment.yaml'), 'slo-ms: 100\nmax-batch: 8\nbatches: true\n')
+  writeFileSync(
+    join(repository, 'double', 'deployment.yaml'),
+    'slo-ms: 100\nmax-batch: 8\nbatches: true\n',
+  )
 }
 
 async function done(process: CommandProcess): Promise<void> {

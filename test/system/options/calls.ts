@@ -209,7 +209,10 @@ export const CALLS: Readonly<Record<string, OptionsCall>> = {
   },
   RetrainLoopOptions: { valid: { ...trained, policy: {} }, call: (o) => new weir.RetrainLoop(o) },
   ReduceOptions: {
-    call: (o) => stream().windowAll(weir.globalWindows()).reduce((a) => a, o),
+    call: (o) =>
+      stream()
+        .windowAll(weir.globalWindows())
+        .reduce((a) => a, o),
   },
   RetrainOptions: { valid: trained, call: (o) => weir.retrain(o) },
   RetryOptions: { call: (o, { client }) => connect(client, { retry: o }) },
