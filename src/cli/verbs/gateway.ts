@@ -66,7 +66,7 @@ export const gatewayCommand: Command = {
     ...KAFKA_OPTIONS,
     ...DATA_DIR_OPTION,
   },
-  details: `The gateway keeps no state: any number of them serve one job. /docs is a page to try the routes,
+  details: `The gateway keeps no state: many of them can serve one job. /docs is a page to try the routes,
 /openapi.json describes them.
 
 Examples:

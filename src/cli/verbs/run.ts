@@ -31,8 +31,6 @@ import {
 } from '../flags/serving.ts'
 import { type JobLog, jobLogOf } from '../serve/job-log.ts'
 import { droppedReporter } from '../serve/report-dropped.ts'
-import { reportRestarts } from '../serve/report-restarts.ts'
-import { showWhenRunning } from '../serve/show-when-running.ts'
 import { liveEvent, liveText } from '../serve/version-live.ts'
 import { counted } from '../text/counted.ts'
 
@@ -149,12 +147,14 @@ Examples:
         ? runHistories(flags, io)
         : runModule(name, flags, io)
     await using job = await unlessInterrupted(started, io)
+    const { reportRestarts } = await import('../serve/report-restarts.ts')
     reportRestarts(job, logOf(name, flags, io))
     const report = reporterOf(name, flags, io)
     report(
       { event: 'started', port: job.port },
       `serving queries on ${flags.string('host')}:${job.port}; press Ctrl-C to stop`,
     )
+    const { showWhenRunning } = await import('../serve/show-when-running.ts')
     await using shown = await showWhenRunning(job, flags, { name, io, report })
     const ended = job.execution.result.then(({ runtimeMs }) =>
       report({ event: 'finished', runtimeMs }, `finished after ${Math.round(runtimeMs)} ms`),

@@ -21,7 +21,7 @@ export interface EpochEnd {
 /** Whether the log in front of a position is the one that was read. */
 export type LogHistory =
   | { readonly kind: 'same' }
-  /** The leader does not know the epoch: it cannot be told. */
+  /** The leader does not know the epoch, so whether the log was truncated is unknown. */
   | { readonly kind: 'unknown' }
   /** Records from `offset` on were removed, or replaced by others. */
   | { readonly kind: 'truncated'; readonly offset: number }

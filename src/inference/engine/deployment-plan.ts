@@ -46,7 +46,7 @@ export function maxItemsOf(signature: ModelSignature, deployment: Deployment): n
   return Math.min(mostItemsOf(deployment), signature.maxItems ?? Infinity)
 }
 
-/** Most rows of a request that runs alone and cannot be split; Infinity where nobody has set a limit. */
+/** Most rows of a request that runs alone and cannot be split; Infinity without a limit. */
 export function mostRowsOf(signature: ModelSignature, { maxBatchItems }: Deployment): number {
   return Math.min(maxBatchItems ?? Infinity, signature.maxItems ?? Infinity)
 }

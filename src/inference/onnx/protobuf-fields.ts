@@ -1,5 +1,5 @@
 /*
- * Fields of a protobuf message, read where they are: a model has gigabytes of weights that nobody here looks at. A
+ * Fields of a protobuf message, read where they are: a model has gigabytes of weights that are never read here. A
  * message is a sequence of fields, each a tag (number * 8 + wire type) and a value:
  *
  *   wire type 0: varint | 1: 8 bytes | 2: length (varint) and bytes | 5: 4 bytes

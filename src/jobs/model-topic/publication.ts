@@ -5,7 +5,7 @@ import type { Processes } from '../../models/registry/publisher.ts'
 const going = new Set<string>()
 let begun = 0
 
-/** A publication of this process, or a loop that retrains, with a name that tells others whether it goes on, until it is disposed of. */
+/** A publication of this process, or a loop that retrains, with a name by which others see whether it goes on. */
 export class Publication implements Disposable {
   /** `Publisher.process`. */
   readonly name = `${machineProcesses.machine}/${nameOfThis()}/${++begun}`
