@@ -9,9 +9,11 @@ const FEWEST = 3
 /** Records of the first look at a fold; each further one takes twice as many, up to the most. */
 const FIRST_RECORDS = 8
 const MOST_RECORDS = 64
-/** Looks that follow each other at once; after them, one begins after each so many records. */
+/** Looks that follow each other at once. */
 const FIRST_LOOKS = 8
+/** Fewest records between two later looks, and between a look and the next one for each record that it has seen. */
 const PAUSE = 8192
+const PAUSE_SHARE = 7
 /** Records after which a look ends whose window has no end that is known. */
 const LONGEST_LOOK = 65_536
 /** The records of one key and window that a check looks at. */
@@ -85,11 +87,13 @@ export class FoldCheck<IN, ACC> {
 
   private end({ records }: Look<IN>): void {
     this.look = undefined
-    if (records.length < FEWEST) return
-    this.compare(records)
-    this.looks += 1
-    this.size = Math.min(2 * this.size, MOST_RECORDS)
-    if (this.looks >= FIRST_LOOKS) this.pause = PAUSE
+    const seen = LONGEST_LOOK - this.left
+    if (records.length >= FEWEST) {
+      this.compare(records)
+      this.looks += 1
+      this.size = Math.min(2 * this.size, MOST_RECORDS)
+      if (this.looks >= FIRST_LOOKS) this.pause = Math.max(PAUSE, PAUSE_SHARE * seen)
+    } else if (this.hasPassed) this.pause = PAUSE_SHARE * seen
   }
 
   private compare(records: readonly IN[]): void {

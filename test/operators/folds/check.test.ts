@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { ByteReader } from '../../../src/core/byte-reader.ts'
 import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
 import { FoldCheck } from '../../../src/operators/folds/check.ts'
 import { aggregateFold, type Fold, reduceFold } from '../../../src/operators/folds/fold.ts'
@@ -114,5 +115,30 @@ describe('the check of a declared fold', () => {
   it('says nothing of two records, which have no parts', () => {
     const counts = declared<{ n: number }>((a) => ({ n: a.n + 1 }))
     expect(checked(counts, [{ n: 1 }, { n: 1 }]).hasPassed).toBe(false)
+  })
+
+  it('rests after a look that waits for a rare key, and finds a change of the function later', () => {
+    let isRight = true
+    const sums = declared<{ n: number }>((a, b) => ({ n: a.n + (isRight ? b.n : 1) }))
+    let copies = 0
+    const plain = msgpackSerializer<{ n: number }>()
+    const counting = {
+      ...plain,
+      read: (reader: ByteReader) => {
+        copies++
+        return plain.read(reader)
+      },
+    }
+    const check = new FoldCheck(sums, counting, true)
+    for (let i = 0; i < 8; i++) check.see('key', { n: 2 }, 0, WINDOW_MS)
+    expect(check.hasPassed).toBe(true)
+    copies = 0
+    for (let i = 0; i < 2 ** 20; i++) check.see(i, { n: 2 }, 0, WINDOW_MS)
+    expect(copies).toBeGreaterThanOrEqual(2)
+    expect(copies).toBeLessThanOrEqual(3)
+    isRight = false
+    expect(() => {
+      for (let i = 0; i < 2 ** 20; i++) check.see('key', { n: 2 }, 0, WINDOW_MS)
+    }).toThrow(differs('leave out associative: true'))
   })
 })
