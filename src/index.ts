@@ -4,6 +4,8 @@
  * that trace `@weirjs/weir/tracing` besides. Above 300 lines because it is a list.
  */
 
+import './core/lifetime/require-node.ts'
+
 export * from './accumulators.ts'
 // Connectors.
 export type { Codec } from './batch/compression.ts'

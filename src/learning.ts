@@ -3,6 +3,8 @@
  * `jobs/learning/als` is written with these parts and with `@weirjs/weir`.
  */
 
+import './core/lifetime/require-node.ts'
+
 // Vocabulary: topics of positions, spans, key groups, waiting.
 export {
   decodeOrigin,

@@ -1,4 +1,4 @@
-import { enableCompileCache } from 'node:module'
+import nodeModule from 'node:module'
 import { makeOwnFolder, ownTemporaryFolder } from '../files/own-folder.ts'
 
 /**
@@ -13,5 +13,5 @@ export function keepCompiledCode(): void {
   if (folder === undefined) return
   // Threads read it from their environment before they load the first module.
   process.env['NODE_COMPILE_CACHE'] = folder
-  enableCompileCache(folder)
+  nodeModule.enableCompileCache(folder)
 }

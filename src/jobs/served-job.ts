@@ -1,4 +1,4 @@
-import { flushCompileCache } from 'node:module'
+import nodeModule from 'node:module'
 import { AccessControl, type AccessShare } from '../access/control.ts'
 import { TOPICS_PLACE, type TopicsPlace } from '../connectors/topics/place.ts'
 import { type Cancel, systemClock } from '../core/clock.ts'
@@ -202,7 +202,7 @@ export class ServedJob implements AsyncDisposable {
       })
       execution.start()
       await Promise.all([options.threads?.close(), options.queryWorkers?.close()])
-      flushCompileCache()
+      nodeModule.flushCompileCache()
       return new ServedJob(execution, queries, access.access, options)
     } catch (error) {
       await queries.close()

@@ -1,3 +1,5 @@
+import type { WasmMemory } from '../core/lifetime/wasm-memory.ts'
+import { exportsOver } from './exports-over.ts'
 import { KERNELS_BASE64 } from './kernels.generated.ts'
 import { type AlsRowProblem, alsWidth, type Kernels } from './kernels.ts'
 import { topKLanes, topKQueries, topKTriples } from './top-k-scratch.ts'
@@ -55,9 +57,8 @@ export function compiledKernels(): WebAssembly.Module {
 }
 
 /** Kernels over `memory`, which must be shared; takes well under a millisecond after the first call. */
-export function instantiateKernels(memory: WebAssembly.Memory): Kernels {
-  const instance = new WebAssembly.Instance(compiledKernels(), { env: { memory } })
-  const raw = instance.exports as unknown as RawKernels
+export function instantiateKernels(memory: WasmMemory): Kernels {
+  const raw = exportsOver(compiledKernels(), 'env', { memory }) as unknown as RawKernels
   return {
     memory,
     dot: raw.dot,

@@ -1,3 +1,5 @@
+import type { WasmMemory } from '../core/lifetime/wasm-memory.ts'
+
 /** Ratings that an exact solve gathers at a time; `assembly/als-row.as.ts` has the same number. */
 const GRAM_ROWS = 512
 
@@ -13,7 +15,7 @@ const GRAM_ROWS = 512
  */
 export interface Kernels {
   /** The memory that addresses refer to. */
-  readonly memory: WebAssembly.Memory
+  readonly memory: WasmMemory
   /** Inner product of the vectors at `a` and `b`. */
   dot(a: number, b: number, length: number): number
   /** y += alpha x. */

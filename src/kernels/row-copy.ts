@@ -1,3 +1,5 @@
+import type { WasmMemory } from '../core/lifetime/wasm-memory.ts'
+import { exportsOver } from './exports-over.ts'
 import {
   ADD,
   get,
@@ -58,12 +60,9 @@ function module(): WebAssembly.Module | undefined {
 }
 
 /** The kernel from a block's memory to a shared one; undefined where the engine cannot run it. */
-export function rowCopyOf(
-  block: WebAssembly.Memory,
-  table: WebAssembly.Memory,
-): RowCopy | undefined {
+export function rowCopyOf(block: WasmMemory, table: WasmMemory): RowCopy | undefined {
   const compiled = module()
   if (compiled === undefined) return undefined
-  const { exports } = new WebAssembly.Instance(compiled, { rows: { block, table } })
+  const exports = exportsOver(compiled, 'rows', { block, table })
   return (exports as { readonly run: RowCopy }).run
 }

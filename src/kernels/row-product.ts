@@ -1,3 +1,5 @@
+import type { WasmMemory } from '../core/lifetime/wasm-memory.ts'
+import { exportsOver } from './exports-over.ts'
 import {
   ADD,
   ADD_F64,
@@ -62,11 +64,8 @@ const compiled = twoMemoryModule({
 })
 
 /** The kernel for two shared memories; undefined where the engine cannot run it. */
-export function rowProductOf(
-  left: WebAssembly.Memory,
-  right: WebAssembly.Memory,
-): RowProduct | undefined {
+export function rowProductOf(left: WasmMemory, right: WasmMemory): RowProduct | undefined {
   if (compiled === undefined) return undefined
-  const { exports } = new WebAssembly.Instance(compiled, { rows: { left, right } })
+  const exports = exportsOver(compiled, 'rows', { left, right })
   return (exports as { readonly run: RowProduct }).run
 }

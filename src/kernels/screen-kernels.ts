@@ -1,3 +1,5 @@
+import type { WasmMemory } from '../core/lifetime/wasm-memory.ts'
+import { exportsOver } from './exports-over.ts'
 import { compiledKernels } from './instantiate.ts'
 import type { ScreenQuery } from './screen-query.ts'
 
@@ -72,17 +74,16 @@ export function screenWidth(dimension: number): number {
  * checked. `assembly/top-k-screen.as.ts` has the mathematics.
  */
 export class ScreenKernels {
-  readonly memory: WebAssembly.Memory
+  readonly memory: WasmMemory
   private readonly raw: RawScreenKernels
   private readonly dimension: number
   private readonly width: number
 
-  constructor(memory: WebAssembly.Memory, dimension: number) {
+  constructor(memory: WasmMemory, dimension: number) {
     this.memory = memory
     this.dimension = dimension
     this.width = screenWidth(dimension)
-    const instance = new WebAssembly.Instance(compiledKernels(), { env: { memory } })
-    this.raw = instance.exports as unknown as RawScreenKernels
+    this.raw = exportsOver(compiledKernels(), 'env', { memory }) as unknown as RawScreenKernels
   }
 
   /** Codes the floats at `floats` (padded to a multiple of four) as row `row` of a block. */

@@ -1,3 +1,5 @@
+import type { WasmMemory } from '../core/lifetime/wasm-memory.ts'
+
 /** Most queries that one top-k pass scores together. */
 export const MAX_TOP_K_QUERIES = 16
 
@@ -42,7 +44,7 @@ export function topKLanes(queries: number): number {
  * minus infinity.
  */
 export function writeTopKQueries(
-  memory: WebAssembly.Memory,
+  memory: WasmMemory,
   scratch: number,
   capacity: number,
   queries: readonly Float32Array[],

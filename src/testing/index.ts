@@ -1,4 +1,7 @@
 /** `@weirjs/weir/testing`: tools to run operators and jobs in tests. Public; Weir's tests use them, too. */
+
+import '../core/lifetime/require-node.ts'
+
 export { MemorySink } from '../connectors/memory/sink.ts'
 export { MemorySource, type MemorySourceOptions } from '../connectors/memory/source.ts'
 // The operators around functions, for `OperatorHarness`.

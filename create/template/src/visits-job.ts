@@ -22,19 +22,21 @@ export default defineJob({
     },
   },
   async build(env, { topic, brokers, log }) {
-    await using topics = await openTopics(
-      brokers === '' ? { logDirectory: log } : { kafka: { brokers } },
-    )
-    env
-      .fromSource(
-        topics.source({ topic, deserialize: deserializeValue(pages) }),
-        noWatermarks<string>(),
-        'Visits',
-      )
-      .uid('visits')
-      .keyBy((page) => page)
-      .process(() => new CountVisits())
-      .uid('count')
-      .discard()
+    const topics = await openTopics(brokers === '' ? { logDirectory: log } : { kafka: { brokers } })
+    try {
+      env
+        .fromSource(
+          topics.source({ topic, deserialize: deserializeValue(pages) }),
+          noWatermarks<string>(),
+          'Visits',
+        )
+        .uid('visits')
+        .keyBy((page) => page)
+        .process(() => new CountVisits())
+        .uid('count')
+        .discard()
+    } finally {
+      await topics[Symbol.asyncDispose]()
+    }
   },
 })

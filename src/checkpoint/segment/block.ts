@@ -3,6 +3,7 @@ import { varuintBytes } from '../../core/byte-writer.ts'
 import { copyBytes } from '../../core/copy-bytes.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { KeyGroupRange } from '../../core/key-group.ts'
+import type { WasmMemory } from '../../core/lifetime/wasm-memory.ts'
 import type { EntrySpan, StateName } from '../../state/port/change.ts'
 import { RUN_HEADER_BYTES, type SliceIndex } from './format.ts'
 
@@ -180,7 +181,7 @@ export class SegmentBlockBuilder {
  */
 export function visitSlice(
   bytes: Uint8Array,
-  memory: WebAssembly.Memory | undefined,
+  memory: WasmMemory | undefined,
   names: readonly StateName[],
   keyGroups: KeyGroupRange,
   visit: SpanVisitor,

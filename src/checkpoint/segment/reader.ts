@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { WeirError } from '../../core/errors.ts'
 import { intersectKeyGroups, type KeyGroupRange } from '../../core/key-group.ts'
+import type { WasmMemory } from '../../core/lifetime/wasm-memory.ts'
 import type { SegmentReference } from '../protocol/checkpoint-types.ts'
 import type { CheckpointStorage } from '../storage/checkpoint-storage.ts'
 import { type SpanVisitor, visitSlice } from './block.ts'
@@ -77,11 +78,11 @@ export interface SpanReading {
   /** Whether a slice need not be visited. */
   readonly skips?: ((slice: SliceIndex) => boolean) | undefined
   /** Memory of `readMemoryOf` to read into, which no other pass uses meanwhile. @default new memory */
-  readonly memory?: WebAssembly.Memory | undefined
+  readonly memory?: WasmMemory | undefined
 }
 
 /** A memory for passes over any of the segments. A kernel can read the entries where they are. */
-export function readMemoryOf(segments: readonly OpenSegment[]): WebAssembly.Memory {
+export function readMemoryOf(segments: readonly OpenSegment[]): WasmMemory {
   const blocks = segments.flatMap(({ footer }) => footer.blocks)
   const largest = blocks.reduce((most, block) => Math.max(most, bytesOf(block.slices)), 0)
   const pages = Math.ceil((PREFETCH * largest) / MEMORY_PAGE_BYTES)
@@ -128,9 +129,9 @@ export async function visitSpans(
 class ReadBuffers {
   private readonly buffers: Uint8Array[] = []
   private readonly bytes: number
-  private readonly memory: WebAssembly.Memory | undefined
+  private readonly memory: WasmMemory | undefined
 
-  constructor(reads: readonly SliceRead[], memory: WebAssembly.Memory | undefined) {
+  constructor(reads: readonly SliceRead[], memory: WasmMemory | undefined) {
     this.memory = memory
     this.bytes = reads.reduce((most, { bytes }) => Math.max(most, bytes), 0)
   }

@@ -1,4 +1,5 @@
 import { containsKeyGroup, intersectKeyGroups, type KeyGroupRange } from '../../core/key-group.ts'
+import type { WasmMemory } from '../../core/lifetime/wasm-memory.ts'
 import type { SegmentReference } from '../protocol/checkpoint-types.ts'
 import type { CheckpointStorage } from '../storage/checkpoint-storage.ts'
 import type { SpanVisitor } from './block.ts'
@@ -32,7 +33,7 @@ export async function restoreChain(options: ChainRestore): Promise<void> {
   const chain = await Promise.all(segments.map((segment) => openSegment(storage, segment)))
   options.expect?.(chain.reduce((sum, segment) => sum + entriesOf(segment, keyGroups), 0))
   const memory = readMemoryOf(chain)
-  let memoryAhead: WebAssembly.Memory | undefined
+  let memoryAhead: WasmMemory | undefined
   const ahead = new Set<number>()
   const between = async (): Promise<void> => {
     for (let group = wanted(); group >= 0; group = wanted()) {

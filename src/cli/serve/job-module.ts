@@ -1,11 +1,12 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { messageOf, WeirError } from '../../core/errors.ts'
+import { WeirError } from '../../core/errors.ts'
 import { nearestWord } from '../../core/text/nearest-word.ts'
 import type { JobDefinition } from '../../dataflow/job-definition.ts'
 import type { JobOptionSpec } from '../../dataflow/job-option-specs.ts'
 import { UsageError } from '../command/usage-error.ts'
+import { loadProblem } from './load-problem.ts'
 
 /** A job that the user wrote. */
 export interface JobModule {
@@ -29,9 +30,9 @@ export async function loadJobModule(path: string, builtIn: readonly string[]): P
   try {
     exported = (await import(url.href)) as typeof exported
   } catch (cause) {
-    throw new WeirError('INVALID_ARGUMENT', `${path} cannot be loaded: ${messageOf(cause)}`, {
-      cause,
-    })
+    const source = readFileSync(file, 'utf8')
+    const problem = loadProblem(cause, { source, nodeVersion: process.versions.node })
+    throw new WeirError('INVALID_ARGUMENT', `${path} cannot be loaded: ${problem}`, { cause })
   }
   const definition = exported.default
   if (typeof definition?.name === 'string' && typeof definition.build === 'function') {

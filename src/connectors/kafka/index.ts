@@ -1,5 +1,7 @@
 /** `@weirjs/weir/kafka`: topics of Kafka as source and sink. Separate, because a Kafka client loads slowly. */
 
+import '../../core/lifetime/require-node.ts'
+
 export type { Isolation, UndecodablePolicy } from '../records/topic-options.ts'
 export type { KafkaClientOptions, SaslOptions } from './client/options.ts'
 export type { OutOfRangePolicy } from './fetcher.ts'

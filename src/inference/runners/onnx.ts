@@ -88,7 +88,7 @@ export async function loadOnnxRuntime(): Promise<OnnxRuntime> {
     const code = (error as NodeJS.ErrnoException).code
     const isMissing = code === 'ERR_MODULE_NOT_FOUND' && messageOf(error).includes('onnxruntime')
     const sentence = isMissing
-      ? 'ONNX models need the package onnxruntime-node: run `npm install onnxruntime-node`'
+      ? 'ONNX models need the package onnxruntime-node: run `ONNXRUNTIME_NODE_INSTALL=skip npm install onnxruntime-node` and start again'
       : `ONNX Runtime cannot be loaded on this machine: ${messageOf(error)}`
     throw new WeirError('MODEL_FAILED', sentence, { cause: error })
   }

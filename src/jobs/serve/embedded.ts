@@ -132,6 +132,12 @@ async function embed(
   return new EmbeddedModel(state, { job, reader: await job.reader(), live })
 }
 
+/** The first version that is live, and how to say that there will be none. */
+interface FirstLive {
+  readonly promise: Promise<number>
+  reject(reason: unknown): void
+}
+
 /** A model that a job of the calling process serves. */
 export class EmbeddedModel implements AsyncDisposable {
   /** Name of the model's queryable state, the first argument of the reader's methods. */
@@ -139,14 +145,14 @@ export class EmbeddedModel implements AsyncDisposable {
   /** Reads in the calling thread, through shared memory: the interface of `WeirClient`, without a network. */
   readonly reader: ModelReader
   readonly job: ServedJob
-  private readonly live: PromiseWithResolvers<number>
+  private readonly live: FirstLive
 
   constructor(
     state: string,
     parts: {
       readonly job: ServedJob
       readonly reader: ModelReader
-      readonly live: PromiseWithResolvers<number>
+      readonly live: FirstLive
     },
   ) {
     this.state = state

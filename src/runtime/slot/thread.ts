@@ -1,4 +1,4 @@
-import { flushCompileCache } from 'node:module'
+import nodeModule from 'node:module'
 import { parentPort, workerData } from 'node:worker_threads'
 import { loadStorage } from '../../checkpoint/storage/load.ts'
 import { systemClock } from '../../core/clock.ts'
@@ -48,7 +48,7 @@ const agent = new SlotAgent({
   report: (report) => {
     port.postMessage(report)
     // A good moment: nothing is processed yet, and queries do not wait for this thread.
-    if (report.kind === 'restored') flushCompileCache()
+    if (report.kind === 'restored') nodeModule.flushCompileCache()
   },
 })
 

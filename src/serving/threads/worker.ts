@@ -1,5 +1,5 @@
 /** Entry of a query worker thread; `workerData` is the port to the main thread. */
-import { flushCompileCache } from 'node:module'
+import nodeModule from 'node:module'
 import { type MessagePort, workerData } from 'node:worker_threads'
 import { tracingEnvironment } from '../../tracing/environment.ts'
 import { startTracing } from '../../tracing/tracer.ts'
@@ -7,4 +7,4 @@ import { QueryThread } from './query-thread.ts'
 
 startTracing(tracingEnvironment())
 new QueryThread(workerData as MessagePort)
-flushCompileCache()
+nodeModule.flushCompileCache()

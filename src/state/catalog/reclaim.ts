@@ -1,3 +1,5 @@
+import type { WasmMemory } from '../../core/lifetime/wasm-memory.ts'
+
 /** Bytes of dropped tables that may wait for V8's next collection. */
 const MOST_WAITING_BYTES = 64 * 1024 * 1024
 /** Above V8's limit for memory outside its heap, which makes it start a collection. Never touched, so never resident. */
@@ -12,7 +14,7 @@ let waiting = 0
  * thread would hold retired versions for hours. An array buffer is counted: a large one makes V8 mark in the
  * background, without a long pause. Every thread that could read the table calls this.
  */
-export function reclaimTable(memory: WebAssembly.Memory): void {
+export function reclaimTable(memory: WasmMemory): void {
   waiting += memory.buffer.byteLength
   if (waiting < MOST_WAITING_BYTES) return
   waiting = 0

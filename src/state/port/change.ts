@@ -1,3 +1,5 @@
+import type { WasmMemory } from '../../core/lifetime/wasm-memory.ts'
+
 /** Name of one state inside an operator, `<name>` or `<name>@<model version>`. */
 export type StateName = string
 
@@ -23,7 +25,7 @@ export interface EntrySpan {
   /** Over the same bytes. */
   readonly view: DataView
   /** The memory that the bytes are in, from address `bytes.byteOffset`; undefined for any other memory. */
-  readonly memory: WebAssembly.Memory | undefined
+  readonly memory: WasmMemory | undefined
   readonly keyAt: number
   readonly keyLength: number
   readonly valueAt: number

@@ -1,4 +1,5 @@
 import { WeirError } from '../../core/errors.ts'
+import type { WasmMemory } from '../../core/lifetime/wasm-memory.ts'
 import { FIRST_FREE_ADDRESS, MAX_PAGES, PAGE_WORDS } from './layout.ts'
 
 const FIRST_PAGES = 4
@@ -21,7 +22,7 @@ function lines(words: number): number {
  * allocator with a list of released regions (old indexes, which segments are then cut from).
  */
 export class RowTableMemory {
-  readonly memory: WebAssembly.Memory
+  readonly memory: WasmMemory
   /** All words; replaced when the memory grows. */
   words: Int32Array
   floats: Float32Array

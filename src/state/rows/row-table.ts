@@ -1,3 +1,4 @@
+import type { WasmMemory } from '../../core/lifetime/wasm-memory.ts'
 import { RowTableIndex } from './key-index.ts'
 import {
   CONTROL_LIVE_ROWS,
@@ -45,7 +46,7 @@ export class RowTable {
     this.freeRows = [new RowList(), new RowList()]
   }
 
-  get memory(): WebAssembly.Memory {
+  get memory(): WasmMemory {
     return this.arena.memory
   }
 

@@ -1,3 +1,5 @@
+import type { WasmMemory } from '../../core/lifetime/wasm-memory.ts'
+
 /**
  * A row table in a form that other threads can read in place: structured-clonable, the memory is
  * shared.
@@ -18,7 +20,7 @@ export interface RowTableShare {
   readonly lastKeyGroup: number
   readonly maxParallelism: number
   readonly dimension: number
-  readonly memory: WebAssembly.Memory
+  readonly memory: WasmMemory
 }
 
 /** Observer of a subtask's row tables; its slot informs the process. */

@@ -1,4 +1,5 @@
 import { murmur3 } from '../../core/hash/murmur3.ts'
+import type { WasmMemory } from '../../core/lifetime/wasm-memory.ts'
 import { latin1Of } from '../../core/text/latin1.ts'
 import { type RowCopy, rowCopyOf } from '../../kernels/row-copy.ts'
 import { type EntrySpan, keyOfSpan } from '../port/change.ts'
@@ -41,7 +42,7 @@ export class VectorRestore {
   /** Whether some row number may have been used before, so that a late reader may still look at it. */
   private reusesRows = false
   /** Memory of the last entry, and the kernel for it. */
-  private block: WebAssembly.Memory | undefined
+  private block: WasmMemory | undefined
   private copy: RowCopy | undefined
 
   constructor(memory: VersionMemory, spill: VectorSpill | undefined) {
@@ -150,7 +151,7 @@ export class VectorRestore {
     }
   }
 
-  private openBlock(memory: WebAssembly.Memory): void {
+  private openBlock(memory: WasmMemory): void {
     this.block = memory
     this.copy = rowCopyOf(memory, this.memory.rows.memory)
   }

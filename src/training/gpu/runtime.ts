@@ -79,7 +79,7 @@ async function loadOnnxRuntime(): Promise<OnnxRuntime> {
     throw isMissing
       ? unavailable(
           'training on a GPU needs the package onnxruntime-node',
-          'run `npm install onnxruntime-node` or train with device cpu',
+          'run `ONNXRUNTIME_NODE_INSTALL=skip npm install onnxruntime-node` or train with device cpu',
           error,
         )
       : unavailable(

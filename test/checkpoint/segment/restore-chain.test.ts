@@ -3,6 +3,7 @@ import type { SegmentReference } from '../../../src/checkpoint/protocol/checkpoi
 import { restoreChain } from '../../../src/checkpoint/segment/restore-chain.ts'
 import { SegmentWriter } from '../../../src/checkpoint/segment/writer.ts'
 import type { KeyGroupRange } from '../../../src/core/key-group.ts'
+import type { WasmMemory } from '../../../src/core/lifetime/wasm-memory.ts'
 import { keyOfSpan, valueOfSpan } from '../../../src/state/port/change.ts'
 import { MemoryCheckpointStorage } from '../../../src/testing/memory-checkpoint-storage.ts'
 
@@ -78,7 +79,7 @@ describe('restoreChain', () => {
   it('reads into a memory in which kernels find the entries', async () => {
     const storage = new ReadingInto()
     const segment = await segmentOf(storage, 1, every, 'old')
-    const memories = new Set<WebAssembly.Memory | undefined>()
+    const memories = new Set<WasmMemory | undefined>()
     const keys = new Set<string>()
     const wanted = [7]
     await restoreChain({

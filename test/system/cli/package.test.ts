@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { nodeOfVersion } from '../../services/node-of-version.ts'
+import { nodeOfVersion, npmPackage } from '../../services/npm-package.ts'
 import { CommandProcess } from './command-process.ts'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
@@ -21,6 +21,9 @@ const run = promisify(execFile)
 
 /** Besides the Node that runs the tests: the oldest one and the newest one that are supported. */
 const OTHER_NODES = ['22.18.0', '26.10.0']
+/** A Node that is too old, and the oldest TypeScript that users have; the tests run with the newest one. */
+const OLD_NODE = '20.19.5'
+const OLDER_TYPESCRIPT = '5.9.3'
 
 let folder: string
 let built: string
@@ -186,6 +189,26 @@ describe('the package', () => {
     expect(await node([TSC, '-p', consumer], consumer)).toBe('')
   })
 
+  it('has entries whose types need no library but ES2022 and Node', async ({ skip }) => {
+    const entries = join(consumer, 'entries')
+    expect(await node([TSC, '-p', entries], entries)).toBe('')
+    const older = await npmPackage('typescript', OLDER_TYPESCRIPT)
+    if (older === undefined) return skip(`no TypeScript ${OLDER_TYPESCRIPT}`)
+    expect(await node([join(older, 'bin/tsc'), '-p', entries], entries)).toBe('')
+  })
+
+  it('says in one sentence that a Node is too old', async ({ skip }) => {
+    const program = await nodeOfVersion(OLD_NODE)
+    if (program === undefined) return skip(`no Node ${OLD_NODE}`)
+    const problem = `Weir needs Node 22.18 or newer, and this is Node ${OLD_NODE}`
+    const command = node([join(built, 'dist/cli/main.js'), '--help'], folder, program)
+    await expect(command).rejects.toThrow(new RegExp(`failed:\\nweir: ${problem}\\n$`))
+    for (const entry of ['index', 'learning', 'testing/index', 'connectors/kafka/index']) {
+      const loaded = node([join(built, `dist/${entry}.js`)], folder, program)
+      await expect(loaded).rejects.toThrow(`WeirError: ${problem}`)
+    }
+  })
+
   it('runs jobs, worker threads, query threads and the client from another project', async () => {
     const lines = (await node(['main.ts', join(folder, 'data')], consumer)).trim().split('\n')
     expect(JSON.parse(lines.at(-1)!)).toEqual({
@@ -199,37 +222,45 @@ describe('the package', () => {
     })
   })
 
-  it('runs the project that npm create makes: types, test, job, query', async () => {
-    const project = join(folder, 'my-job')
+  /** The project that `npm create` makes, with the built package and without its topics. */
+  async function created(name: string): Promise<string> {
+    const project = join(folder, name)
     await node([join(ROOT, 'create/create.js'), project], folder)
-    expect(await exitCodeOf([join(ROOT, 'create/create.js'), project])).toBe(2)
     mkdirSync(join(project, 'node_modules/@weirjs'), { recursive: true })
     symlinkSync(built, join(project, 'node_modules/@weirjs/weir'))
     symlinkSync(join(ROOT, 'node_modules/@types'), join(project, 'node_modules/@types'))
-    expect(await node([TSC, '-p', project], project)).toBe('')
-    expect(await node(['--test', 'src/**/*.test.ts'], project)).toMatch(/^\S+ pass 2$/m)
+    return project
+  }
 
+  /** Counts three visits with the job of a created project, and asks for one of the counts. */
+  async function runCreated(project: string, program = process.execPath): Promise<void> {
     const weir = join(built, 'dist/cli/main.js')
-    expect(await node([weir, 'run', 'src/visits-job.ts', '--help'], project)).toMatch(
-      /^ {2}topic +Topic of visits/m,
-    )
-    await node([weir, 'topic', 'create', 'visits', '--partitions', '2'], project)
-    await using job = new CommandProcess(
-      process.execPath,
-      [weir, 'run', 'src/visits-job.ts', '--port', '0', '--json', '-D', 'rest.enabled=false'],
-      { cwd: project },
-    )
+    await node([weir, 'topic', 'create', 'visits', '--partitions', '2'], project, program)
+    const words = ['run', 'src/visits-job.ts', '--port', '0', '--json', '-D', 'rest.enabled=false']
+    await using job = new CommandProcess(program, [weir, ...words], { cwd: project })
     const [, port] = await job.printed(/"started","port":(\d+)/)
-    const produced = new CommandProcess(process.execPath, [weir, 'topic', 'produce', 'visits'], {
+    const produced = new CommandProcess(program, [weir, 'topic', 'produce', 'visits'], {
       cwd: project,
     }).input('home\ndocs\nhome\n')
     expect((await produced.ended).code).toBe(0)
     const query = [weir, 'query', 'VISITS', 'home', '--values', '--port', port!]
     await expect
-      .poll(() => node(query, project).catch(() => ''), { timeout: 60_000 })
+      .poll(() => node(query, project, program).catch(() => ''), { timeout: 60_000 })
       .toBe('home  2\n')
     job.signal('SIGINT')
     expect((await job.ended).code).toBe(0)
+  }
+
+  it('runs the project that npm create makes: types, test, job, query', async () => {
+    const project = await created('my-job')
+    expect(await exitCodeOf([join(ROOT, 'create/create.js'), project])).toBe(2)
+    expect(await node([TSC, '-p', project], project)).toBe('')
+    expect(await node(['--test', 'src/**/*.test.ts'], project)).toMatch(/^\S+ pass 2$/m)
+    const weir = join(built, 'dist/cli/main.js')
+    expect(await node([weir, 'run', 'src/visits-job.ts', '--help'], project)).toMatch(
+      /^ {2}topic +Topic of visits/m,
+    )
+    await runCreated(project)
   })
 
   /** Runs the quickstart with little training and looks at the error of its model. */
@@ -250,7 +281,7 @@ describe('the package', () => {
   })
 
   it.for(OTHER_NODES)(
-    'has help, a quickstart and a job that clients ask under Node %s, with RocksDB',
+    'has help, a quickstart, the created project and a job that clients ask under Node %s, with RocksDB',
     async (version, { skip }) => {
       const program = await nodeOfVersion(version)
       if (program === undefined) return skip(`no Node ${version}`)
@@ -260,6 +291,7 @@ describe('the package', () => {
       const data = join(folder, `node-${version}`)
       const store = ['-D', 'state.backend.type=rocksdb']
       await runQuickstart(data, store, program)
+      await runCreated(await created(`job-${version}`), program)
       const words = ['run', 'als-serving', '--data-dir', data, '--port', '0', '--json', ...store]
       await using job = new CommandProcess(program, [weir, ...words, '-D', 'rest.enabled=false'], {
         cwd: folder,

@@ -2,6 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
+import type { WasmMemory } from '../../../src/core/lifetime/wasm-memory.ts'
 import type { ModelVersion } from '../../../src/core/model-version.ts'
 import { reclaimTable } from '../../../src/state/catalog/reclaim.ts'
 import { vectorState } from '../../../src/state/port/descriptors.ts'
@@ -14,7 +15,7 @@ const PAGES = 16 * 16
 const TABLES = 12
 
 /** Memory of 16 MiB that is dropped at once; nothing is written to it. */
-function dropTable(): WeakRef<WebAssembly.Memory> {
+function dropTable(): WeakRef<WasmMemory> {
   const memory = new WebAssembly.Memory({ initial: PAGES, maximum: PAGES, shared: true })
   expect(memory.buffer.byteLength).toBe(16 * MIB)
   reclaimTable(memory)
@@ -22,7 +23,7 @@ function dropTable(): WeakRef<WebAssembly.Memory> {
 }
 
 it('the memory of dropped tables is collected in a thread that does nothing else', async () => {
-  const dropped: WeakRef<WebAssembly.Memory>[] = []
+  const dropped: WeakRef<WasmMemory>[] = []
   for (let i = 0; i < TABLES; i++) {
     dropped.push(dropTable())
     // A weak reference keeps its target until the end of the turn.
@@ -33,8 +34,8 @@ it('the memory of dropped tables is collected in a thread that does nothing else
 })
 
 /** Versions 1 to `versions`, with rows that leave memory where the budget is small, all of them dropped. */
-function dropVersions(versions: number, memoryBudgetBytes: number): WeakRef<WebAssembly.Memory>[] {
-  const memories: WeakRef<WebAssembly.Memory>[] = []
+function dropVersions(versions: number, memoryBudgetBytes: number): WeakRef<WasmMemory>[] {
+  const memories: WeakRef<WasmMemory>[] = []
   const tables = new VersionedRows({
     ...{ operatorUid: 'model', descriptor: vectorState('rows', { dimension: 4 }), slot: 0 },
     ...{ keyGroups: ALL_GROUPS, maxParallelism: MAX_PARALLELISM, memoryBudgetBytes, rowShift: 3 },

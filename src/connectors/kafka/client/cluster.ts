@@ -64,7 +64,31 @@ export interface KafkaClusterWorld {
   readonly onOutage?: ((notice: WeirError) => void) | undefined
 }
 
-type ClusterMetadata = Awaited<ReturnType<typeof metadataV12.api.async>>
+/** A partition in an answer about topics. */
+interface PartitionMetadata {
+  readonly errorCode: number
+  readonly partitionIndex: number
+  readonly leaderId: number
+  readonly leaderEpoch: number
+  readonly replicaNodes: readonly number[]
+}
+
+/** The brokers of a cluster, and topics that were asked for. */
+interface ClusterMetadata {
+  readonly brokers: readonly {
+    readonly nodeId: number
+    readonly host: string
+    readonly port: number
+  }[]
+  readonly clusterId?: string | null | undefined
+  readonly topics: readonly {
+    readonly errorCode: number
+    readonly name?: string | null | undefined
+    readonly topicId: string
+    readonly isInternal: boolean
+    readonly partitions: readonly PartitionMetadata[]
+  }[]
+}
 
 /** How long a missing topic may be one that was created a moment ago, ms. */
 const NEW_TOPIC_MS = 3_000
@@ -283,9 +307,7 @@ function isConcurrent(error: unknown): boolean {
 }
 
 /** The leaders by partition. */
-function leadersOf(
-  found: ClusterMetadata['topics'][number]['partitions'],
-): readonly PartitionLeader[] {
+function leadersOf(found: readonly PartitionMetadata[]): readonly PartitionLeader[] {
   const partitions: PartitionLeader[] = []
   for (const { partitionIndex, leaderId, leaderEpoch } of found) {
     partitions[partitionIndex] = { leader: leaderId, leaderEpoch }

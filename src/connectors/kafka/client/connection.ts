@@ -1,5 +1,4 @@
 import { isIP } from 'node:net'
-import type { API } from '@platformatic/kafka'
 import { messageOf, WeirError } from '../../../core/errors.ts'
 import { apiVersionsV0, Connection, ResponseError } from './library.ts'
 import {
@@ -16,6 +15,11 @@ export interface BrokerAddress {
   readonly port: number
 }
 
+/** A request of the protocol and its answer. Written down here, so that users of Weir need no types of the library. */
+export interface KafkaApi<Arguments extends unknown[], Answer> {
+  async(connection: object, ...args: Arguments): Promise<Answer>
+}
+
 /**
  * The narrow port to the connection library: one connection to one broker, with answers in the order
  * of the requests. A broker's error numbers are in the answer; every other failure is thrown as
@@ -24,7 +28,7 @@ export interface BrokerAddress {
 export interface KafkaConnection {
   readonly isOpen: boolean
   call<Arguments extends unknown[], Answer>(
-    api: API<Arguments, Answer>,
+    api: KafkaApi<Arguments, Answer>,
     ...args: Arguments
   ): Promise<Answer>
   close(): Promise<void>
@@ -107,7 +111,7 @@ class LibraryConnection implements KafkaConnection {
   }
 
   async call<Arguments extends unknown[], Answer>(
-    api: API<Arguments, Answer>,
+    api: KafkaApi<Arguments, Answer>,
     ...args: Arguments
   ): Promise<Answer> {
     try {

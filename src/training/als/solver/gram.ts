@@ -1,3 +1,4 @@
+import type { WasmMemory } from '../../../core/lifetime/wasm-memory.ts'
 import { alsWidth, type Kernels } from '../../../kernels/kernels.ts'
 import { type AlsImplicitShare, type AlsShare, GRAM_PARTS } from './share.ts'
 import type { AlsSide } from './sides.ts'
@@ -34,7 +35,7 @@ export function sumGramPart(
 
 /** Adds the parts in float64; both triangles, `[width x width]`. */
 export function sumOfGramParts(
-  memory: WebAssembly.Memory,
+  memory: WasmMemory,
   partsAddress: number,
   width: number,
 ): Float64Array {

@@ -1,3 +1,4 @@
+import type { WasmMemory } from '../../../core/lifetime/wasm-memory.ts'
 import { alsScratchBytes, alsWidth } from '../../../kernels/kernels.ts'
 import type { AlsSettings, PenaltyScaling } from './options.ts'
 import {
@@ -24,7 +25,7 @@ import {
  * space for one Gram matrix and its parts.
  */
 export interface AlsShare {
-  readonly memory: WebAssembly.Memory
+  readonly memory: WasmMemory
   readonly users: AlsSide
   readonly items: AlsSide
   readonly strideBytes: number

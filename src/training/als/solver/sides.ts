@@ -1,4 +1,5 @@
 import { WeirError } from '../../../core/errors.ts'
+import type { WasmMemory } from '../../../core/lifetime/wasm-memory.ts'
 import type { RatingsTable } from '../../data/ratings-table.ts'
 import { readAhead } from '../../spill/nameless-file.ts'
 import type { SpilledFiles, SpilledRatings, SpilledSide } from '../../spill/spilled-ratings.ts'
@@ -33,7 +34,7 @@ const CHUNK_RATINGS = 16384
 export const alignUp = (bytes: number): number => Math.ceil(bytes / 64) * 64
 
 /** Shared memory of at least `bytes` bytes. Throws INVALID_ARGUMENT above 4 GiB. */
-export function allocate(bytes: number): WebAssembly.Memory {
+export function allocate(bytes: number): WasmMemory {
   const pages = Math.ceil(bytes / PAGE_BYTES)
   if (pages > MAX_PAGES) {
     const gigabytes = (bytes / 2 ** 30).toFixed(1)
@@ -209,7 +210,7 @@ function largestChunk(side: AlsSide): number {
 
 /** The matrix of a side, `[rows x strideBytes / 4]`. */
 export function matrixOf(
-  share: { readonly memory: WebAssembly.Memory; readonly strideBytes: number },
+  share: { readonly memory: WasmMemory; readonly strideBytes: number },
   side: AlsSide,
 ): Float32Array {
   return new Float32Array(share.memory.buffer, side.address, (side.rows * share.strideBytes) / 4)

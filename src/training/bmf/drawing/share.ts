@@ -1,3 +1,4 @@
+import type { WasmMemory } from '../../../core/lifetime/wasm-memory.ts'
 import { alsScratchBytes, alsWidth } from '../../../kernels/kernels.ts'
 import { GRAM_PARTS } from '../../als/solver/share.ts'
 import {
@@ -32,7 +33,7 @@ export interface BmfSide extends AlsSide {
  * The parts are those of the sum of products of a side's rows; prior and shift are those of `drawRow`.
  */
 export interface BmfShare {
-  readonly memory: WebAssembly.Memory
+  readonly memory: WasmMemory
   readonly users: BmfSide
   readonly items: BmfSide
   readonly strideBytes: number

@@ -7,11 +7,10 @@ import { oneAtATime } from './one-at-a-time.ts'
 const run = promisify(execFile)
 
 /**
- * Installs a Node of this version for this platform from npm below `.weir/services`, once, and returns its
- * program. Undefined, with the reason printed, where the registry or a package for the platform is missing.
+ * Installs a package of npm in this version below `.weir/services`, once, without its scripts, and returns its folder.
+ * Undefined, with the reason printed, where the registry does not have it.
  */
-export function nodeOfVersion(version: string): Promise<string | undefined> {
-  const name = `node-${process.platform}-${process.arch}`
+export function npmPackage(name: string, version: string): Promise<string | undefined> {
   const folder = resolve('.weir/services', `${name}-${version}`)
   return oneAtATime(`${folder}.lock`, () => installed(name, version, folder))
 }
@@ -21,9 +20,9 @@ async function installed(
   version: string,
   folder: string,
 ): Promise<string | undefined> {
-  const program = join(folder, 'node_modules', name, 'bin', 'node')
+  const found = join(folder, 'node_modules', name)
   const complete = join(folder, 'complete')
-  if (existsSync(complete)) return program
+  if (existsSync(complete)) return found
   try {
     rmSync(folder, { recursive: true, force: true })
     mkdirSync(folder, { recursive: true })
@@ -32,9 +31,15 @@ async function installed(
       timeout: 200_000,
     })
     mkdirSync(complete)
-    return program
+    return found
   } catch (error) {
     console.log(`skipped: ${name}@${version} cannot be installed: ${String(error).slice(0, 300)}`)
     return undefined
   }
+}
+
+/** The program of a Node of this version for this platform; undefined as `npmPackage`. */
+export async function nodeOfVersion(version: string): Promise<string | undefined> {
+  const folder = await npmPackage(`node-${process.platform}-${process.arch}`, version)
+  return folder === undefined ? undefined : join(folder, 'bin', 'node')
 }
