@@ -53,6 +53,11 @@ const file = join(folder, 'package.json')
 const settings = JSON.parse(readFileSync(file, 'utf8'))
 writeFileSync(file, `${JSON.stringify({ ...settings, name: packageName(folder) }, null, 2)}\n`)
 
+/** A word as a shell reads it. */
+function quoted(word) {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+}
+
 /** How to install Weir: from the file of the checkout that this program is in, if it is in one. */
 function installLines() {
   const checkout = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -60,12 +65,12 @@ function installLines() {
   if (!existsSync(file)) return '  npm install'
   const { name, version } = JSON.parse(readFileSync(file, 'utf8'))
   if (name !== '@weirjs/weir') return '  npm install'
-  return `  npm install ${join(checkout, `weirjs-weir-${version}.tgz`)}   # "npm pack" in ${checkout} makes it`
+  return `  npm install ${quoted(join(checkout, `weirjs-weir-${version}.tgz`))}   # "npm pack" in ${checkout} makes it`
 }
 
 console.log(`A job is in ${folder}. Next:
 
-  cd ${words[0]}
+  cd ${quoted(words[0])}
 ${installLines()}
   npm test                                        # the job's function, under a manual clock
   npx weir topic create visits --partitions 2
