@@ -109,6 +109,18 @@ export const TESTED_MUTANTS: readonly TestedMutant[] = [
     test: 'gram follows a promotion to rows of another layout, and the way back',
   },
   {
+    name: 'promotion-without-the-learner',
+    edits: [
+      {
+        file: 'models/registry/commands.ts',
+        text: 'learnerVerdict(model, version) ?? ',
+        replacement: '',
+      },
+    ],
+    file: 'test/models/registry/commands.test.ts',
+    test: 'could not learn is refused, also after its checks',
+  },
+  {
     name: 'position-without-its-topic',
     edits: [
       {

@@ -8,7 +8,7 @@ import { milliseconds, required } from '../../core/options/kinds.ts'
 import { CLOCK } from '../../core/options/ports.ts'
 import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
 import { type Adoption, adoption, withAdoption } from '../../models/registry/adopt.ts'
-import { verdictText } from '../../models/registry/checks/stored-check.ts'
+import { type PromotionVerdict, verdictText } from '../../models/registry/checks/stored-check.ts'
 import {
   decideCommand,
   type RegistryCommand,
@@ -299,16 +299,20 @@ function refusal(
         }
       : verdict.kind === 'allowed'
         ? {}
-        : { check: verdict.check, reason: verdict.kind }
-  const hint =
-    verdict.kind === 'failed'
-      ? ''
-      : '; run the checks with --golden FILE, or skip them with --force REASON'
+        : { ...('check' in verdict ? { check: verdict.check } : {}), reason: verdict.kind }
+  const hint = refusalHint(verdict)
   return new WeirError(
     'PROMOTION_REFUSED',
     `${versionText(command)} was not promoted: ${verdictText(verdict)}${hint}`,
     { details },
   )
+}
+
+function refusalHint({ kind }: PromotionVerdict): string {
+  if (kind === 'failed') return ''
+  return kind === 'not-learnable'
+    ? '. Stop the job, promote the version with --force REASON, and start the job again without --rule'
+    : '; run the checks with --golden FILE, or skip them with --force REASON'
 }
 
 function versionText(command: RegistryCommand): string {

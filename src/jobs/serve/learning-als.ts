@@ -79,6 +79,7 @@ export async function learnAlsJob({ job, ...options }: LearnAlsJobOptions): Prom
         }),
       observations,
       quarantine,
+      feedback: job.rule === undefined ? feedback : feedbackOfRule(job.rule),
       metadataOf: async (version, marker) => {
         const own = feedbackOf(marker.hyperparameters)
         requireRuleFor(
@@ -122,13 +123,17 @@ function requireRuleFor(
   what: string,
 ): void {
   if (rule === undefined) return
-  const learns = rule.rule === 'fold-in' ? (rule.feedback ?? 'explicit') : 'explicit'
+  const learns = feedbackOfRule(rule)
   requireArgument(
     learns === feedback,
     feedback === 'implicit'
       ? `${what} was trained on implicit feedback (counts of use), but ${rule.rule} learns values as ratings; leave out --rule, or use --rule fold-in --feedback implicit`
       : `${what} was trained on ratings, but --feedback implicit learns values as counts of use; leave it out`,
   )
+}
+
+function feedbackOfRule(rule: OnlineRuleOptions): Feedback {
+  return rule.rule === 'fold-in' ? (rule.feedback ?? 'explicit') : 'explicit'
 }
 
 /** The feedback of the version that the job will serve: the live one, else the newest. */

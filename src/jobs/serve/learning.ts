@@ -3,6 +3,7 @@ import { systemClock } from '../../core/clock.ts'
 import { asWeirError, messageOf, requireArgument } from '../../core/errors.ts'
 import { BackgroundWork } from '../../core/lifetime/background-work.ts'
 import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
+import type { Feedback } from '../../models/als/feedback.ts'
 import type { LearningTopic } from '../../models/registry/version.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import type { JobStatus } from '../../runtime/job/status.ts'
@@ -68,6 +69,8 @@ export interface LearningJob<
   readonly observations: string
   /** Topic of refused observations. */
   readonly quarantine: string | undefined
+  /** What it takes ratings for: a version of the other kind is not promoted. Missing for linear models. */
+  readonly feedback?: Feedback
   /** The metadata of a version that went live. */
   metadataOf(version: number, marker: ModelVersionMarker): M | Promise<M>
 }
@@ -89,6 +92,10 @@ export async function serveLearning<
   )
   const ends = options.writeBackMs === undefined ? undefined : await writtenEnds(options)
   const deltas = await deltasStart(job.observations, options)
+  const learning: LearningTopic = {
+    ...deltas.learning,
+    ...(job.feedback === undefined ? {} : { learnsFeedback: job.feedback }),
+  }
   const companion = new ResourceStack()
   const records = companion.use(new BackgroundWork(systemClock))
   let versions!: VersionCoordinator
@@ -100,7 +107,7 @@ export async function serveLearning<
       versions.learningBegan(version)
       if (isChosen) void started.promise.then(({ execution }) => keepBeginning(execution, options))
       isChosen = false
-      records.add(recordLearning(deltas.learning, options))
+      records.add(recordLearning(learning, options))
       options.onLearning?.(version, notes.get(version))
       notes.delete(version)
     },
@@ -250,11 +257,15 @@ async function recordLearning(
   options: ServeLearningOptions,
 ): Promise<void> {
   const { topic: name, onWarning } = options
-  const { learnsFrom, learnsFromId } = learning
+  const { learnsFrom, learnsFromId, learnsFeedback } = learning
   const registry = registryOfJob(options)
   try {
     const known = (await registry.read()).models.get(name)
-    if (known?.learnsFrom === learnsFrom && known?.learnsFromId === learnsFromId) return
+    const isKnown =
+      known?.learnsFrom === learnsFrom &&
+      known?.learnsFromId === learnsFromId &&
+      known?.learnsFeedback === learnsFeedback
+    if (isKnown) return
     await registry.execute({ kind: 'record-learning', name, learning })
   } catch (error) {
     onWarning?.(

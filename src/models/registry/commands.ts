@@ -1,7 +1,9 @@
+import { feedbackOf } from '../als/feedback.ts'
 import { type PromotionVerdict, promotionVerdict, type StoredCheck } from './checks/stored-check.ts'
 import type { RetrainingLease } from './retraining-lease.ts'
 import {
   type GoldenErrors,
+  isLinear,
   type LearningTopic,
   type RegisteredModel,
   type RegisteredVersion,
@@ -193,10 +195,12 @@ function recordLearning(
   learning: LearningTopic,
 ): RegistryOutcome {
   const isKnown =
-    model.learnsFrom === learning.learnsFrom && model.learnsFromId === learning.learnsFromId
+    model.learnsFrom === learning.learnsFrom &&
+    model.learnsFromId === learning.learnsFromId &&
+    model.learnsFeedback === learning.learnsFeedback
   // A model that the registry does not have is registered by what publishes or promotes it.
   if (!state.models.has(model.name) || isKnown) return { kind: 'unchanged' }
-  const { learnsFrom: _, learnsFromId: __, ...others } = model
+  const { learnsFrom: _, learnsFromId: __, learnsFeedback: ___, ...others } = model
   return { kind: 'changed', models: [{ ...others, ...learning }], versions: [] }
 }
 
@@ -231,13 +235,24 @@ function promote(
   if (model.live === version.number) return { kind: 'unchanged' }
   if (model.live !== command.expectedLive) return { kind: 'conflict', live: model.live }
   if (version.state === 'retired') return { kind: 'retired' }
-  const verdict = promotionVerdict(version.checks, model.live)
+  const verdict = learnerVerdict(model, version) ?? promotionVerdict(version.checks, model.live)
   if (verdict.kind !== 'allowed' && command.force === undefined) return { kind: 'refused', verdict }
   const note: VersionNote =
     verdict.kind === 'allowed'
       ? { atMs: command.atMs, event: 'promoted' }
       : { atMs: command.atMs, event: 'forced', text: command.force ?? '' }
   return switched(target, note)
+}
+
+/** The verdict on a version that the job that learns the model could not learn; undefined if it can. */
+function learnerVerdict(
+  { learnsFeedback: learns }: RegisteredModel,
+  version: RegisteredVersion,
+): PromotionVerdict | undefined {
+  if (learns === undefined || isLinear(version)) return undefined
+  return feedbackOf(version.lineage.hyperparameters) === learns
+    ? undefined
+    : { kind: 'not-learnable', learns }
 }
 
 function rollback(

@@ -1,3 +1,4 @@
+import type { Feedback } from '../als/feedback.ts'
 import type { StoredCheck } from './checks/stored-check.ts'
 import type { RetrainingLease } from './retraining-lease.ts'
 
@@ -110,6 +111,8 @@ export interface LearningTopic {
    * from no other topic before.
    */
   readonly deltasFrom?: readonly number[]
+  /** What the job takes ratings for; missing for linear models, and in records of earlier builds. */
+  readonly learnsFeedback?: Feedback
 }
 
 /** A model in the registry, without its versions. */

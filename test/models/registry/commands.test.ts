@@ -157,6 +157,37 @@ describe('a promotion', () => {
     ])
   })
 
+  it('of a version that the job that learns the model could not learn is refused, also after its checks', () => {
+    const { lineage, ...version } = registeredVersion(2, passed(1))
+    const hyperparameters = { ...lineage.hyperparameters, feedback: 'implicit' }
+    const implicit = { ...version, lineage: { ...lineage, hyperparameters } }
+    const state = folded(
+      register(1, passed()),
+      promote(1, 0),
+      { kind: 'register', version: implicit },
+      register(3, passed(1)),
+      {
+        kind: 'record-learning',
+        name: 'als-model',
+        learning: { learnsFrom: 'observations', learnsFeedback: 'explicit' },
+      },
+    )
+    const refused = decideCommand(state, promote(2, 1))
+    expect(refused).toEqual({
+      kind: 'refused',
+      verdict: { kind: 'not-learnable', learns: 'explicit' },
+    })
+    if (refused.kind !== 'refused') return
+    expect(verdictText(refused.verdict)).toContain('it would be served, but not learned')
+    expect(decideCommand(state, promote(3, 1)).kind).toBe('changed')
+    expect(decideCommand(state, promote(2, 1, 'the job is stopped')).kind).toBe('changed')
+    // A job of implicit feedback has begun since.
+    const learning = { learnsFrom: 'observations', learnsFeedback: 'implicit' } as const
+    const begun = decideCommand(state, { kind: 'record-learning', name: 'als-model', learning })
+    expect(decideCommand(written(state, begun), promote(2, 1)).kind).toBe('changed')
+    expect(decideCommand(written(state, begun), promote(3, 1)).kind).toBe('refused')
+  })
+
   it('of the live version changes nothing, of an unknown one names those known', () => {
     const state = folded(register(1, passed()), promote(1, 0))
     expect(decideCommand(state, promote(1, 0))).toEqual({ kind: 'unchanged' })

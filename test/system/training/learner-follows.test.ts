@@ -21,6 +21,7 @@ import type { ServedJob } from '../../../src/jobs/served-job.ts'
 import type { OnlineRuleOptions } from '../../../src/models/als/online/rules.ts'
 import { generateRatings } from '../../../src/models/ratings/generator.ts'
 import type { Rating } from '../../../src/models/ratings/rating.ts'
+import { storedCheck } from '../../../src/models/registry/checks/stored-check.ts'
 import type { AlsModel } from '../../../src/training/als/solver/model.ts'
 import { trainAls } from '../../../src/training/als/train.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
@@ -61,10 +62,16 @@ class Service {
     this.data = dataDirectory(folder)
   }
 
-  async publish(model: AlsModel): Promise<number> {
+  async publish(
+    model: AlsModel,
+    hyperparameters?: Readonly<Record<string, string>>,
+  ): Promise<number> {
     await using topics = await openTopics({ logDirectory: this.data.log })
-    const registry = this.registry()
-    return await publishAls(model, { log: topics, topic: TOPIC, clock: systemClock, registry })
+    const place = { log: topics, topic: TOPIC, clock: systemClock, registry: this.registry() }
+    return await publishAls(model, {
+      ...place,
+      ...(hyperparameters === undefined ? {} : { hyperparameters }),
+    })
   }
 
   async start(
@@ -99,12 +106,32 @@ class Service {
 
   /** Makes a version live and waits until the job learns on it. */
   async promote(version: number): Promise<void> {
-    const place = { logDirectory: this.data.log }
-    const registry = this.registry()
-    const models = new ModelAdministration({ registry, place, model: TOPIC, clock: systemClock })
+    const models = this.models()
     await models.promote(await models.registered(String(version)), { force: 'a test' })
     await until(`version ${version} is learned on`, () => this.learningOn.at(-1) === version)
     expect(this.job.execution.status).toBe('RUNNING')
+  }
+
+  /** Tries to make a version live whose checks have passed; returns why it is refused. */
+  async tryToPromote(number: number): Promise<string | undefined> {
+    const checks = (['data', 'quality', 'serving'] as const).map((check) =>
+      storedCheck(check, [], { atMs: 1, against: 1, subject: 'golden' }),
+    )
+    await this.registry().require({ kind: 'record-checks', name: TOPIC, number, checks })
+    const models = this.models()
+    try {
+      await models.promote(await models.registered(String(number)))
+      return undefined
+    } catch (error) {
+      if (!isWeirError(error, 'PROMOTION_REFUSED')) throw error
+      return error.message
+    }
+  }
+
+  private models(): ModelAdministration {
+    const place = { logDirectory: this.data.log }
+    const registry = this.registry()
+    return new ModelAdministration({ registry, place, model: TOPIC, clock: systemClock })
   }
 
   /** Produces fresh ratings and waits until each is learned, with its item. */
@@ -200,7 +227,7 @@ class Service {
     await this.job.close()
   }
 
-  private async untilLearning(version: number): Promise<void> {
+  async untilLearning(version: number): Promise<void> {
     await until(
       () =>
         `version ${version} is learned on ${this.job.execution.status} ${String(this.job.execution.failures.map((f) => (f.error as Error)?.stack ?? JSON.stringify(f)))}`,
@@ -245,6 +272,26 @@ it.each(RULES)(
   },
   60_000,
 )
+
+it('a promotion that the job that learns could not follow is refused before it is announced', async () => {
+  const service = new Service()
+  await service.publish(biased)
+  await service.start({ rule: 'gram' })
+  await service.learn(100)
+  expect(await service.publish(plain, { feedback: 'implicit' })).toBe(2)
+  expect(await service.publish(plain)).toBe(3)
+  await until('the registry knows what the job learns', async () => {
+    const refused = await service.tryToPromote(2)
+    return refused?.includes('it would be served, but not learned') === true
+  })
+  // It learns on: on version 1, and after a promotion that it can follow.
+  await service.learn(100)
+  expect(await service.tryToPromote(3)).toBeUndefined()
+  await service.untilLearning(3)
+  await service.learn(100)
+  expect(service.warnings).toEqual([])
+  await service.stop()
+}, 60_000)
 
 it('a job whose rule changes keeps its rows and says that it drops what the old rule kept', async () => {
   const service = new Service()

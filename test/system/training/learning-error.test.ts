@@ -8,6 +8,7 @@ import { scanTopic } from '../../../src/connectors/topics/scan.ts'
 import { systemClock } from '../../../src/core/clock.ts'
 import { isWeirError } from '../../../src/core/errors.ts'
 import { keyGroupOf, subtaskOfKeyGroup } from '../../../src/core/key-group.ts'
+import { seededRandom } from '../../../src/core/random.ts'
 import { isInSample } from '../../../src/jobs/learning/als/frozen-rows.ts'
 import { LEARNING_ERROR_STATE } from '../../../src/jobs/learning/error/learning-error.ts'
 import type { RatingError } from '../../../src/jobs/learning/error/rating-error.ts'
@@ -21,7 +22,7 @@ import type { ServedJob } from '../../../src/jobs/served-job.ts'
 import type { OnlineRuleOptions } from '../../../src/models/als/online/rules.ts'
 import { generateRatings } from '../../../src/models/ratings/generator.ts'
 import type { Rating } from '../../../src/models/ratings/rating.ts'
-import type { AlsModel } from '../../../src/training/als/solver/model.ts'
+import { AlsModel } from '../../../src/training/als/solver/model.ts'
 import { trainAls } from '../../../src/training/als/train.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
 import { until } from '../../run/until.ts'
@@ -410,6 +411,47 @@ it('under a small memory budget the error is of what is served, on one slot and 
   expect((await two.error(stream.length, 2)).mse).toBeCloseTo(mse, 4)
   expect(await two.deltas()).toBe(stream.length)
   expect([...one.warnings, ...two.warnings]).toEqual([])
+})
+
+/** Users of the sample, and items of which each slot learns more than one segment of its copies has room for. */
+function modelOfLongRows(): AlsModel {
+  const random = seededRandom(8)
+  const factors = 250
+  const sampled = Array.from({ length: 4800 }, (_, n) => `user-${n}`)
+  const users = sampled.filter((user) => isInSample(encoder.encode(`${user}-U`)))
+  const items = Array.from({ length: 1600 }, (_, n) => `item-${n}`)
+  const rows = (count: number): Float32Array =>
+    Float32Array.from({ length: count * factors }, () => 0.11 + 0.02 * random.normal())
+  return new AlsModel({
+    ...{ users, items, userRows: rows(users.length), itemRows: rows(items.length), factors },
+    ...{ biased: false, globalMean: 3, range: { min: 1, max: 5 }, history: [] },
+  })
+}
+
+it('under a small memory budget the error without learning leaves out no row that is stored, on two slots, through a kill', async () => {
+  const learned = modelOfLongRows()
+  const { users, items } = learned
+  const random = seededRandom(9)
+  const stream = Array.from({ length: 3000 }, () => ({
+    user: users[random.below(users.length)]!,
+    item: items[random.below(items.length)]!,
+    rating: 1 + random.below(5),
+    timestamp: -1,
+  }))
+  const rule = { rule: 'sgd', learningRate: 0.01 } as const
+  await using learner = await Learner.of(rule, 2, { learned, budget: '1mb' })
+  await learner.rate(stream.slice(0, 2000))
+  await learner.error(2000, 2)
+  await learner.kill(0)
+  await learner.rate(stream.slice(2000))
+  const { slots, mse } = await learner.error(stream.length, 2)
+  expect(mse).not.toBeCloseTo(mean(stream.map((each) => publishedSquare(each, learned))), 2)
+  for (const { slot, frozenMse, frozenRatings } of slots) {
+    const own = stream.filter(({ user }) => slotOf(user) === slot)
+    expect(frozenRatings).toBe(own.length)
+    expect(frozenMse).toBeCloseTo(faded(own.map((each) => publishedSquare(each, learned))), 3)
+  }
+  expect(learner.warnings).toEqual([])
 })
 
 it('under a small memory budget each row learns what it learns in memory', async () => {

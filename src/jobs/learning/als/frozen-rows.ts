@@ -1,10 +1,11 @@
 import type { ByteSpan } from '../../../core/byte-span.ts'
 import { modelVersion } from '../../../core/model-version.ts'
 import { type LearnedRow, type OnlineSide, scoreOf } from '../../../models/als/online/rule.ts'
+import type { StoredRows } from '../../../operators/port/operator.ts'
 import { SlotRowReader } from '../../../state/catalog/slot-row-reader.ts'
 import type { StateCatalog } from '../../../state/catalog/state-catalog.ts'
 import { vectorState } from '../../../state/port/descriptors.ts'
-import type { VectorRowTarget, VectorState } from '../../../state/port/handles.ts'
+import type { VectorRow, VectorRowTarget, VectorState } from '../../../state/port/handles.ts'
 import type { KeyedState } from '../../../state/port/keyed-state.ts'
 
 /** One user of this number is in the sample. */
@@ -24,6 +25,8 @@ export interface FrozenRowsOptions {
   readonly catalog: StateCatalog
   /** Uid of the operator that owns the rows. */
   readonly uid: string
+  /** The slot of these rows. */
+  readonly slot: number
 }
 
 function frozenState(side: OnlineSide): string {
@@ -36,13 +39,19 @@ function frozenState(side: OnlineSide): string {
  * parallelism keep them. A new row is frozen as it starts.
  */
 export class FrozenRows {
+  private readonly uid: string
+  private readonly slot: number
   private readonly users: VectorState
   private readonly items: VectorState
   private readonly itemReader: SlotRowReader
   private readonly user: VectorRowTarget
   private readonly item: VectorRowTarget
+  /** Whether `item` is the copy of the item that was read last. */
+  private isItemKept = false
 
-  constructor({ state, dimension, maxKeyBytes, catalog, uid }: FrozenRowsOptions) {
+  constructor({ state, dimension, maxKeyBytes, catalog, uid, slot }: FrozenRowsOptions) {
+    this.uid = uid
+    this.slot = slot
     const seldom = { dimension, maxKeyBytes, isReadAhead: false }
     this.users = state.vector(vectorState(frozenState('user'), seldom))
     this.items = state.vector(vectorState(frozenState('item'), seldom))
@@ -66,18 +75,45 @@ export class FrozenRows {
     rows.put(id, key, row, NOWHERE)
   }
 
-  /** Score of the frozen rows of a user of this slot and an item of any; undefined where one of them was not kept. */
+  /**
+   * Reads the copy of an item of any slot, whose row was read before it, for the next `score`; false where another slot has
+   * it in its store: `askedItem` is what to ask.
+   */
+  readItem(version: number, { bytes, start, length }: ByteSpan, { updates }: LearnedRow): boolean {
+    const { itemReader, item } = this
+    const found = itemReader.read(version, bytes, start, length, item.vector)
+    this.isItemKept = found === 'found'
+    // A row that was not learned has no copy.
+    if (found !== 'out-of-reach' || updates <= PUBLISHED) return true
+    if (itemReader.owner !== this.slot) return false
+    const key = bytes.subarray(start, start + length)
+    this.isItemKept = this.items.readInto(modelVersion(version), key, item)
+    return true
+  }
+
+  /** What to ask of the slot of an item, after its row: a row that was learned by then has its copy. */
+  askedItem(version: number, slot: number, key: Uint8Array): StoredRows {
+    const { uid: operatorUid } = this
+    const { dimension } = this.items
+    return { slot, operatorUid, state: frozenState('item'), version, dimension, keys: [key] }
+  }
+
+  /** Takes the answer to `askedItem` for the next `score`. */
+  answeredItem(kept: VectorRow | undefined): void {
+    this.isItemKept = kept !== undefined
+    if (kept !== undefined) this.item.vector.set(kept.vector)
+  }
+
+  /** Score of the frozen rows of a user of this slot and of the item that was read last; undefined where one was not kept. */
   score(
     version: number,
     userKey: Uint8Array,
     user: LearnedRow,
-    { bytes, start, length }: ByteSpan,
     item: LearnedRow,
   ): number | undefined {
     const isKept = this.users.readInto(modelVersion(version), userKey, this.user)
     const left = isKept ? this.user.vector : publishedIn(user)
-    const found = this.itemReader.read(version, bytes, start, length, this.item.vector)
-    const right = found === 'found' ? this.item.vector : publishedIn(item)
+    const right = this.isItemKept ? this.item.vector : publishedIn(item)
     return left === undefined || right === undefined ? undefined : scoreOf(left, right)
   }
 

@@ -52,7 +52,7 @@ export class LearnedRows {
     this.users = new OwnRows({ side: 'user', rows: users, state, evidence, maxKeyBytes })
     this.items = new OwnRows({ side: 'item', rows: items, state, evidence, maxKeyBytes })
     const { dimension } = users
-    this.frozen = new FrozenRows({ state, dimension, maxKeyBytes, catalog, uid })
+    this.frozen = new FrozenRows({ state, dimension, maxKeyBytes, catalog, uid, slot })
     this.userReader = new SlotRowReader(catalog, uid, 'user-rows')
     this.itemReader = new SlotRowReader(catalog, uid, 'item-rows')
     this.memoryReader = new SlotRowReader(catalog, uid, memoryState('item'))

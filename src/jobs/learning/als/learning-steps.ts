@@ -143,12 +143,27 @@ export class LearningSteps {
       this.refuse(rating, key, refusal, timestamp)
       return
     }
-    const item = this.rows.item(version, rating.item)
-    if (item === undefined) this.learnWhenAnswered(version, rating, key, timestamp)
-    else this.step(version, rating, key, item, timestamp)
+    const { rows } = this
+    const item = rows.item(version, rating.item)
+    if (item === undefined || !this.readsFrozen(version, key, rating.item, item)) {
+      this.learnWhenAnswered(version, rating, key, timestamp)
+    } else this.step(version, rating, key, item, timestamp)
   }
 
-  /** Asks the owner of the item, which has its row in its store; the learner takes no input before the step is done. */
+  /** Reads the frozen row of the item for a user of the sample; false where another slot has it in its store. */
+  private readsFrozen(
+    { metadata: { version } }: LearnedVersion,
+    user: Uint8Array,
+    key: ByteSpan,
+    item: LearnedRow,
+  ): boolean {
+    return !isInSample(user) || this.rows.frozen.readItem(version, key, item)
+  }
+
+  /**
+   * Asks the owner of the item, which has its row, or its frozen row, in its store; the learner takes no input before the
+   * step is done.
+   */
   private learnWhenAnswered(
     version: LearnedVersion,
     { item, rating, kind }: RatingRecord,
@@ -161,11 +176,15 @@ export class LearningSteps {
     const user = userKey.slice()
     const bytes = item.bytes.slice(item.start, item.start + item.length)
     const held = { kind, key: spanOf(user), item: spanOf(bytes), rating }
-    const asked = rows.askedItem(version, bytes)
+    const ofItem = rows.askedItem(version, bytes)
+    const { version: number } = version.metadata
+    const frozen = isInSample(user) ? [rows.frozen.askedItem(number, ofItem[0]!.slot, bytes)] : []
+    const asked = [...ofItem, ...frozen]
     context.suspend(async () => {
-      const answers = await Promise.all(asked.map((one) => context.storedRows(one)))
+      const answers = (await Promise.all(asked.map((one) => context.storedRows(one)))).flat()
       context.resumeAt(position)
-      this.step(version, held, user, rows.answeredItem(version, answers.flat()), timestamp)
+      if (frozen.length > 0) rows.frozen.answeredItem(answers.pop())
+      this.step(version, held, user, rows.answeredItem(version, answers), timestamp)
     })
   }
 
@@ -180,7 +199,7 @@ export class LearningSteps {
     const { rows } = this
     const user = rows.user(version, key)
     const score = clipRating(scoreOf(user.row, item.row), version.range)
-    const frozen = this.frozenScore(version, key, user, rating.item, item)
+    const frozen = this.frozenScore(version, key, user, item)
     const known = user.updates + user.evidence > 0 && item.updates + item.evidence > 0
     const delta = rows.deltaOf(version)
     if (version.rule.learn(user, item, rating.rating, delta) === 'refused') {
@@ -212,14 +231,13 @@ export class LearningSteps {
     version: LearnedVersion,
     userKey: Uint8Array,
     user: LearnedRow,
-    itemKey: ByteSpan,
     item: LearnedRow,
   ): number | undefined {
     const { frozen } = this.rows
     if (!isInSample(userKey)) return undefined
     const { version: number } = version.metadata
     frozen.keep('user', number, userKey, user)
-    return frozen.score(number, userKey, user, itemKey, item)
+    return frozen.score(number, userKey, user, item)
   }
 
   /** Folds a delta into the row of an item of this slot. */

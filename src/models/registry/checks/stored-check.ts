@@ -1,3 +1,4 @@
+import type { Feedback } from '../../als/feedback.ts'
 import { atMost, type CheckMeasure } from './measure.ts'
 
 /** The three checks that a version must pass before it goes live. */
@@ -72,6 +73,8 @@ export type PromotionVerdict =
   | { readonly kind: 'outdated'; readonly check: CheckName; readonly against: number }
   /** A measure is beyond its bound. */
   | { readonly kind: 'failed'; readonly check: CheckName; readonly measure: CheckMeasure }
+  /** The job that learns the model takes ratings for something else: it would serve the version, and not learn it. */
+  | { readonly kind: 'not-learnable'; readonly learns: Feedback }
 
 /** Whether the stored checks allow a promotion while `live` is live; else the first reason. */
 export function promotionVerdict(checks: readonly StoredCheck[], live: number): PromotionVerdict {
@@ -97,6 +100,10 @@ export function verdictText(verdict: PromotionVerdict): string {
       return `the ${verdict.check} check has not been run`
     case 'outdated':
       return `the ${verdict.check} check compared it with version ${verdict.against}, which is not live now`
+    case 'not-learnable':
+      return verdict.learns === 'implicit'
+        ? 'the job that learns the model takes values for counts of use, and this version is of ratings: it would be served, but not learned'
+        : 'the job that learns the model takes values for ratings, and this version is of implicit feedback: it would be served, but not learned'
     case 'failed': {
       const { name, value, bound, relation } = verdict.measure
       const by = rounded(Math.abs(value - bound))
