@@ -1,10 +1,16 @@
 import type { ServerOptions } from 'node:https'
-import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import Fastify, {
+  type FastifyInstance,
+  type FastifyRequest,
+  type FastifySchema,
+  type FastifyServerOptions,
+} from 'fastify'
 import { ByteBudget, type ByteBudgetLimits } from '../access/byte-budget.ts'
 import type { AccessControl } from '../access/control.ts'
 import type { Clock } from '../core/clock.ts'
 import { ConnectionShare, HANDSHAKE_TIMES, REQUEST_TIMES } from '../http/connection-share.ts'
 import { requireLoopbackName, requireOwnOrigin } from '../http/own-origin.ts'
+import { refuseUnknownFields } from '../http/unknown-fields.ts'
 import { VALIDATION } from '../http/validation.ts'
 import { tracer } from '../tracing/tracer.ts'
 import { addHotRoutes } from './hot/routes.ts'
@@ -106,6 +112,7 @@ export async function createGateway(
   if (options.access !== undefined) addAuthorization(app, options.access)
   addErrorHandlers(app)
   addUnknownPathHandler(app)
+  refuseUnknownFields(app, schemaOf)
   addBodyParsers(app, {
     budget: new ByteBudget(options.bodies ?? BODIES),
     clientOf: ({ headers, ip }) => (options.access && headers.authorization) ?? ip,
@@ -148,6 +155,12 @@ export async function createGateway(
   connections.attach(app.server)
   app.addHook('onClose', async () => connections[Symbol.dispose]())
   return app
+}
+
+/** The schema of a request's route, with what the route keeps for the document alone; undefined for a page. */
+function schemaOf({ routeOptions }: FastifyRequest): FastifySchema | undefined {
+  const { schema, config } = routeOptions
+  return schema?.hide === true ? undefined : { ...schema, ...config.document?.schema }
 }
 
 /** Refuses what a browser sends for a page of another site. */

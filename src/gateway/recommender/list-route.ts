@@ -109,6 +109,7 @@ export function addListRoute(app: FastifyInstance, path: string, route: ListRout
     hasIds ? `${path}/*` : path,
     {
       config: {
+        query: ['rescorerParams'],
         document: {
           path: documentedPath,
           problems: [404, 406, 501],

@@ -41,6 +41,7 @@ export function dashboardRoutes(app: FastifyInstance, context: RouteContext): vo
 }
 
 const HISTORY = {
+  config: { query: ['metrics'] },
   schema: {
     ...JOB.schema,
     querystring: {

@@ -30,7 +30,7 @@ const HEARTBEAT_MS = 15_000
 export function eventRoutes(app: FastifyInstance, { watched, access, clock }: EventRouteParts) {
   const epoch = randomBytes(8).toString('hex')
   const streams = new Map<string, number>()
-  app.get('/weir/events', async (request, reply) => {
+  app.get('/weir/events', { config: { query: ['path'] } }, async (request, reply) => {
     const paths = checkWatchedPaths(listOfAll(request, 'path'))
     if (watched.watcherCount >= MOST_STREAMS) return await tooMany(reply, MOST_STREAMS)
     const client = clientOf(request, access)

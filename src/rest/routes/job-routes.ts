@@ -38,7 +38,7 @@ export function jobRoutes(app: FastifyInstance, context: RouteContext): void {
   app.get('/jobs/:jobid/accumulators', JOB, async (request) =>
     accumulatorsJson(await jobOf(context, request)),
   )
-  app.get('/jobs/:jobid/metrics', JOB, async (request) =>
+  app.get('/jobs/:jobid/metrics', { ...JOB, config: { query: ['get'] } }, async (request) =>
     metricsJson(jobMetrics(await jobOf(context, request)), listOf(request, 'get')),
   )
   app.get('/jobs/:jobid/exceptions', EXCEPTIONS_ROUTE, async (request) => {

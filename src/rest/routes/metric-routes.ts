@@ -17,8 +17,12 @@ import { clusterFamilies } from '../prometheus/cluster-families.ts'
 import { jobOf, listOf, paramsOf, type RouteContext, subtaskOf, vertexOf } from './context.ts'
 import { processMetrics } from './process-metrics.ts'
 
-const VERTEX = { schema: { params: paramsOf(['jobid', 'vertexid']) } }
-const SUBTASK = { schema: { params: paramsOf(['jobid', 'vertexid', 'subtaskindex']) } }
+const VERTEX = { params: paramsOf(['jobid', 'vertexid']) }
+const SUBTASK = { params: paramsOf(['jobid', 'vertexid', 'subtaskindex']) }
+/** Query parameters of metrics of one thing. */
+const ONE = { query: ['get'] }
+/** Query parameters of metrics of many things; `chosen` names those that count. */
+const many = (chosen: string) => ({ query: ['get', 'agg', chosen] })
 
 /** Routes of metrics: `/metrics` for Prometheus; Flink's: names without `get`, values with it, aggregates of many with `agg`. */
 export function metricRoutes(app: FastifyInstance, context: RouteContext): void {
@@ -30,12 +34,12 @@ export function metricRoutes(app: FastifyInstance, context: RouteContext): void 
       .header('content-type', PROMETHEUS_CONTENT_TYPE)
       .send(prometheusText(clusterFamilies(scraped)))
   })
-  app.get('/jobs/metrics', async (request) => {
+  app.get('/jobs/metrics', { config: many('jobs') }, async (request) => {
     const chosen = listOf(request, 'jobs')
     const jobs = (await cluster.jobs()).filter(({ id }) => chosen?.includes(id) ?? true)
     return aggregate(request, jobs.map(jobMetrics))
   })
-  app.get('/jobmanager/metrics', async (request) =>
+  app.get('/jobmanager/metrics', { config: ONE }, async (request) =>
     metricsJson(processMetrics(cluster.process(), await cluster.jobs()), listOf(request, 'get')),
   )
   vertexMetricRoutes(app, context)
@@ -44,23 +48,31 @@ export function metricRoutes(app: FastifyInstance, context: RouteContext): void 
 
 /** Metrics of an operator of a job, of its subtasks together and of one of them. */
 function vertexMetricRoutes(app: FastifyInstance, context: RouteContext): void {
-  app.get('/jobs/:jobid/vertices/:vertexid/metrics', VERTEX, async (request) => {
-    const job = await jobOf(context, request)
-    return metricsJson(vertexMetrics(job, vertexOf(job, request)), listOf(request, 'get'))
-  })
-  app.get('/jobs/:jobid/vertices/:vertexid/subtasks/metrics', VERTEX, async (request) => {
-    const job = await jobOf(context, request)
-    const vertex = vertexOf(job, request)
-    const chosen = listOf(request, 'subtasks')
-    const subtasks = subtasksOf(vertex).filter((i) => chosen?.includes(String(i)) ?? true)
-    return aggregate(
-      request,
-      subtasks.map((subtask) => subtaskMetrics(job, vertex, subtask)),
-    )
-  })
+  app.get(
+    '/jobs/:jobid/vertices/:vertexid/metrics',
+    { schema: VERTEX, config: ONE },
+    async (request) => {
+      const job = await jobOf(context, request)
+      return metricsJson(vertexMetrics(job, vertexOf(job, request)), listOf(request, 'get'))
+    },
+  )
+  app.get(
+    '/jobs/:jobid/vertices/:vertexid/subtasks/metrics',
+    { schema: VERTEX, config: many('subtasks') },
+    async (request) => {
+      const job = await jobOf(context, request)
+      const vertex = vertexOf(job, request)
+      const chosen = listOf(request, 'subtasks')
+      const subtasks = subtasksOf(vertex).filter((i) => chosen?.includes(String(i)) ?? true)
+      return aggregate(
+        request,
+        subtasks.map((subtask) => subtaskMetrics(job, vertex, subtask)),
+      )
+    },
+  )
   app.get(
     '/jobs/:jobid/vertices/:vertexid/subtasks/:subtaskindex/metrics',
-    SUBTASK,
+    { schema: SUBTASK, config: ONE },
     async (request) => {
       const job = await jobOf(context, request)
       const vertex = vertexOf(job, request)
@@ -72,7 +84,7 @@ function vertexMetricRoutes(app: FastifyInstance, context: RouteContext): void {
 
 /** Metrics of all slots together and of one of them. */
 function taskManagerMetricRoutes(app: FastifyInstance, { cluster }: RouteContext): void {
-  app.get('/taskmanagers/metrics', async (request) => {
+  app.get('/taskmanagers/metrics', { config: many('taskmanagers') }, async (request) => {
     const chosen = listOf(request, 'taskmanagers')
     const all = (await cluster.jobs()).flatMap((job) =>
       job.slots
@@ -81,7 +93,7 @@ function taskManagerMetricRoutes(app: FastifyInstance, { cluster }: RouteContext
     )
     return aggregate(request, all)
   })
-  app.get('/taskmanagers/:taskmanagerid/metrics', async (request) => {
+  app.get('/taskmanagers/:taskmanagerid/metrics', { config: ONE }, async (request) => {
     const { taskmanagerid } = request.params as { readonly taskmanagerid: string }
     const place = parseSlotId(taskmanagerid)
     const job = (await cluster.jobs()).find(({ id }) => id === place?.jobId)

@@ -10,7 +10,7 @@ const TRIGGER = { schema: { params: paramsOf(['jobid', 'triggerid']) } }
 
 /** Routes that change a job: cancel, checkpoint, savepoint, stop, rescaling, submission, and what is refused. */
 export function operationRoutes(app: FastifyInstance, context: RouteContext): void {
-  app.patch('/jobs/:jobid', JOB, async (request, reply) => {
+  app.patch('/jobs/:jobid', { ...JOB, config: { query: ['mode'] } }, async (request, reply) => {
     const mode = queryOf(request, 'mode') ?? 'cancel'
     if (mode !== 'cancel') {
       const message = `mode=${mode}: jobs can be cancelled (mode=cancel), or stopped with POST /jobs/:jobid/stop`

@@ -12,6 +12,7 @@ import type { Clock } from '../../core/clock.ts'
 import { addJsonParser } from '../../http/json-parser.ts'
 import { KnownPaths, pathOf } from '../../http/known-paths.ts'
 import { isRead, requireLoopbackName, requireOwnOrigin } from '../../http/own-origin.ts'
+import { refuseUnknownFields } from '../../http/unknown-fields.ts'
 import { VALIDATION } from '../../http/validation.ts'
 import type { JobHistories } from '../live/job-histories.ts'
 import { type RestAnswer, WatchedAnswers } from '../live/watched-answers.ts'
@@ -85,6 +86,9 @@ export async function createRestApp(options: RestAppOptions): Promise<FastifyIns
     return await reply.code(decision.status).send(body)
   })
   refuseUnknownPaths(app)
+  refuseUnknownFields(app, ({ routeOptions: { config, schema } }) =>
+    config.isPublic === true ? undefined : (schema ?? {}),
+  )
   const watched = new WatchedAnswers({ clock, answer: answersOf(context, withoutRoutes) })
   app.addHook('onClose', async () => watched[Symbol.dispose]())
   const routes = async (scope: FastifyInstance): Promise<void> => {

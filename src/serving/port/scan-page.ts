@@ -1,5 +1,6 @@
-import { bytesOfKeyText, textOfKeyBytes } from '../../core/formats/key-text.ts'
+import { bytesOfKeyText } from '../../core/formats/key-text.ts'
 import type { ScanEntry } from '../../wire/model-reader.ts'
+import { listedKey } from './formatted-key.ts'
 
 /** Where an entry is: its value begins where its key ends. */
 export interface EntryPlace {
@@ -14,12 +15,18 @@ export interface EntryPlace {
  * objects and texts a page would hold up a thread's other connections by its garbage collector.
  */
 export class ScanPage {
+  /** The format of the keys; undefined for those of vectors. */
+  readonly keyFormat: string | undefined
   /** The key to continue from; undefined when the range has no more entries. */
   resume: Uint8Array | undefined
   /** By entry, the bytes that hold its key and its value. */
   readonly bytes: Uint8Array[] = []
   /** Four numbers an entry: start and end of its key, start and end of its value. */
   readonly spans: number[] = []
+
+  constructor(keyFormat?: string) {
+    this.keyFormat = keyFormat
+  }
 
   /** Entries. */
   get count(): number {
@@ -42,14 +49,14 @@ export class ScanPage {
   toEntries(): ScanEntry[] {
     const { spans } = this
     return this.bytes.map((bytes, i) => ({
-      key: textOfKeyBytes(bytes.subarray(spans[4 * i]!, spans[4 * i + 1]!)),
+      key: listedKey(bytes.subarray(spans[4 * i]!, spans[4 * i + 1]!), this.keyFormat),
       value: bytes.subarray(spans[4 * i + 2]!, spans[4 * i + 3]!),
     }))
   }
 
   /** The text of the key to continue from. */
   get resumeText(): string | undefined {
-    return this.resume === undefined ? undefined : textOfKeyBytes(this.resume)
+    return this.resume === undefined ? undefined : listedKey(this.resume, this.keyFormat)
   }
 
   /** From objects. */

@@ -1,34 +1,10 @@
-import { ByteWriter } from '../../core/byte-writer.ts'
 import { WeirError } from '../../core/errors.ts'
-import {
-  bytesOfKeyText,
-  isOtherKey,
-  keyText,
-  otherKeyOf,
-  readableKey,
-} from '../../core/formats/key-text.ts'
-import { float64Serializer, int53Serializer, type Serializer } from '../../core/serializer.ts'
+import { isOtherKey, keyText, otherKeyOf, readableKey } from '../../core/formats/key-text.ts'
+import { hasNumberKeys } from '../port/formatted-key.ts'
 
 /** Ids of the serializer of keys of plain types, and of those of texts and of bytes, which queries write themselves. */
 const PLAIN = 'key/1'
-const NUMBERS = new Map<string | undefined, Serializer<number>>(
-  [float64Serializer, int53Serializer].map((one) => [one.id, one]),
-)
 const TEXTS: readonly (string | undefined)[] = ['string/1', 'bytes/1', undefined]
-
-/**
- * The bytes of a key that a query asks for by its text, in a state whose keys have this format. Throws
- * INVALID_ARGUMENT.
- */
-export function askedKey(text: string, format: string | undefined): Uint8Array {
-  const serializer = NUMBERS.get(format)
-  const number = serializer === undefined ? undefined : otherKeyOf(readableKey(text))
-  if (typeof number !== 'number') return bytesOfKeyText(text)
-  if (serializer === int53Serializer && !Number.isSafeInteger(number)) return bytesOfKeyText(text)
-  const writer = new ByteWriter(16)
-  serializer!.write(number, writer)
-  return writer.bytes.slice(0, writer.length)
-}
 
 /**
  * How else the text of a key that does not exist can be read where keys have plain types: a text as the number, boolean
@@ -52,7 +28,7 @@ export function textInstead(text: string): WeirError {
 
 /** The error of a key that was not found in a state whose keys no query can write; undefined elsewhere. */
 export function refusalOfKey(state: string, format: string | undefined): WeirError | undefined {
-  const isKnown = format === PLAIN || TEXTS.includes(format) || NUMBERS.has(format)
+  const isKnown = format === PLAIN || TEXTS.includes(format) || hasNumberKeys(format)
   if (isKnown) return undefined
   return new WeirError(
     'UNSUPPORTED',

@@ -1,6 +1,7 @@
 import { type ErrorCode, isWeirError, WeirError } from '../../core/errors.ts'
-import { isOtherKey, readableKey, textOfKeyBytes } from '../../core/formats/key-text.ts'
+import { isOtherKey, readableKey } from '../../core/formats/key-text.ts'
 import type { Answer } from '../../wire/model-reader.ts'
+import { listedKey } from '../port/formatted-key.ts'
 
 const SENTENCE: Partial<Record<ErrorCode, string>> = {
   UNKNOWN_KEY: 'does not exist',
@@ -10,9 +11,9 @@ const SENTENCE: Partial<Record<ErrorCode, string>> = {
   UNKNOWN_STATE: 'belongs to a state that its slot does not know',
 }
 
-/** The error of a key that could not be read. */
-export function failureOf(code: ErrorCode, key: Uint8Array): WeirError {
-  const text = textOfKeyBytes(key)
+/** The error of a key that could not be read, in a state whose keys have this format. */
+export function failureOf(code: ErrorCode, key: Uint8Array, format?: string): WeirError {
+  const text = listedKey(key, format)
   const shown = isOtherKey(text) ? readableKey(text) : `"${text}"`
   return new WeirError(code, `key ${shown} ${SENTENCE[code] ?? 'cannot be read'}`)
 }

@@ -42,8 +42,13 @@ export class ScanPart {
  * Entries above the place where one part ends early are left out: that part may have smaller ones. Throws
  * RESTORING.
  */
-export function mergeScanParts(parts: readonly ScanPart[], limit: number, add: AddEntry): ScanPage {
-  const page = new ScanPage()
+export function mergeScanParts(
+  parts: readonly ScanPart[],
+  limit: number,
+  add: AddEntry,
+  keyFormat?: string,
+): ScanPage {
+  const page = new ScanPage(keyFormat)
   const cut = firstResume(parts)
   for (;;) {
     const part = firstPart(parts)

@@ -1,5 +1,4 @@
 import { WeirError } from '../../core/errors.ts'
-import { bytesOfKeyText } from '../../core/formats/key-text.ts'
 import type { KeyClass } from '../../state/catalog/key-class.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
 import {
@@ -8,6 +7,7 @@ import {
   vectorRowBytes,
 } from '../../state/rows/codec.ts'
 import type { LocalSlotAsker } from '../catalog/slot-asker.ts'
+import { askedKey, requireOrder } from '../port/formatted-key.ts'
 import type { ScanRange } from '../port/query-backend.ts'
 import type { ReplyLease } from '../port/reply-lease.ts'
 import type { OwnedQueryOptions } from '../port/request-owner.ts'
@@ -20,6 +20,8 @@ interface ScanTerms {
   readonly request: LocalRequest
   readonly slots: Iterable<number>
   readonly lease: ReplyLease | undefined
+  /** Of the keys of typed state. */
+  readonly keyFormat?: string | undefined
 }
 
 /** Scans a range of keys: every slot of the state is asked, and the answers are merged. */
@@ -50,21 +52,25 @@ export class LocalScans {
       })
     }
     const request = this.requests.typed(options)
-    const slots = this.catalog.typedState(name).map((part) => part.slot)
+    const parts = this.catalog.typedState(name)
+    const slots = parts.map((part) => part.slot)
     if (slots.length === 0) {
       throw this.requests.errors.unknownState('state', name)
     }
-    return this.scanSlots(name, range, { request, slots, lease }, (page, entry) => page.add(entry))
+    const { keyFormat } = parts[0]!
+    requireOrder(name, range.to, keyFormat)
+    const terms = { request, slots, lease, keyFormat }
+    return this.scanSlots(name, range, terms, (page, entry) => page.add(entry))
   }
 
   private async scanSlots(
     name: string,
     range: ScanRange,
-    { request, slots, lease }: ScanTerms,
+    { request, slots, lease, keyFormat }: ScanTerms,
     add: AddEntry,
   ): Promise<ScanPage> {
-    const from = bytesOfKeyText(range.from)
-    const to = bytesOfKeyText(range.to)
+    const from = askedKey(range.from, keyFormat)
+    const to = askedKey(range.to, keyFormat)
     const { limit } = range
     const { version } = request
     const parts = await Promise.all(
@@ -80,7 +86,7 @@ export class LocalScans {
         return new ScanPart(reply, from)
       }),
     )
-    return mergeScanParts(parts, limit, add)
+    return mergeScanParts(parts, limit, add, keyFormat)
   }
 }
 

@@ -8,9 +8,10 @@ import type { TypedStateShare } from '../../state/catalog/typed-state-share.ts'
 import type { SlotQueryAnswer } from '../../state/port/slot-query.ts'
 import type { Answer } from '../../wire/model-reader.ts'
 import type { LocalSlotAsker } from '../catalog/slot-asker.ts'
+import { askedKey } from '../port/formatted-key.ts'
 import type { ReplyLease } from '../port/reply-lease.ts'
 import type { OwnedQueryOptions } from '../port/request-owner.ts'
-import { askedKey, otherReading, refusalOfKey, textInstead } from './asked-key.ts'
+import { otherReading, refusalOfKey, textInstead } from './asked-key.ts'
 import { failureOf } from './failures.ts'
 import type { LocalRequest, LocalRequests } from './request.ts'
 
@@ -30,6 +31,7 @@ export interface ValuesOptions extends OwnedQueryOptions {
 interface WantedValues {
   readonly name: string
   readonly keys: readonly Uint8Array[]
+  readonly format: string | undefined
   readonly maxBytes: number | undefined
   readonly lease: ReplyLease | undefined
 }
@@ -93,12 +95,16 @@ export class LocalTypedReads {
     const absent = this.requests.errors.isRestoring() ? 'RESTORING' : 'NOT_OWNER'
     encoded.forEach((key, i) => {
       const slot = ownerOf(parts, key)
-      if (slot === undefined) answers[i] = { ok: false, error: failureOf(absent, key) }
+      if (slot === undefined) answers[i] = { ok: false, error: failureOf(absent, key, format) }
       else if (!bySlot.get(slot)?.push(i)) bySlot.set(slot, [i])
     })
     const asked = [...bySlot].map(async ([slot, places]) => {
       const own = places.map((i) => encoded[i]!)
-      const replies = await this.valuesOf(slot, { name, keys: own, maxBytes, lease }, request)
+      const replies = await this.valuesOf(
+        slot,
+        { name, keys: own, format, maxBytes, lease },
+        request,
+      )
       replies.forEach((reply, n) => {
         answers[places[n]!] = reply
       })
@@ -132,7 +138,7 @@ export class LocalTypedReads {
 
   private async valuesOf(
     slot: number,
-    { name, keys, maxBytes, lease }: WantedValues,
+    { name, keys, format, maxBytes, lease }: WantedValues,
     request: LocalRequest,
   ): Promise<Answer<Uint8Array>[]> {
     try {
@@ -144,7 +150,11 @@ export class LocalTypedReads {
       lease?.hold(() => this.asker.giveBack(slot, reply.packed))
       this.requests.requireIncarnation(slot, incarnation)
       const { answers } = unpackSlotQueryReply(reply)
-      return answers.map((answer) => this.answerOf(slot, request, asOfMs, answer))
+      return answers.map((answer) =>
+        answer.kind === 'found'
+          ? this.answerOf(slot, request, asOfMs, answer)
+          : { ok: false, error: failureOf(CODE_OF[answer.kind], answer.key, format) },
+      )
     } catch (error) {
       if (!isWeirError(error)) throw error
       return keys.map(() => ({ ok: false, error }))
@@ -155,11 +165,8 @@ export class LocalTypedReads {
     slot: number,
     request: LocalRequest,
     asOfMs: number,
-    answer: SlotQueryAnswer,
+    answer: Extract<SlotQueryAnswer, { kind: 'found' }>,
   ): Answer<Uint8Array> {
-    if (answer.kind !== 'found') {
-      return { ok: false, error: failureOf(CODE_OF[answer.kind], answer.key) }
-    }
     const { checkpointId } = request
     const origin = { partition: -1, offset: 0, slot, asOfMs, checkpointId }
     return { ok: true, value: answer.value, envelope: this.requests.envelope(request, origin) }

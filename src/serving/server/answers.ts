@@ -13,6 +13,7 @@ import { ANSWER, ANSWER_FLAG, ITEM_FLAG, KIND, MAX_COUNT } from '../../wire/fram
 import type { FrameWriter } from '../../wire/frame-writer.ts'
 import type { Answer, AnswerEnvelope, Prediction, SparseProduct } from '../../wire/model-reader.ts'
 import { OK, statusOf } from '../../wire/status.ts'
+import { hasNumberKeys, listedKey } from '../port/formatted-key.ts'
 import type { RankedKeys } from '../port/ranked-keys.ts'
 import type { ScanPage } from '../port/scan-page.ts'
 
@@ -240,7 +241,9 @@ function writeSingle<T>(
 }
 
 /** Writes as many entries of a page as fit a frame, and the key to continue from when there are more. */
-export function writeScan(target: AnswerTarget, { bytes, spans, resume }: ScanPage): void {
+export function writeScan(target: AnswerTarget, page: ScanPage): void {
+  const { bytes, spans, resume } = page
+  const writeKey = keyWriterOf(target.writer, page.keyFormat)
   const { writer } = target
   beginAnswer(writer, KIND.scan + ANSWER, 0, target.requestId, {
     modelVersion: 0,
@@ -258,16 +261,25 @@ export function writeScan(target: AnswerTarget, { bytes, spans, resume }: ScanPa
     // A key is counted twice: it may also become the key to continue from.
     const size = 16 + (keyEnd - keyAt) * 6 + length
     if (count > 0 && writer.frameBytes + size > target.maxFrameBytes) break
-    writer.keyText(from, keyAt, keyEnd)
+    writeKey(from, keyAt, keyEnd)
     writer.uint32(length)
     writer.copy(from, valueAt, length)
   }
   if (count < bytes.length) {
     writer.addFlags(ANSWER_FLAG.more)
-    writer.keyText(bytes[count]!, spans[4 * count]!, spans[4 * count + 1]!)
+    writeKey(bytes[count]!, spans[4 * count]!, spans[4 * count + 1]!)
   } else if (resume !== undefined) {
     writer.addFlags(ANSWER_FLAG.more)
-    writer.keyText(resume, 0, resume.length)
+    writeKey(resume, 0, resume.length)
   }
   writer.end(count)
+}
+
+/** Writes keys in `bytes[from .. end)` as texts. */
+function keyWriterOf(
+  writer: FrameWriter,
+  format: string | undefined,
+): (bytes: Uint8Array, from: number, end: number) => void {
+  if (!hasNumberKeys(format)) return (bytes, from, end) => writer.keyText(bytes, from, end)
+  return (bytes, from, end) => writer.key(listedKey(bytes.subarray(from, end), format))
 }

@@ -1,24 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { keyText } from '../../../src/core/formats/key-text.ts'
-import { askedKey, otherReading, refusalOfKey } from '../../../src/serving/reader/asked-key.ts'
-
-const bytesOf = (text: string, format: string | undefined): number[] => [...askedKey(text, format)]
-const utf8 = (text: string): number[] => [...new TextEncoder().encode(text)]
+import { otherReading, refusalOfKey } from '../../../src/serving/reader/asked-key.ts'
 
 describe('a key that a query asks for by its text', () => {
-  it('has the bytes of the serializer of numbers that the job has', () => {
-    expect(bytesOf('5', 'int53/1')).toEqual([5, 0, 0, 0, 0, 0, 0, 0])
-    expect(bytesOf(keyText(5), 'int53/1')).toEqual([5, 0, 0, 0, 0, 0, 0, 0])
-    expect(bytesOf('1', 'float64/1')).toEqual([0, 0, 0, 0, 0, 0, 0xf0, 0x3f])
-    expect(bytesOf('5.5', 'int53/1')).toEqual(utf8('5.5'))
-  })
-
-  it('is itself elsewhere', () => {
-    for (const format of ['key/1', 'string/1', 'bytes/1', undefined]) {
-      expect(bytesOf('5', format)).toEqual(utf8('5'))
-    }
-  })
-
   it('has another reading where keys have plain types, and a number a text where keys are texts', () => {
     expect(otherReading('5', 'key/1')).toBe(keyText(5))
     expect(otherReading('1-U', 'key/1')).toBeUndefined()

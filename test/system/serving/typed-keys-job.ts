@@ -1,5 +1,6 @@
 import {
   defineJob,
+  float64Serializer,
   GeneratorSource,
   int53Serializer,
   type KeyedStream,
@@ -52,6 +53,10 @@ export default defineJob({
     keep(
       numbers.keyBy((n) => n, int53Serializer),
       'WHOLE',
+    )
+    keep(
+      numbers.keyBy((n) => n / 2, float64Serializer),
+      'HALVES',
     )
     keep(
       numbers.keyBy((n): Own => ({ n }), own),

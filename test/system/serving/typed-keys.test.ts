@@ -17,7 +17,16 @@ async function started(): Promise<{ readonly client: WeirClient; readonly port: 
   await job.execution.waitFor('RUNNING')
   const client = await WeirClient.connect({ port: job.port })
   onTestFinished(() => client.close())
-  for (const state of ['NUMBERS', 'TEXTS', 'BIGINTS', 'BOOLEANS', 'TUPLES', 'WHOLE', 'OWN']) {
+  for (const state of [
+    'NUMBERS',
+    'TEXTS',
+    'BIGINTS',
+    'BOOLEANS',
+    'TUPLES',
+    'WHOLE',
+    'HALVES',
+    'OWN',
+  ]) {
     const hasAll = async (): Promise<boolean> =>
       (await client.scan(state, { from: '', to: '\u{10ffff}', limit: 100 })).length >=
       (state === 'BOOLEANS' ? 2 : KEYS)
@@ -33,6 +42,8 @@ it('keys that are numbers, booleans, bigints and tuples are looked up and listed
     ['NUMBERS', 5, '5', 5],
     ['NUMBERS', -3, '-3', -3],
     ['WHOLE', 5, '5', 5],
+    ['WHOLE', -3, '-3', -3],
+    ['HALVES', 2.5, '2.5', 5],
     ['BIGINTS', 5n, '5n', 5],
     ['BOOLEANS', true, 'true', 7],
     ['TUPLES', ['u5', 5], '["u5",5]', 5],
@@ -49,7 +60,16 @@ it('keys that are numbers, booleans, bigints and tuples are looked up and listed
   expect(await client.get('NUMBERS', 'five')).toBeUndefined()
   const range = await client.scan('NUMBERS', { from: 3, to: 8, limit: 10 })
   expect(range.map(({ key }) => keyOfText(key))).toEqual([3, 4, 5, 6, 7])
-  for (const state of ['NUMBERS', 'BIGINTS', 'TUPLES', 'TEXTS']) {
+  const whole = await client.scan('WHOLE', { from: '', to: '\u{10ffff}', limit: 100 })
+  const sorted = whole.map(({ key }) => keyOfText(key) as number).toSorted((a, b) => a - b)
+  expect(sorted).toEqual(Array.from({ length: KEYS }, (_, n) => n - 5))
+  await expect(client.scan('WHOLE', { from: 3, to: 8, limit: 10 })).rejects.toThrow(
+    'so that no range of them ends at 8',
+  )
+  await expect(client.get('WHOLE', 500)).resolves.toBeUndefined()
+  const [absent] = await client.values('WHOLE', [500])
+  expect(absent).toMatchObject({ ok: false, error: { message: expect.stringContaining('500') } })
+  for (const state of ['NUMBERS', 'WHOLE', 'HALVES', 'BIGINTS', 'TUPLES', 'TEXTS']) {
     const keys: string[] = []
     let after: string | null = ''
     while (after !== null) {
@@ -58,7 +78,10 @@ it('keys that are numbers, booleans, bigints and tuples are looked up and listed
         after,
         limit: 7,
       })
-      keys.push(...page.rows.map(({ key }) => key))
+      for (const { key, value } of page.rows) {
+        expect(await readEntry(client, states, { state, key })).toMatchObject({ value })
+        keys.push(key)
+      }
       after = page.next
     }
     expect([keys.length, new Set(keys).size], state).toEqual([KEYS, KEYS])
