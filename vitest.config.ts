@@ -6,6 +6,7 @@ import { FOLDER_OF_RUN } from './test/files/temporary-folder.ts'
 import { ALONE_FILES, LONG_FILES } from './test/run/lanes/special-files.ts'
 import { SummaryReporter } from './test/run/summary-reporter.ts'
 import { PATIENCE_VARIABLE } from './test/run/until.ts'
+import { MOST_FILES } from './test/services/lending/core-places.ts'
 
 const long = new Set(LONG_FILES.map((file) => `${import.meta.dirname}/${file}`))
 
@@ -39,7 +40,12 @@ const ANY_ORDER_OF_FILES = { shuffle: { files: true, tests: false } }
 const SYSTEM = {
   ...ALL,
   setupFiles: ['test/run/lanes/take-core.ts', ALL.setupFiles, 'test/run/setup/end-leftovers.ts'],
-  globalSetup: ['test/no-warnings.ts', 'test/compiled-code.ts', 'test/services/lending/host.ts'],
+  globalSetup: [
+    'test/no-warnings.ts',
+    'test/compiled-code.ts',
+    'test/built-package.ts',
+    'test/services/lending/host.ts',
+  ],
   // kafkajs 2.2 sets timers with negative delays.
   execArgv: ['--disable-warning=TimeoutNegativeWarning'],
   testTimeout: 240_000,
@@ -88,8 +94,8 @@ export default defineConfig({
           name: 'system',
           include: system,
           exclude: alone,
-          // Two files that compute, and one that waits (`WAITING_FILES`).
-          maxWorkers: 3,
+          // How many of them run is decided by how busy the cores are (`CorePlaces`).
+          maxWorkers: MOST_FILES,
           sequence: { ...ANY_ORDER_OF_FILES, groupOrder: 2 },
         },
       },

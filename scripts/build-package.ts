@@ -62,10 +62,19 @@ function buildDashboard(folder: string): void {
   cpSync(join(ROOT, 'dashboard/dist'), folder, { recursive: true })
 }
 
-async function bundle(modules: string, folder: string): Promise<void> {
-  const graph = new ModuleGraph(modules)
+/**
+ * Joins the modules of a folder, compiled ones or `src` itself, into few files in another one. Throws when a
+ * module cannot be read.
+ */
+export async function bundle(
+  modules: string,
+  folder: string,
+  ending: '.js' | '.ts' = '.js',
+): Promise<void> {
+  const graph = new ModuleGraph(modules, ending)
+  const entries = packageEntries().map((name) => [name, join(modules, `${name}${ending}`)])
   const build = await rolldown({
-    input: Object.fromEntries(packageEntries().map((name) => [name, join(modules, `${name}.js`)])),
+    input: Object.fromEntries(entries),
     platform: 'node',
     external: /^[^./]/,
     // Without this, rolldown warns of every import() of a module in a shared file.
@@ -99,11 +108,13 @@ function sharings(): string[] {
 /** The static imports of all modules. */
 class ModuleGraph {
   private readonly modules: string
+  private readonly ending: string
   private readonly imports = new Map<string, readonly string[]>()
   private reached: ReadonlyMap<string, ReadonlySet<string>> | undefined
 
-  constructor(modules: string) {
+  constructor(modules: string, ending: string) {
     this.modules = modules
+    this.ending = ending
   }
 
   /** A plugin that records the imports of each module. */
@@ -118,7 +129,7 @@ class ModuleGraph {
 
   /** The threads that load a module, as the name of their file; '' if there are none. Valid after all modules are read. */
   sharing(id: string): string {
-    if (ALONE.has(relative(this.modules, id).replace(/\.js$/, ''))) return ''
+    if (ALONE.has(relative(this.modules, id).replace(/\.[jt]s$/, ''))) return ''
     this.reached ??= new Map(
       Object.entries(THREADS).map(([thread, names]) => [thread, this.from(names)]),
     )
@@ -133,7 +144,7 @@ class ModuleGraph {
       seen.add(id)
       for (const next of this.imports.get(id)!) visit(next)
     }
-    for (const name of names) visit(join(this.modules, `${name}.js`))
+    for (const name of names) visit(join(this.modules, `${name}${this.ending}`))
     return seen
   }
 }
@@ -149,7 +160,7 @@ function keepPlaces(modules: string): Plugin {
     transform: (code, id) =>
       code.replace(
         /(?<!createRequire\()import\.meta\.url/g,
-        `${mark}(${JSON.stringify(relative(modules, id))})`,
+        `${mark}(${JSON.stringify(relative(modules, id).replace(/\.ts$/, '.js'))})`,
       ),
     renderChunk: (code, { fileName }) =>
       code.replace(new RegExp(`${mark}\\("([^"]+)"\\)`, 'g'), (_, place: string) => {

@@ -1,8 +1,9 @@
-import { type CpuInfo, cpus } from 'node:os'
+import { cpus } from 'node:os'
 import { relative, resolve } from 'node:path'
 import type { SerializedError } from 'vitest'
 import type { Reporter, TestCase, TestModule } from 'vitest/node'
 import { COSTS_VARIABLE, readCosts } from './file-costs.ts'
+import { idleShare } from './idle-share.ts'
 import { slowestTable } from './slowest-table.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
@@ -53,17 +54,10 @@ export class SummaryReporter implements Reporter {
     const path = process.env[COSTS_VARIABLE]
     const costs = path === undefined ? [] : [...readCosts(path).values()]
     if (costs.length < 2) return ''
-    const busy = `The processors of this machine were ${busyPercent(this.before, cpus())} % busy.`
+    const busyPercent = (100 * (1 - idleShare(this.before, cpus()))).toFixed(0)
+    const busy = `The processors of this machine were ${busyPercent} % busy.`
     return `Slowest files, in seconds:\n${slowestTable(costs, this.count)}\n${busy}`
   }
-}
-
-/** The share of the time of all cores between two looks in which they worked, in percent. */
-function busyPercent(before: readonly CpuInfo[], after: readonly CpuInfo[]): string {
-  const spent = (which: (times: CpuInfo['times']) => number): number =>
-    after.reduce((sum, { times }, n) => sum + which(times) - which(before[n]!.times), 0)
-  const all = spent(({ user, nice, sys, irq, idle }) => user + nice + sys + irq + idle)
-  return (100 * (1 - spent(({ idle }) => idle) / all)).toFixed(0)
 }
 
 /** The reasons why tests were skipped, with their files. Tests that `-t` left out have none. */

@@ -3,18 +3,6 @@ export const ALONE_FILES: Readonly<Record<string, string>> = {
   'test/system/serving/hostile-clients.test.ts': 'measures latencies beside attacks',
 }
 
-/**
- * System tests that wait more than they and their services compute, each with what for. They run beside two files that
- * compute.
- */
-export const WAITING_FILES: Readonly<Record<string, string>> = {
-  'test/recovery/retired-versions.test.ts': 'checkpoints after which memory is free',
-  'test/system/client/silent-server.test.ts': 'timeouts of a client',
-  'test/system/inference/memory-limit.test.ts': 'regular gaps between requests',
-  'test/system/state/reclaim.test.ts': 'collections of garbage in an idle thread',
-  'test/system/verify/soak.test.ts': 'switches of versions at their times',
-}
-
 /** Files that take a minute or more: they come first, so that none of them ends a run while the cores are idle. */
 export const LONG_FILES: readonly string[] = [
   'test/recovery/retired-versions.test.ts',

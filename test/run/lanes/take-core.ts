@@ -1,17 +1,11 @@
-import { relative, resolve, sep } from 'node:path'
-import { afterAll, expect } from 'vitest'
+import { afterAll } from 'vitest'
 import { leaseCore } from '../../services/lending/lease.ts'
-import { WAITING_FILES } from './special-files.ts'
 
 /*
- * First setup of each file of system tests: a file that computes waits until at most one other does. There are more
- * workers than that, for the files that wait.
+ * First setup of each file of system tests: the file waits until the cores have a place for it. There are more
+ * workers than places, so that the next file has its code already.
  */
 
-const root = resolve(import.meta.dirname, '../../..')
-const file = relative(root, expect.getState().testPath!).split(sep).join('/')
-if (!Object.hasOwn(WAITING_FILES, file)) {
-  const { giveBack } = await leaseCore()
-  // The first hook is the last one to run.
-  afterAll(giveBack)
-}
+const { giveBack } = await leaseCore()
+// The first hook is the last one to run.
+afterAll(giveBack)

@@ -1,17 +1,18 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { cpus } from 'node:os'
 import { messageOf } from '../../../src/core/errors.ts'
+import { idleShare } from '../../run/idle-share.ts'
 import { pooledBrowser } from './browser-pool.ts'
+import { CorePlaces, MOST_FILES } from './core-places.ts'
 import { pooledHdfs } from './hdfs-pool.ts'
 import { pooledKafka } from './kafka-pool.ts'
 import { HOST_VARIABLE } from './lease.ts'
-import { Pool, type Pooled } from './pool.ts'
+import { type Lender, Pool, type Pooled } from './pool.ts'
 
-/** Files that may compute at the same time. */
-const COMPUTING_FILES = 2
-/** A place for one of them. */
-const CORE: Pooled = { access: {}, clear: async () => undefined, stop: async () => undefined }
+/** Time between two looks at the cores, ms: a file that has started is at work at the next one. */
+const LOOK_MS = 2000
 
 /**
  * Lends services to test files over HTTP at a port of 127.0.0.1. `GET /kafka` answers with the access of a Kafka as
@@ -19,16 +20,26 @@ const CORE: Pooled = { access: {}, clear: async () => undefined, stop: async () 
  * when its process is killed.
  */
 class ServiceHost {
-  private readonly pools: Readonly<Record<string, Pool>> = {
+  private readonly places = new CorePlaces(MOST_FILES)
+  private readonly lenders: Readonly<Record<string, Lender>> = {
     '/kafka': new Pool(pooledKafka),
     '/hdfs': new Pool(pooledHdfs),
     '/browser': new Pool(pooledBrowser),
-    '/core': new Pool(async () => CORE, COMPUTING_FILES),
+    '/core': this.places,
   }
   private readonly server: Server
+  private readonly looking: NodeJS.Timeout
+  private before = cpus()
 
   constructor() {
     this.server = createServer((request, response) => void this.lend(request, response))
+    this.looking = setInterval(() => this.look(), LOOK_MS)
+  }
+
+  private look(): void {
+    const now = cpus()
+    this.places.look(idleShare(this.before, now))
+    this.before = now
   }
 
   async listen(): Promise<string> {
@@ -37,24 +48,25 @@ class ServiceHost {
   }
 
   private async lend(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const pool = this.pools[request.url!]!
+    const lender = this.lenders[request.url!]!
     const closed = once(response, 'close')
     let pooled: Pooled
     try {
-      pooled = await pool.take()
+      pooled = await lender.take()
     } catch (error) {
       response.writeHead(500).end(messageOf(error))
       return
     }
     response.write(`${JSON.stringify(pooled.access)}\n`)
     await closed
-    await pool.giveBack(pooled)
+    await lender.giveBack(pooled)
   }
 
   async stop(): Promise<void> {
+    clearInterval(this.looking)
     this.server.closeAllConnections()
     this.server.close()
-    await Promise.all(Object.values(this.pools).map((pool) => pool.stop()))
+    await Promise.all(Object.values(this.lenders).map((lender) => lender.stop()))
   }
 }
 

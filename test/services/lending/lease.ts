@@ -15,7 +15,7 @@ export async function lease<Access>(kind: 'kafka' | 'hdfs' | 'browser'): Promise
   return await waiting('server', () => borrow<Access>(`${hostUrl()}/${kind}`))
 }
 
-/** One of the places for files that compute, as soon as one is free. It is no service: nobody notes the wait. */
+/** One of the places for files that run, as soon as one is free. It is no service: nobody notes the wait. */
 export function leaseCore(): Promise<Lease<object>> {
   return borrow(`${hostUrl()}/core`)
 }

@@ -4,10 +4,8 @@ import { Pool, type Pooled } from './pool.ts'
 /** A pool of named services, and what happened to them. */
 function recordedPool({
   clear = async () => undefined,
-  most,
 }: {
   clear?: (name: string) => Promise<void>
-  most?: number
 } = {}) {
   const events: string[] = []
   const pool = new Pool(async (): Promise<Pooled> => {
@@ -21,7 +19,7 @@ function recordedPool({
       },
       stop: async () => void events.push(`stop ${name}`),
     }
-  }, most)
+  })
   return { pool, events }
 }
 
@@ -33,25 +31,6 @@ it('starts a service when none is free, and clears one before it is lent again',
   expect(await pool.take()).toBe(first)
   expect(second).not.toBe(first)
   expect(events).toEqual(['start service 1', 'start service 2', 'clear service 1'])
-})
-
-it('starts no more than its limit: who comes later gets in turn what is given back', async () => {
-  const { pool, events } = recordedPool({ most: 2 })
-  const [first, second] = [await pool.take(), await pool.take()]
-  const got: string[] = []
-  const [third, fourth] = ['third', 'fourth'].map(async (name) => {
-    const pooled = await pool.take()
-    got.push(name)
-    return pooled
-  })
-  await new Promise((resolve) => setImmediate(resolve))
-  expect(got).toEqual([])
-  await pool.giveBack(second)
-  expect(await third).toBe(second)
-  expect(got).toEqual(['third'])
-  await pool.giveBack(first)
-  expect(await fourth).toBe(first)
-  expect(events.filter((event) => event.startsWith('start'))).toHaveLength(2)
 })
 
 it('stops a service that cannot be cleared, and starts another one', async () => {

@@ -7,29 +7,32 @@ export interface Pooled {
   stop(): Promise<void>
 }
 
+/** What lends to test files, to each until it gives it back. */
+export interface Lender {
+  take(): Promise<Pooled>
+  giveBack(pooled: Pooled): Promise<void>
+  stop(): Promise<void>
+}
+
 /**
- * Services of one kind. One is started when none is free, so there are as many as files use one at the same time, up
- * to a limit: then a file waits for its turn. A service is cleared before it is lent again.
+ * Services of one kind. One is started when none is free, so there are as many as files use one at the same time. A
+ * service is cleared before it is lent again.
  */
-export class Pool {
+export class Pool implements Lender {
   private readonly start: () => Promise<Pooled>
   private readonly all: Promise<Pooled>[] = []
   private readonly free: Pooled[] = []
   private readonly returning = new Set<Promise<void>>()
-  private readonly most: number
-  private readonly waiting: ((pooled: Pooled) => void)[] = []
   private stopped = false
 
-  constructor(start: () => Promise<Pooled>, most = Number.POSITIVE_INFINITY) {
+  constructor(start: () => Promise<Pooled>) {
     this.start = start
-    this.most = most
   }
 
   /** A free service, or a new one. */
   async take(): Promise<Pooled> {
     const free = this.free.pop()
     if (free !== undefined) return free
-    if (this.all.length >= this.most) return await new Promise((turn) => this.waiting.push(turn))
     const started = this.start()
     this.all.push(started)
     return await started
@@ -47,9 +50,7 @@ export class Pool {
   private async clear(pooled: Pooled): Promise<void> {
     try {
       await pooled.clear()
-      const next = this.waiting.shift()
-      if (next === undefined) this.free.push(pooled)
-      else next(pooled)
+      this.free.push(pooled)
     } catch {
       await pooled.stop()
     }

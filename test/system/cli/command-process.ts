@@ -112,16 +112,38 @@ export function npmStart(args: readonly string[], env?: Record<string, string>):
   )
 }
 
-/** `weir ...args` from source. */
+/** `weir ...args`, from the entry that {@link entryOf} says. */
 export function weir(
   args: readonly string[],
   options: { readonly env?: Record<string, string>; readonly cwd?: string } = {},
 ): CommandProcess {
-  return new CommandProcess(
-    process.execPath,
-    [resolve(REPOSITORY, 'src/cli/main.ts'), ...args],
-    options,
+  return new CommandProcess(process.execPath, [entryOf(args), ...args], options)
+}
+
+/** Name of the variable with the entry of the built `weir`. */
+export const BUILT_ENTRY_VARIABLE = 'TEST_BUILT_WEIR'
+
+/** The entry of `weir` in the source. */
+export const SOURCE_ENTRY = resolve(REPOSITORY, 'src/cli/main.ts')
+
+/** Words, and ends of words, of commands that run modules of a user. */
+export const MODULE_WORDS = ['models', '--modules', '--repository']
+export const MODULE_ENDINGS = ['.ts', '.js', '.mjs']
+
+/**
+ * The entry of `weir`: built as in the package, which starts in less than half the time. The modules of a user import
+ * the source here, and must get the same classes as the command that runs them: then it is the source.
+ */
+export function entryOf(args: readonly string[]): string {
+  const takesModules = args.some(
+    (word) => MODULE_WORDS.includes(word) || MODULE_ENDINGS.some((ending) => word.endsWith(ending)),
   )
+  return takesModules ? SOURCE_ENTRY : builtEntry()
+}
+
+/** The entry of `weir` as the run has built it; of the source in a process that no run has started. */
+export function builtEntry(): string {
+  return process.env[BUILT_ENTRY_VARIABLE] ?? SOURCE_ENTRY
 }
 
 /** Clock ticks a second in `/proc`, on every architecture of Linux. */

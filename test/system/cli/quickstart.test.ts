@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { formatRating, RATINGS_CSV_HEADER } from '../../../src/models/ratings/format.ts'
 import { generateRatings } from '../../../src/models/ratings/generator.ts'
 import { needs } from '../../run/needs.ts'
-import { jsonLines, npmStart, REPOSITORY } from './command-process.ts'
+import { jsonLines, npmStart, REPOSITORY, weir } from './command-process.ts'
 import { checkLoop, LOOP_SIZE, writeLoopRatings } from './quickstart-loop-fixture.ts'
 
 /** Beside the repository, where it was put by hand: its licence forbids to pass it on. */
@@ -24,10 +24,11 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Runs it as a script and returns the object in its last line. */
+/** Runs what `npm start` runs, as a script, and returns the object in its last line. */
 async function once(args: readonly string[]): Promise<Record<string, unknown>> {
-  await using process = npmStart(['--once', '--json', '--data-dir', join(folder, 'data'), ...args])
-  const { code, stdout, stderr } = await process.ended
+  const data = ['--data-dir', join(folder, 'data')]
+  const { code, stdout, stderr } = await weir(['quickstart', '--once', '--json', ...data, ...args])
+    .ended
   expect({ code, stderr }).toMatchObject({ code: 0 })
   return jsonLines(stdout).at(-1)!
 }

@@ -1,7 +1,15 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { freePorts } from '../../services/free-port.ts'
-import { CommandProcess, type CommandResult, PATIENT, REPOSITORY } from '../cli/command-process.ts'
+import {
+  builtEntry,
+  CommandProcess,
+  type CommandResult,
+  MODULE_ENDINGS,
+  MODULE_WORDS,
+  PATIENT,
+  SOURCE_ENTRY,
+} from '../cli/command-process.ts'
 import { missingLines } from './output-shape.ts'
 import type { PageCommand } from './page-commands.ts'
 
@@ -88,11 +96,17 @@ ask() {
   return 1
 }`
 
-/** Puts `weir` of the repository into a folder of programs. */
+/** Puts `weir` into a folder of programs: from the entry that `entryOf` says. */
 function installWeir(bin: string): void {
   mkdirSync(bin, { recursive: true })
-  const main = join(REPOSITORY, 'src/cli/main.ts')
-  const start = `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`
+  const modules = [...MODULE_WORDS, ...MODULE_ENDINGS.map((ending) => `*${ending}`)].join('|')
+  const start = `#!/bin/sh
+main="${builtEntry()}"
+for word in "$@"; do
+  case "$word" in ${modules}) main="${SOURCE_ENTRY}" ;; esac
+done
+exec "${process.execPath}" "$main" "$@"
+`
   writeFileSync(join(bin, 'weir'), start, { mode: 0o755 })
 }
 

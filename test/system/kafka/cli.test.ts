@@ -228,8 +228,8 @@ describe('a model on Kafka', () => {
 describe('npm start -- --brokers', () => {
   async function once(more = ['--no-loop']): Promise<Record<string, unknown>> {
     const args = ['--once', '--json', '--data-dir', join(folder, 'quickstart'), ...more]
-    await using process = npmStart([...args, '--brokers', broker.bootstrap])
-    const { code, stdout, stderr } = await process.ended
+    const words = ['quickstart', ...args, '--brokers', broker.bootstrap]
+    const { code, stdout, stderr } = await weir(words).ended
     expect({ code, stderr }).toMatchObject({ code: 0 })
     return { ...jsonLines(stdout).at(-1)!, told: stderr }
   }
