@@ -37,8 +37,12 @@ export class SinkOperator<T> extends AbstractOperator {
         attempt: context.attempt,
         clock: context.clock,
         metrics: context.metrics,
-        warn: ({ code, message }) =>
-          context.warn?.(new WeirError(code, `operator ${context.uid}: ${message}`)),
+        warn: ({ code, message, details }) =>
+          context.warn?.(
+            new WeirError(code, `operator ${context.uid}: ${message}`, {
+              details: { ...details, operator: context.uid, subtask: context.subtask },
+            }),
+          ),
         onLostTransaction: context.acceptsLostTransactions === true ? this.lost() : undefined,
       },
       restored,

@@ -18,6 +18,7 @@ import type { JobExecutionOptions } from './execution-options.ts'
 import { type FailurePhase, type JobFailure, JobRestarts } from './restarts.ts'
 import { accumulatorResults, FinishedJob } from './result.ts'
 import { type JobStatus, type JobStatusListener, JobStatusMachine } from './status.ts'
+import { type JobWait, JobWaits } from './waits.ts'
 import { type JobWarning, JobWarnings } from './warnings.ts'
 
 export type { StopOptions, StoredCheckpoint } from './end.ts'
@@ -43,6 +44,7 @@ export class JobExecution implements AttemptListener {
   private readonly machine = new JobStatusMachine()
   private readonly jobMetrics = new MetricGroup()
   private readonly warnings: JobWarnings
+  private readonly waiting = new JobWaits()
   private readonly attempts: JobAttempts
   private readonly restarts: JobRestarts
   private readonly regularEnd: JobEnd
@@ -90,6 +92,11 @@ export class JobExecution implements AttemptListener {
   /** Every failure so far, oldest first. */
   get failures(): readonly JobFailure[] {
     return this.restarts.failures
+  }
+
+  /** What the job waits for now. */
+  get waits(): readonly JobWait[] {
+    return this.waiting.all
   }
 
   /** Statistics of checkpoints; undefined for a job that takes none. */
@@ -244,7 +251,13 @@ export class JobExecution implements AttemptListener {
   }
 
   warned(warning: WeirError): void {
+    this.waiting.observe(warning)
     this.warnings.report('slot', warning)
+  }
+
+  /** The storage of checkpoints does not answer this thread, or answers again. */
+  warnedOfStorage({ code, message, details }: WeirError): void {
+    this.warned(new WeirError(code, `checkpoints: ${message}`, { details }))
   }
 
   private openCheckpoints(): Promise<CheckpointCoordinator | undefined> {
@@ -253,6 +266,7 @@ export class JobExecution implements AttemptListener {
       board: this.board,
       metrics: this.jobMetrics,
       warnings: this.warnings,
+      waits: this.waiting,
       trigger: (barrier) => attempts.trigger(barrier, regularEnd.stopping),
       toSlots: (make) => attempts.toSlots(make),
       fail: (error) => attempts.current?.fail(error),
@@ -320,7 +334,9 @@ export class JobExecution implements AttemptListener {
   /** Returns what the first operator threw that could not be closed. */
   private async closeAttempt(): Promise<WeirError | undefined> {
     await this.checkpoints?.stop()
-    return await this.attempts.close()
+    const failure = await this.attempts.close()
+    this.waiting.attemptEnded()
+    return failure
   }
 
   private async finish(): Promise<void> {

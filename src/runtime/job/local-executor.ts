@@ -25,14 +25,18 @@ export function createLocalJob(options: LocalJobOptions): JobExecution {
   const { graph, random = seededRandom(randomBytes(4).readUInt32LE()) } = options
   const run = resolveRunOptions(options)
   const { clock, storageUrl } = run
-  return new JobExecution({
+  const job: JobExecution = new JobExecution({
     ...run,
     graph,
     random,
     startSlot: (slot, listener) =>
       new LocalSlot(slot, { clock, openStorage, buildGraph: () => graph }, listener),
-    storage: storageUrl === undefined ? undefined : openStorage(storageUrl),
+    storage:
+      storageUrl === undefined
+        ? undefined
+        : openStorage(storageUrl, (notice) => job.warnedOfStorage(notice)),
   })
+  return job
 }
 
 /** The executor behind `env.execute()`: runs the graph in the calling thread until it has finished. */

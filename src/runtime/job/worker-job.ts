@@ -32,9 +32,14 @@ export async function createWorkerJob<O extends JobOptions>(
 ): Promise<JobExecution> {
   const run = resolveRunOptions(options)
   const { storageUrl } = run
-  const storage = storageUrl === undefined ? undefined : await loadStorage(storageUrl)
+  let job: JobExecution | undefined
+  const storage =
+    storageUrl === undefined
+      ? undefined
+      : await loadStorage(storageUrl, (notice) => job?.warnedOfStorage(notice))
   try {
-    return await build(options, run, storage)
+    job = await build(options, run, storage)
+    return job
   } catch (error) {
     await storage?.close()
     throw error
