@@ -31,3 +31,12 @@ export function waitIn(details: ErrorDetails): WaitChange | undefined {
   const goesOn = typeof why === 'string' && typeof sinceMs === 'number'
   return { waitsFor, wait: goesOn ? { waitsFor, why, sinceMs } : undefined }
 }
+
+/** A notice as a part of a job passes it on: `name` stands before the message, `who` in the details. */
+export function noticeFrom(name: string, notice: WeirError, who: ErrorDetails): WeirError {
+  const { code, message, details } = notice
+  return new WeirError(code, `${name}: ${message}`, {
+    cause: notice,
+    details: { ...details, ...who },
+  })
+}

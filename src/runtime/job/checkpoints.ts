@@ -16,7 +16,6 @@ import { decodeSplit, SPLITS } from '../source/split-state.ts'
 import { isKeyed } from '../subtask/job-plan.ts'
 import type { JobExecutionOptions } from './execution-options.ts'
 import { restoreFromOf } from './restore-from.ts'
-import type { JobWaits } from './waits.ts'
 import type { JobWarnings } from './warnings.ts'
 
 /** The job as its checkpoints see it. */
@@ -30,7 +29,6 @@ export interface JobCheckpointsHost {
   /** More checkpoints failed than are tolerated. */
   fail(error: WeirError): void
   readonly warnings: JobWarnings
-  readonly waits: JobWaits
 }
 
 /** State that an attempt begins with. */
@@ -70,7 +68,7 @@ export async function openJobCheckpoints(
         host.trigger(barrier)
       },
       notifyCompleted: (checkpointId) => {
-        host.waits.storageWorks()
+        host.warnings.waits.storageWorks()
         host.board.setCompletedCheckpoint(checkpointId, asOf.completed(checkpointId))
         host.toSlots((attempt) => ({ kind: 'checkpoint-completed', attempt, checkpointId }))
       },
@@ -89,7 +87,7 @@ export async function openJobCheckpoints(
       checkpointFailed: (_id, reason, error) => {
         // A newer checkpoint, or the end of the attempt, took the place of this one: nothing is lost.
         if (reason === 'subsumed' || reason === 'stopped') return
-        if (isOfStorage(error)) host.waits.storageFailed(error.message, clock.nowMs())
+        if (isOfStorage(error)) host.warnings.waits.storageFailed(error.message, clock.nowMs())
         host.warnings.report('checkpoint-failed', error)
       },
       warning: (warning) => host.warnings.report('checkpoint-files', warning),
@@ -172,6 +170,12 @@ export async function chooseRestore(
     : (plan.get(first?.uid ?? '')?.[0]?.operatorState.get(SPLITS) ?? [])
   const dropped = unclaimedOperators(manifest, operators, ABOUT_STATE)
   return { checkpointId: manifest.checkpointId, plan, splits: stored.map(decodeSplit), dropped }
+}
+
+/** The error of a request for a checkpoint of a job that takes none, or has not started. */
+export function noCheckpoints(): WeirError {
+  const message = 'the job takes no checkpoints; set execution.checkpointing.dir and start the job'
+  return new WeirError('ILLEGAL_STATE', message)
 }
 
 /** Whether a checkpoint failed because its storage did not take a file. */

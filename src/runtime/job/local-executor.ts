@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { openStorage } from '../../checkpoint/storage/open.ts'
+import { noticeFrom } from '../../core/lifetime/wait.ts'
 import { type Random, seededRandom } from '../../core/random.ts'
 import type {
   ExecuteOptions,
@@ -34,7 +35,7 @@ export function createLocalJob(options: LocalJobOptions): JobExecution {
     storage:
       storageUrl === undefined
         ? undefined
-        : openStorage(storageUrl, (notice) => job.warnedOfStorage(notice)),
+        : openStorage(storageUrl, (notice) => job.warned(noticeFrom('checkpoints', notice, {}))),
   })
   return job
 }

@@ -1,6 +1,7 @@
 import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-storage.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { OutageListener } from '../../core/lifetime/outage.ts'
+import { noticeFrom } from '../../core/lifetime/wait.ts'
 import type { StreamGraph } from '../../dataflow/stream-graph.ts'
 import { stateDirectoryOf } from '../configuration/state-directory.ts'
 import { failureReport } from '../protocol/failure-report.ts'
@@ -94,7 +95,7 @@ export class SlotAgent {
       await this.runtime?.close()
       if (storageUrl !== undefined) {
         this.storage ??= await this.options.openStorage(storageUrl, (notice) =>
-          this.runtime?.warnOfStorage(notice),
+          this.runtime?.warn(noticeFrom('checkpoints', notice, { slot: deployment.slot })),
         )
       }
       const graph = await this.options.buildGraph()

@@ -2,7 +2,7 @@ import type { Barrier } from '../../checkpoint/protocol/checkpoint-types.ts'
 import type { DroppedState } from '../../checkpoint/protocol/dropped-state.ts'
 import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-storage.ts'
 import type { Clock } from '../../core/clock.ts'
-import { messageOf, WeirError } from '../../core/errors.ts'
+import { messageOf, type WeirError } from '../../core/errors.ts'
 import { MetricGroup } from '../../core/metrics.ts'
 import type { SourcePosition } from '../../core/position.ts'
 import { graphFingerprint } from '../../dataflow/plan/graph-fingerprint.ts'
@@ -235,13 +235,6 @@ export class SlotRuntime implements SubtaskHost {
 
   warn({ code, message, details }: WeirError): void {
     this.report({ kind: 'warning', attempt: this.attempt, code, message, details })
-  }
-
-  /** Passes a notice of the storage of checkpoints on, which all subtasks of the slot share. */
-  warnOfStorage({ code, message, details }: WeirError): void {
-    const { slot } = this.deployment
-    const text = `checkpoints: ${message}`
-    this.warn(new WeirError(code, text, { details: { ...details, slot } }))
   }
 
   failed(subtask: Subtask, error: unknown, at?: SourcePosition): void {

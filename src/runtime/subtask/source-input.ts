@@ -1,5 +1,6 @@
 import type { Cancel } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import { noticeFrom } from '../../core/lifetime/wait.ts'
 import type { Counter } from '../../core/metrics.ts'
 import { MAX_TIMESTAMP } from '../../core/time.ts'
 import type { WatermarkStrategy } from '../../dataflow/watermark-strategy.ts'
@@ -151,9 +152,7 @@ export class SourceInput
 
   private readonly warn = (warning: WeirError): void => {
     const { uid, subtask } = this.context
-    const message = `source ${uid}: ${warning.message}`
-    const details = { ...warning.details, operator: uid, subtask }
-    this.context.warn?.(new WeirError(warning.code, message, { cause: warning, details }))
+    this.context.warn?.(noticeFrom(`source ${uid}`, warning, { operator: uid, subtask }))
   }
 
   private async openReader(): Promise<void> {

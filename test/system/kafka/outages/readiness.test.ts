@@ -15,7 +15,10 @@ const JOB = `import { defineJob, noWatermarks } from '${source('index.ts')}'
 import { KafkaSource } from '${source('connectors/kafka/index.ts')}'
 export default defineJob({
   name: 'reader',
-  options: { brokers: { type: 'string' }, topic: { type: 'string' } },
+  options: {
+    brokers: { type: 'string', help: 'brokers' },
+    topic: { type: 'string', help: 'topic' },
+  },
   build: (env, { brokers, topic }) => {
     env
       .fromSource(new KafkaSource({ brokers, topic, deserialize: () => 1 }), noWatermarks(), 'clicks')
