@@ -1,3 +1,4 @@
+import { systemClock } from '../core/clock.ts'
 import { asWeirError, isWeirError, messageOf, systemErrorOf } from '../core/errors.ts'
 import { nearestWord } from '../core/text/nearest-word.ts'
 import { printable } from '../core/text/printable.ts'
@@ -12,6 +13,13 @@ import {
   unlessInterrupted,
 } from './command/command.ts'
 import { helpOf } from './command/help.ts'
+import {
+  errorLine,
+  formOf,
+  formOfWords,
+  type OutputForm,
+  withJsonLog,
+} from './command/json-lines.ts'
 import { parseCommandLine } from './command/parse.ts'
 import { readSettings } from './command/settings.ts'
 import { COMMAND_LOADERS } from './command-loaders.ts'
@@ -22,16 +30,24 @@ const COMMAND_NAMES = Object.keys(COMMAND_LOADERS)
 
 /** Runs the command that `argv`, the words after `weir`, selects. Writes errors to `io.err`; returns the exit code. */
 export async function runCommandLine(argv: readonly string[], io: CommandIo): Promise<number> {
+  const run: CommandRun = { io, form: formOfWords(argv) }
   try {
-    return await dispatch(argv, io)
+    return await dispatch(argv, run)
   } catch (error) {
-    report(error, io)
+    report(error, run)
     await io.jobManager?.failed(error)
     return exitCodeOf(error)
   }
 }
 
-async function dispatch(argv: readonly string[], io: CommandIo): Promise<number> {
+/** A command line that runs: its surroundings, and in which form it prints, as far as that is known. */
+interface CommandRun {
+  readonly io: CommandIo
+  form: OutputForm
+}
+
+async function dispatch(argv: readonly string[], run: CommandRun): Promise<number> {
+  const { io } = run
   const [first] = argv
   if (first === undefined) {
     io.err(await overview())
@@ -58,9 +74,11 @@ async function dispatch(argv: readonly string[], io: CommandIo): Promise<number>
   }
   const read = (configFlag: string | undefined) => readSettings(io.env, configFlag)
   const parsed = parseCommandLine(command, rest, read)
+  run.form = formOf(parsed.flags)
+  const logged = withJsonLog(io, run.form, () => systemClock.nowMs())
   refuseExtraArguments(command, parsed.args)
-  await warnOfSecrets(parsed.flags, io)
-  const running = command.run({ ...parsed, io, commands: allCommands })
+  await warnOfSecrets(parsed.flags, logged)
+  const running = command.run({ ...parsed, io: logged, commands: allCommands })
   return (await (command.stopsItself === true ? running : unlessInterrupted(running, io))) ?? 0
 }
 
@@ -152,11 +170,13 @@ ${lines.join('\n')}
 environment variables (WEIR_DATA_DIR, WEIR_EXECUTION_CHECKPOINTING_INTERVAL), which override weir.yaml.`
 }
 
-function report(error: unknown, io: CommandIo): void {
+function report(error: unknown, { io, form }: CommandRun): void {
   // A line of progress must not share its line with the error.
   if (error instanceof InterruptedError) io.rewriteLine?.('')
   // An error of the file system that no code below has named gets its code and advice here.
   const shown = systemErrorOf(error) === undefined ? error : asWeirError(error, 'ILLEGAL_STATE')
+  const line = errorLine(shown, form, () => systemClock.nowMs())
+  if (line !== undefined) return io.err(line)
   const code = isWeirError(shown) ? `${shown.code}: ` : ''
   // A usage error may have lines of its own; other sentences may have text of a peer.
   const text = shown instanceof UsageError ? messageOf(shown) : printable(messageOf(shown))

@@ -74,6 +74,10 @@ export const ERROR_CODES = {
     'The file system, or an external system, does not allow this to the user.',
   ),
   DISK_FULL: entry(true, 'The disk or the quota of the user is full.'),
+  WATERMARK_HELD_BACK: entry(
+    false,
+    'A source gives no results, because partitions without records hold its event time back and no idle timeout is set.',
+  ),
   // Checkpoints
   CHECKPOINT_EXPIRED: entry(true, 'A checkpoint took longer than its timeout.'),
   CHECKPOINT_DECLINED: entry(true, 'A subtask could not take part in a checkpoint.'),

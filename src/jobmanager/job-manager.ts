@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Clock } from '../core/clock.ts'
+import type { Cancel, Clock } from '../core/clock.ts'
 import { WeirError } from '../core/errors.ts'
 import type { Random } from '../core/random.ts'
 import type { Cluster, JobSubmission, Logs } from '../rest/port/cluster.ts'
@@ -41,6 +41,7 @@ export class JobManager implements Cluster {
   private readonly managed = new Map<string, ManagedJob>()
   private readonly settleStopped: PromiseWithResolvers<void>
   private ending: Promise<void> | undefined
+  private stopShortening: Cancel = () => {}
   /** Submissions one after the other, so that no two choose the same port. */
   private submissions: Promise<unknown> = Promise.resolve()
 
@@ -59,6 +60,7 @@ export class JobManager implements Cluster {
     const { records, damaged } = await options.store.open()
     for (const error of damaged) options.say(`warning: ${error.code}: ${error.message}`)
     for (const record of records) manager.add(record)
+    manager.stopShortening = options.logs.keepWithinSize(options.clock)
     const unfinished = [...manager.managed.values()].filter(({ hasEnded }) => !hasEnded)
     for (const job of unfinished) void job.resume()
     return manager
@@ -140,6 +142,7 @@ export class JobManager implements Cluster {
   private async endAll(): Promise<void> {
     await this.submissions
     await Promise.all([...this.managed.values()].map((job) => job.suspend()))
+    this.stopShortening()
     this.settleStopped.resolve()
   }
 }

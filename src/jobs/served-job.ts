@@ -27,6 +27,7 @@ import { QueryThreads } from '../serving/threads/query-threads.ts'
 import type { QueryWorkers } from '../serving/threads/workers.ts'
 import type { ModelReader } from '../wire/model-reader.ts'
 import type { AskedModels } from './asked-models.ts'
+import { type LastCheckpoint, takeLastCheckpoint } from './last-checkpoint.ts'
 import {
   QUERY_ACCESS,
   type QueryAccessOptions,
@@ -125,6 +126,7 @@ export class ServedJob implements AsyncDisposable {
   /** The tokens of the query port, for other ports of the same process. */
   readonly access: AccessControl
   private readonly cancelWatch: Cancel
+  private lastCheckpoint: Promise<LastCheckpoint> | undefined
 
   private constructor(
     execution: JobExecution,
@@ -235,15 +237,20 @@ export class ServedJob implements AsyncDisposable {
     return { ...job, ...Object.fromEntries(ofThreads) }
   }
 
+  /**
+   * Takes a last checkpoint for the next process, within `execution.checkpointing.shutdown-timeout`; the ports stay
+   * open meanwhile. `close` takes it if this was not called.
+   */
+  takeLastCheckpoint(): Promise<LastCheckpoint> {
+    this.lastCheckpoint ??= takeLastCheckpoint(this.execution, systemClock)
+    return this.lastCheckpoint
+  }
+
   /** Takes a last checkpoint for the next process if possible, then ends all threads. */
   async close(): Promise<void> {
     const { execution, queries } = this
     this.cancelWatch()
-    try {
-      if (execution.status === 'RUNNING') await execution.triggerCheckpoint()
-    } catch {
-      // The next process then starts from an older checkpoint and replays more of the log.
-    }
+    await this.takeLastCheckpoint()
     await this.companion?.[Symbol.asyncDispose]()
     await execution.suspend()
     await this.askedModels?.[Symbol.asyncDispose]()

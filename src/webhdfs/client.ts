@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { isWeirError } from '../core/errors.ts'
+import type { OutageListener } from '../core/lifetime/outage.ts'
 import { type Random, seededRandom } from '../core/random.ts'
 import type { WebHdfsAddress } from './address.ts'
 import { refusalOf, WebHdfsAttemptError } from './failure.ts'
@@ -16,6 +17,8 @@ export interface WebHdfsClientOptions {
   /** Longest silence of a NameNode or DataNode, in ms. @default the address's, or 20000 */
   readonly timeoutMs?: number
   readonly clock?: Clock
+  /** Called while the cluster does not answer, with growing pauses, and when it answers again. */
+  readonly onOutage?: OutageListener | undefined
   /** Source of jitter. @default one with a random seed */
   readonly random?: Random
 }
@@ -56,7 +59,8 @@ export class WebHdfsClient {
     const timeoutMs = options.timeoutMs ?? address.timeoutMs ?? 20_000
     this.transport = new WebHdfsTransport(address, timeoutMs)
     const retryForMs = options.retryForMs ?? 30_000
-    this.pool = new NameNodePool(address.nameNodes, { clock, random, retryForMs })
+    const { onOutage } = options
+    this.pool = new NameNodePool(address.nameNodes, { clock, random, retryForMs, onOutage })
   }
 
   /** Status of a file or folder; undefined when there is none. */

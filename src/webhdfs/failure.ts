@@ -135,7 +135,8 @@ export function errorOfFailure(
   return new WeirError(codeOfFailure(failure), message, { details: details as ErrorDetails })
 }
 
-function adviceOf(failure: WebHdfsFailure): string {
+/** A failure in words, with what to do about it where the client knows it. */
+export function adviceOf(failure: WebHdfsFailure): string {
   if (/HTTP request to a Hadoop IPC port/.test(failure.reason)) {
     return 'this port is the NameNode\'s RPC port; use the port of its web interface ("dfs.namenode.http-address", 9870 by default)'
   }

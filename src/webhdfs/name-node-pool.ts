@@ -1,7 +1,14 @@
 import { type Clock, sleep } from '../core/clock.ts'
+import { Outage, type OutageListener } from '../core/lifetime/outage.ts'
 import type { Random } from '../core/random.ts'
 import type { NameNodeAddress } from './address.ts'
-import { decideRetry, errorOfFailure, WebHdfsAttemptError, type WebHdfsFailure } from './failure.ts'
+import {
+  adviceOf,
+  decideRetry,
+  errorOfFailure,
+  WebHdfsAttemptError,
+  type WebHdfsFailure,
+} from './failure.ts'
 
 /** Options of the repetition of failed requests. */
 export interface RetryOptions {
@@ -9,6 +16,8 @@ export interface RetryOptions {
   readonly random: Random
   /** No attempt begins later than this after the first one, ms. */
   readonly retryForMs: number
+  /** Called while requests fail that are repeated, with growing pauses, and when one succeeds again. */
+  readonly onOutage?: OutageListener | undefined
 }
 
 /** Circumstances of one attempt. */
@@ -35,11 +44,13 @@ export interface AttemptTarget {
 export class NameNodePool {
   private readonly nameNodes: readonly NameNodeAddress[]
   private readonly options: RetryOptions
+  private readonly outage: Outage
   private activeIndex = 0
 
   constructor(nameNodes: readonly NameNodeAddress[], options: RetryOptions) {
     this.nameNodes = nameNodes
     this.options = options
+    this.outage = new Outage('HDFS', options.clock, (notice) => options.onOutage?.(notice))
   }
 
   /** Whether the active NameNode can change. */
@@ -62,12 +73,17 @@ export class NameNodePool {
     let avoid: string | undefined
     for (let attempts = 1; ; attempts++) {
       const index = this.activeIndex
+      const startedMs = clock.monotonicMs()
       try {
-        return await attempt({ nameNode: this.nameNodes[index]!, doubtful, avoid })
+        const answer = await attempt({ nameNode: this.nameNodes[index]!, doubtful, avoid })
+        this.outage.ended()
+        return answer
       } catch (error) {
         if (!(error instanceof WebHdfsAttemptError)) throw error
         const { failure } = error
         const decision = decideRetry(failure)
+        if (decision === 'give-up') this.outage.ended()
+        else this.outage.failed(startedMs, nameNodeFailure(this.nameNodes[index]!, failure))
         const delay = this.delayAfter(attempts)
         if (decision === 'give-up' || clock.monotonicMs() + delay > giveUpAt) {
           throw errorOfFailure(failure, { ...target, attempts })
@@ -93,6 +109,11 @@ export class NameNodePool {
     const full = Math.min(FIRST_DELAY_MS * 2 ** (round - 1), LONGEST_DELAY_MS)
     return full * (0.5 + random.next() / 2)
   }
+}
+
+/** A failure with the address of the NameNode, for people. */
+function nameNodeFailure({ host, port }: NameNodeAddress, failure: WebHdfsFailure): string {
+  return `${host}:${port}: ${adviceOf(failure)}`
 }
 
 /** A DataNode that did not answer is avoided once, because the NameNode detects its failure later. */

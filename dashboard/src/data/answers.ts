@@ -53,6 +53,8 @@ export interface JobDetail {
   readonly jid: string
   readonly name: string
   readonly state: string
+  /** For what the job waits, a sentence each; an older server says nothing of it. */
+  readonly waiting?: readonly string[]
   readonly 'start-time': number
   readonly 'end-time': number
   readonly duration: number

@@ -76,10 +76,20 @@ export function JobPage({ route }: JobPageProps) {
         </p>
         <JobActions job={job} live={data} />
       </div>
+      <Waiting sentences={job.waiting} />
       <Tabs id={id} tab={shown} live={data} states={states} asksModels={(asked?.length ?? 0) > 0} />
       <TabPage route={{ ...route, tab: shown }} job={job} live={data} />
     </>
   )
+}
+
+/** For what a job waits; nothing for one that does not. */
+function Waiting({ sentences = [] }: { readonly sentences: JobDetail['waiting'] }) {
+  return sentences.map((sentence) => (
+    <p class="notice" role="status" key={sentence.replace(/for \d+ s/, '')}>
+      {sentence}
+    </p>
+  ))
 }
 
 interface TabsProps {

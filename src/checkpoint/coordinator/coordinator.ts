@@ -176,10 +176,13 @@ export class CheckpointCoordinator {
     await this.durable.release()
   }
 
-  /** Takes a checkpoint as soon as possible. Throws CHECKPOINT_DECLINED or CHECKPOINT_EXPIRED. */
-  triggerCheckpoint(): Promise<CheckpointManifest> {
+  /**
+   * Takes a checkpoint as soon as possible. `overtakes`: its barriers overtake records at once, in a job whose
+   * checkpoints may be unaligned. Throws CHECKPOINT_DECLINED or CHECKPOINT_EXPIRED.
+   */
+  triggerCheckpoint(overtakes = false): Promise<CheckpointManifest> {
     return new Promise((completed, failed) =>
-      this.enqueue({ folder: undefined, isLast: false, completed, failed }),
+      this.enqueue({ folder: undefined, isLast: false, overtakes, completed, failed }),
     )
   }
 
@@ -263,7 +266,9 @@ export class CheckpointCoordinator {
     const full = isSavepoint || this.durable.needsFull
     const aligned: Barrier = { checkpointId, timestampMs: clock.nowMs(), full, mode }
     const barrier =
-      isSavepoint || alignedTimeoutMs === undefined ? aligned : { ...aligned, alignedTimeoutMs }
+      isSavepoint || alignedTimeoutMs === undefined
+        ? aligned
+        : { ...aligned, alignedTimeoutMs: request?.overtakes === true ? 0 : alignedTimeoutMs }
     const cancelTimeout = clock.after(timeoutMs, () => this.onTimeout(checkpointId))
     this.runs.set(checkpointId, { barrier, attempt: this.attempt!, request, cancelTimeout })
     this.collecting.set(checkpointId, { checkpointId, tasks: this.tasks, acks: new Map() })

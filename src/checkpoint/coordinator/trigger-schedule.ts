@@ -13,6 +13,8 @@ export interface CheckpointRequest {
   readonly folder: string | undefined
   /** Whether no checkpoint is triggered after it. */
   readonly isLast: boolean
+  /** Whether its barriers overtake records at once, in a job whose checkpoints may be unaligned. @default false */
+  readonly overtakes?: boolean
   completed(manifest: CheckpointManifest): void
   failed(error: WeirError): void
 }

@@ -54,6 +54,7 @@ export const JOB_MANAGER_SERVER_OPTIONS: Readonly<Record<string, OptionSpec>> = 
     help: 'Address of the REST interface; one that other machines reach needs TLS and tokens',
   },
   ...LISTENER_OPTIONS,
+  'log-format': SERVING_OPTIONS['log-format']!,
   set: SERVING_OPTIONS['set']!,
   ...DATA_DIR_OPTION,
 }

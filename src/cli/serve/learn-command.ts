@@ -16,6 +16,7 @@ import { topicsPlaceOf } from '../flags/kafka.ts'
 import { listenerOf } from '../flags/listener.ts'
 import { configurationOf, slotsOf } from '../flags/serving.ts'
 import { counted } from '../text/counted.ts'
+import { endJob } from './end-job.ts'
 import { type JobLog, jobLogOf } from './job-log.ts'
 import { droppedReporter } from './report-dropped.ts'
 import { reportRestarts } from './report-restarts.ts'
@@ -52,6 +53,7 @@ export async function runLearning(command: LearnCommand): Promise<number> {
   )
   await using shown = await showWhenRunning(job, flags, { name, io, report })
   await Promise.race([job.execution.result, io.interrupted, shown.lost])
+  await endJob(job, report)
   return 0
 }
 

@@ -29,6 +29,7 @@ import {
   SERVING_OPTIONS,
   slotsOf,
 } from '../flags/serving.ts'
+import { endJob } from '../serve/end-job.ts'
 import { type JobLog, jobLogOf } from '../serve/job-log.ts'
 import { droppedReporter } from '../serve/report-dropped.ts'
 import { liveEvent, liveText } from '../serve/version-live.ts'
@@ -160,6 +161,7 @@ Examples:
       report({ event: 'finished', runtimeMs }, `finished after ${Math.round(runtimeMs)} ms`),
     )
     await Promise.race([ended, io.interrupted, shown.lost])
+    await endJob(job, report)
     return 0
   },
 }

@@ -1,6 +1,7 @@
 import { ByteReader } from '../../core/byte-reader.ts'
 import { ByteWriter } from '../../core/byte-writer.ts'
 import { WeirError } from '../../core/errors.ts'
+import { noticeFrom } from '../../core/lifetime/wait.ts'
 import type { Deadline } from '../../core/moment.ts'
 import { AbstractOperator } from '../port/abstract-operator.ts'
 import type { OperatorContext } from '../port/operator.ts'
@@ -37,8 +38,10 @@ export class SinkOperator<T> extends AbstractOperator {
         attempt: context.attempt,
         clock: context.clock,
         metrics: context.metrics,
-        warn: ({ code, message }) =>
-          context.warn?.(new WeirError(code, `operator ${context.uid}: ${message}`)),
+        warn: (notice) => {
+          const { uid, subtask } = context
+          context.warn?.(noticeFrom(`operator ${uid}`, notice, { operator: uid, subtask }))
+        },
         onLostTransaction: context.acceptsLostTransactions === true ? this.lost() : undefined,
       },
       restored,

@@ -128,6 +128,7 @@ export class ServedJobControl implements JobControl {
       accumulators: accumulatorsSnapshot(execution.accumulatorParts),
       failures: execution.failures.map(failureSnapshot),
       checkpoints: checkpointsSnapshot(execution),
+      waits: execution.waits,
       configuration,
       restartStrategy: restartSentence(restartStrategyOf(execution.configuration)),
       process: processSnapshot(port),

@@ -12,6 +12,7 @@ export function jobOverviewJson(job: JobSnapshot): object {
     name: job.name,
     ...lifetimeOf(job),
     state: job.status,
+    waiting: waitingFor(job),
     'last-modification': lastModifiedOf(job),
     tasks: taskCounts(executionStateOf(job.status), tasksOf(job)),
   }

@@ -1,21 +1,35 @@
+import { ERROR_CODES } from '../../core/errors.ts'
+import { isTerminal } from '../../runtime/job/status.ts'
 import type { JobSnapshot } from '../port/job-snapshot.ts'
 
-const OUTAGE = '.brokerOutageMs'
-/** A shorter outage is one of the failed attempts that each broker has now and then, ms. */
-const LEAST_MS = 3_000
+/** The facts of a job that say what it waits for. */
+type WaitingJob = Pick<JobSnapshot, 'waits' | 'status' | 'nowMs'>
 
-/** For what a running job waits, a sentence an operator: brokers that its sources and sinks cannot reach. */
-export function waitingFor({ metrics, status }: Pick<JobSnapshot, 'metrics' | 'status'>): string[] {
-  if (status !== 'RUNNING') return []
-  const longest = new Map<string, number>()
-  for (const [name, ms] of Object.entries(metrics)) {
-    if (!name.endsWith(OUTAGE) || ms < LEAST_MS) continue
-    // `<uid>.<subtask>.brokerOutageMs`; a uid may have dots.
-    const uid = name.slice(0, -OUTAGE.length).replace(/\.\d+$/, '')
-    longest.set(uid, Math.max(longest.get(uid) ?? 0, ms))
-  }
-  return [...longest].map(
-    ([uid, ms]) =>
-      `${uid} waits for Kafka, for ${Math.floor(ms / 1000)} s; the log says the address and the cause`,
-  )
+/** For what a job waits, a sentence each: who waits, for what, for how long, and why. */
+export function waitingFor(job: WaitingJob): string[] {
+  return sentencesOf(job, ({ why }) => `: ${why}`)
+}
+
+/**
+ * Why a job cannot do its work now, a sentence each; none for one that can: it does not run, or a service outside
+ * does not answer it. Without addresses and causes, because probes show no token.
+ */
+export function notReadyBecause(job: WaitingJob & Pick<JobSnapshot, 'name'>): string[] {
+  const { status, waits = [] } = job
+  if (status !== 'RUNNING') return [`job ${job.name} is ${status}`]
+  const away = waits.filter(({ code }) => ERROR_CODES[code].retryable)
+  return sentencesOf({ ...job, waits: away }, () => '')
+}
+
+function sentencesOf(
+  { waits = [], status, nowMs }: WaitingJob,
+  whyOf: (wait: (typeof waits)[number]) => string,
+): string[] {
+  if (isTerminal(status)) return []
+  return waits.map((wait) => {
+    const seconds = Math.max(0, Math.floor((nowMs - wait.sinceMs) / 1000))
+    const who = wait.operator ?? 'checkpoints'
+    const verb = wait.operator === undefined ? 'wait' : 'waits'
+    return `${who} ${verb} for ${wait.waitsFor}, for ${seconds} s${whyOf(wait)}`
+  })
 }

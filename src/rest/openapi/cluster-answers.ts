@@ -35,6 +35,12 @@ export const OVERVIEW = objectOf({
   'flink-commit': TEXT,
 })
 
+/** `/health/live`. */
+export const LIVE = objectOf({ live: FLAG })
+
+/** `/health/ready`. */
+export const READY = objectOf({ ready: FLAG, waiting: listOf(TEXT) })
+
 /** `/jobmanager/config`. */
 export const CONFIGURATION = listOf(objectOf({ key: TEXT, value: TEXT }))
 

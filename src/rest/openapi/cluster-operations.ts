@@ -5,9 +5,11 @@ import {
   DATA_SETS,
   ENVIRONMENT,
   JARS,
+  LIVE,
   LOGS,
   METRICS,
   OVERVIEW,
+  READY,
   TASK_MANAGER,
   TASK_MANAGERS,
   THREAD_DUMP,
@@ -22,6 +24,11 @@ const JAR: Operation = { summary: 'Refused: Weir runs no jar files', errors: [40
 export const CLUSTER_OPERATIONS: Operations = {
   'GET /config': { summary: 'What a dashboard shows', answer: DASHBOARD_CONFIG },
   'GET /overview': { summary: 'Slots and jobs by state', answer: OVERVIEW },
+  'GET /health/live': { summary: 'Whether the process lives', answer: LIVE },
+  'GET /health/ready': {
+    summary: 'Whether the process can do its work: 503, and why, while it cannot',
+    answer: READY,
+  },
   'GET /datasets': { summary: 'Always empty', answer: DATA_SETS },
   'DELETE /cluster': {
     summary: 'End every job with a checkpoint, then the JobManager',

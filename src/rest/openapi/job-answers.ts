@@ -63,6 +63,7 @@ export const JOBS_OVERVIEW = objectOf({
       name: TEXT,
       ...LIFETIME,
       state: JOB_STATE,
+      waiting: listOf(TEXT),
       'last-modification': TIME,
       tasks: recordOf(['total', ...EXECUTION_STATES.map((state) => state.toLowerCase())], WHOLE),
     }),

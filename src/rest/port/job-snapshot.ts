@@ -3,6 +3,7 @@ import type {
   CheckpointCounts,
   CheckpointStatistics,
 } from '../../checkpoint/coordinator/statistics.ts'
+import type { ErrorCode } from '../../core/errors.ts'
 import type { MetricSnapshot } from '../../core/metrics.ts'
 import type { JobStatus } from '../../runtime/job/status.ts'
 
@@ -34,11 +35,26 @@ export interface JobSnapshot {
   readonly failures: readonly FailureSnapshot[]
   /** Undefined for a job that takes no checkpoints. */
   readonly checkpoints: CheckpointsSnapshot | undefined
+  /** What the job waits for now; undefined for a job that an older version stored. */
+  readonly waits?: readonly WaitSnapshot[] | undefined
   /** Configuration of the job: texts by Flink's keys. */
   readonly configuration: Readonly<Record<string, string>>
   /** Sentence about the restart strategy. */
   readonly restartStrategy: string
   readonly process: ProcessSnapshot
+}
+
+/** What a part of a job waits for. */
+export interface WaitSnapshot {
+  /** Uid of the operator; undefined for the checkpoints of the job. */
+  readonly operator: string | undefined
+  /** Code of the notice: retryable where a service outside does not answer. */
+  readonly code: ErrorCode
+  /** What it waits for, in words, such as `Kafka`. */
+  readonly waitsFor: string
+  /** Why it does not come, in words. */
+  readonly why: string
+  readonly sinceMs: number
 }
 
 /** One chain of operators: a box of the job graph. */

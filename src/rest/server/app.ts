@@ -24,6 +24,7 @@ import type { RouteContext } from '../routes/context.ts'
 import { dashboardRoutes } from '../routes/dashboard-routes.ts'
 import { errorAnswer } from '../routes/errors.ts'
 import { eventRoutes } from '../routes/event-routes.ts'
+import { healthRoutes } from '../routes/health-routes.ts'
 import { jobRoutes } from '../routes/job-routes.ts'
 import { metricRoutes } from '../routes/metric-routes.ts'
 import { modelRoutes } from '../routes/model-routes.ts'
@@ -174,6 +175,7 @@ function refuseUnknownPaths(app: FastifyInstance): void {
 
 const ROUTES = [
   clusterRoutes,
+  healthRoutes,
   jobRoutes,
   metricRoutes,
   vertexRoutes,

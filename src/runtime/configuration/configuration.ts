@@ -15,6 +15,8 @@ export interface CheckpointConfiguration {
   /** Time that an unaligned checkpoint tries to be aligned. */
   readonly alignedTimeoutMs: number
   readonly timeoutMs: number
+  /** Most time of the last checkpoint of a process that is told to end. */
+  readonly shutdownTimeoutMs: number
   readonly minPauseMs: number
   readonly tolerableFailures: number
   readonly retained: number
@@ -126,6 +128,7 @@ export const DEFAULT_JOB_CONFIGURATION: JobConfiguration = Object.freeze({
     unaligned: false,
     alignedTimeoutMs: 0,
     timeoutMs: 600_000,
+    shutdownTimeoutMs: 15_000,
     minPauseMs: 0,
     tolerableFailures: 0,
     retained: 3,

@@ -144,6 +144,11 @@ const OPTIONS: Readonly<Record<string, Option>> = {
     duration(1),
     'Time after which a checkpoint that is not complete is aborted.',
   ),
+  'execution.checkpointing.shutdown-timeout': ofCheckpoints(
+    'shutdownTimeoutMs',
+    duration(0),
+    'Time that the last checkpoint may take, of a process that is told to end; 0 takes none. Keep it below the time after which your supervisor kills the process.',
+  ),
   'execution.checkpointing.min-pause': ofCheckpoints(
     'minPauseMs',
     duration(0),

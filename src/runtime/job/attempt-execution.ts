@@ -159,7 +159,7 @@ export class AttemptExecution {
         this.fail(failureOf(report))
         return
       case 'warning':
-        job.warned(new WeirError(report.code, report.message))
+        job.warned(new WeirError(report.code, report.message, { details: report.details }))
         return
       case 'ack':
         checkpoints?.onAck(report.ack)

@@ -50,7 +50,9 @@ export class JobAttempts {
     const slots = slotsOf(this.plan, configuration)
     this.board = ProgressBoard.create(slots, BOARD_PARTITIONS, this.plan.sources)
     this.serving = new JobServing(this.board, options.serving)
-    this.coordinators = new JobCoordinators(this.board, options)
+    this.coordinators = new JobCoordinators(this.board, options, (notice) =>
+      listener.warned(notice),
+    )
     this.pool = new SlotPool({
       count: slots,
       startSlot,

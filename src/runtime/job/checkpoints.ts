@@ -68,6 +68,7 @@ export async function openJobCheckpoints(
         host.trigger(barrier)
       },
       notifyCompleted: (checkpointId) => {
+        host.warnings.waits.storageWorks()
         host.board.setCompletedCheckpoint(checkpointId, asOf.completed(checkpointId))
         host.toSlots((attempt) => ({ kind: 'checkpoint-completed', attempt, checkpointId }))
       },
@@ -86,6 +87,7 @@ export async function openJobCheckpoints(
       checkpointFailed: (_id, reason, error) => {
         // A newer checkpoint, or the end of the attempt, took the place of this one: nothing is lost.
         if (reason === 'subsumed' || reason === 'stopped') return
+        if (isOfStorage(error)) host.warnings.waits.storageFailed(error.message, clock.nowMs())
         host.warnings.report('checkpoint-failed', error)
       },
       warning: (warning) => host.warnings.report('checkpoint-files', warning),
@@ -168,6 +170,17 @@ export async function chooseRestore(
     : (plan.get(first?.uid ?? '')?.[0]?.operatorState.get(SPLITS) ?? [])
   const dropped = unclaimedOperators(manifest, operators, ABOUT_STATE)
   return { checkpointId: manifest.checkpointId, plan, splits: stored.map(decodeSplit), dropped }
+}
+
+/** The error of a request for a checkpoint of a job that takes none, or has not started. */
+export function noCheckpoints(): WeirError {
+  const message = 'the job takes no checkpoints; set execution.checkpointing.dir and start the job'
+  return new WeirError('ILLEGAL_STATE', message)
+}
+
+/** Whether a checkpoint failed because its storage did not take a file. */
+function isOfStorage({ code }: WeirError): boolean {
+  return code === 'STORAGE_FAILED' || code === 'DISK_FULL'
 }
 
 function holdsRecords(plan: RestorePlan): boolean {

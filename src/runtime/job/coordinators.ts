@@ -4,6 +4,7 @@ import type { ProgressBoard } from '../../state/catalog/progress-board.ts'
 import type { OperatorCoordinators } from '../protocol/operator-coordinator.ts'
 import type { SlotCommand, SlotReport } from '../protocol/slot-messages.ts'
 import { AlignmentGroups } from '../source/alignment-groups.ts'
+import { HeldBackSources } from '../source/silence.ts'
 import type { JobExecutionOptions } from './execution-options.ts'
 
 /** What the coordinators of one attempt may do. */
@@ -23,14 +24,20 @@ export class JobCoordinators {
   private readonly board: ProgressBoard
   private readonly coordinators: OperatorCoordinators
   private readonly alignment: AlignmentGroups
+  private readonly heldBack: HeldBackSources
 
-  /** Throws INVALID_GRAPH when an operator asks a model and the job has none. */
-  constructor(board: ProgressBoard, { graph, coordinators, models }: JobExecutionOptions) {
+  /** `warn` gets the notices about sources that are held back. Throws INVALID_GRAPH when an operator asks a model and the job has none. */
+  constructor(
+    board: ProgressBoard,
+    { graph, coordinators, models }: JobExecutionOptions,
+    warn: (notice: WeirError) => void,
+  ) {
     this.graph = graph
     this.board = board
     const asking = graph.nodes.filter((node) => node.model !== undefined)
     const ofModels = asking.map((node) => [node.uid, (models ?? withoutModels(node))()] as const)
     this.alignment = new AlignmentGroups(graph.nodes)
+    this.heldBack = new HeldBackSources(warn)
     this.coordinators = { ...coordinators, ...Object.fromEntries(ofModels) }
   }
 
@@ -44,6 +51,7 @@ export class JobCoordinators {
         subtask,
         event,
       }))
+    this.heldBack.start()
     this.alignment.start((uid, allowed) => sendTo(uid, undefined, allowed))
     for (const [uid, coordinator] of Object.entries(this.coordinators)) {
       const node = this.graph.nodes.find((candidate) => candidate.uid === uid)
@@ -62,6 +70,7 @@ export class JobCoordinators {
   /** A subtask sent an event; without a coordinator of that operator it is dropped. */
   onEvent({ uid, subtask, event }: Extract<SlotReport, { kind: 'operator-event' }>): void {
     if (this.alignment.onEvent(uid, subtask, event)) return
+    if (this.heldBack.onEvent(uid, subtask, event)) return
     this.coordinators[uid]?.handleEvent(subtask, event)
   }
 }

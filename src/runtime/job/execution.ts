@@ -8,15 +8,15 @@ import { mergeAccumulators } from '../../operators/accumulators/merge.ts'
 import type { AccumulatorPart } from '../../operators/port/accumulator.ts'
 import type { ProgressBoard } from '../../state/catalog/progress-board.ts'
 import { type JobConfiguration, restartStrategyOf } from '../configuration/configuration.ts'
-import { codeOfFailure } from '../protocol/slot-host.ts'
+import type { JobWait } from '../protocol/waits.ts'
 import type { JobPlan } from '../subtask/job-plan.ts'
 import type { AttemptExecution, AttemptListener } from './attempt-execution.ts'
 import { JobAttempts } from './attempts.ts'
-import { fallBackFrom, openJobCheckpoints } from './checkpoints.ts'
+import { fallBackFrom, noCheckpoints, openJobCheckpoints } from './checkpoints.ts'
 import { type FinishListener, JobEnd, type StopOptions, type StoredCheckpoint } from './end.ts'
 import type { JobExecutionOptions } from './execution-options.ts'
 import { type FailurePhase, type JobFailure, JobRestarts } from './restarts.ts'
-import { accumulatorResults, FinishedJob } from './result.ts'
+import { accumulatorResults, FinishedJob, jobEnded, jobFailed } from './result.ts'
 import { type JobStatus, type JobStatusListener, JobStatusMachine } from './status.ts'
 import { type JobWarning, JobWarnings } from './warnings.ts'
 
@@ -92,6 +92,11 @@ export class JobExecution implements AttemptListener {
     return this.restarts.failures
   }
 
+  /** What the job waits for now. */
+  get waits(): readonly JobWait[] {
+    return this.warnings.waits.all
+  }
+
   /** Statistics of checkpoints; undefined for a job that takes none. */
   get checkpointStatistics(): CheckpointStatisticsTracker | undefined {
     return this.checkpoints?.statistics
@@ -158,9 +163,9 @@ export class JobExecution implements AttemptListener {
     throw new WeirError('ILLEGAL_STATE', `the job is ${status}`)
   }
 
-  /** Takes a checkpoint now. Throws CHECKPOINT_DECLINED, CHECKPOINT_EXPIRED, ILLEGAL_STATE. */
-  async triggerCheckpoint(): Promise<number> {
-    return (await this.requireCheckpoints().triggerCheckpoint()).checkpointId
+  /** Takes a checkpoint, as its coordinator does. Throws CHECKPOINT_DECLINED, CHECKPOINT_EXPIRED, ILLEGAL_STATE. */
+  async triggerCheckpoint(overtakes = false): Promise<number> {
+    return (await this.requireCheckpoints().triggerCheckpoint(overtakes)).checkpointId
   }
 
   /**
@@ -296,9 +301,7 @@ export class JobExecution implements AttemptListener {
     if (!this.isEnding()) await this.nextAttempt()
   }
 
-  private isEnding(): boolean {
-    return this.ending !== undefined
-  }
+  private readonly isEnding = (): boolean => this.ending !== undefined
 
   private isRunning(attempt: AttemptExecution): boolean {
     return this.attempts.current === attempt && this.status === 'RUNNING' && !this.isEnding()
@@ -307,9 +310,7 @@ export class JobExecution implements AttemptListener {
   private giveUp(error: WeirError, reason: string): void {
     this.ending = 'failed'
     this.moveTo('FAILED', error)
-    const code = codeOfFailure(error)
-    const message = `the job ended with ${code}: ${error.message} (no restart: ${reason})`
-    const failure = new WeirError('JOB_FAILED', message, { cause: error, details: { code } })
+    const failure = jobFailed(error, reason)
     this.regularEnd.reject(failure)
     // The job has failed, whatever cannot be closed.
     void this.shutDown()
@@ -320,6 +321,7 @@ export class JobExecution implements AttemptListener {
   /** Returns what the first operator threw that could not be closed. */
   private async closeAttempt(): Promise<WeirError | undefined> {
     await this.checkpoints?.stop()
+    this.warnings.waits.attemptEnded()
     return await this.attempts.close()
   }
 
@@ -354,7 +356,7 @@ export class JobExecution implements AttemptListener {
       return
     }
     this.moveTo(ending === 'canceled' ? 'CANCELED' : 'SUSPENDED')
-    const error = new WeirError('JOB_CANCELED', `the job ${jobName} was ${ending}`)
+    const error = jobEnded(jobName, ending)
     this.regularEnd.reject(error)
     this.settleResult.reject(error)
   }
@@ -375,11 +377,8 @@ export class JobExecution implements AttemptListener {
   }
 
   private requireCheckpoints(): CheckpointCoordinator {
-    if (this.checkpoints !== undefined) return this.checkpoints
-    throw new WeirError(
-      'ILLEGAL_STATE',
-      'the job takes no checkpoints; set execution.checkpointing.dir and start the job',
-    )
+    if (this.checkpoints === undefined) throw noCheckpoints()
+    return this.checkpoints
   }
 
   private requireRunning(): AttemptExecution {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { openStorage } from '../../checkpoint/storage/open.ts'
+import { noticeFrom } from '../../core/lifetime/wait.ts'
 import { type Random, seededRandom } from '../../core/random.ts'
 import type {
   ExecuteOptions,
@@ -25,14 +26,18 @@ export function createLocalJob(options: LocalJobOptions): JobExecution {
   const { graph, random = seededRandom(randomBytes(4).readUInt32LE()) } = options
   const run = resolveRunOptions(options)
   const { clock, storageUrl } = run
-  return new JobExecution({
+  const job: JobExecution = new JobExecution({
     ...run,
     graph,
     random,
     startSlot: (slot, listener) =>
       new LocalSlot(slot, { clock, openStorage, buildGraph: () => graph }, listener),
-    storage: storageUrl === undefined ? undefined : openStorage(storageUrl),
+    storage:
+      storageUrl === undefined
+        ? undefined
+        : openStorage(storageUrl, (notice) => job.warned(noticeFrom('checkpoints', notice, {}))),
   })
+  return job
 }
 
 /** The executor behind `env.execute()`: runs the graph in the calling thread until it has finished. */

@@ -1,6 +1,8 @@
+import { WeirError } from '../../core/errors.ts'
 import type { JobResult } from '../../dataflow/stream-graph.ts'
 import { type MergedAccumulator, mergeAccumulators } from '../../operators/accumulators/merge.ts'
 import type { AccumulatorPart } from '../../operators/port/accumulator.ts'
+import { codeOfFailure } from '../protocol/slot-host.ts'
 
 /** What a finished job gives: its duration and its accumulators. */
 export class FinishedJob implements JobResult {
@@ -35,4 +37,16 @@ export function accumulatorResults(
 function resultOf({ value, failure }: MergedAccumulator): unknown {
   if (failure !== undefined) throw failure
   return value
+}
+
+/** The error of a job that ended with a failure, and that does not restart for that reason. */
+export function jobFailed(error: WeirError, reason: string): WeirError {
+  const code = codeOfFailure(error)
+  const message = `the job ended with ${code}: ${error.message} (no restart: ${reason})`
+  return new WeirError('JOB_FAILED', message, { cause: error, details: { code } })
+}
+
+/** The error of a job that a caller has ended. */
+export function jobEnded(jobName: string, ending: string): WeirError {
+  return new WeirError('JOB_CANCELED', `the job ${jobName} was ${ending}`)
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/clock.ts'
 import type { WeirError } from '../../core/errors.ts'
 import type { MetricGroup } from '../../core/metrics.ts'
+import { JobWaits } from '../protocol/waits.ts'
 
 /** A problem that does not stop the job, but that its operator must see. */
 export interface JobWarning {
@@ -18,6 +19,8 @@ const KEPT = 100
 
 /** The warnings of a job; a listener also gets those from before it was added. */
 export class JobWarnings {
+  /** What the job waits for, as its warnings say. */
+  readonly waits = new JobWaits()
   private readonly clock: Clock
   private readonly kept: JobWarning[] = []
   private readonly listeners: ((warning: JobWarning) => void)[] = []
@@ -38,6 +41,7 @@ export class JobWarnings {
 
   /** Reports a warning; slots report the same one only once. */
   report(kind: JobWarning['kind'], error: WeirError): void {
+    this.waits.observe(error)
     if (kind === 'slot' && this.kept.some((known) => known.error.message === error.message)) return
     const warning = { kind, atMs: this.clock.nowMs(), error }
     this.kept.push(warning)

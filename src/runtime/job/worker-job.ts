@@ -3,6 +3,7 @@ import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-stor
 import { loadStorage } from '../../checkpoint/storage/load.ts'
 import type { Clock } from '../../core/clock.ts'
 import { isWeirError } from '../../core/errors.ts'
+import { noticeFrom } from '../../core/lifetime/wait.ts'
 import type { Random } from '../../core/random.ts'
 import { parseStorageUrl } from '../../core/storage-url.ts'
 import { buildJob, type JobDefinition, type JobOptions } from '../../dataflow/job-definition.ts'
@@ -32,9 +33,16 @@ export async function createWorkerJob<O extends JobOptions>(
 ): Promise<JobExecution> {
   const run = resolveRunOptions(options)
   const { storageUrl } = run
-  const storage = storageUrl === undefined ? undefined : await loadStorage(storageUrl)
+  let job: JobExecution | undefined
+  const storage =
+    storageUrl === undefined
+      ? undefined
+      : await loadStorage(storageUrl, (notice) =>
+          job?.warned(noticeFrom('checkpoints', notice, {})),
+        )
   try {
-    return await build(options, run, storage)
+    job = await build(options, run, storage)
+    return job
   } catch (error) {
     await storage?.close()
     throw error

@@ -6,7 +6,7 @@ import type {
 } from '../../checkpoint/protocol/checkpoint-types.ts'
 import type { DroppedState } from '../../checkpoint/protocol/dropped-state.ts'
 import type { SubtaskRestore } from '../../checkpoint/protocol/restore-plan.ts'
-import type { ErrorCode } from '../../core/errors.ts'
+import type { ErrorCode, ErrorDetails } from '../../core/errors.ts'
 import type { MetricSnapshot } from '../../core/metrics.ts'
 import type { AccumulatorPart } from '../../operators/port/accumulator.ts'
 import type { SourceSplit } from '../../operators/port/source.ts'
@@ -170,6 +170,8 @@ export type SlotReport =
       readonly attempt: number
       readonly code: ErrorCode
       readonly message: string
+      /** Those of the warning, which say what it waits for if it is about a wait (`waitIn`). */
+      readonly details: ErrorDetails
     }
   | { readonly kind: 'table-opened'; readonly attempt: number; readonly share: RowTableShare }
   | {

@@ -1,5 +1,7 @@
 import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-storage.ts'
 import type { Clock } from '../../core/clock.ts'
+import type { OutageListener } from '../../core/lifetime/outage.ts'
+import { noticeFrom } from '../../core/lifetime/wait.ts'
 import type { StreamGraph } from '../../dataflow/stream-graph.ts'
 import { stateDirectoryOf } from '../configuration/state-directory.ts'
 import { failureReport } from '../protocol/failure-report.ts'
@@ -12,7 +14,10 @@ export interface SlotAgentOptions {
   readonly clock: Clock
   /** Builds the job's graph, the same in every slot. */
   readonly buildGraph: () => StreamGraph | Promise<StreamGraph>
-  readonly openStorage: (url: string) => CheckpointStorage | Promise<CheckpointStorage>
+  readonly openStorage: (
+    url: string,
+    onOutage: OutageListener,
+  ) => CheckpointStorage | Promise<CheckpointStorage>
   readonly report: (report: SlotReport) => void
 }
 
@@ -88,7 +93,11 @@ export class SlotAgent {
     this.deploying = deploying
     try {
       await this.runtime?.close()
-      if (storageUrl !== undefined) this.storage ??= await this.options.openStorage(storageUrl)
+      if (storageUrl !== undefined) {
+        this.storage ??= await this.options.openStorage(storageUrl, (notice) =>
+          this.runtime?.warn(noticeFrom('checkpoints', notice, { slot: deployment.slot })),
+        )
+      }
       const graph = await this.options.buildGraph()
       this.runtime = new SlotRuntime({
         deployment,

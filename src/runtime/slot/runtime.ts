@@ -233,8 +233,8 @@ export class SlotRuntime implements SubtaskHost {
     return this.deployment.configuration.acceptLostTransactions
   }
 
-  warn({ code, message }: WeirError): void {
-    this.report({ kind: 'warning', attempt: this.attempt, code, message })
+  warn({ code, message, details }: WeirError): void {
+    this.report({ kind: 'warning', attempt: this.attempt, code, message, details })
   }
 
   failed(subtask: Subtask, error: unknown, at?: SourcePosition): void {

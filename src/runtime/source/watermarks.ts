@@ -2,6 +2,7 @@ import { MIN_TIMESTAMP } from '../../core/time.ts'
 import { makesWatermarks, type WatermarkStrategy } from '../../dataflow/watermark-strategy.ts'
 import { GeneratedWatermark } from '../../operators/basic/generated-watermark.ts'
 import { requireTime } from '../../operators/port/event-time.ts'
+import type { SourceSilence } from './silence.ts'
 
 /** Event time of one source partition. */
 interface PartitionClock {
@@ -81,6 +82,24 @@ export class SourceWatermarks {
   idle(nowMs: number): boolean {
     for (const clock of this.partitions.values()) if (!this.isIdle(clock, nowMs)) return false
     return true
+  }
+
+  /** The partitions without a record for `afterMs`, which hold the watermark back, and whether others have some. */
+  silence(nowMs: number, afterMs: number): SourceSilence {
+    const silentPartitions: number[] = []
+    let sinceMs = nowMs
+    let hasActive = false
+    for (const [partition, clock] of this.partitions) {
+      if (this.isIdle(clock, nowMs)) continue
+      if (nowMs - clock.activeAtMs < afterMs) {
+        // A partition that was found a moment ago has shown nothing yet.
+        hasActive ||= clock.largest > MIN_TIMESTAMP || clock.generated !== undefined
+        continue
+      }
+      silentPartitions.push(partition)
+      sinceMs = Math.min(sinceMs, clock.activeAtMs)
+    }
+    return { silentPartitions, sinceMs, hasActive }
   }
 
   /** The source did not read for some time, by no fault of its partitions: it does not count as silence. */

@@ -1,5 +1,6 @@
 import type { Cancel } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import { noticeFrom } from '../../core/lifetime/wait.ts'
 import type { Counter } from '../../core/metrics.ts'
 import { MAX_TIMESTAMP } from '../../core/time.ts'
 import type { WatermarkStrategy } from '../../dataflow/watermark-strategy.ts'
@@ -15,12 +16,16 @@ import { NO_VERSION } from '../../state/catalog/progress-board.ts'
 import { StepSize } from '../pacing/step-size.ts'
 import { type AllowedWatermark, SourceAlignment } from '../source/alignment.ts'
 import { SourceProgress } from '../source/progress.ts'
+import { canBeHeldBack, SILENT_AFTER_MS } from '../source/silence.ts'
 import { SplitAssignment } from '../source/split-assignment.ts'
 import { decodeSplit, encodeSplit, SPLITS } from '../source/split-state.ts'
 import { SourceWatermarks } from '../source/watermarks.ts'
 import type { SubtaskInput } from './input.ts'
 import type { OperatorTask } from './operator-task.ts'
 import type { Subtask } from './subtask.ts'
+
+/** Time between two looks for partitions that hold the watermark back, ms. */
+const SILENCE_EVERY_MS = 5_000
 
 /** Options of a source input. */
 export interface SourceInputOptions {
@@ -64,6 +69,10 @@ export class SourceInput
   private lastTimestamp = -1
   private lastWatermarkMs = 0
   private lastTickMs = 0
+  /** When to look for silent partitions again; never for a source that none can hold back. */
+  private nextSilenceMs = Number.POSITIVE_INFINITY
+  /** What was reported of them last, as text. */
+  private lastSilence = ''
   private cancelDiscovery: Cancel | undefined
 
   constructor(subtask: Subtask, options: SourceInputOptions) {
@@ -100,6 +109,8 @@ export class SourceInput
 
   async start(): Promise<void> {
     this.started = true
+    const { source, watermarks } = this.options
+    if (canBeHeldBack(source, watermarks)) this.nextSilenceMs = 0
     this.scheduleDiscovery()
   }
 
@@ -140,9 +151,8 @@ export class SourceInput
   }
 
   private readonly warn = (warning: WeirError): void => {
-    const { uid } = this.context
-    const message = `source ${uid}: ${warning.message}`
-    this.context.warn?.(new WeirError(warning.code, message, { cause: warning }))
+    const { uid, subtask } = this.context
+    this.context.warn?.(noticeFrom(`source ${uid}`, warning, { operator: uid, subtask }))
   }
 
   private async openReader(): Promise<void> {
@@ -189,11 +199,22 @@ export class SourceInput
       this.emitWatermark(nowMs)
     }
     if (this.alignment !== undefined) this.align(this.alignment, nowMs)
+    if (nowMs >= this.nextSilenceMs) this.reportSilence(nowMs)
     this.reportProgress(idle)
   }
 
   override handleEvent(event: unknown): void {
     this.alignment?.allow(event as AllowedWatermark)
+  }
+
+  /** Reports which partitions hold the watermark back, if that has changed. */
+  private reportSilence(nowMs: number): void {
+    this.nextSilenceMs = nowMs + SILENCE_EVERY_MS
+    const silence = this.watermarks.silence(nowMs, SILENT_AFTER_MS)
+    const text = `${silence.silentPartitions.join()} ${silence.hasActive}`
+    if (text === this.lastSilence) return
+    this.lastSilence = text
+    this.context.sendEvent(silence)
   }
 
   /** Takes part in watermark alignment. That it waits for other sources makes no partition idle. */

@@ -11,6 +11,7 @@ describe('the JSON of a job', () => {
   it('has the fields of Flink’s overview', () => {
     expect(jobOverviewJson(snapshot())).toEqual({
       jid: JOB_ID,
+      waiting: [],
       name: 'count words',
       'start-time': 1000,
       'end-time': -1,

@@ -65,6 +65,8 @@ const PAGES = [
   `${VERTEX}/subtasks/0`,
   `${VERTEX}/subtasks/0/attempts/0`,
   `${VERTEX}/subtasks/0/metrics`,
+  '/health/live',
+  '/health/ready',
 ]
 
 describe('the REST interface', () => {

@@ -43,7 +43,9 @@ export default defineJob({
       ...[...restart, 'restart-strategy.fixed-delay.delay=10ms'],
     ]).ended
     expect(code).toBe(1)
-    const lines = jsonLines(stderr.replaceAll(/^[^{].*$/gm, ''))
+    // Each line is JSON, also the one that ends the command.
+    const lines = jsonLines(stderr)
+    expect(lines.at(-1)).toMatchObject({ level: 50, name: 'weir', code: 'JOB_FAILED' })
     const place = { level: 50, job: module, operator: expect.any(String), subtask: 0 }
     const of = (attempt: number, text: string) =>
       expect.objectContaining({

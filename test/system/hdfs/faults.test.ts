@@ -27,12 +27,22 @@ describe('a job with its checkpoints in HDFS', () => {
     await run.finish()
   })
 
-  it('continues when the NameNode is killed during a checkpoint and restarted', async () => {
+  it('says what it waits for when the NameNode is killed during a checkpoint, and continues when it is back', async () => {
     await using run = await HdfsFold.start(cluster.url('/name'), 'name', tolerant)
     await run.untilInProgress()
     await cluster.stopNameNode('SIGKILL')
+    await expect
+      .poll(() => run.job.waits, { timeout: 60_000 })
+      .toContainEqual({
+        operator: undefined,
+        code: 'CONNECTOR_FAILED',
+        waitsFor: 'HDFS',
+        why: expect.stringMatching(/^127\.0\.0\.1:\d+: the NameNode did not answer .*ECONNREFUSED/),
+        sinceMs: expect.any(Number),
+      })
     await cluster.startNameNode()
     await run.untilCheckpoints(3)
+    expect(run.job.waits).toEqual([])
     expect(run.job.attempt).toBe(1)
     await run.finish()
   })

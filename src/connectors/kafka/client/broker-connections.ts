@@ -1,5 +1,6 @@
 import type { Clock } from '../../../core/clock.ts'
-import { isWeirError, messageOf, WeirError } from '../../../core/errors.ts'
+import { isWeirError, WeirError } from '../../../core/errors.ts'
+import { Outage, type OutageListener } from '../../../core/lifetime/outage.ts'
 import type { Random } from '../../../core/random.ts'
 import type { BrokerAddress, ConnectKafka, KafkaConnection } from './connection.ts'
 
@@ -12,65 +13,7 @@ export interface BrokerWorld {
   readonly random: Random
   readonly clock: Clock
   /** Called while no broker can be reached, with growing pauses, and when one can be reached again. */
-  readonly onOutage?: ((notice: WeirError) => void) | undefined
-}
-
-/** Time without a connection after which it is said, ms; each further notice comes after twice the time. */
-const FIRST_NOTICE_MS = 3_000
-/** Longest time between two notices, ms. */
-const LONGEST_PAUSE_MS = 300_000
-
-/**
- * The time in which attempts to connect to the brokers of one Kafka fail. It begins with the first attempt that
- * fails, and ends with one that succeeds.
- */
-export class BrokerOutage {
-  private readonly clock: Clock
-  private readonly say: (notice: WeirError) => void
-  /** When it began, on both clocks; undefined while there is none. */
-  private began: { readonly atMs: number; readonly monotonicMs: number } | undefined
-  private nextNoticeMs = FIRST_NOTICE_MS
-
-  constructor(clock: Clock, say: (notice: WeirError) => void) {
-    this.clock = clock
-    this.say = say
-  }
-
-  /** How long it lasts, ms; 0 while there is none. */
-  get lastsMs(): number {
-    return this.began === undefined ? 0 : this.clock.monotonicMs() - this.began.monotonicMs
-  }
-
-  /** An attempt that began at a monotonic time has failed. */
-  failed(startedMs: number, error: unknown): void {
-    const { clock } = this
-    const sinceMs = clock.monotonicMs() - startedMs
-    this.began ??= { atMs: clock.nowMs() - sinceMs, monotonicMs: startedMs }
-    if (this.lastsMs < this.nextNoticeMs) return
-    const since = timeOf(this.began.atMs)
-    const seconds = Math.round(this.nextNoticeMs / 1000)
-    this.nextNoticeMs += Math.min(this.nextNoticeMs, LONGEST_PAUSE_MS)
-    const message = `waiting for Kafka since ${since}, for ${seconds} s or more: ${messageOf(error)}; work goes on when a broker answers`
-    this.say(new WeirError('CONNECTOR_FAILED', message))
-  }
-
-  /** An attempt has succeeded. */
-  ended(): void {
-    if (this.began === undefined) return
-    const wasSaid = this.nextNoticeMs > FIRST_NOTICE_MS
-    const since = timeOf(this.began.atMs)
-    this.began = undefined
-    this.nextNoticeMs = FIRST_NOTICE_MS
-    if (!wasSaid) return
-    this.say(
-      new WeirError('CONNECTOR_FAILED', `Kafka can be reached again, after a wait since ${since}`),
-    )
-  }
-}
-
-/** A time of the day, UTC, to the second. */
-function timeOf(atMs: number): string {
-  return `${new Date(atMs).toISOString().slice(11, 19)} UTC`
+  readonly onOutage?: OutageListener | undefined
 }
 
 /** The connections to the brokers of one Kafka, by node and purpose; each opens with its first use. */
@@ -81,13 +24,13 @@ export class BrokerConnections {
   private readonly nodes = new Map<number, BrokerAddress>()
   private readonly connections = new Map<string, Promise<KafkaConnection>>()
   /** The time in which no broker can be reached. */
-  readonly outage: BrokerOutage
+  readonly outage: Outage
 
   /** `bootstrap` are the addresses to use while no node answers. */
   constructor(bootstrap: readonly BrokerAddress[], world: BrokerWorld) {
     this.bootstrap = bootstrap
     this.world = world
-    this.outage = new BrokerOutage(world.clock, (notice) => world.onOutage?.(notice))
+    this.outage = new Outage('Kafka', world.clock, (notice) => world.onOutage?.(notice))
   }
 
   /** Stores the address of a node. */

@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../../../core/clock.ts'
 import { isWeirError, WeirError } from '../../../core/errors.ts'
+import type { OutageListener } from '../../../core/lifetime/outage.ts'
 import { type Random, seededRandom } from '../../../core/random.ts'
 import { type AccessRight, coordinatorRight, requestOf, topicRight } from './access-rights.ts'
 import { BrokerConnections, type ConnectionPurpose } from './broker-connections.ts'
@@ -61,7 +62,7 @@ export interface KafkaClusterWorld {
   readonly random?: Random
   readonly connect?: ConnectKafka
   /** Called while no broker can be reached, with growing pauses, and when one can be reached again. */
-  readonly onOutage?: ((notice: WeirError) => void) | undefined
+  readonly onOutage?: OutageListener | undefined
 }
 
 /** A partition in an answer about topics. */

@@ -96,6 +96,11 @@ describe('a running job whose broker stops', () => {
       /^(source in|operator out): waiting for Kafka since .* for 3 s or more: .*ECONNREFUSED/,
     )
     expect(await outageMs()).toBeGreaterThan(2_000)
+    expect(job.waits[0]).toMatchObject({
+      operator: expect.stringMatching(/^(in|out)$/),
+      waitsFor: 'Kafka',
+      why: expect.stringContaining('ECONNREFUSED'),
+    })
     await broker.startNode()
     await until('the job says that it goes on', () => said.at(-1)!.includes('can be reached again'))
     await produce(client, input, ['k=b'])
@@ -104,6 +109,7 @@ describe('a running job whose broker stops', () => {
       async () => (await readLines({ ...client, topic: output })).length === 2,
     )
     expect(await outageMs()).toBe(0)
+    await until('the job waits for nothing', () => job.waits.length === 0)
     expect(job.attempt).toBe(1)
     await job.cancel()
   }, 120_000)

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { BrokerOutage } from '../../../../src/connectors/kafka/client/broker-connections.ts'
-import { WeirError } from '../../../../src/core/errors.ts'
-import { ManualClock } from '../../../../src/testing/manual-clock.ts'
+import { WeirError } from '../../../src/core/errors.ts'
+import { Outage } from '../../../src/core/lifetime/outage.ts'
+import { type WaitChange, waitIn } from '../../../src/core/lifetime/wait.ts'
+import { ManualClock } from '../../../src/testing/manual-clock.ts'
 
 const REFUSED = new WeirError('CONNECTOR_FAILED', 'no connection to Kafka at k1:9092: refused')
 /** 12:00:00 UTC. */
@@ -11,26 +12,28 @@ const NOON_MS = 12 * 3_600_000
 function bench() {
   const clock = new ManualClock(NOON_MS)
   const said: string[] = []
-  const outage = new BrokerOutage(clock, ({ message }) =>
-    said.push(`${clock.monotonicMs()} ${message}`),
-  )
+  const waits: (WaitChange | undefined)[] = []
+  const outage = new Outage('Kafka', clock, ({ message, details }) => {
+    said.push(`${clock.monotonicMs()} ${message}`)
+    waits.push(waitIn(details))
+  })
   const fail = (seconds: number): void => {
     for (let i = 0; i < seconds; i++) {
       outage.failed(clock.monotonicMs(), REFUSED)
       clock.advance(1_000)
     }
   }
-  return { clock, said, outage, fail }
+  return { clock, said, waits, outage, fail }
 }
 
-describe('an outage of all brokers', () => {
+describe('an outage of a service', () => {
   it('is said within 5 s with the address and the cause, and again with growing pauses', () => {
     const { said, outage, fail } = bench()
     fail(26)
     expect(said).toEqual(
       [3, 6, 12, 24].map(
         (s) =>
-          `${s}000 waiting for Kafka since 12:00:00 UTC, for ${s} s or more: no connection to Kafka at k1:9092: refused; work goes on when a broker answers`,
+          `${s}000 waiting for Kafka since 12:00:00 UTC, for ${s} s or more: no connection to Kafka at k1:9092: refused; work goes on when it answers`,
       ),
     )
     expect(outage.lastsMs).toBe(26_000)
@@ -48,8 +51,8 @@ describe('an outage of all brokers', () => {
     expect(said[0]).toMatch(/^5000 waiting for Kafka since 12:00:00 UTC/)
   })
 
-  it('is over when a broker answers, which is said if the outage was', () => {
-    const { said, outage, fail } = bench()
+  it('is over when the service answers, which is said if the outage was', () => {
+    const { said, waits, outage, fail } = bench()
     fail(2)
     outage.ended()
     expect([said.length, outage.lastsMs]).toEqual([0, 0])
@@ -58,6 +61,12 @@ describe('an outage of all brokers', () => {
     expect(said.at(-1)).toBe('7000 Kafka can be reached again, after a wait since 12:00:02 UTC')
     outage.ended()
     expect(said).toHaveLength(2)
+    // What takes the notices reads in their details when the wait began, why, and that it is over.
+    const wait = { waitsFor: 'Kafka', why: REFUSED.message, sinceMs: NOON_MS + 2_000 }
+    expect(waits).toEqual([
+      { waitsFor: 'Kafka', wait },
+      { waitsFor: 'Kafka', wait: undefined },
+    ])
     // The next one begins anew.
     fail(4)
     expect(said.at(-1)).toMatch(/^10000 waiting for Kafka since 12:00:07 UTC, for 3 s/)

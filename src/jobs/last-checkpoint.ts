@@ -1,0 +1,42 @@
+import type { Cancel, Clock } from '../core/clock.ts'
+import { asWeirError } from '../core/errors.ts'
+import type { JobExecution } from '../runtime/job/execution.ts'
+
+/** What became of the last checkpoint of a process that is told to end. */
+export type LastCheckpoint =
+  | { readonly kind: 'taken'; readonly checkpointId: number }
+  /** The next process continues from an older checkpoint, and reads again what came after it. */
+  | { readonly kind: 'failed'; readonly why: string }
+  /** The job takes no checkpoints, or does not run. */
+  | { readonly kind: 'none' }
+
+/**
+ * Takes a checkpoint of a job for the next process, for at most `execution.checkpointing.shutdown-timeout`: behind
+ * records that wait for a slow operator it may take for ever, and a supervisor kills a process that does not end. Its
+ * barriers overtake such records where the job allows that. Does not throw.
+ */
+export async function takeLastCheckpoint(
+  execution: JobExecution,
+  clock: Clock,
+): Promise<LastCheckpoint> {
+  const { directory, shutdownTimeoutMs } = execution.configuration.checkpoints
+  if (execution.status !== 'RUNNING' || directory === undefined) return { kind: 'none' }
+  if (shutdownTimeoutMs === 0) {
+    return { kind: 'failed', why: 'execution.checkpointing.shutdown-timeout is 0' }
+  }
+  let cancel: Cancel = () => {}
+  const late = new Promise<LastCheckpoint>((resolve) => {
+    const why = `it was not complete within ${shutdownTimeoutMs} ms`
+    cancel = clock.after(shutdownTimeoutMs, () => resolve({ kind: 'failed', why }))
+  })
+  const taken = execution.triggerCheckpoint(true).then(
+    (checkpointId): LastCheckpoint => ({ kind: 'taken', checkpointId }),
+    (error: unknown): LastCheckpoint => {
+      const { code, message } = asWeirError(error, 'STORAGE_FAILED')
+      return { kind: 'failed', why: `${code}: ${message}` }
+    },
+  )
+  const outcome = await Promise.race([taken, late])
+  cancel()
+  return outcome
+}

@@ -1,0 +1,20 @@
+import type { FastifyInstance } from 'fastify'
+import { notReadyBecause } from '../json/waiting.ts'
+import type { RouteContext } from './context.ts'
+
+const PROBE = { config: { isPublic: true } }
+
+/**
+ * The probes of a supervisor: whether the process lives, and whether it can do its work. The process of a job
+ * cannot while its job does not run, or waits for a service outside; a JobManager always can, because each of its
+ * jobs has a process of its own.
+ */
+export function healthRoutes(app: FastifyInstance, { cluster }: RouteContext): void {
+  app.get('/health/live', PROBE, async () => ({ live: true }))
+  app.get('/health/ready', PROBE, async (_request, reply) => {
+    const jobs = cluster.isJobManager ? [] : await cluster.jobs()
+    const waiting = jobs.flatMap(notReadyBecause)
+    const ready = waiting.length === 0
+    return await reply.code(ready ? 200 : 503).send({ ready, waiting })
+  })
+}

@@ -1,0 +1,112 @@
+import { WeirError } from '../../core/errors.ts'
+import { waitEndNotice, waitNotice } from '../../core/lifetime/wait.ts'
+import { makesWatermarks, type WatermarkStrategy } from '../../dataflow/watermark-strategy.ts'
+import type { Source } from '../../operators/port/source.ts'
+
+/** From a source subtask to the job: which of its partitions hold its watermark back by their silence. */
+export interface SourceSilence {
+  readonly silentPartitions: readonly number[]
+  /** When the last of them had a record, or was found; ms since 1970. */
+  readonly sinceMs: number
+  /** Whether other partitions of the subtask have records. */
+  readonly hasActive: boolean
+}
+
+/** Time without a record after which a partition is silent, ms. */
+export const SILENT_AFTER_MS = 60_000
+
+/** Whether a source can be held back by a silent partition: it has watermarks, no end, and no idle timeout. */
+export function canBeHeldBack(
+  { boundedness }: Pick<Source<unknown>, 'boundedness'>,
+  watermarks: WatermarkStrategy<unknown>,
+): boolean {
+  return (
+    boundedness === 'unbounded' &&
+    makesWatermarks(watermarks) &&
+    watermarks.idleAfterMs === undefined
+  )
+}
+
+/**
+ * The partitions of the sources that hold event time back, on the main thread: a source of which some partitions
+ * have records and others have none gives no results, which nothing else shows.
+ */
+export class HeldBackSources {
+  private readonly say: (notice: WeirError) => void
+  /** By source, what each subtask reported last. */
+  private reported = new Map<string, Map<number, SourceSilence>>()
+  /** By source, the sentence that was said; a source that is not held back has none. */
+  private readonly said = new Map<string, string>()
+
+  /** `say` is called when a source is held back, when other partitions hold it back, and when none does any more. */
+  constructor(say: (notice: WeirError) => void) {
+    this.say = say
+  }
+
+  /** An attempt begins: what was reported before counts no more. */
+  start(): void {
+    this.reported.clear()
+    this.said.clear()
+  }
+
+  /** A subtask sent an event; true when it was about silent partitions. */
+  onEvent(uid: string, subtask: number, event: unknown): boolean {
+    if (!isSilence(event)) return false
+    const subtasks = this.reported.get(uid) ?? new Map<number, SourceSilence>()
+    subtasks.set(subtask, event)
+    this.reported.set(uid, subtasks)
+    this.decide(uid, [...subtasks.values()])
+    return true
+  }
+
+  private decide(uid: string, reports: readonly SourceSilence[]): void {
+    const silent = reports.flatMap(({ silentPartitions }) => silentPartitions)
+    const isHeldBack = silent.length > 0 && reports.some(({ hasActive }) => hasActive)
+    const before = this.said.get(uid)
+    if (!isHeldBack) {
+      if (before === undefined) return
+      this.said.delete(uid)
+      this.notify(uid, `event time of source ${uid} goes on`, undefined)
+      return
+    }
+    const partitions = silent.toSorted((a, b) => a - b)
+    const which = partitions.length === 1 ? 'partition' : 'partitions'
+    const have = partitions.length === 1 ? 'has' : 'have'
+    const why = `${which} ${listOf(partitions)} of ${uid} ${have} had no record for ${SILENT_AFTER_MS / 1000} s and no idle timeout is set`
+    if (why === before) return
+    this.said.set(uid, why)
+    const since = Math.min(
+      ...reports
+        .filter(({ silentPartitions }) => silentPartitions.length > 0)
+        .map((r) => r.sinceMs),
+    )
+    this.notify(uid, why, since)
+  }
+
+  private notify(uid: string, text: string, sinceMs: number | undefined): void {
+    const waitsFor = 'records of silent partitions'
+    const { code, details, message } =
+      sinceMs === undefined
+        ? waitEndNotice('WATERMARK_HELD_BACK', text, waitsFor)
+        : waitNotice(
+            'WATERMARK_HELD_BACK',
+            `no output: ${text}; set idleAfterMs of the watermarks of this source, or send records to each partition`,
+            { waitsFor, why: `no output: ${text}`, sinceMs },
+          )
+    this.say(new WeirError(code, message, { details: { ...details, operator: uid } }))
+  }
+}
+
+function isSilence(event: unknown): event is SourceSilence {
+  return typeof event === 'object' && event !== null && 'silentPartitions' in event
+}
+
+/** Numbers in words: `1`, `1 and 2`, `0, 1, 2 and 7 others`. */
+function listOf(numbers: readonly number[]): string {
+  const MOST = 5
+  if (numbers.length === 1) return String(numbers[0])
+  if (numbers.length > MOST) {
+    return `${numbers.slice(0, MOST).join(', ')} and ${numbers.length - MOST} others`
+  }
+  return `${numbers.slice(0, -1).join(', ')} and ${numbers.at(-1)}`
+}

@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest'
+import { waitIn } from '../../../src/core/lifetime/wait.ts'
+import { boundedOutOfOrderness, noWatermarks } from '../../../src/dataflow/watermark-strategy.ts'
+import { canBeHeldBack, HeldBackSources } from '../../../src/runtime/source/silence.ts'
+import { SourceWatermarks } from '../../../src/runtime/source/watermarks.ts'
+
+const MINUTE_MS = 60_000
+
+/** The sources of a job, and what was said of them. */
+function bench() {
+  const said: string[] = []
+  const waits: boolean[] = []
+  const sources = new HeldBackSources(({ message, details }) => {
+    said.push(message)
+    waits.push(waitIn(details)?.wait !== undefined)
+  })
+  sources.start()
+  const report = (subtask: number, silentPartitions: number[], hasActive: boolean): void => {
+    const event = { silentPartitions, sinceMs: 0, hasActive }
+    expect(sources.onEvent('clicks', subtask, event)).toBe(true)
+  }
+  return { said, waits, sources, report }
+}
+
+describe('a source of which some partitions are silent', () => {
+  it('is named with the partitions, also where they are in another subtask than those with records', () => {
+    const { said, waits, report } = bench()
+    report(0, [], true)
+    expect(said).toEqual([])
+    report(1, [2], false)
+    expect(said).toEqual([
+      'no output: partition 2 of clicks has had no record for 60 s and no idle timeout is set; set idleAfterMs of the watermarks of this source, or send records to each partition',
+    ])
+    report(0, [0], true)
+    expect(said.at(-1)).toMatch(/^no output: partitions 0 and 2 of clicks have had no record/)
+    report(0, [0], true)
+    report(0, [], true)
+    report(1, [], true)
+    expect(said.at(-1)).toBe('event time of source clicks goes on')
+    expect(waits).toEqual([true, true, true, false])
+  })
+
+  it('is not named while no partition has a record, and forgotten with the attempt', () => {
+    const { said, sources, report } = bench()
+    report(0, [0, 1], false)
+    expect(said).toEqual([])
+    sources.start()
+    report(1, [], true)
+    expect(said).toEqual([])
+    expect(sources.onEvent('clicks', 0, { sourceWatermark: 3 })).toBe(false)
+  })
+})
+
+describe('the silence of the partitions of a subtask', () => {
+  it('begins a minute after the last record, and ends with the next one', () => {
+    const watermarks = new SourceWatermarks(boundedOutOfOrderness(0))
+    watermarks.addPartition(0, 0)
+    watermarks.addPartition(1, 0)
+    watermarks.timestampOf('a', 5, 0)
+    const at = (nowMs: number) => watermarks.silence(nowMs, MINUTE_MS)
+    expect(at(MINUTE_MS - 1)).toMatchObject({ silentPartitions: [], hasActive: true })
+    expect(at(MINUTE_MS)).toEqual({ silentPartitions: [1], sinceMs: 0, hasActive: true })
+    expect(at(3 * MINUTE_MS)).toMatchObject({ silentPartitions: [0, 1], hasActive: false })
+    watermarks.timestampOf('b', 6, 1)
+    expect(at(3 * MINUTE_MS)).toMatchObject({ silentPartitions: [0], hasActive: true })
+  })
+
+  it('matters only without an end, with watermarks and without an idle timeout', () => {
+    const unbounded = { boundedness: 'unbounded' } as const
+    expect(canBeHeldBack(unbounded, boundedOutOfOrderness(0))).toBe(true)
+    expect(canBeHeldBack(unbounded, boundedOutOfOrderness(0, { idleAfterMs: 1 }))).toBe(false)
+    expect(canBeHeldBack(unbounded, noWatermarks())).toBe(false)
+    expect(canBeHeldBack({ boundedness: 'bounded' }, boundedOutOfOrderness(0))).toBe(false)
+  })
+})

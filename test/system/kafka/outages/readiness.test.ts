@@ -1,0 +1,79 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { expect, it, onTestFinished } from 'vitest'
+import { until } from '../../../run/until.ts'
+import { KafkaBroker } from '../../../services/kafka/broker.ts'
+import { REPOSITORY, weir } from '../../cli/command-process.ts'
+import { newTopic } from '../fixture.ts'
+
+const source = (path: string): string => pathToFileURL(join(REPOSITORY, 'src', path)).href
+
+/** A job that reads a topic of Kafka and drops the records. */
+const JOB = `import { defineJob, noWatermarks } from '${source('index.ts')}'
+import { KafkaSource } from '${source('connectors/kafka/index.ts')}'
+export default defineJob({
+  name: 'reader',
+  options: {
+    brokers: { type: 'string', help: 'brokers' },
+    topic: { type: 'string', help: 'topic' },
+  },
+  build: (env, { brokers, topic }) => {
+    env
+      .fromSource(new KafkaSource({ brokers, topic, deserialize: () => 1 }), noWatermarks(), 'clicks')
+      .uid('clicks')
+      .filter(() => false)
+      .print()
+  },
+})
+`
+
+it('weir run is not ready while its broker is away, says why over REST, and lives and is ready again when it is back', async () => {
+  await using broker = await KafkaBroker.start({ startsQuickly: true })
+  const topic = await newTopic({ brokers: broker.bootstrap })
+  const folder = mkdtempSync(join(tmpdir(), 'weir-readiness-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const module = join(folder, 'reader.ts')
+  writeFileSync(module, JOB)
+  await using job = weir([
+    ...['run', module, '--data-dir', join(folder, 'data'), '--port', '0'],
+    ...['--option', `brokers=${broker.bootstrap}`, '--option', `topic=${topic}`],
+    ...['-D', 'rest.port=0'],
+  ])
+  const [, url = ''] = await job.printed(/REST interface on (http:\S+)/)
+  const get = async (path: string): Promise<[number, Record<string, unknown>]> => {
+    const answer = await fetch(`${url}${path}`)
+    return [answer.status, (await answer.json()) as Record<string, unknown>]
+  }
+  const ready = { ready: true, waiting: [] }
+  await until('it is ready', async () => (await get('/v1/health/ready'))[0] === 200)
+  expect(await get('/v1/health/ready')).toEqual([200, ready])
+
+  const killedMs = Date.now()
+  await broker.stopNode('SIGKILL')
+  await until('it is not ready', async () => (await get('/v1/health/ready'))[0] === 503)
+  // Promised within 5 s; on a busy machine the processes need time of their own.
+  expect(Date.now() - killedMs).toBeLessThan(15_000)
+  // A probe shows no token, and learns no address.
+  expect(await get('/health/ready')).toEqual([
+    503,
+    { ready: false, waiting: [expect.stringMatching(/^clicks waits for Kafka, for \d+ s$/)] },
+  ])
+  expect(await get('/v1/health/live')).toEqual([200, { live: true }])
+  const [, overview] = await get('/jobs/overview')
+  const waiting = [
+    expect.stringMatching(
+      new RegExp(`^clicks waits for Kafka, for \\d+ s: .*${broker.bootstrap}.*ECONNREFUSED`),
+    ),
+  ]
+  expect(overview).toMatchObject({ jobs: [{ state: 'RUNNING', waiting }] })
+  const { jid } = (overview['jobs'] as { jid: string }[])[0]!
+  expect((await get(`/jobs/${jid}`))[1]).toMatchObject({ state: 'RUNNING', waiting })
+
+  await broker.startNode()
+  await until('it is ready again', async () => (await get('/v1/health/ready'))[0] === 200)
+  expect(await get('/v1/health/ready')).toEqual([200, ready])
+  job.signal('SIGTERM')
+  await job.ended
+}, 120_000)
