@@ -15,6 +15,7 @@ import { parseSlotId, slotId, slotMetrics } from '../json/task-managers.ts'
 import { subtasksOf } from '../json/task-metrics.ts'
 import { clusterFamilies } from '../prometheus/cluster-families.ts'
 import { jobOf, listOf, paramsOf, type RouteContext, subtaskOf, vertexOf } from './context.ts'
+import { readableJobs } from './objects.ts'
 import { processMetrics } from './process-metrics.ts'
 
 const VERTEX = { schema: { params: paramsOf(['jobid', 'vertexid']) } }
@@ -23,20 +24,25 @@ const SUBTASK = { schema: { params: paramsOf(['jobid', 'vertexid', 'subtaskindex
 /** Routes of metrics: `/metrics` for Prometheus; Flink's: names without `get`, values with it, aggregates of many with `agg`. */
 export function metricRoutes(app: FastifyInstance, context: RouteContext): void {
   const { cluster } = context
-  app.get('/metrics', async (_request, reply) => {
+  app.get('/metrics', async (request, reply) => {
     const { version } = cluster
-    const scraped = { version, process: cluster.process(), jobs: await cluster.jobs() }
+    const jobs = await readableJobs(cluster, request)
+    const scraped = { version, process: cluster.process(), jobs }
     return await reply
       .header('content-type', PROMETHEUS_CONTENT_TYPE)
       .send(prometheusText(clusterFamilies(scraped)))
   })
   app.get('/jobs/metrics', async (request) => {
     const chosen = listOf(request, 'jobs')
-    const jobs = (await cluster.jobs()).filter(({ id }) => chosen?.includes(id) ?? true)
+    const all = await readableJobs(cluster, request)
+    const jobs = all.filter(({ id }) => chosen?.includes(id) ?? true)
     return aggregate(request, jobs.map(jobMetrics))
   })
   app.get('/jobmanager/metrics', async (request) =>
-    metricsJson(processMetrics(cluster.process(), await cluster.jobs()), listOf(request, 'get')),
+    metricsJson(
+      processMetrics(cluster.process(), await readableJobs(cluster, request)),
+      listOf(request, 'get'),
+    ),
   )
   vertexMetricRoutes(app, context)
   taskManagerMetricRoutes(app, context)
@@ -74,7 +80,7 @@ function vertexMetricRoutes(app: FastifyInstance, context: RouteContext): void {
 function taskManagerMetricRoutes(app: FastifyInstance, { cluster }: RouteContext): void {
   app.get('/taskmanagers/metrics', async (request) => {
     const chosen = listOf(request, 'taskmanagers')
-    const all = (await cluster.jobs()).flatMap((job) =>
+    const all = (await readableJobs(cluster, request)).flatMap((job) =>
       job.slots
         .filter(({ number }) => chosen?.includes(slotId(job, number)) ?? true)
         .map(({ number }) => slotMetrics(job, number)),
