@@ -82,6 +82,7 @@ function addIngestRoute(routes: FastifyInstance, observations: ObservationTopic)
     {
       bodyLimit: MAX_INGEST_BYTES,
       config: {
+        on: onTopic(observations),
         document: {
           problems: [507],
           schema: { body: { content: CSV_CONTENT } },
