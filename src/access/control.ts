@@ -1,8 +1,11 @@
 import type { Clock } from '../core/clock.ts'
-import { WeirError } from '../core/errors.ts'
+import type { WeirError } from '../core/errors.ts'
+import { type AccessObject, rightText, roleOn } from './object-rights.ts'
 import { RateBucket } from './rate-bucket.ts'
+import { limitedError, rightError, roleError, unauthenticatedError } from './refusals.ts'
 import { mayActAs, type Role } from './role.ts'
 import { digestOf, type TokenRecord } from './token.ts'
+import { type RequestSource, TokenUses, usesMemory } from './token-uses.ts'
 import { type AcceptedTokens, type Principal, TokenVerifier } from './token-verifier.ts'
 
 /** Accepted tokens and the counters of their rate limits: plain data that threads can share. */
@@ -11,22 +14,41 @@ export interface AccessShare extends AcceptedTokens {
   readonly needsToken: boolean
   /** A 64-bit word for each record, in their order. */
   readonly buckets: SharedArrayBuffer
+  /** As of `usesMemory`. */
+  readonly uses: SharedArrayBuffer
+}
+
+/** What a request is about, besides its token. */
+export interface RequestFacts {
+  /** Objects that it names; the token needs the right on each. @default none: the role decides */
+  readonly on?: AccessObject | readonly AccessObject[] | undefined
+  /** Where it comes from. */
+  readonly from?: RequestSource | undefined
+  /** What it counts as in the rate of its token. @default 1 */
+  readonly requests?: number
 }
 
 /** Whether a request may run. `status` is that of an HTTP answer. */
 export type AccessDecision =
   | { readonly kind: 'allowed'; readonly principal: Principal }
   | { readonly kind: 'unauthenticated'; readonly status: 401; readonly error: WeirError }
-  | { readonly kind: 'forbidden'; readonly status: 403; readonly error: WeirError }
+  | {
+      readonly kind: 'forbidden'
+      readonly status: 403
+      readonly error: WeirError
+      readonly principal: Principal
+    }
   | {
       readonly kind: 'limited'
       readonly status: 429
       readonly error: WeirError
       /** Time after which the request may be sent again, in ms. */
       readonly retryAfterMs: number
+      readonly principal: Principal
     }
 
 const BYTES_PER_WORD = 8
+const NO_FACTS: RequestFacts = {}
 const ANONYMOUS: Principal = { id: 'anonymous', name: '', role: 'admin' }
 
 /** Data of an `AccessControl` that allows everything to everyone. */
@@ -34,6 +56,7 @@ export const OPEN_ACCESS: AccessShare = {
   needsToken: false,
   records: [],
   buckets: new SharedArrayBuffer(0),
+  uses: usesMemory(0),
 }
 
 /**
@@ -45,6 +68,7 @@ export function shareAccess(records: readonly TokenRecord[], sharedToken?: strin
     needsToken: true,
     records,
     buckets: new SharedArrayBuffer(records.length * BYTES_PER_WORD),
+    uses: usesMemory(records.length),
     ...(sharedToken === undefined ? {} : { sharedSha256: digestOf(sharedToken).toString('hex') }),
   }
 }
@@ -76,12 +100,14 @@ export class AccessControl {
   private isOpen: boolean
   private verifier: TokenVerifier
   private buckets: ReadonlyMap<string, RateBucket>
+  private uses: TokenUses
 
   constructor(share: AccessShare, clock: Clock) {
     this.clock = clock
     this.isOpen = !share.needsToken
     this.verifier = new TokenVerifier(share)
     this.buckets = bucketsOf(share)
+    this.uses = new TokenUses(share.uses)
   }
 
   /** Uses other tokens from now on, when the file has changed. Rate limits start again. */
@@ -89,6 +115,7 @@ export class AccessControl {
     this.isOpen = !share.needsToken
     this.verifier = new TokenVerifier(share)
     this.buckets = bucketsOf(share)
+    this.uses = new TokenUses(share.uses)
   }
 
   /** Whether requests need a token. */
@@ -97,27 +124,37 @@ export class AccessControl {
   }
 
   /** The holder of a token; undefined for a missing, wrong or expired one. Takes nothing from its rate. */
-  authenticate(token: string | undefined): Principal | undefined {
+  authenticate(token: string | undefined, from?: RequestSource): Principal | undefined {
     if (this.isOpen) return ANONYMOUS
-    return token === undefined ? undefined : this.verifier.verify(token, this.clock.nowMs())
+    if (token === undefined) return undefined
+    const nowMs = this.clock.nowMs()
+    const verified = this.verifier.verify(token, nowMs)
+    if (verified !== undefined) this.uses.note(verified.index, nowMs, from)
+    return verified
   }
 
-  /** Whether a request that needs a role may run; it counts as `requests` in the rate of its token. */
-  authorize(token: string | undefined, needed: Role, requests = 1): AccessDecision {
-    const principal = this.authenticate(token)
+  /** Whether a request that needs a role may run; it counts in the rate of its token. */
+  authorize(
+    token: string | undefined,
+    needed: Role,
+    { on, from, requests = 1 }: RequestFacts = NO_FACTS,
+  ): AccessDecision {
+    const principal = this.authenticate(token, from)
     if (principal === undefined) return unauthenticated(token)
-    if (!mayActAs(principal.role, needed)) return forbidden(principal, needed)
+    const error = refusalOf(principal, needed, on)
+    if (error !== undefined) return { kind: 'forbidden', status: 403, error, principal }
     const retryAfterMs = this.takeFrom(principal, requests)
     return retryAfterMs === 0
       ? { kind: 'allowed', principal }
-      : { kind: 'limited', status: 429, error: limitedError(retryAfterMs), retryAfterMs }
+      : { kind: 'limited', status: 429, error: limitedError(retryAfterMs), retryAfterMs, principal }
   }
 
   /** Whether a holder's token is still accepted: for a connection that authenticates once. */
   holds(principal: Principal): boolean {
     if (this.isOpen) return true
-    const { id, role } = principal
-    return this.verifier.holder(id, this.clock.nowMs())?.role === role
+    const { id, role, rights } = principal
+    const held = this.verifier.holder(id, this.clock.nowMs())
+    return held?.role === role && rightsText(held.rights) === rightsText(rights)
   }
 
   /** Rate limit of a holder, for a connection that authenticates once; undefined without a limit. */
@@ -130,36 +167,39 @@ export class AccessControl {
   }
 }
 
-/** The error of a request above the rate of its token. */
-export function limitedError(retryAfterMs: number): WeirError {
-  const waitMs = Math.ceil(retryAfterMs)
-  return new WeirError(
-    'OVERLOADED',
-    `the token has used up its rate of requests; try again after ${waitMs} ms`,
-    { details: { retryAfterMs: waitMs } },
-  )
-}
-
-/** The error of a request without a valid token. */
-export function unauthenticatedError(token: string | undefined): WeirError {
-  const what = token === undefined || token === '' ? 'missing' : 'wrong, expired or revoked'
-  return new WeirError(
-    'UNAUTHENTICATED',
-    `the token is ${what}; give one that "weir token create" has printed`,
-  )
-}
-
 function unauthenticated(token: string | undefined): AccessDecision {
   return { kind: 'unauthenticated', status: 401, error: unauthenticatedError(token) }
 }
 
-function forbidden({ id, role }: Principal, needed: Role): AccessDecision {
-  const error = new WeirError(
-    'ACCESS_DENIED',
-    `token ${id} has the role "${role}"; this needs "${needed}"`,
-    { details: { role, needed } },
-  )
-  return { kind: 'forbidden', status: 403, error }
+/** Whether a holder may do what `needed` asks for with an object; a token without rights has its role on all. */
+export function mayOn(principal: Principal, needed: Role, object: AccessObject): boolean {
+  const { rights, role } = principal
+  const own = rights === undefined ? role : roleOn(rights, object)
+  return own !== undefined && mayActAs(own, needed)
+}
+
+/** Throws ACCESS_DENIED, unless a holder may do what `needed` asks for with an object. */
+export function requireOn(principal: Principal, needed: Role, object: AccessObject): void {
+  const error = refusalOf(principal, needed, object)
+  if (error !== undefined) throw error
+}
+
+/** Why a holder may not do what `needed` asks for; undefined when it may. */
+function refusalOf(
+  principal: Principal,
+  needed: Role,
+  on: RequestFacts['on'],
+): WeirError | undefined {
+  const { rights, role } = principal
+  if (rights === undefined || on === undefined) {
+    return mayActAs(role, needed) ? undefined : roleError(principal, needed)
+  }
+  const denied = [on].flat().find((object) => !mayOn(principal, needed, object))
+  return denied === undefined ? undefined : rightError(principal, needed, denied)
+}
+
+function rightsText(rights: Principal['rights']): string | undefined {
+  return rights?.map(rightText).join(' ')
 }
 
 function bucketsOf({ records, buckets }: AccessShare): ReadonlyMap<string, RateBucket> {

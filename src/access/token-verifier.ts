@@ -1,3 +1,4 @@
+import type { ObjectRight } from './object-rights.ts'
 import type { Role } from './role.ts'
 import { digestOf, type TokenRecord, tokenIdOf } from './token.ts'
 
@@ -7,10 +8,14 @@ export interface Principal {
   readonly id: string
   readonly name: string
   readonly role: Role
+  /** What it may do with objects; its role then holds only for what is none. @default what its role says */
+  readonly rights?: readonly ObjectRight[]
 }
 
 /** A token of the verifier, with its digest as bytes. */
-interface Entry extends Principal {
+export interface VerifiedToken extends Principal {
+  /** Index of its record; -1 for the shared token. */
+  readonly index: number
   readonly digest: Buffer
   readonly expiresMs: number
 }
@@ -26,15 +31,15 @@ export interface AcceptedTokens {
 
 /** Verifies bearer tokens against their hashes; knows no token itself. */
 export class TokenVerifier {
-  private readonly entries: ReadonlyMap<string, Entry>
-  private readonly shared: Entry | undefined
+  private readonly entries: ReadonlyMap<string, VerifiedToken>
+  private readonly shared: VerifiedToken | undefined
 
   constructor({ records, sharedSha256 }: AcceptedTokens) {
-    this.entries = new Map(records.map((record) => [record.id, entryOf(record)]))
+    this.entries = new Map(records.map((record, at) => [record.id, entryOf(record, at)]))
     this.shared =
       sharedSha256 === undefined
         ? undefined
-        : entryOf({ id: 'shared', name: '', role: 'admin', sha256: sharedSha256 })
+        : entryOf({ id: 'shared', name: '', role: 'admin', sha256: sharedSha256 }, -1)
   }
 
   /**
@@ -42,7 +47,7 @@ export class TokenVerifier {
    * of a call depends on the length of `text` and on the id in it, which are no secrets, and on nothing
    * else.
    */
-  verify(text: string, nowMs: number): Principal | undefined {
+  verify(text: string, nowMs: number): VerifiedToken | undefined {
     const digest = digestOf(text)
     const entry = this.entries.get(tokenIdOf(text) ?? '') ?? this.shared
     const { timingSafeEqual } = process.getBuiltinModule('node:crypto')
@@ -57,7 +62,8 @@ export class TokenVerifier {
   }
 }
 
-function entryOf(token: Pick<TokenRecord, 'id' | 'name' | 'role' | 'sha256' | 'expiresMs'>): Entry {
-  const { id, name, role, sha256, expiresMs = Number.POSITIVE_INFINITY } = token
-  return { id, name, role, digest: Buffer.from(sha256, 'hex'), expiresMs }
+function entryOf(token: Omit<TokenRecord, 'createdMs' | 'limit'>, index: number): VerifiedToken {
+  const { id, name, role, sha256, rights, expiresMs = Number.POSITIVE_INFINITY } = token
+  const digest = Buffer.from(sha256, 'hex')
+  return { id, name, role, index, digest, expiresMs, ...(rights === undefined ? {} : { rights }) }
 }

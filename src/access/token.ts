@@ -1,4 +1,5 @@
 import { requireArgument } from '../core/errors.ts'
+import type { ObjectRight } from './object-rights.ts'
 import type { RateLimit } from './rate-bucket.ts'
 import type { Role } from './role.ts'
 
@@ -17,12 +18,14 @@ export interface TokenRecord {
   readonly expiresMs?: number
   /** Requests that it may send. @default no limit */
   readonly limit?: RateLimit
+  /** What it may do with objects; its role then holds only for what is none. @default what its role says */
+  readonly rights?: readonly ObjectRight[]
 }
 
 /** Attributes of a new token that its creator chooses. */
 export type TokenAttributes = Pick<
   TokenRecord,
-  'name' | 'role' | 'createdMs' | 'expiresMs' | 'limit'
+  'name' | 'role' | 'createdMs' | 'expiresMs' | 'limit' | 'rights'
 >
 
 /** Random bytes of a token: 6 for its id, 32 for its secret. */

@@ -1,22 +1,24 @@
-import { WeirError } from '../core/errors.ts'
+import { messageOf, WeirError } from '../core/errors.ts'
+import { type ObjectRight, parseRight, rightText } from './object-rights.ts'
 import type { RateLimit } from './rate-bucket.ts'
 import { ROLES, type Role } from './role.ts'
 import type { TokenRecord } from './token.ts'
 
 /*
- * Format of the tokens file: JSON, {"version": 1, "tokens": [{id, name, role, sha256, created, expires?,
- * limit?: {perSecond, burst}}]}. Times are ISO 8601 text. Unknown fields are refused: a misspelled
- * "expires" must not make a token that never expires.
+ * Format of the tokens file: JSON, {"version": 2, "tokens": [{id, name, role, sha256, created, expires?,
+ * limit?: {perSecond, burst}, rights?: ["read:model:fraud-*"]}]}. Times are ISO 8601 text. Unknown fields are
+ * refused: a misspelled "expires" must not make a token that never expires. Version 1 has no rights; a file without
+ * rights is written as version 1, which an older Weir reads.
  */
 
-const VERSION = 1
-const FIELDS = ['id', 'name', 'role', 'sha256', 'created', 'expires', 'limit']
+const VERSION = 2
+const FIELDS = ['id', 'name', 'role', 'sha256', 'created', 'expires', 'limit', 'rights']
 
 type Fields = Readonly<Record<string, unknown>>
 
 /** Text of a tokens file with these records. */
 export function formatTokens(records: readonly TokenRecord[]): string {
-  const tokens = records.map(({ id, name, role, sha256, createdMs, expiresMs, limit }) => ({
+  const tokens = records.map(({ id, name, role, sha256, createdMs, expiresMs, limit, rights }) => ({
     id,
     name,
     role,
@@ -24,8 +26,10 @@ export function formatTokens(records: readonly TokenRecord[]): string {
     created: new Date(createdMs).toISOString(),
     ...(expiresMs === undefined ? {} : { expires: new Date(expiresMs).toISOString() }),
     ...(limit === undefined ? {} : { limit }),
+    ...(rights === undefined ? {} : { rights: rights.map(rightText) }),
   }))
-  return `${JSON.stringify({ version: VERSION, tokens }, undefined, 2)}\n`
+  const version = records.some(({ rights }) => rights !== undefined) ? VERSION : 1
+  return `${JSON.stringify({ version, tokens }, undefined, 2)}\n`
 }
 
 /**
@@ -40,8 +44,8 @@ export function parseTokens(text: string, file: string): readonly TokenRecord[] 
       `${file}: version ${version} is newer than this Weir reads (${VERSION}); update Weir`,
     )
   }
-  if (version !== VERSION || !Array.isArray(tokens)) {
-    throw malformed(file, `it needs "version": ${VERSION} and a list "tokens"`)
+  if ((version !== 1 && version !== VERSION) || !Array.isArray(tokens)) {
+    throw malformed(file, `it needs "version": 1 or ${VERSION} and a list "tokens"`)
   }
   const records = tokens.map((token: unknown, index) =>
     recordOf(token, `${file}: token ${index + 1}`),
@@ -69,7 +73,7 @@ function recordOf(value: unknown, place: string): TokenRecord {
   const fields = fieldsOf(value, place)
   const unknown = Object.keys(fields).find((name) => !FIELDS.includes(name))
   if (unknown !== undefined) throw malformed(place, `it has the unknown field "${unknown}"`)
-  const { limit, expires } = fields
+  const { limit, expires, rights } = fields
   return {
     id: textOf(fields, 'id', /^[0-9a-f]{12}$/, place),
     name: textOf(fields, 'name', /^[^\p{Cc}]*$/u, place),
@@ -78,6 +82,7 @@ function recordOf(value: unknown, place: string): TokenRecord {
     createdMs: timeOf(fields, 'created', place),
     ...(expires === undefined ? {} : { expiresMs: timeOf(fields, 'expires', place) }),
     ...(limit === undefined ? {} : { limit: limitOf(limit, place) }),
+    ...(rights === undefined ? {} : { rights: rightsOf(rights, place) }),
   }
 }
 
@@ -97,6 +102,18 @@ function timeOf(fields: Fields, name: string, place: string): number {
   const time = Date.parse(textOf(fields, name, /^\d{4}-\d\d-\d\dT.*Z$/, place))
   if (!Number.isNaN(time)) return time
   throw malformed(place, `"${name}" is no time such as 2030-01-31T00:00:00Z`)
+}
+
+/** An empty list stays one: it gives no rights on any object. */
+function rightsOf(value: unknown, place: string): readonly ObjectRight[] {
+  if (!Array.isArray(value)) throw malformed(place, '"rights" is no list of texts')
+  return value.map((right: unknown) => {
+    try {
+      return parseRight(String(right))
+    } catch (error) {
+      throw malformed(place, messageOf(error))
+    }
+  })
 }
 
 function limitOf(value: unknown, place: string): RateLimit {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { parseRight } from '../../src/access/object-rights.ts'
 import { formatTokens, parseTokens } from '../../src/access/tokens-file.ts'
 import { tokenOf } from './tokens.ts'
 
@@ -23,6 +24,25 @@ describe('tokens file', () => {
     expect(parseTokens(formatTokens(records), 'f')).toEqual(records)
   })
 
+  it('keeps rights, and is of version 2 only with them', () => {
+    const limited = tokenOf(3, { rights: [parseRight('read:model:fraud-*')] }).record
+    const text = formatTokens([tokenOf(1).record, limited])
+    expect(text).toContain('"version": 2')
+    expect(text).toContain('"read:model:fraud-*"')
+    expect(parseTokens(text, 'f')[1]).toEqual(limited)
+    expect(formatTokens([tokenOf(1).record])).toContain('"version": 1')
+    expect(parseTokens(textWith({ rights: [] }), 'f')[0]!.rights).toEqual([])
+  })
+
+  it.each([['read:model:x'], [['read:tabel:x']], [[7]], [null]])(
+    'refuses the rights %j',
+    (rights) => {
+      expect(() => parseTokens(textWith({ rights }), 'f')).toThrow(
+        /MALFORMED_DATA|f: token 1: .*rights?/,
+      )
+    },
+  )
+
   it('has the documented form', () => {
     expect(parseTokens(textWith({}), 'f')).toEqual([
       {
@@ -39,7 +59,7 @@ describe('tokens file', () => {
     ['no JSON', 'weir_secret', 'tokens.json: it is not JSON'],
     ['a list', '[]', 'tokens.json: it is not an object'],
     ['null', 'null', 'tokens.json: it is not an object'],
-    ['no version', '{"tokens":[]}', 'tokens.json: it needs "version": 1'],
+    ['no version', '{"tokens":[]}', 'tokens.json: it needs "version": 1 or 2'],
     ['a token that is text', '{"version":1,"tokens":["x"]}', 'token 1: it is not an object'],
     [
       'an unknown field',
@@ -84,7 +104,7 @@ describe('tokens file', () => {
   })
 
   it('of a newer Weir is refused as such', () => {
-    expect(() => parseTokens('{"version":2,"tokens":[]}', 'f')).toThrow(
+    expect(() => parseTokens('{"version":3,"tokens":[]}', 'f')).toThrow(
       expect.objectContaining({ code: 'UNSUPPORTED_VERSION' }),
     )
   })

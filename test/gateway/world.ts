@@ -35,6 +35,7 @@ export class GatewayWorld {
     options: Partial<GatewayOptions> = {},
   ): Promise<FastifyInstance> {
     const topic: ObservationTopic = {
+      topic: 'ratings',
       append: async (observations) => {
         if (this.appendError !== undefined) throw this.appendError
         this.stored.push(...observations)

@@ -163,7 +163,7 @@ export async function fakeApp(
     clock = new ManualClock(),
     histories = new JobHistories(cluster, clock),
   }: {
-    readonly access?: ConstructorParameters<typeof AccessControl>[0]
+    readonly access?: AccessControl | ConstructorParameters<typeof AccessControl>[0]
     readonly clock?: Clock
     readonly histories?: JobHistories
   } = {},
@@ -172,7 +172,7 @@ export async function fakeApp(
     cluster,
     operations: new AsyncOperations(clock),
     histories,
-    access: new AccessControl(access, clock),
+    access: access instanceof AccessControl ? access : new AccessControl(access, clock),
     clock,
     isLoopback: true,
     compilers: SHARED_COMPILERS,

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
+import { type ObjectRight, parseRight } from '../../access/object-rights.ts'
 import type { RateLimit } from '../../access/rate-bucket.ts'
 import { ROLES } from '../../access/role.ts'
 import { createToken, TOKEN_RANDOM_BYTES } from '../../access/token.ts'
@@ -23,6 +24,12 @@ export const tokenCreateCommand: Command = {
       value: 'ROLE',
       help: 'read (query), write (also send records) or admin (also change jobs and models)',
     },
+    right: {
+      type: 'string',
+      multiple: true,
+      value: 'ROLE:KIND:NAME',
+      help: 'Right on a model, state, topic or job, or on all whose names begin so: NAME* (repeatable; default: the role holds for all)',
+    },
     name: { type: 'string', value: 'TEXT', default: '', help: 'Who or what uses the token' },
     days: { type: 'string', value: 'N', help: 'Days until it expires (default: never)' },
     rate: { type: 'string', value: 'N', help: 'Most requests a second (default: no limit)' },
@@ -41,13 +48,18 @@ export const tokenCreateCommand: Command = {
   details: `The token goes to standard output or to --out, and nothing but its hash is stored: it cannot be shown again. Servers
 that were started with --tokens FILE accept it about a second later.
 
+With --right, the token may act only on what its rights name; its role then holds for what is no model, state, topic
+or job, such as /metrics and the end of the process.
+
 Examples:
   weir token create --role read --name dashboard --file tokens.json
+  weir token create --role read --right read:model:fraud-* --right write:topic:ratings
   weir token create --role write --days 90 --rate 500 --out ingest.token`,
   async run({ flags: values, io }) {
     const flags = new Flags(values)
     const file = flags.string('file')
     const limit = limitOf(flags)
+    const rights = rightsOf(flags)
     const days = flags.optionalInteger('days', 1, MOST_DAYS)
     const createdMs = systemClock.nowMs()
     const { text, record } = createToken(
@@ -57,6 +69,7 @@ Examples:
         createdMs,
         ...(days === undefined ? {} : { expiresMs: createdMs + days * MS_PER_DAY }),
         ...(limit === undefined ? {} : { limit }),
+        ...(rights === undefined ? {} : { rights }),
       },
       randomBytes(TOKEN_RANDOM_BYTES),
     )
@@ -74,6 +87,11 @@ Examples:
     }
     return 0
   },
+}
+
+function rightsOf(flags: Flags): readonly ObjectRight[] | undefined {
+  const texts = flags.list('right')
+  return texts.length === 0 ? undefined : texts.map(parseRight)
 }
 
 /** Writes a file that only this user may read. Throws FILE_EXISTS, PERMISSION_DENIED. */

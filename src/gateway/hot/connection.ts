@@ -48,6 +48,11 @@ export class HotExchange {
     this.startedMs = performance.now()
   }
 
+  /** Where the request came from. */
+  get from(): Socket {
+    return this.connection.socket
+  }
+
   /** Sends the answer, as soon as those of all requests before this one are sent. */
   finish(answer: HotAnswer): void {
     this.answer = answer

@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { AccessControl } from '../../access/control.ts'
+import { modelObject } from '../../access/object-rights.ts'
 import { type Refusal, refusalOf } from '../http/authorization.ts'
 import { loggedProblem } from '../http/errors.ts'
 import { problemFieldsOf } from '../http/problem.ts'
@@ -34,7 +35,10 @@ export class HotInferences {
 
   /** Answers a request with a bearer token. */
   answer(exchange: HotExchange, call: InferenceCall, token: string | undefined): void {
-    const decision = this.context.access?.authorize(token, 'read')
+    const decision = this.context.access?.authorize(token, 'read', {
+      on: modelObject(call.model),
+      from: exchange.from,
+    })
     if (decision !== undefined && decision.kind !== 'allowed') {
       this.refuse(exchange, call, refusalOf(decision))
       return

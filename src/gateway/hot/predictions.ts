@@ -31,6 +31,9 @@ export interface HotPredictionsContext {
 /** A request for predictions. */
 type PredictionRequest = Exclude<HotRequest, { readonly kind: 'infer' | 'recommend' }>
 
+/** The object of all hot predictions. */
+const MODEL = { kind: 'state', name: DEFAULT_STATE } as const
+
 const OPTIONS: PredictOptions = {
   consistency: { level: 'live' },
   deadlineMs: DEFAULT_DEADLINE_MS,
@@ -51,7 +54,10 @@ export class HotPredictions {
 
   /** Answers a request with a bearer token. */
   answer(exchange: HotExchange, request: PredictionRequest, token: string | undefined): void {
-    const decision = this.context.access?.authorize(token, 'read')
+    const decision = this.context.access?.authorize(token, 'read', {
+      on: MODEL,
+      from: exchange.from,
+    })
     if (decision !== undefined && decision.kind !== 'allowed') {
       this.refuse(exchange, request, refusalOf(decision))
       return

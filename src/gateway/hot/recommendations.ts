@@ -5,6 +5,7 @@ import { type Refusal, refusalOf } from '../http/authorization.ts'
 import { loggedProblem } from '../http/errors.ts'
 import { problemFieldsOf } from '../http/problem.ts'
 import { DEFAULT_DEADLINE_MS } from '../http/query-options.ts'
+import { DEFAULT_STATE } from '../http/schemas.ts'
 import type { RouteMetrics } from '../metrics/request-metrics.ts'
 import { listText } from '../recommender/listing.ts'
 import type { Recommender } from '../recommender/recommender.ts'
@@ -23,6 +24,9 @@ export interface HotRecommendationsContext {
   readonly access: AccessControl | undefined
 }
 
+/** The object of all hot recommendations. */
+const MODEL = { kind: 'state', name: DEFAULT_STATE } as const
+
 const OPTIONS: QueryOptions = {
   consistency: { level: 'live' },
   deadlineMs: DEFAULT_DEADLINE_MS,
@@ -38,7 +42,10 @@ export class HotRecommendations {
 
   /** Answers a request with a bearer token. */
   answer(exchange: HotExchange, request: RecommendRequest, token: string | undefined): void {
-    const decision = this.context.access?.authorize(token, 'read')
+    const decision = this.context.access?.authorize(token, 'read', {
+      on: MODEL,
+      from: exchange.from,
+    })
     if (decision !== undefined && decision.kind !== 'allowed') {
       this.refuse(exchange, refusalOf(decision))
     } else void this.recommend(exchange, request)

@@ -2,13 +2,17 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { bearerTokenOf } from '../../access/bearer.ts'
 import type { AccessControl, AccessDecision } from '../../access/control.ts'
 import type { Role } from '../../access/role.ts'
+import '../../http/principal.ts'
 import { sendProblem } from './errors.ts'
+import type { ObjectsOf } from './objects.ts'
 import { type Problem, problemOf } from './problem.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** Role that the route needs; `public` for none. @default `read` for GET and HEAD, else `write` */
     readonly role?: Role | 'public'
+    /** Objects that the path and the query name, on which a token needs the right. @default none */
+    readonly on?: ObjectsOf
   }
 }
 
@@ -17,7 +21,11 @@ export function addAuthorization(app: FastifyInstance, access: AccessControl): v
   app.addHook('onRequest', async (request, reply) => {
     const role = roleOf(request)
     if (role === 'public') return
-    const decision = access.authorize(bearerTokenOf(request.headers.authorization), role)
+    const decision = access.authorize(bearerTokenOf(request.headers.authorization), role, {
+      on: request.routeOptions.config.on?.(request),
+      from: request.socket,
+    })
+    if (decision.kind !== 'unauthenticated') request.principal = decision.principal
     if (decision.kind === 'allowed') return
     const { problem, fields } = refusalOf(decision)
     return sendProblem(reply.headers(fields), problem)

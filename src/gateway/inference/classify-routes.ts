@@ -1,8 +1,10 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { modelObject } from '../../access/object-rights.ts'
 import { requireArgument, WeirError } from '../../core/errors.ts'
 import { JSON_LIMITS } from '../../http/json-body.ts'
+import { requireMayOf } from '../../http/principal.ts'
 import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
-import type { QueryOptions } from '../../wire/model-reader.ts'
+import { namedModel } from '../http/objects.ts'
 import { givenQueryOptions, QUERY_OPTION_SCHEMAS } from '../http/query-options.ts'
 import type { GatewayServices } from '../port/services.ts'
 import { bestClasses } from './classification.ts'
@@ -41,8 +43,7 @@ export function addClassifyRoutes(
       { headers: QUERY_OPTION_SCHEMAS.headers, body: CLASSIFY_BODY, response: CLASSIFY_ANSWER },
       { role: 'read', problems: [404, 422, 501], bodyLimit: JSON_LIMITS.bytes },
     ),
-    async ({ body, headers }) =>
-      await classify(repository, objectOf(body ?? NO_BODY), givenQueryOptions(headers)),
+    async (request) => await classify(repository, request, objectOf(request.body ?? NO_BODY)),
   )
   const registry = modelControl?.registry
   app.post<{ Body: Buffer | undefined; Querystring: RegisterQuery }>(
@@ -51,7 +52,7 @@ export function addClassifyRoutes(
       ...documented(
         'Store a model in the repository of --repository; its bytes are the body. Refused without --model-control',
         { querystring: REGISTER_PARAMETERS, response: REGISTER_ANSWER },
-        { role: 'admin', problems: [409, 501, 507], bodyLimit: MAX_FRAME_BYTES },
+        { role: 'admin', on: namedModel, problems: [409, 501, 507], bodyLimit: MAX_FRAME_BYTES },
       ),
       onRequest: requireModelControl(modelControl),
     },
@@ -78,8 +79,8 @@ export function addClassifyRoutes(
 
 async function classify(
   repository: ModelRepository,
+  request: FastifyRequest,
   json: Readonly<Record<string, unknown>>,
-  options: QueryOptions,
 ) {
   const { model: name, input, output, top = DEFAULT_TOP } = json
   requireArgument(typeof name === 'string', '"model" is the name of a model')
@@ -87,6 +88,8 @@ async function classify(
     Number.isInteger(top) && (top as number) >= 1 && (top as number) <= MAX_TOP,
     `"top" is a whole number from 1 to ${MAX_TOP}`,
   )
+  requireMayOf(request, 'read', modelObject(name))
+  const options = givenQueryOptions(request.headers)
   const { model } = await repository.find(name, undefined)
   const inputs = inputsOf(input, model.inputs)
   const { outputs, modelVersion } = await model.infer(name, inputs, options)

@@ -1,9 +1,12 @@
 import type { FastifySchema } from 'fastify'
 import type { Role } from '../../access/role.ts'
+import type { ObjectsOf } from '../http/objects.ts'
 
 /** What the document and the access say of a route. */
 interface RouteExtras {
   readonly role?: Role | 'public'
+  /** Objects that the path and the query name. @default none */
+  readonly on?: ObjectsOf
   /** Statuses of problems that only this route has. */
   readonly problems?: readonly number[]
   readonly hasOptionalBody?: boolean
@@ -18,11 +21,15 @@ interface RouteExtras {
 export function documented(
   summary: string,
   schema: FastifySchema,
-  { role, bodyLimit, ...document }: RouteExtras = {},
+  { role, on, bodyLimit, ...document }: RouteExtras = {},
 ) {
   return {
     ...(bodyLimit === undefined ? {} : { bodyLimit }),
-    config: { ...(role === undefined ? {} : { role }), document: { schema, ...document } },
+    config: {
+      ...(role === undefined ? {} : { role }),
+      ...(on === undefined ? {} : { on }),
+      document: { schema, ...document },
+    },
     schema: { tags: ['inference'], summary },
   }
 }

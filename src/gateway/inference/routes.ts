@@ -1,7 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { modelObject } from '../../access/object-rights.ts'
 import { requireArgument, WeirError } from '../../core/errors.ts'
+import { mayOf } from '../../http/principal.ts'
 import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
 import { addErrorHandlers } from '../http/errors.ts'
+import { namedModel } from '../http/objects.ts'
 import { givenQueryOptions, QUERY_OPTION_SCHEMAS } from '../http/query-options.ts'
 import type { GatewayServices, ServedState } from '../port/services.ts'
 import { requireLiveModel } from '../routes/live-model.ts'
@@ -44,6 +47,9 @@ export interface InferenceOptions {
 interface ModelPath {
   readonly Params: { readonly model: string; readonly version?: string }
 }
+
+/** A route about the model in its path. */
+const ON_MODEL = { on: namedModel }
 
 const NO_BODY = Buffer.alloc(0)
 
@@ -125,12 +131,12 @@ class InferenceRoutes {
       const params = paramsOf(path)
       app.get<ModelPath>(
         path,
-        documented('Inputs and outputs of a model', { params, response: MODEL_ANSWER }),
+        documented('Inputs and outputs of a model', { params, response: MODEL_ANSWER }, ON_MODEL),
         async ({ params }) => metadataOf(await this.repository.find(params.model, params.version)),
       )
       app.get<ModelPath>(
         `${path}/ready`,
-        documented('Whether a model can answer', { params, response: READY_ANSWER }),
+        documented('Whether a model can answer', { params, response: READY_ANSWER }, ON_MODEL),
         async ({ params }) => {
           requireLive(await this.repository.find(params.model, params.version))
           return { name: params.model, ready: true }
@@ -138,12 +144,20 @@ class InferenceRoutes {
       )
       app.get<ModelPath>(
         `${path}/config`,
-        documented("A model in Triton's configuration", { params, response: CONFIG_ANSWER }),
+        documented(
+          "A model in Triton's configuration",
+          { params, response: CONFIG_ANSWER },
+          ON_MODEL,
+        ),
         async ({ params }) => configOf(await this.repository.find(params.model, params.version)),
       )
       app.get<ModelPath>(
         `${path}/stats`,
-        documented('Requests of a model on this gateway', { params, response: STATISTICS_ANSWER }),
+        documented(
+          'Requests of a model on this gateway',
+          { params, response: STATISTICS_ANSWER },
+          ON_MODEL,
+        ),
         async ({ params }) => ({
           model_stats: this.statsOf(
             await this.repository.find(params.model, params.version),
@@ -161,7 +175,7 @@ class InferenceRoutes {
             body: INFER_BODY,
             response: INFER_ANSWER,
           },
-          { role: 'read', problems: [422, 501], bodyLimit: MAX_FRAME_BYTES },
+          { ...ON_MODEL, role: 'read', problems: [422, 501], bodyLimit: MAX_FRAME_BYTES },
         ),
         async (request, reply) => await this.infer(request, reply),
       )
@@ -169,8 +183,8 @@ class InferenceRoutes {
     app.get(
       '/v2/models/stats',
       documented('Requests of all models on this gateway', { response: STATISTICS_ANSWER }),
-      async () => ({
-        model_stats: (await this.repository.all()).flatMap((entry) =>
+      async (request) => ({
+        model_stats: (await this.readable(request)).flatMap((entry) =>
           this.statsOf(entry, undefined),
         ),
       }),
@@ -185,7 +199,7 @@ class InferenceRoutes {
         { body: INDEX_BODY, response: INDEX_ANSWER },
         { role: 'read', hasOptionalBody: true },
       ),
-      async ({ body }) => indexOf(await this.repository.all(), wantsReadyOnly(body)),
+      async (request) => indexOf(await this.readable(request), wantsReadyOnly(request.body)),
     )
     for (const action of ['load', 'unload'] as const) {
       const path = `/v2/repository/models/:model/${action}`
@@ -195,7 +209,7 @@ class InferenceRoutes {
           ...documented(
             `${action === 'load' ? 'Load' : 'Unload'} a model of "weir run models"; refused for models of a topic, and without --model-control`,
             { params: paramsOf(path), ...CHANGED },
-            { role: 'admin', problems: [501], hasOptionalBody: true },
+            { ...ON_MODEL, role: 'admin', problems: [501], hasOptionalBody: true },
           ),
           onRequest: requireModelControl(this.options.modelControl),
         },
@@ -205,6 +219,12 @@ class InferenceRoutes {
         },
       )
     }
+  }
+
+  /** The models that a client may read. */
+  private async readable(request: FastifyRequest): Promise<readonly ServedModelEntry[]> {
+    const all = await this.repository.all()
+    return all.filter(({ info }) => mayOf(request, 'read', modelObject(info.name)))
   }
 
   private async infer(

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { isWeirError } from '../../core/errors.ts'
 import { HIGHEST_VERSION } from '../../core/model-version.ts'
 import { sendProblem } from '../http/errors.ts'
+import type { ObjectsOf } from '../http/objects.ts'
 import { problemOf } from '../http/problem.ts'
 import type {
   ModelControl,
@@ -88,10 +89,11 @@ const CHANGE = { role: 'admin', document: { problems: [409, 501], hasOptionalBod
 
 /** Adds the routes that list the versions of a model, promote one and roll back. */
 export function addModelRoutes(app: FastifyInstance, control: ModelControl): void {
+  const on: ObjectsOf = () => ({ kind: 'model', name: control.model })
   app.get(
     '/v1/models/versions',
     {
-      config: { document: { problems: [501] } },
+      config: { on, document: { problems: [501] } },
       schema: { tags: ['models'], summary: 'List the versions of the model', response: VERSIONS },
     },
     async () => await control.versions(),
@@ -99,7 +101,7 @@ export function addModelRoutes(app: FastifyInstance, control: ModelControl): voi
   app.post<{ Params: { readonly version: string }; Body: PromoteOptions | undefined }>(
     '/v1/models/versions/:version/promote',
     {
-      config: CHANGE,
+      config: { ...CHANGE, on },
       schema: {
         tags: ['models'],
         summary: 'Make a version live that has passed its checks',
@@ -128,7 +130,7 @@ export function addModelRoutes(app: FastifyInstance, control: ModelControl): voi
   app.post<{ Body: RollBackOptions | undefined }>(
     '/v1/models/rollback',
     {
-      config: CHANGE,
+      config: { ...CHANGE, on },
       schema: {
         tags: ['models'],
         summary: 'Make the previous live version live again',

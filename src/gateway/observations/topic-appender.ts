@@ -21,7 +21,7 @@ interface ObservationRecord {
  */
 export class TopicAppender implements ObservationTopic, AsyncDisposable {
   private readonly topics: TopicStore
-  private readonly topic: string
+  readonly topic: string
   private readonly nowMs: () => number
   private readonly format = ratingLineFormat('csv')
   private readonly line = new ByteWriter(256)

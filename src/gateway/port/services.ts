@@ -63,6 +63,8 @@ export interface ModelRegistryPort {
 
 /** Topic that takes observations. */
 export interface ObservationTopic {
+  /** Name of the topic. */
+  readonly topic: string
   /**
    * Resolves when all observations are durable. Rejects with INVALID_ARGUMENT, before any is sent, if one
    * cannot be written, and with other codes when it is not known whether they are durable.

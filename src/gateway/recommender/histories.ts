@@ -5,9 +5,10 @@ import type { QueryOptions } from '../../wire/model-reader.ts'
 import type { ServedState } from '../port/services.ts'
 import type { IdCount } from './listing.ts'
 
-/** States of the `histories` job. */
-const KNOWN_ITEMS = 'KNOWN_ITEMS'
-const COUNTS = { users: 'USER_COUNTS', items: 'ITEM_COUNTS' } as const
+/** State of the `histories` job with the items of each user. */
+export const KNOWN_ITEMS = 'KNOWN_ITEMS'
+/** States of the counts of users and items. */
+export const COUNTS = { users: 'USER_COUNTS', items: 'ITEM_COUNTS' } as const
 /** Version of the rows of counts. */
 const COUNTS_VERSION = 1
 /** Product of the query and a count: the count itself. */

@@ -1,11 +1,13 @@
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import { requireArgument, WeirError } from '../../core/errors.ts'
 import type { QueryOptions } from '../../wire/model-reader.ts'
+import { statesOf } from '../http/objects.ts'
 import {
   QUERY_OPTION_SCHEMAS,
   type QueryOptionHeaders,
   queryOptionsOf,
 } from '../http/query-options.ts'
+import { DEFAULT_STATE } from '../http/schemas.ts'
 import { type ListEntry, sendList } from './listing.ts'
 import { idsOfPath } from './path.ts'
 import type { RecommendationPage } from './recommender.ts'
@@ -79,6 +81,8 @@ export interface ListRoute {
   readonly ids?: PathIds
   /** Whether further ids of the last kind may follow. @default false */
   readonly isOpen?: boolean
+  /** States that it reads. @default that of the model */
+  readonly states?: readonly string[]
   /** Whether `howMany` and `offset` select a page. @default true */
   readonly isPaged?: boolean
   /** The list for the ids of the path. */
@@ -110,6 +114,7 @@ export function addListRoute(app: FastifyInstance, path: string, route: ListRout
     {
       config: {
         query: ['rescorerParams'],
+        on: statesOf(...(route.states ?? [DEFAULT_STATE])),
         document: {
           path: documentedPath,
           problems: [404, 406, 501],

@@ -1,8 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { statesOf } from '../http/objects.ts'
 import { QUERY_OPTION_SCHEMAS, queryOptionsOf } from '../http/query-options.ts'
-import { ID_SCHEMA } from '../http/schemas.ts'
+import { DEFAULT_STATE, ID_SCHEMA } from '../http/schemas.ts'
 import type { GatewayServices, ServedState } from '../port/services.ts'
 import { requireLiveModel } from '../routes/live-model.ts'
+import { COUNTS, KNOWN_ITEMS } from './histories.ts'
 import {
   addListRoute,
   COUNTED,
@@ -143,6 +145,7 @@ function similarityRoutes(recommender: Recommender): ListRoutes {
     },
     '/because': {
       summary: 'The items of a user most similar to an item: USER/ITEM',
+      states: [DEFAULT_STATE, KNOWN_ITEMS],
       response: SCORED,
       ids: { ...USER, ...ITEM },
       answer: ([user, item], page, options) =>
@@ -156,6 +159,7 @@ function historyRoutes(recommender: Recommender): ListRoutes {
   return {
     '/knownItems': {
       summary: 'The items that a user rated: USER',
+      states: [KNOWN_ITEMS],
       response: IDS,
       ids: USER,
       isPaged: false,
@@ -163,17 +167,20 @@ function historyRoutes(recommender: Recommender): ListRoutes {
     },
     '/mostSurprising': {
       summary: 'The items of a user with the lowest predictions: USER',
+      states: [DEFAULT_STATE, KNOWN_ITEMS],
       response: SCORED,
       ids: USER,
       answer: (ids, page, options) => recommender.mostSurprising(ids[0]!, page, options),
     },
     '/mostPopularItems': {
       summary: 'The items with most users',
+      states: [COUNTS.items],
       response: COUNTED,
       answer: (_, page, options) => recommender.largestCounts('items', page, options),
     },
     '/mostActiveUsers': {
       summary: 'The users with most items',
+      states: [COUNTS.users],
       response: COUNTED,
       answer: (_, page, options) => recommender.largestCounts('users', page, options),
     },
@@ -222,7 +229,7 @@ class RecommenderRoutes {
     this.app.get<ListRequest>(
       path,
       {
-        config: { document: { problems: [404, 406, 501] } },
+        config: { on: statesOf(DEFAULT_STATE), document: { problems: [404, 406, 501] } },
         schema: {
           tags: ['recommender'],
           summary: 'All ids that the model knows',

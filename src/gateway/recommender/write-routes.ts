@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { requireArgument, WeirError } from '../../core/errors.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
 import { LARGEST_RATING } from '../../models/ratings/rating.ts'
+import type { ObjectsOf } from '../http/objects.ts'
 import { OBSERVED_ID_SCHEMA } from '../http/schemas.ts'
 import { CSV_SCHEMA, observationsOfCsv, requireObservations } from '../observations/body.ts'
 import type { ObservationTopic } from '../port/services.ts'
@@ -37,7 +38,12 @@ export function addWriteRoutes(app: FastifyInstance, observations: ObservationTo
     addPrefRoute(routes, observations)
     addIngestRoute(routes, observations)
   })
-  addDeleteRoute(app)
+  addDeleteRoute(app, observations)
+}
+
+/** The topic, on which a token needs the right to write. */
+function onTopic({ topic }: ObservationTopic): ObjectsOf {
+  return () => ({ kind: 'topic', name: topic })
 }
 
 function addPrefRoute(routes: FastifyInstance, observations: ObservationTopic): void {
@@ -48,6 +54,7 @@ function addPrefRoute(routes: FastifyInstance, observations: ObservationTopic): 
     PREF_PATH,
     {
       config: {
+        on: onTopic(observations),
         document: {
           problems: [507],
           hasOptionalBody: true,
@@ -75,6 +82,7 @@ function addIngestRoute(routes: FastifyInstance, observations: ObservationTopic)
     {
       bodyLimit: MAX_INGEST_BYTES,
       config: {
+        on: onTopic(observations),
         document: {
           problems: [507],
           schema: { body: { content: CSV_CONTENT } },
@@ -95,11 +103,11 @@ function addIngestRoute(routes: FastifyInstance, observations: ObservationTopic)
   )
 }
 
-function addDeleteRoute(app: FastifyInstance): void {
+function addDeleteRoute(app: FastifyInstance, observations: ObservationTopic): void {
   app.delete(
     PREF_PATH,
     {
-      config: { document: { problems: [501] } },
+      config: { on: onTopic(observations), document: { problems: [501] } },
       schema: {
         tags: ['recommender'],
         params: PREF_PARAMS,

@@ -65,6 +65,7 @@ export function addObserveRoute(app: FastifyInstance, topic: ObservationTopic): 
       bodyLimit: MAX_BODY_BYTES,
       config: {
         json: JSON_OF_OBSERVATIONS,
+        on: () => ({ kind: 'topic', name: topic.topic }),
         document: { problems: [507], schema: { body: DOCUMENTED_BODY } },
       },
       schema: {

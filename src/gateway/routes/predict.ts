@@ -1,5 +1,7 @@
 import type { FastifyInstance } from 'fastify'
+import { requireMayOf } from '../../http/principal.ts'
 import { alsKey, MEAN_IF_UNKNOWN } from '../../models/als/row-key.ts'
+import { namedState } from '../http/objects.ts'
 import {
   QUERY_OPTION_SCHEMAS,
   type QueryOptionHeaders,
@@ -49,6 +51,7 @@ function addPairRoute(app: FastifyInstance, state: ServedState): void {
   }>(
     PREDICT_ROUTE,
     {
+      config: { on: namedState },
       schema: {
         tags: ['predictions'],
         summary: 'Predict the rating of a user for an item',
@@ -145,7 +148,9 @@ function addBatchRoute(app: FastifyInstance, state: ServedState): void {
         },
       },
     },
-    async ({ body, headers }, reply) => {
+    async (request, reply) => {
+      const { body, headers } = request
+      requireMayOf(request, 'read', { kind: 'state', name: body.state })
       const options = { ...queryOptionsOf(headers, body.version), ...MEAN_IF_UNKNOWN }
       const predictions = await state.predictPairs(body.state, encodedPairsOf(body), options)
       reply.type(JSON_TYPE)

@@ -2,7 +2,9 @@ import type { FastifyInstance } from 'fastify'
 import { WeirError } from '../../core/errors.ts'
 import { readableKey } from '../../core/formats/key-text.ts'
 import { readableValue } from '../../core/formats/readable-value.ts'
-import type { QueryableStateInfo } from '../../wire/routing-table.ts'
+import { mayOf } from '../../http/principal.ts'
+import { MODEL_KIND, type QueryableStateInfo } from '../../wire/routing-table.ts'
+import { namedState } from '../http/objects.ts'
 import {
   QUERY_OPTION_SCHEMAS,
   type QueryOptionHeaders,
@@ -88,7 +90,12 @@ function addListRoute(app: FastifyInstance, state: ServedState): void {
         },
       },
     },
-    async () => ({ job: state.routing.job, states: state.routing.states }),
+    async (request) => ({
+      job: state.routing.job,
+      states: state.routing.states.filter(({ name, kind }) =>
+        mayOf(request, 'read', { kind: kind === MODEL_KIND ? 'model' : 'state', name }),
+      ),
+    }),
   )
 }
 
@@ -100,6 +107,7 @@ function addKeyRoute(app: FastifyInstance, state: ServedState): void {
   }>(
     '/v1/states/:state/:key',
     {
+      config: { on: namedState },
       schema: {
         tags: ['state'],
         summary: 'Read the row or value of a key',
@@ -146,7 +154,7 @@ function addScanRoute(app: FastifyInstance, state: ServedState): void {
   }>(
     '/v1/states/:state',
     {
-      config: { document: { problems: [501] } },
+      config: { on: namedState, document: { problems: [501] } },
       schema: {
         tags: ['state'],
         summary: 'Read a page of entries in the order of their key bytes',

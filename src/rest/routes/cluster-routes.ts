@@ -3,12 +3,15 @@ import { WeirError } from '../../core/errors.ts'
 import { configurationJson, dashboardConfigJson, overviewJson } from '../json/cluster.ts'
 import type { Logs } from '../port/cluster.ts'
 import type { RouteContext } from './context.ts'
+import { readableJobs } from './objects.ts'
 
 /** Routes that describe the JobManager, and those of jar files, which Weir does not have. */
 export function clusterRoutes(app: FastifyInstance, context: RouteContext): void {
   const { cluster } = context
   app.get('/config', async () => dashboardConfigJson(cluster.version))
-  app.get('/overview', async () => overviewJson(await cluster.jobs(), cluster.version))
+  app.get('/overview', async (request) =>
+    overviewJson(await readableJobs(cluster, request), cluster.version),
+  )
   app.get('/datasets', async () => ({ dataSets: [] }))
   app.delete('/cluster', async () => {
     await cluster.shutDown()

@@ -2,18 +2,26 @@ import { randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { bearerTokenOf } from '../../access/bearer.ts'
 import type { AccessControl } from '../../access/control.ts'
+import type { Principal } from '../../access/token-verifier.ts'
 import type { Cancel, Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import { EventStream, seenSequence } from '../live/event-stream.ts'
-import type { WatchedAnswers } from '../live/watched-answers.ts'
+import type { AnswerEvent, WatchedAnswers } from '../live/watched-answers.ts'
 import { checkWatchedPaths } from '../live/watched-paths.ts'
 import { listOfAll } from './context.ts'
+import { mayOnJob } from './objects.ts'
 
 /** Parts of the route of events. */
 export interface EventRouteParts {
   readonly watched: WatchedAnswers
   readonly access: AccessControl
   readonly clock: Clock
+}
+
+/** What a row of the list of jobs is known by. */
+interface JobRow {
+  readonly jid: string
+  readonly name: string
 }
 
 /** Streams at a time; each open page of the dashboard has one. */
@@ -44,11 +52,12 @@ export function eventRoutes(app: FastifyInstance, { watched, access, clock }: Ev
     const stopWatching = watched.watch({
       paths,
       seen: seenSequence(String(lastEventId ?? ''), epoch),
-      deliver: (event) => stream.send(event),
+      deliver: (event) => stream.send(readableEvent(event, request.principal)),
     })
     const stopBeating = beat(clock, () => {
-      // A token that was revoked or has expired ends the stream.
-      if (access.authenticate(bearerTokenOf(authorization)) === undefined) stream.end()
+      // A token that was revoked, has expired or has other rights ends the stream.
+      const isHeld = request.principal === undefined || access.holds(request.principal)
+      if (!isHeld || access.authenticate(bearerTokenOf(authorization)) === undefined) stream.end()
       else stream.heartbeat()
     })
     reply.raw.on('close', () => {
@@ -60,6 +69,15 @@ export function eventRoutes(app: FastifyInstance, { watched, access, clock }: Ev
     })
     return reply
   })
+}
+
+/** An event without the jobs that the client may not read: only the list of jobs has several. */
+function readableEvent(event: AnswerEvent, principal: Principal | undefined): AnswerEvent {
+  if (principal?.rights === undefined || !/^\/jobs\/overview(?:\?|$)/.test(event.path)) return event
+  const { jobs = [] } = JSON.parse(event.body) as { readonly jobs?: readonly JobRow[] }
+  const action = { principal, needed: 'read' } as const
+  const readable = jobs.filter(({ jid, name }) => mayOnJob(action, { id: jid, name }))
+  return { ...event, body: JSON.stringify({ jobs: readable }) }
 }
 
 /** Whose share a stream takes: that of its token, or of its address where no token is needed. */

@@ -10,6 +10,7 @@ import {
 import { jobMetrics, metricsJson } from '../json/metrics.ts'
 import { planJson } from '../json/plan.ts'
 import { jobOf, listOf, paramsOf, queryOf, type RouteContext } from './context.ts'
+import { readableJobs } from './objects.ts'
 
 const JOB = { schema: { params: paramsOf(['jobid']) } }
 /** Failures that `/exceptions` gives when the request names no number; Flink's default. */
@@ -18,10 +19,12 @@ const EXCEPTIONS = 20
 /** Routes that describe jobs. */
 export function jobRoutes(app: FastifyInstance, context: RouteContext): void {
   const { cluster } = context
-  app.get('/jobs', async () => ({
-    jobs: (await cluster.jobs()).map(({ id, status }) => ({ id, status })),
+  app.get('/jobs', async (request) => ({
+    jobs: (await readableJobs(cluster, request)).map(({ id, status }) => ({ id, status })),
   }))
-  app.get('/jobs/overview', async () => ({ jobs: (await cluster.jobs()).map(jobOverviewJson) }))
+  app.get('/jobs/overview', async (request) => ({
+    jobs: (await readableJobs(cluster, request)).map(jobOverviewJson),
+  }))
   app.get('/jobs/:jobid', JOB, async (request) => jobDetailJson(await jobOf(context, request)))
   app.get('/jobs/:jobid/plan', JOB, async (request) => ({
     plan: planJson(await jobOf(context, request)),

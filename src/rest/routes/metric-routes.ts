@@ -15,6 +15,7 @@ import { parseSlotId, slotId, slotMetrics } from '../json/task-managers.ts'
 import { subtasksOf } from '../json/task-metrics.ts'
 import { clusterFamilies } from '../prometheus/cluster-families.ts'
 import { jobOf, listOf, paramsOf, type RouteContext, subtaskOf, vertexOf } from './context.ts'
+import { readableJobs } from './objects.ts'
 import { processMetrics } from './process-metrics.ts'
 
 const VERTEX = { params: paramsOf(['jobid', 'vertexid']) }
@@ -27,20 +28,25 @@ const many = (chosen: string) => ({ query: ['get', 'agg', chosen] })
 /** Routes of metrics: `/metrics` for Prometheus; Flink's: names without `get`, values with it, aggregates of many with `agg`. */
 export function metricRoutes(app: FastifyInstance, context: RouteContext): void {
   const { cluster } = context
-  app.get('/metrics', async (_request, reply) => {
+  app.get('/metrics', async (request, reply) => {
     const { version } = cluster
-    const scraped = { version, process: cluster.process(), jobs: await cluster.jobs() }
+    const jobs = await readableJobs(cluster, request)
+    const scraped = { version, process: cluster.process(), jobs }
     return await reply
       .header('content-type', PROMETHEUS_CONTENT_TYPE)
       .send(prometheusText(clusterFamilies(scraped)))
   })
   app.get('/jobs/metrics', { config: many('jobs') }, async (request) => {
     const chosen = listOf(request, 'jobs')
-    const jobs = (await cluster.jobs()).filter(({ id }) => chosen?.includes(id) ?? true)
+    const all = await readableJobs(cluster, request)
+    const jobs = all.filter(({ id }) => chosen?.includes(id) ?? true)
     return aggregate(request, jobs.map(jobMetrics))
   })
   app.get('/jobmanager/metrics', { config: ONE }, async (request) =>
-    metricsJson(processMetrics(cluster.process(), await cluster.jobs()), listOf(request, 'get')),
+    metricsJson(
+      processMetrics(cluster.process(), await readableJobs(cluster, request)),
+      listOf(request, 'get'),
+    ),
   )
   vertexMetricRoutes(app, context)
   taskManagerMetricRoutes(app, context)
@@ -86,7 +92,7 @@ function vertexMetricRoutes(app: FastifyInstance, context: RouteContext): void {
 function taskManagerMetricRoutes(app: FastifyInstance, { cluster }: RouteContext): void {
   app.get('/taskmanagers/metrics', { config: many('taskmanagers') }, async (request) => {
     const chosen = listOf(request, 'taskmanagers')
-    const all = (await cluster.jobs()).flatMap((job) =>
+    const all = (await readableJobs(cluster, request)).flatMap((job) =>
       job.slots
         .filter(({ number }) => chosen?.includes(slotId(job, number)) ?? true)
         .map(({ number }) => slotMetrics(job, number)),

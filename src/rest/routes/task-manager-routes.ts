@@ -7,6 +7,7 @@ import type { JobControl } from '../port/job-control.ts'
 import type { JobSnapshot, SlotSnapshot } from '../port/job-snapshot.ts'
 import { logRoutes } from './cluster-routes.ts'
 import type { RouteContext } from './context.ts'
+import { readableJobs } from './objects.ts'
 
 /** Time for which a thread dump samples, ms. */
 const SAMPLED_MS = 100
@@ -14,8 +15,9 @@ const SAMPLED_MS = 100
 /** Routes of task managers: each slot of a job that has not ended is one. */
 export function taskManagerRoutes(app: FastifyInstance, context: RouteContext): void {
   const { cluster } = context
-  app.get('/taskmanagers', async () => {
-    const jobs = (await cluster.jobs()).filter(({ status }) => !isTerminal(status))
+  app.get('/taskmanagers', async (request) => {
+    const all = await readableJobs(cluster, request)
+    const jobs = all.filter(({ status }) => !isTerminal(status))
     const rows = jobs.flatMap((job) => job.slots.map((slot) => taskManagerJson(job, slot)))
     return { taskmanagers: rows }
   })

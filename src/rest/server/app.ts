@@ -6,12 +6,13 @@ import fastify, {
   type FastifyServerOptions,
 } from 'fastify'
 import { bearerTokenOf } from '../../access/bearer.ts'
-import type { AccessControl } from '../../access/control.ts'
+import type { AccessControl, AccessDecision } from '../../access/control.ts'
 import type { Role } from '../../access/role.ts'
 import type { Clock } from '../../core/clock.ts'
 import { addJsonParser } from '../../http/json-parser.ts'
 import { KnownPaths, pathOf } from '../../http/known-paths.ts'
 import { isRead, requireLoopbackName, requireOwnOrigin } from '../../http/own-origin.ts'
+import '../../http/principal.ts'
 import { refuseUnknownFields } from '../../http/unknown-fields.ts'
 import { VALIDATION } from '../../http/validation.ts'
 import type { JobHistories } from '../live/job-histories.ts'
@@ -28,6 +29,7 @@ import { healthRoutes } from '../routes/health-routes.ts'
 import { jobRoutes } from '../routes/job-routes.ts'
 import { metricRoutes } from '../routes/metric-routes.ts'
 import { modelRoutes } from '../routes/model-routes.ts'
+import { objectsOf } from '../routes/objects.ts'
 import { operationRoutes } from '../routes/operation-routes.ts'
 import { stateRoutes } from '../routes/state-routes.ts'
 import { taskManagerRoutes } from '../routes/task-manager-routes.ts'
@@ -74,10 +76,8 @@ export async function createRestApp(options: RestAppOptions): Promise<FastifyIns
     requireOwnOrigin(request)
     if (options.isLoopback) requireLoopbackName(request)
     if (request.routeOptions.config.isPublic === true) return
-    const decision = access.authorize(
-      bearerTokenOf(request.headers.authorization),
-      neededRole(request),
-    )
+    const decision = await decide(request, { access, cluster })
+    if (decision.kind !== 'unauthenticated') request.principal = decision.principal
     if (decision.kind === 'allowed') return
     if (decision.kind === 'unauthenticated') reply.header('www-authenticate', 'Bearer')
     if (decision.kind === 'limited') {
@@ -186,6 +186,19 @@ const ROUTES = [
   stateRoutes,
   modelRoutes,
 ]
+
+/** Whether a request may run; of a token with rights, on the objects of its path. */
+async function decide(
+  request: FastifyRequest,
+  { access, cluster }: Pick<RestAppOptions, 'access' | 'cluster'>,
+): Promise<AccessDecision> {
+  const token = bearerTokenOf(request.headers.authorization)
+  const needed = neededRole(request)
+  const principal = access.authenticate(token)
+  const hasRights = principal?.rights !== undefined
+  const on = hasRights ? await objectsOf(cluster, request, { principal, needed }) : undefined
+  return access.authorize(token, needed, { on, from: request.socket })
+}
 
 /** Reading needs the role `read`; everything that changes a job or the cluster needs `admin`. */
 function neededRole({ method }: FastifyRequest): Role {

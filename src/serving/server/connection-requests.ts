@@ -1,6 +1,7 @@
-import { limitedError } from '../../access/control.ts'
+import { requireOn } from '../../access/control.ts'
 import type { RateBucket } from '../../access/rate-bucket.ts'
-import type { Role } from '../../access/role.ts'
+import { limitedError } from '../../access/refusals.ts'
+import type { Principal } from '../../access/token-verifier.ts'
 import { isWeirError, WeirError } from '../../core/errors.ts'
 import { CONTEXT_BYTES, decodeContext, type TraceContext } from '../../tracing/context.ts'
 import { SPAN_KIND } from '../../tracing/span.ts'
@@ -22,6 +23,7 @@ import { deferredRequest, keysRequest, optionsOf, predictOptionsOf } from './asy
 import type { ConnectionOutput } from './connection-output.ts'
 import { modelsRequest } from './models-requests.ts'
 import { type AnswerOutput, type PendingContext, PendingRequests } from './pending-requests.ts'
+import { readableRouting } from './readable-routing.ts'
 import { PREDICTIONS_PER_SLICE, SlicedPredictions } from './sliced-predictions.ts'
 import { isPacked, type SparseRequests, sparseRequest } from './sparse-requests.ts'
 import type { SyncRequests } from './sync-requests.ts'
@@ -63,8 +65,8 @@ export class ConnectionRequests implements AnswerOutput {
   private readonly pending: PendingRequests
   /** Rate of the client's token; undefined without a limit. */
   rate: RateBucket | undefined
-  /** Role of the client's token. */
-  role: Role = 'read'
+  /** Holder of the client's token; undefined before the hello. */
+  principal: Principal | undefined
   /** Span of the client's call whose request comes next. */
   private caller: TracedCaller | undefined
   /** Bytes of the current frame. */
@@ -125,7 +127,8 @@ export class ConnectionRequests implements AnswerOutput {
       else this.serveTraced(this.caller, this.serveModels)
     } else if (cursor.kind === KIND.trace) this.attempt(this.takeTrace)
     else if (cursor.kind === KIND.routing) {
-      writeRouting(this.output.writer, cursor.requestId, context.backend.routing())
+      const table = readableRouting(context.backend.routing(), this.principal)
+      writeRouting(this.output.writer, cursor.requestId, table)
     } else if (cursor.kind === KIND.ping) {
       this.output.writer.begin(KIND.ping + ANSWER, 0, cursor.requestId)
       this.output.writer.end(0)
@@ -138,7 +141,7 @@ export class ConnectionRequests implements AnswerOutput {
     if (cursor.requestId === 0) throw new WeirError('PROTOCOL_ERROR', 'request id 0 is reserved')
     cursor.readPreamble()
     if (this.rate !== undefined) this.takeFromRate(this.rate, 1)
-    this.start(modelsRequest(cursor, this.role))
+    this.start(modelsRequest(cursor, this.principal))
   }
 
   /** Keeps the span of the next request with this id. */
@@ -199,6 +202,10 @@ export class ConnectionRequests implements AnswerOutput {
     const { cursor } = this
     if (cursor.requestId === 0) throw new WeirError('PROTOCOL_ERROR', 'request id 0 is reserved')
     cursor.readPreamble()
+    const { principal } = this
+    if (principal?.rights !== undefined) {
+      requireOn(principal, 'read', { kind: 'state', name: cursor.state })
+    }
     if (this.rate !== undefined) this.takeFromRate(this.rate, cursor.count)
     if (cursor.kind === KIND.predict) this.requireFits(SCORE_BYTES)
     else if (isPacked(cursor)) this.requireFits(SPARSE_BYTES)

@@ -23,7 +23,7 @@ export interface ConnectionContext extends RequestContext {
   /** Memory for frames that are not whole. */
   readonly received: ByteBudget
   /** The holder of the hello's token. Throws UNAUTHENTICATED or UNAVAILABLE. */
-  admit(hello: Hello): Principal
+  admit(hello: Hello, from: Socket): Principal
   /** The connection is gone. */
   closed(connection: QueryConnection): void
 }
@@ -220,8 +220,8 @@ export class QueryConnection implements ConnectionOutput {
     const { options, backend, metrics } = this.context
     const hello = readHello(this.frames)
     metrics.asked(KIND.hello, 1)
-    this.principal = this.context.admit(hello)
-    this.requests.role = this.principal.role
+    this.principal = this.context.admit(hello, this.socket)
+    this.requests.principal = this.principal
     this.accessChanged()
     this.clientFrameBytes = hello.maxFrameBytes
     this.phase = 'open'

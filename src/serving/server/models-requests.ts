@@ -1,4 +1,6 @@
-import { mayActAs, type Role } from '../../access/role.ts'
+import { mayOn, requireOn } from '../../access/control.ts'
+import { modelObject } from '../../access/object-rights.ts'
+import type { Principal } from '../../access/token-verifier.ts'
 import { WeirError } from '../../core/errors.ts'
 import { beginAnswer } from '../../wire/answer.ts'
 import { ANSWER, KIND } from '../../wire/frame.ts'
@@ -12,15 +14,21 @@ import type { AnswerTarget } from './answers.ts'
 import type { AsyncRequest } from './async-request.ts'
 
 /**
- * Decodes an INFER or MODELS frame, after its preamble, for a client whose token has `role`. Throws
- * PROTOCOL_ERROR, INVALID_ARGUMENT, ACCESS_DENIED.
+ * Decodes an INFER or MODELS frame, after its preamble, for the holder of a token. Throws PROTOCOL_ERROR,
+ * INVALID_ARGUMENT, ACCESS_DENIED.
  */
-export function modelsRequest(cursor: RequestCursor, role: Role): AsyncRequest {
-  return cursor.kind === KIND.infer ? inferRequest(cursor) : listRequest(cursor, role)
+export function modelsRequest(
+  cursor: RequestCursor,
+  principal: Principal | undefined,
+): AsyncRequest {
+  return cursor.kind === KIND.infer
+    ? inferRequest(cursor, principal)
+    : listRequest(cursor, principal)
 }
 
-function inferRequest(cursor: RequestCursor): AsyncRequest {
+function inferRequest(cursor: RequestCursor, principal: Principal | undefined): AsyncRequest {
   const { state: model, version, deadlineMs: wanted } = cursor
+  if (principal?.rights !== undefined) requireOn(principal, 'read', modelObject(model))
   let request = readInferRequest(cursor)
   cursor.finish()
   return {
@@ -43,17 +51,21 @@ function inferRequest(cursor: RequestCursor): AsyncRequest {
   }
 }
 
-function listRequest(cursor: RequestCursor, role: Role): AsyncRequest {
+function listRequest(cursor: RequestCursor, principal: Principal | undefined): AsyncRequest {
   const { action, model } = decodeModelsRequest(cursor.bytes, cursor.at, cursor.end)
-  if (action !== 'list' && !mayActAs(role, 'admin')) {
-    throw new WeirError('ACCESS_DENIED', `MODELS ${action} needs a token of the role admin`)
+  const needed = action === 'list' ? 'read' : 'admin'
+  // An empty name lists all models: those of them that the client may read.
+  if (principal !== undefined && (action !== 'list' || model !== '')) {
+    requireOn(principal, needed, modelObject(model))
   }
+  const isReadable = ({ name }: { readonly name: string }): boolean =>
+    principal === undefined || mayOn(principal, 'read', modelObject(name))
   return {
     count: 1,
     async run({ backend }) {
       const models = modelsOf(backend)
       if (action !== 'list') await models.change(action, model)
-      const list = encodeModels(models.list(model))
+      const list = encodeModels(models.list(model).filter(isReadable))
       return {
         count: 1,
         write(target) {

@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import type { TlsOptions } from 'node:tls'
 import { ByteBudget } from '../../access/byte-budget.ts'
-import { AccessControl, type AccessShare, unauthenticatedError } from '../../access/control.ts'
+import { AccessControl, type AccessShare } from '../../access/control.ts'
+import { unauthenticatedError } from '../../access/refusals.ts'
 import type { Principal } from '../../access/token-verifier.ts'
 import type { Cancel } from '../../core/clock.ts'
 import { messageOf, WeirError } from '../../core/errors.ts'
@@ -72,7 +73,7 @@ export class QueryServer {
         mostPerClient: Math.max(RECEIVED_SHARE, this.options.limits.maxFrameBytes * 1.5),
       }),
       turns: new ConnectionTurns(() => this.options.clock.monotonicMs()),
-      admit: (hello) => this.admit(hello, backend.routing().job),
+      admit: (hello, from) => this.admit(hello, from, backend.routing().job),
       closed: (connection) => this.closed(connection),
     }
     const { blockList } = this.refused
@@ -178,8 +179,8 @@ export class QueryServer {
     else this.perAddress.delete(connection.address)
   }
 
-  private admit(hello: Hello, job: string): Principal {
-    const principal = this.access.authenticate(hello.token)
+  private admit(hello: Hello, from: Socket, job: string): Principal {
+    const principal = this.access.authenticate(hello.token, from)
     if (principal === undefined) throw unauthenticatedError(hello.token)
     if (hello.job !== '' && job !== '' && hello.job !== job) {
       throw new WeirError('UNAVAILABLE', `this server serves job ${job}, not ${hello.job}`, {
