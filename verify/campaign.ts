@@ -2,9 +2,8 @@ import { runCombinations } from '../test/combinations/campaign.ts'
 import { runCrashCampaign } from '../test/disk/crash-campaign.ts'
 import { runDamageCampaign } from '../test/disk/damage-campaign.ts'
 import { ATTACKS } from '../test/hostile/attackers.ts'
-import { type AttackFigures, runHostileCampaign } from '../test/hostile/campaign.ts'
-import type { P99 } from '../test/hostile/verdict.ts'
 import { runFuzz } from './fuzz/campaign.ts'
+import { runHostile } from './hostile-campaign.ts'
 import { runKills } from './models/kills.ts'
 import { runLoads } from './models/loads.ts'
 import { runMixtures } from './models/mixtures.ts'
@@ -18,6 +17,7 @@ import { runSwitches } from './switches.ts'
  * failed in each run.
  */
 const ROUNDS = 7
+const FRAME_ATTACKS = Object.keys(ATTACKS).length
 /** Requests of one graph at once. */
 const IN_FLIGHT = 300
 
@@ -62,16 +62,11 @@ export const CAMPAIGNS: Readonly<
   /** Damage of every byte of every file. */
   damage: ({ seed, schedules, say }) =>
     runDamageCampaign({ seed, cases: schedules, onViolation: say }),
-  /** Hostile clients beside a good one; a schedule is one round of an attack. */
-  hostile: ({ seed, attacks = Object.keys(ATTACKS), schedules = ROUNDS * attacks.length, say }) =>
-    runHostileCampaign({
-      seed,
-      attacks,
-      rounds: Math.ceil(schedules / attacks.length),
-      attackMs: 1_500,
-      noiseMs: 2,
-      elsewhere: true,
-      onAttack: (figures) => say(lineOf(figures)),
+  /** Hostile clients at every door, with frames, and mutated input; a schedule is one round of an attack with frames. */
+  hostile: ({ seed, minutes, attacks, schedules, say }) =>
+    runHostile({
+      ...{ seed, minutes, attacks, say },
+      rounds: schedules === undefined ? ROUNDS : Math.ceil(schedules / FRAME_ATTACKS),
     }),
   /** The verifier on mutants of Weir, with Kafka and HDFS. */
   mutants: ({ seed, mutants, say }) => runMutants({ seed, names: mutants, say }),
@@ -107,13 +102,4 @@ export const CAMPAIGNS: Readonly<
   combinations: ({ seed, count, say }) => runCombinations({ seed, count, say }),
   /** A learning job for a long time: nothing that it holds may grow. */
   soak: ({ seed, minutes = 120, say }) => runSoak({ seed, minutes, say }),
-}
-
-function lineOf({ attack, prediction, value, verdict, problems }: AttackFigures): string {
-  const p99 = (what: string, { soloMs, controlMs, attackMs, mostMs, elsewhereMs }: P99): string => {
-    const elsewhere = elsewhereMs === undefined ? '' : `, elsewhere ${elsewhereMs.toFixed(1)}`
-    return `${what} ${attackMs.toFixed(1)} ms of ${mostMs.toFixed(1)} (solo ${soloMs.toFixed(1)}, control ${controlMs.toFixed(1)}${elsewhere})`
-  }
-  const figures = `p99 of ${p99('a prediction', prediction)}, of ${p99('a value', value)}`
-  return [`${attack}: ${verdict}; ${figures}`, ...problems].join('\n  ')
 }

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { messageOf } from '../src/core/errors.ts'
-import { ATTACKS } from '../test/hostile/attackers.ts'
 import { CAMPAIGNS } from './campaign.ts'
 import { FAULTS } from './faults.ts'
+import { HOSTILE_ATTACKS } from './hostile-campaign.ts'
 import { MUTANTS } from './mutants/seeded.ts'
 import { TESTED_MUTANTS } from './mutants/tested.ts'
 import { runVerification } from './run.ts'
@@ -26,7 +26,8 @@ With arguments: runs three real Kafka brokers, a real HDFS and real jobs, and in
 or counted twice, and that no query returned a value that its level forbids. Progress goes to standard error;
 the last line of standard output is the verdict as JSON. The exit code is 1 when the verdict is "failed".
 
-  --minutes N   Minimum duration of the faults (default 1), or of a campaign that has one (soak: 120, models: 15)
+  --minutes N   Minimum duration of the faults (default 1), or of a campaign that has one (soak: 120, models: 15, hostile: as long as each attack
+                once takes)
   --seed S      Seed of the order and place of faults, of keys and values (default: from the clock)
   --rounds N    Minimum number of times that each fault comes (default 1)
   --faults A,B  Only these faults: ${FAULTS.map(({ name }) => name).join(', ')}
@@ -40,7 +41,7 @@ the last line of standard output is the verdict as JSON. The exit code is 1 when
   --count N     Number of switches of the campaign switches (default 10000), of loads of loads (500), or of trials
                 of combinations (default: all of its table)
   --mutants A,B Only these mutants of the campaign: ${ALL_MUTANTS.map(({ name }) => name).join(', ')}
-  --attack A    Only this attack of the campaign hostile; may be given again: ${Object.keys(ATTACKS).join('; ')}
+  --attack A    Only this attack of the campaign hostile; may be given again: ${HOSTILE_ATTACKS.join('; ')}
 `
 
 const MUTATIONS: readonly Mutation[] = ['none', 'at-least-once', 'repeated-deltas']
@@ -156,7 +157,7 @@ async function runCampaign(name: string, values: Given): Promise<number> {
     count: countOf(values, 'count'),
     minutes: numberOf(values, 'minutes'),
     mutants: namesOf(values.mutants, 'mutant', ALL_MUTANTS),
-    attacks: knownNames(values.attack, 'attack', Object.keys(ATTACKS)),
+    attacks: knownNames(values.attack, 'attack', HOSTILE_ATTACKS),
   }
   say(`campaign ${name}, seed ${options.seed}`)
   const startMs = performance.now()

@@ -44,6 +44,9 @@ export function packSnappy(bytes: Uint8Array): Uint8Array {
   return packed
 }
 
+/** Bytes that a byte of a block may become: three bytes repeat at most 64. The binding would fill as many with zeros. */
+const MOST_RATIO = 22
+
 /** Unpacks both forms, at most `limit` bytes. Throws MALFORMED_DATA, or an error of the binding. */
 export function unpackSnappy(packed: Uint8Array, limit: number): Uint8Array {
   if (!isStream(packed, 0)) return unpackBlock(packed, 0, packed.length, limit)
@@ -73,7 +76,9 @@ function isStream(packed: Uint8Array, at: number): boolean {
 
 function unpackBlock(packed: Uint8Array, start: number, end: number, limit: number): Uint8Array {
   // The block begins with its length, so that a small block cannot fill the memory.
-  if (unpackedLength(packed, start, end) > limit) refuse('it unpacks to more than is allowed')
+  const length = unpackedLength(packed, start, end)
+  if (length > limit) refuse('it unpacks to more than is allowed')
+  if (length > (end - start) * MOST_RATIO) refuse('a block has fewer bytes than its length needs')
   return snappyModule().uncompressSync(packed.subarray(start, end)) as Buffer
 }
 

@@ -35,6 +35,16 @@ export const PAUSES: Readonly<Record<string, readonly Pause[]>> = {
     ['LEAD_MS', 'a load is in full swing before it is measured'],
     ['250', 'memory comes back over time'],
   ],
+  'test/hostile/doors/attack.ts': [
+    ['missing === 50 ? 5 : 100', 'held connections send a byte now and then'],
+    ['20', 'an attacker leaves soon after it has sent'],
+  ],
+  'test/hostile/doors/campaign.ts': [
+    ['LEAD_MS', 'an attack warms the server up'],
+    ['LEAD_MS', 'a load is in full swing before it is measured'],
+    ['250', 'memory comes back over time'],
+  ],
+  'test/hostile/doors/waits.ts': [['2', 'the good client asks now and then']],
   'test/hostile/good-client.ts': [['1', 'the good client asks now and then']],
   'test/jobs/version-switch.test.ts': [['DELAY_MS', 'a message that is late']],
   'test/recovery/exactly-once-under-kills.test.ts': [

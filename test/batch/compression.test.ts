@@ -49,6 +49,15 @@ describe('snappy', () => {
     const packed = compress('snappy', repetitive(100_000))
     expect(() => unpackSnappy(packed, 99_999)).toThrow(/more than is allowed/)
   })
+
+  it('makes no room for a length that a block cannot have', () => {
+    // 60 bytes say that they are 100 million.
+    const lying = Buffer.concat([Buffer.from('80c2d72f', 'hex'), Buffer.alloc(56)])
+    expect(() => unpackSnappy(lying, 200_000_000)).toThrow(/fewer bytes than its length needs/)
+    expect(unpackSnappy(compress('snappy', new Uint8Array(1_000_000)), 1_000_000)).toHaveLength(
+      1_000_000,
+    )
+  })
 })
 
 describe('lz4', () => {

@@ -31,6 +31,21 @@ describe('plainKeySerializer', () => {
     expect(hex(['a', 1])).toBe('fb0000000161' + '00000009f8bff0000000000000')
   })
 
+  it('refuses bytes that are no key with MALFORMED_DATA: a bigint without digits, tuples without end', () => {
+    const tuple = (inner: Buffer): Buffer => {
+      const head = Buffer.from([0xfb, 0, 0, 0, 0])
+      head.writeUInt32BE(inner.length, 1)
+      return Buffer.concat([head, inner])
+    }
+    let deep = Buffer.from('a')
+    for (let i = 0; i < 2_000; i++) deep = tuple(deep)
+    for (const bytes of [Buffer.from('fa2d', 'hex'), Buffer.from('fa3178', 'hex'), deep]) {
+      expect(() => serializer.read(new ByteReader(bytes))).toThrow(
+        expect.objectContaining({ code: 'MALFORMED_DATA' }),
+      )
+    }
+  })
+
   it('gives keys of different types different bytes', () => {
     const keys: PlainKey[] = ['1', 1, 1n, true, ['1'], [1], [['1']], 'true', '', [], ['', '']]
     expect(new Set(keys.map(hex)).size).toBe(keys.length)

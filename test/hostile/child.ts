@@ -7,10 +7,10 @@ import { once } from 'node:events'
 export class Child implements AsyncDisposable {
   private readonly process: ChildProcess
 
-  /** Starts a module with arguments. */
-  constructor(module: URL, args: readonly string[] = []) {
+  /** Starts a module with arguments, and with options of Node. */
+  constructor(module: URL, args: readonly string[] = [], execArgv: readonly string[] = []) {
     this.process = fork(module, args, {
-      execArgv: [],
+      execArgv: [...execArgv],
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
   }
@@ -38,6 +38,11 @@ export class Child implements AsyncDisposable {
   /** Lets it go on. */
   resume(): void {
     this.process.kill('SIGCONT')
+  }
+
+  /** Ends it at once. */
+  kill(): void {
+    this.process.kill('SIGKILL')
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -25,6 +25,8 @@ const NUMBER = 0xf8
 const BOOLEAN = 0xf9
 const BIGINT = 0xfa
 const TUPLE = 0xfb
+/** Tuples in tuples that are read: a call for each. No key of a job has so many. */
+const DEEPEST = 1_000
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
@@ -104,12 +106,21 @@ function writeTuple(parts: readonly PlainKey[], writer: ByteWriter): void {
   }
 }
 
-function readTuple(reader: ByteReader): PlainKey[] {
+function readTuple(reader: ByteReader, depth: number): PlainKey[] {
+  if (depth === DEEPEST) {
+    throw new WeirError('MALFORMED_DATA', `a key has tuples in tuples, more than ${DEEPEST} deep`)
+  }
   const parts: PlainKey[] = []
   while (reader.remaining > 0) {
-    parts.push(readPlainKey(new ByteReader(reader.raw(int32Of(reader) >>> 0))))
+    parts.push(readPart(new ByteReader(reader.raw(int32Of(reader) >>> 0)), depth + 1))
   }
   return parts
+}
+
+function readBigint(reader: ByteReader): bigint {
+  const digits = decoder.decode(reader.raw(reader.remaining))
+  if (/^-?\d+$/.test(digits)) return BigInt(digits)
+  throw new WeirError('MALFORMED_DATA', 'a key that is a bigint has other characters than digits')
 }
 
 /** Writes a key. Throws INVALID_ARGUMENT for NaN, a lone surrogate and other types, UNSUPPORTED for a promise. */
@@ -133,14 +144,19 @@ export function writePlainKey(value: unknown, writer: ByteWriter): void {
 
 /** Reads a key, to the end of the bytes. Throws MALFORMED_DATA. */
 export function readPlainKey(reader: ByteReader): PlainKey {
+  return readPart(reader, 0)
+}
+
+/** Reads a key that is `depth` tuples deep. */
+function readPart(reader: ByteReader, depth: number): PlainKey {
   if (reader.remaining === 0 || reader.bytes[reader.position]! < NUMBER) {
     return decoder.decode(reader.raw(reader.remaining))
   }
   const tag = reader.uint8()
   if (tag === NUMBER) return readNumber(reader)
   if (tag === BOOLEAN) return reader.uint8() === 1
-  if (tag === BIGINT) return BigInt(decoder.decode(reader.raw(reader.remaining)))
-  if (tag === TUPLE) return readTuple(reader)
+  if (tag === BIGINT) return readBigint(reader)
+  if (tag === TUPLE) return readTuple(reader, depth)
   throw new WeirError('MALFORMED_DATA', `a key cannot start with the byte ${tag}`)
 }
 

@@ -204,9 +204,14 @@ export function parseJson(text: string, path: string): Fields {
 export function parseYaml(text: string, path: string): unknown {
   const { parseDocument } = createRequire(import.meta.url)('yaml') as typeof import('yaml')
   const document = parseDocument(text, { prettyErrors: true })
-  const [error] = document.errors
-  if (error === undefined) return document.toJS() as unknown
-  throw new WeirError('MALFORMED_DATA', `${path}: ${error.message.split('\n')[0]}`)
+  try {
+    if (document.errors[0] !== undefined) throw document.errors[0]
+    // It throws for an alias of nothing, and for more aliases than a file has by intent.
+    return document.toJS() as unknown
+  } catch (cause) {
+    const message = `${path}: ${messageOf(cause).split('\n')[0]}`
+    throw new WeirError('MALFORMED_DATA', message, { cause })
+  }
 }
 
 /** The source of a version. Throws why it has none. */

@@ -162,7 +162,7 @@ export class QueryConnection implements ConnectionOutput {
       this.flush()
       this.block()
       const { buffered } = frames
-      if (this.held.concerns(buffered)) this.held.note(this.client, buffered, untilMs)
+      if (this.held.concerns(buffered)) this.held.note(this.client, buffered)
     } catch (error) {
       this.fail(answerErrorOf(error))
     }
@@ -325,10 +325,12 @@ export class QueryConnection implements ConnectionOutput {
     }
   }
 
-  /** Ends the connection when a large frame does not become whole. */
+  /** Ends the connection when a frame does not become whole. */
   private endHeldUp(now: number): void {
+    const { phase, inTurn, blocked, frames, requests } = this
+    const isReading = phase === 'open' && !inTurn && !blocked && !requests.isSuspended
     try {
-      this.held.check(now)
+      this.held.check(isReading && frames.buffered > 0, this.lastReadAt, now)
     } catch (error) {
       this.fail(answerErrorOf(error))
     }

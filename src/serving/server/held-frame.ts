@@ -3,15 +3,16 @@ import { WeirError } from '../../core/errors.ts'
 
 /** Bytes of a frame that is not whole from which they are counted; every connection may hold fewer. */
 const COUNTED_BYTES = 128 * 1024
-/** Time from which a counted frame must be whole, ms. */
-const WHOLE_MS = 30_000
+/** Time in which a frame must be whole, ms. */
+const WHOLE_MS = 10_000
 
 /** The bytes of a connection's frame that is not whole yet, in the budget of its server. */
 export class HeldFrame {
   private readonly budget: ByteBudget
   private client = ''
   private bytes = 0
-  private sinceMs = 0
+  /** When a part of the frame was first seen; undefined without one. */
+  private partSinceMs: number | undefined
 
   constructor(budget: ByteBudget) {
     this.budget = budget
@@ -23,10 +24,9 @@ export class HeldFrame {
   }
 
   /** Notes how many bytes are held now. Throws OVERLOADED when there is no room for them. */
-  note(client: string, bytes: number, nowMs: number): void {
+  note(client: string, bytes: number): void {
     const counted = bytes < COUNTED_BYTES ? 0 : bytes
     if (counted === this.bytes) return
-    if (this.bytes === 0 || counted < this.bytes) this.sinceMs = nowMs
     this.release()
     if (counted === 0) return
     if (!this.budget.tryTake(client, counted)) {
@@ -39,13 +39,17 @@ export class HeldFrame {
     this.bytes = counted
   }
 
-  /** Throws DEADLINE_EXCEEDED for a frame that has not become whole in time. */
-  check(nowMs: number): void {
-    if (this.bytes === 0 || nowMs - this.sinceMs <= WHOLE_MS) return
-    throw new WeirError(
-      'DEADLINE_EXCEEDED',
-      `a frame of more than ${this.bytes} bytes was not whole within ${WHOLE_MS} ms`,
-    )
+  /**
+   * Call it about once a second, with whether the connection waits for the rest of a frame, and when a frame was last
+   * whole. Throws DEADLINE_EXCEEDED for a frame that has not become whole in time.
+   */
+  check(isPart: boolean, lastWholeMs: number, nowMs: number): void {
+    if (!isPart) this.partSinceMs = undefined
+    else if (this.partSinceMs === undefined || lastWholeMs > this.partSinceMs) {
+      this.partSinceMs = nowMs
+    } else if (nowMs - this.partSinceMs > WHOLE_MS) {
+      throw new WeirError('DEADLINE_EXCEEDED', `a frame was not whole within ${WHOLE_MS} ms`)
+    }
   }
 
   /** The connection holds nothing. */

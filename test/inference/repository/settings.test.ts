@@ -96,6 +96,7 @@ checks: { signature: any, max-p99-ms: 40, max-memory: 1 GiB }
     ['default: { y: { datatype: FLOAT } }', 'default.y.datatype takes a datatype, not "FLOAT"'],
     ['- slo-ms', 'the file takes "key: value" lines'],
     ['slo-ms: [', 'd.yaml: '],
+    ['slo-ms: *nothing', 'd.yaml: Unresolved alias'],
   ])('refuse %s', (text, message) => {
     expect(() => read(text)).toThrow(message)
   })

@@ -1,5 +1,6 @@
 /** System tests that run alone, each with the reason. */
 export const ALONE_FILES: Readonly<Record<string, string>> = {
+  'test/system/hostile/doors.test.ts': 'measures latencies and memory beside attacks',
   'test/system/serving/hostile-clients.test.ts': 'measures latencies beside attacks',
 }
 

@@ -1,0 +1,89 @@
+import { Agent as HttpAgent, type IncomingMessage, type RequestOptions, request } from 'node:http'
+import { Agent as HttpsAgent, request as requestTls } from 'node:https'
+import { WeirClient } from '../../../src/client/index.ts'
+import { MODEL } from './door.ts'
+import type { Ask } from './waits.ts'
+
+/** Time after which an answer counts as lost, ms. */
+const LOST_MS = 30_000
+/** Each so many requests the client connects again. */
+const NEW_EVERY = 10
+
+/** A request of HTTP that a good client sends. */
+export interface GoodHttpRequest {
+  readonly port: number
+  readonly path: string
+  /** @default a GET */
+  readonly body?: string
+  /** Text that the answer must have. */
+  readonly answer: string
+  readonly token?: string | undefined
+  /** Authority of the server's certificate (PEM); without it there is no TLS. */
+  readonly ca?: string | undefined
+}
+
+/** A good client of a door. */
+export interface GoodClient {
+  readonly ask: Ask
+  readonly close: () => Promise<void>
+}
+
+/** A client of HTTP that keeps its connection, and makes a new one now and then. */
+export function goodHttpClient(good: GoodHttpRequest): GoodClient {
+  const { port, path, body, token, ca } = good
+  const settings = { keepAlive: true, maxSockets: 1 }
+  const agent = ca === undefined ? new HttpAgent(settings) : new HttpsAgent({ ...settings, ca })
+  const headers: Record<string, string> = {}
+  if (body !== undefined) headers['content-type'] = 'application/json'
+  if (token !== undefined) headers['authorization'] = `Bearer ${token}`
+  const method = body === undefined ? 'GET' : 'POST'
+  const options = { host: '127.0.0.1', port, path, method, headers, timeout: LOST_MS }
+  let count = 0
+  const ask = async (): Promise<void> => {
+    const isNew = count++ % NEW_EVERY === 0
+    const text = await exchange(
+      isNew
+        ? { ...options, agent: false, ...(ca === undefined ? {} : { ca }) }
+        : { ...options, agent },
+      { isTls: ca !== undefined, body },
+    )
+    if (!text.includes(good.answer)) throw new Error(`the answer is ${text.slice(0, 300)}`)
+  }
+  return { ask, close: async () => agent.destroy() }
+}
+
+/** The status and the body of an answer, as text. A kept connection that was closed meanwhile is replaced once. */
+async function exchange(
+  options: RequestOptions,
+  sent: { readonly isTls: boolean; readonly body: string | undefined },
+  isAgain = false,
+): Promise<string> {
+  const answer = Promise.withResolvers<IncomingMessage>()
+  const asked = (sent.isTls ? requestTls : request)(options, answer.resolve)
+  asked.on('timeout', () => asked.destroy(new Error(`no answer in ${LOST_MS} ms`)))
+  asked.on('error', answer.reject)
+  asked.end(sent.body)
+  try {
+    const chunks: Buffer[] = []
+    const response = await answer.promise
+    for await (const chunk of response) chunks.push(chunk as Buffer)
+    return `${response.statusCode} ${Buffer.concat(chunks)}`
+  } catch (error) {
+    if (!asked.reusedSocket || isAgain) throw error
+    return await exchange({ ...options, agent: false }, sent, true)
+  }
+}
+
+/** A client of the query port that asks the model. */
+export async function goodQueryClient(
+  options: NonNullable<Parameters<typeof WeirClient.connect>[0]>,
+): Promise<GoodClient> {
+  const client = await WeirClient.connect({ ...options, deadlineMs: LOST_MS })
+  const input = { name: 'x', shape: [1, 2], data: Float32Array.of(1, 2) }
+  const ask = async (): Promise<void> => {
+    const { outputs } = await client.infer(MODEL, [input])
+    const data = outputs[0]?.data as Float32Array | undefined
+    if (data?.[1] !== 4) throw new Error(`the model answers ${data}`)
+  }
+  return { ask, close: () => client.close() }
+}

@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest'
+import {
+  BUDGET_BYTES,
+  type DoorMeasured,
+  doorProblems,
+  LONGEST_REQUEST_MS,
+  MOST_BYTES,
+} from './verdict.ts'
+import type { Measurement } from './waits.ts'
+
+const measurement = (
+  p99Ms: number,
+  worstMs: number,
+  lost: readonly string[] = [],
+): Measurement => ({
+  good: { p99Ms, worstMs },
+  witness: { p99Ms: 1, worstMs: 5 },
+  answered: 100,
+  lost,
+})
+
+const SOUND: DoorMeasured = {
+  solo: measurement(10, 20),
+  attack: measurement(30, 100),
+  peakBytes: BUDGET_BYTES + MOST_BYTES,
+  keptBytes: MOST_BYTES,
+  longestMs: LONGEST_REQUEST_MS,
+}
+
+test('waits, memory and lives at their limits are no problem', () => {
+  expect(doorProblems(SOUND)).toEqual([])
+  expect(doorProblems({ ...SOUND, longestMs: undefined })).toEqual([])
+})
+
+test('each figure beyond its limit is a problem', () => {
+  expect(
+    doorProblems({
+      solo: measurement(10, 20),
+      attack: measurement(31, 101, ['no answer', 'no answer']),
+      peakBytes: BUDGET_BYTES + MOST_BYTES + 1024 ** 2,
+      keptBytes: MOST_BYTES + 1024 ** 2,
+      longestMs: LONGEST_REQUEST_MS + 1,
+    }),
+  ).toEqual([
+    'the good client lost 2 answers: no answer',
+    'the good client waited 101.0 ms, at most 100.0 ms',
+    'p99 31.0 ms, at most 30.0 ms (10.0 ms without the attack)',
+    'memory grew by 321 MiB',
+    '65 MiB stay',
+    'a request that was not whole lived 12501.0 ms',
+  ])
+})
+
+test('what the machine is late by itself, as the witness shows, is no fault of the server', () => {
+  const late = { ...measurement(31, 130), witness: { p99Ms: 2, worstMs: 35 } }
+  expect(doorProblems({ ...SOUND, attack: late })).toEqual([])
+  const later = { ...late, good: { p99Ms: 32, worstMs: 131 } }
+  expect(doorProblems({ ...SOUND, attack: later })).toHaveLength(2)
+})

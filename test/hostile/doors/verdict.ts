@@ -1,0 +1,63 @@
+import type { Measurement, Waits } from './waits.ts'
+
+const MIB = 1024 * 1024
+/** Longest wait of the good client, beyond what the witness waits, ms. */
+export const MOST_WORST_MS = 100
+/** The good client's p99 may be this many times its own without the attack. */
+export const MOST_TIMES = 3
+/** A p99 below this, ms, is never too late: other processes of the machine make as much. */
+export const NOISE_MS = 5
+/** Memory for bytes that are received, of each port. */
+export const BUDGET_BYTES = 256 * MIB
+/** Memory beyond the budget during an attack, and beyond the start after it. */
+export const MOST_BYTES = 64 * MIB
+/** Time from the first byte of a request to its last one, with what a busy server is late, ms. */
+export const LONGEST_REQUEST_MS = 12_500
+
+/** What an attack on a door did. */
+export interface DoorMeasured {
+  readonly solo: Measurement
+  readonly attack: Measurement
+  /** Most bytes of memory above the start. */
+  readonly peakBytes: number
+  /** Bytes of memory above the start, at most 30 s after the attack. */
+  readonly keptBytes: number
+  /** Longest life of a connection whose request is not whole, ms; undefined for an attack that holds none. */
+  readonly longestMs: number | undefined
+}
+
+/** How much more than without the attack the witness waited: what the machine is late by itself. */
+function lateBy(figure: keyof Waits, { solo, attack }: DoorMeasured): number {
+  return Math.max(0, attack.witness[figure] - solo.witness[figure])
+}
+
+/** Why an attack harms the good client or the server; empty when it does not. */
+export function doorProblems(measured: DoorMeasured): string[] {
+  const { solo, attack, peakBytes, keptBytes, longestMs } = measured
+  const problems: string[] = []
+  const problem = (isOne: boolean, text: string): void => {
+    if (isOne) problems.push(text)
+  }
+  const [lost] = attack.lost
+  problem(lost !== undefined, `the good client lost ${attack.lost.length} answers: ${lost}`)
+  const mostWorstMs = MOST_WORST_MS + lateBy('worstMs', measured)
+  problem(
+    attack.good.worstMs > mostWorstMs,
+    `the good client waited ${ms(attack.good.worstMs)}, at most ${ms(mostWorstMs)}`,
+  )
+  const mostP99Ms = Math.max(NOISE_MS, MOST_TIMES * solo.good.p99Ms) + lateBy('p99Ms', measured)
+  problem(
+    attack.good.p99Ms > mostP99Ms,
+    `p99 ${ms(attack.good.p99Ms)}, at most ${ms(mostP99Ms)} (${ms(solo.good.p99Ms)} without the attack)`,
+  )
+  problem(peakBytes > BUDGET_BYTES + MOST_BYTES, `memory grew by ${mib(peakBytes)}`)
+  problem(keptBytes > MOST_BYTES, `${mib(keptBytes)} stay`)
+  problem(
+    (longestMs ?? 0) > LONGEST_REQUEST_MS,
+    `a request that was not whole lived ${ms(longestMs ?? 0)}`,
+  )
+  return problems
+}
+
+const ms = (value: number): string => `${value.toFixed(1)} ms`
+const mib = (bytes: number): string => `${Math.round(bytes / MIB)} MiB`

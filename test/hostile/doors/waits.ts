@@ -1,0 +1,46 @@
+import { pause } from '../../run/pause.ts'
+
+/** What a client waited for its answers. */
+export interface Waits {
+  readonly p99Ms: number
+  readonly worstMs: number
+}
+
+/** Sends a request and checks the answer; rejects when it is wrong. */
+export type Ask = () => Promise<void>
+
+/** What a good client and a witness waited for in the same time, and what the good client did not get. */
+export interface Measurement {
+  readonly good: Waits
+  readonly witness: Waits
+  readonly answered: number
+  readonly lost: readonly string[]
+}
+
+/** Asks the good client's server and the witness in turn, for a time. */
+export async function measure(good: Ask, witness: Ask, forMs: number): Promise<Measurement> {
+  const goodMs: number[] = []
+  const witnessMs: number[] = []
+  const lost: string[] = []
+  for (const end = performance.now() + forMs; performance.now() < end; ) {
+    await timed(goodMs, good).catch((error) => lost.push(String(error)))
+    await timed(witnessMs, witness)
+    await pause(2, 'the good client asks now and then')
+  }
+  const answered = goodMs.length - lost.length
+  return { good: waitsOf(goodMs), witness: waitsOf(witnessMs), answered, lost }
+}
+
+async function timed(times: number[], ask: Ask): Promise<void> {
+  const startMs = performance.now()
+  try {
+    await ask()
+  } finally {
+    times.push(performance.now() - startMs)
+  }
+}
+
+function waitsOf(times: number[]): Waits {
+  times.sort((a, b) => a - b)
+  return { p99Ms: times[Math.floor(times.length * 0.99)] ?? 0, worstMs: times.at(-1) ?? 0 }
+}
