@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { requireArgument, WeirError } from '../../core/errors.ts'
+import { requireArgument } from '../../core/errors.ts'
 import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
 import { addErrorHandlers } from '../http/errors.ts'
 import { givenQueryOptions, QUERY_OPTION_SCHEMAS } from '../http/query-options.ts'
+import { ownerOf } from '../http/socket-owner.ts'
 import type { GatewayServices, ServedState } from '../port/services.ts'
 import { requireLiveModel } from '../routes/live-model.ts'
 import type { InferenceAnswers } from './answers.ts'
@@ -11,7 +12,8 @@ import { configOf, indexOf, metadataOf } from './descriptions.ts'
 import { documented } from './documented.ts'
 import { JSON_LENGTH_HEADER, objectOf } from './message.ts'
 import { requireModelControl } from './model-control.ts'
-import type { ModelRepository, ServedModelEntry } from './repository.ts'
+import { type ModelRepository, type ServedModelEntry, versionNumber } from './repository.ts'
+import { requireLive, requireReady } from './require-live.ts'
 import {
   CHANGED,
   CONFIG_ANSWER,
@@ -110,7 +112,11 @@ class InferenceRoutes {
     )
     app.get(
       '/v2/health/ready',
-      documented('Whether a model is live', { response: READY_ANSWER }, { role: 'public' }),
+      documented(
+        'Whether each model answers that was there at the start, or has answered since',
+        { response: READY_ANSWER },
+        { role: 'public' },
+      ),
       async () => {
         await requireLiveModel(state)
         return { ready: true }
@@ -132,8 +138,11 @@ class InferenceRoutes {
         `${path}/ready`,
         documented('Whether a model can answer', { params, response: READY_ANSWER }),
         async ({ params }) => {
-          requireLive(await this.repository.find(params.model, params.version))
-          return { name: params.model, ready: true }
+          const entry = await this.repository.find(params.model, params.version)
+          if (params.version === undefined) requireLive(entry)
+          else requireReady(entry, versionNumber(params.version))
+          const { problems } = entry
+          return { name: params.model, ready: true, ...(problems.length > 0 ? { problems } : {}) }
         },
       )
       app.get<ModelPath>(
@@ -208,7 +217,7 @@ class InferenceRoutes {
   }
 
   private async infer(
-    { params, body, headers }: FastifyRequest<ModelPath & { Body: Buffer | undefined }>,
+    { params, body, headers, raw }: FastifyRequest<ModelPath & { Body: Buffer | undefined }>,
     reply: FastifyReply,
   ): Promise<Buffer> {
     const { json, tensors } = await this.options.answers.answer({
@@ -217,6 +226,7 @@ class InferenceRoutes {
       body: body ?? NO_BODY,
       jsonLength: headers[JSON_LENGTH_HEADER]?.toString(),
       options: givenQueryOptions(headers),
+      owner: ownerOf(raw.socket),
     })
     const text = Buffer.from(json)
     if (tensors.length === 0) {
@@ -239,13 +249,4 @@ function wantsReadyOnly(body: Buffer | undefined): boolean {
   const { ready = false } = objectOf(body)
   requireArgument(typeof ready === 'boolean', '"ready" is true or false')
   return ready
-}
-
-function requireLive({ info, versions }: ServedModelEntry): void {
-  const live = versions.find(({ version }) => version === info.liveVersion)
-  if (live?.state === 'UNAVAILABLE') {
-    throw new WeirError('MODEL_NOT_LOADED', `model "${info.name}" is not loaded: ${live.reason}`)
-  }
-  if (info.liveVersion > 0) return
-  throw new WeirError('RESTORING', `model "${info.name}" has no live version yet; try again`)
 }
