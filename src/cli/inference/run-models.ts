@@ -90,8 +90,13 @@ async function openGateway(
   },
 ): Promise<AsyncDisposable | undefined> {
   const address = flags.optional('http')
-  if (address === undefined) return undefined
+  const grpcAddress = flags.optional('grpc')
+  if (address === undefined) {
+    if (grpcAddress === undefined) return undefined
+    throw new UsageError('--grpc is beside the HTTP port, which has the metrics; give --http HOST:PORT, too')
+  }
   const { host, port } = addressOf(address, '--http')
+  const grpc = grpcAddress === undefined ? undefined : addressOf(grpcAddress, '--grpc')
   const [{ LocalGateway }, { queryAccessOf }] = await Promise.all([
     import('../../gateway/local.ts'),
     import('../../jobs/query-access.ts'),
@@ -100,6 +105,10 @@ async function openGateway(
     { ...listenerOf(flags, io), what: 'the HTTP port', host },
     undefined,
   )
+  if (grpc !== undefined) {
+    const listener = { ...listenerOf(flags, io), what: 'the gRPC port', host: grpc.host }
+    await queryAccessOf(listener, undefined)
+  }
   const gateway = await LocalGateway.start({
     state: models.state,
     host,
@@ -109,6 +118,7 @@ async function openGateway(
     modelControl,
     version: packageVersion(),
     ...(tls === undefined ? {} : { tls }),
+    ...(grpc === undefined ? {} : { grpc }),
   })
   const scheme = tls === undefined ? 'http' : 'https'
   const url = `${scheme}://${host.includes(':') ? `[${host}]` : host}:${gateway.port}`
@@ -116,6 +126,13 @@ async function openGateway(
     { event: 'http', port: gateway.port, url },
     `${NAME}: Open Inference Protocol on ${url}/v2; try it at ${url}/docs; ${modelControlText(modelControl)}`,
   )
+  if (gateway.grpcPort !== undefined) {
+    const place = `${grpc!.host}:${gateway.grpcPort}`
+    report(
+      { event: 'grpc', port: gateway.grpcPort },
+      `${NAME}: Open Inference Protocol over gRPC on ${place}${tls === undefined ? '' : ', with TLS'}`,
+    )
+  }
   return gateway
 }
 
