@@ -35,8 +35,10 @@ function start(
   wanted: 'started' | 'http',
 ): Promise<ChildServer> {
   const words = ['run', 'models', '--json', '--repository', repository, '--port', '0', ...more]
+  let listens: number | undefined
   return ChildServer.start([COMMAND, ...words], (line) => {
     const { event, port } = JSON.parse(line) as { event: string; port?: number }
-    return event === wanted ? port : undefined
+    if (event === wanted) listens = port
+    return event === 'ready' ? listens : undefined
   })
 }

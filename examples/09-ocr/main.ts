@@ -71,11 +71,13 @@ try {
 }
 
 async function portOf(process: ChildProcess): Promise<number> {
+  let listens = 0
   for await (const line of createInterface(process.stdout!)) {
-    const event = JSON.parse(line) as { event: string; port?: number }
-    if (event.event === 'started') return event.port!
+    const { event, port } = JSON.parse(line) as { event: string; port?: number }
+    if (event === 'started') listens = port!
+    if (event === 'ready') return listens
   }
-  throw new Error('weir run models ended before it listened')
+  throw new Error('weir run models ended before its models were loaded')
 }
 
 function readImage(path: string): GreyImage {

@@ -77,6 +77,22 @@ const BODIES: ByteBudgetLimits = { most: 256 * MIB, mostPerClient: 96 * MIB }
 /** A path segment is at most an id of 1,024 characters, each of up to nine characters when escaped. */
 const MAX_PATH_SEGMENT = 9 * 1024
 
+/** What the ports of a gateway share: models, their answers, and what is counted. */
+export interface GatewayParts {
+  readonly requests: RequestMetrics
+  readonly inference: InferenceStatistics
+  readonly repository: ModelRepository
+  readonly answers: InferenceAnswers
+}
+
+/** The parts of a gateway. */
+export function gatewayParts({ state }: GatewayServices, clock: Clock): GatewayParts {
+  const inference = new InferenceStatistics()
+  const repository = new ModelRepository(state)
+  const answers = new InferenceAnswers({ repository, statistics: inference, clock })
+  return { requests: new RequestMetrics(), inference, repository, answers }
+}
+
 /**
  * The HTTP server in front of a running job: predictions, observations, state reads. It keeps no state;
  * any number of gateways serve one job. Not listening yet: call `listen`.
@@ -84,6 +100,7 @@ const MAX_PATH_SEGMENT = 9 * 1024
 export async function createGateway(
   services: GatewayServices,
   options: GatewayOptions,
+  { requests, inference, repository, answers } = gatewayParts(services, options.clock),
 ): Promise<FastifyInstance> {
   const app: FastifyInstance = Fastify({
     ...(options.tls === undefined
@@ -102,11 +119,7 @@ export async function createGateway(
   const most = options.maxConnections ?? DEFAULT_MAX_CONNECTIONS
   const connections = new ConnectionShare({ most }, options.clock)
   if (tracer !== undefined) addTracing(app, tracer)
-  const requests = new RequestMetrics()
   requests.addTo(app)
-  const inference = new InferenceStatistics()
-  const repository = new ModelRepository(services.state)
-  const answers = new InferenceAnswers({ repository, statistics: inference, clock: options.clock })
   const recommender = recommenderOf(services)
   addOriginChecks(app, options)
   if (options.access !== undefined) addAuthorization(app, options.access)

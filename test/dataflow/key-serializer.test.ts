@@ -37,7 +37,7 @@ describe('plainKeySerializer', () => {
       head.writeUInt32BE(inner.length, 1)
       return Buffer.concat([head, inner])
     }
-    let deep = Buffer.from('a')
+    let deep: Buffer = Buffer.from('a')
     for (let i = 0; i < 2_000; i++) deep = tuple(deep)
     for (const bytes of [Buffer.from('fa2d', 'hex'), Buffer.from('fa3178', 'hex'), deep]) {
       expect(() => serializer.read(new ByteReader(bytes))).toThrow(

@@ -119,6 +119,7 @@ function fakeData(calls: string[]): JobData {
           ],
           aliases: { stable: 2 },
           revision: 3,
+          problems: [],
           settings: { rule: 'slack', sloMs: 50, maxBatchItems: 64, workers: 1, cacheBytes: 0 },
           statistics: { answered: 10, waiting: 1, p99Ms: 4.5 },
         },

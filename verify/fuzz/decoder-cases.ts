@@ -21,8 +21,7 @@ import {
 import { scanPairs } from '../../src/gateway/routes/pairs-scanner.ts'
 import { parseJsonBody } from '../../src/http/json-body.ts'
 import { readModelGraph } from '../../src/inference/onnx/graph.ts'
-import { parseYaml } from '../../src/inference/repository/scan.ts'
-import { settingsOf } from '../../src/inference/repository/settings.ts'
+import { readSettingsText } from '../../src/inference/repository/settings.ts'
 import { decodeJob, encodeJob } from '../../src/jobmanager/store/format.ts'
 import { parseTextRow } from '../../src/models/als/text-row.ts'
 import { parseNpyHeader } from '../../src/models/files/npy.ts'
@@ -80,7 +79,7 @@ function decodeFrames(bytes: Buffer): void {
       cursor.open(reader)
       cursor.readPreamble()
       const isOfModels = cursor.kind === KIND.infer || cursor.kind === KIND.models
-      if (isOfModels) modelsRequest(cursor, 'read')
+      if (isOfModels) modelsRequest(cursor, undefined)
       else decodeAsync(cursor)
     }
   }
@@ -240,8 +239,7 @@ export const DECODERS: readonly Decoder[] = [
   {
     name: 'settings of models',
     samples: bytesOf(SETTINGS),
-    decode: (bytes) =>
-      settingsOf(parseYaml(bytes.toString(), 'deployment.yaml'), 'deployment.yaml'),
+    decode: (bytes) => readSettingsText(bytes.toString(), 'deployment.yaml'),
   },
   {
     name: 'ONNX graphs',

@@ -119,6 +119,8 @@ export interface ServedModel {
   readonly kind: string
   readonly state: string
   readonly reason: string
+  /** What is wrong with its files, one sentence each. */
+  readonly problems: readonly string[]
   /** 0 while no version is live. */
   readonly liveVersion: number
   readonly versions: readonly {

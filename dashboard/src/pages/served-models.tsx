@@ -125,10 +125,16 @@ const PLACE: readonly Column<ServedModel>[] = [
   count('Cache hits', 'cacheHits'),
 ]
 
-function stateOf({ state, reason }: ServedModel) {
+function stateOf({ state, reason, problems }: ServedModel) {
+  const sentences = [...new Set([reason, ...problems])].filter((sentence) => sentence !== '')
   return (
     <>
-      <StateBadge state={state} /> {reason === '' ? null : <span class="wraps">{reason}</span>}
+      <StateBadge state={state} />{' '}
+      {sentences.map((sentence) => (
+        <span class="wraps" key={sentence}>
+          {sentence}
+        </span>
+      ))}
     </>
   )
 }

@@ -19,6 +19,8 @@ export function eventText(event: ModelEvent): string {
       return `models: unloaded version ${event.version} of ${event.model}`
     case 'failed':
       return `models: version ${event.version} of ${event.model} cannot be served: ${event.error.code}: ${printable(event.error.message)}`
+    case 'problem':
+      return `models: ${event.model}: ${event.error.code}: ${printable(event.error.message)}`
     case 'repository':
       return `models: ${printable(event.error.message)}`
   }

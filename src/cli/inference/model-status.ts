@@ -1,3 +1,4 @@
+import { printable } from '../../core/text/printable.ts'
 import type { ModelInfo } from '../../wire/inference/models.ts'
 import { type Command, Flags } from '../command/command.ts'
 import { bytesText } from '../text/bytes.ts'
@@ -23,6 +24,7 @@ export const modelStatusCommand: Command = {
     for (const model of models) {
       io.out(flags.boolean('json') ? JSON.stringify(model) : lineOf(model))
       if (flags.boolean('json')) continue
+      for (const problem of model.problems) io.out(`  problem: ${printable(problem)}`)
       if (model.batching !== '') io.out(`  ${model.batching}`)
       const memory = memoryLineOf(model)
       if (memory !== undefined) io.out(`  ${memory}`)

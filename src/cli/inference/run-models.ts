@@ -24,7 +24,7 @@ export async function runModels(flags: Flags, io: CommandIo): Promise<number> {
   const configuration = keyValuesOf(flags, 'set')
   parseConfiguration(configuration)
   const modelControl = rightsOf(flags, io)
-  await using models = await unlessInterrupted(startModels(flags, io, report), io)
+  await using models = await unlessInterrupted(openModels(flags, io, report), io)
   const place = `${flags.string('host')}:${models.port}`
   report(
     { event: 'started', port: models.port },
@@ -34,6 +34,7 @@ export async function runModels(flags: Flags, io: CommandIo): Promise<number> {
   const { control, rest } = await openRest(models, configuration, io)
   await using _rest = rest
   if (rest !== undefined) report({ event: 'rest', url: rest.url }, `REST interface on ${rest.url}`)
+  void models.loaded.then(() => reportLoaded(models, report))
   await Promise.race([io.interrupted, control.canceled])
   control.end()
   return 0
@@ -41,13 +42,23 @@ export async function runModels(flags: Flags, io: CommandIo): Promise<number> {
 
 type Report = (event: Record<string, unknown>, sentence: string) => void
 
-async function startModels(flags: Flags, io: CommandIo, report: Report): Promise<ModelsProcess> {
+/** Says how many of the models that were there at the start answer now. */
+function reportLoaded(models: ModelsProcess, report: Report): void {
+  const all = models.list()
+  const live = all.filter(({ info }) => info.liveVersion > 0).length
+  report(
+    { event: 'ready', live, models: all.length },
+    `${NAME}: ${live} of ${all.length} models answer`,
+  )
+}
+
+async function openModels(flags: Flags, io: CommandIo, report: Report): Promise<ModelsProcess> {
   const memory = flags.optional('memory')
   const [{ ModelsProcess }, { openInferenceEngine }] = await Promise.all([
     import('../../jobs/models/process.ts'),
     import('../../inference/engine/engine.ts'),
   ])
-  return await ModelsProcess.start({
+  return await ModelsProcess.open({
     ...listenerOf(flags, io),
     repository: resolve(flags.string('repository')),
     port: flags.integer('port', 0, 65_535),
@@ -79,8 +90,15 @@ async function openGateway(
   },
 ): Promise<AsyncDisposable | undefined> {
   const address = flags.optional('http')
-  if (address === undefined) return undefined
+  const grpcAddress = flags.optional('grpc')
+  if (address === undefined) {
+    if (grpcAddress === undefined) return undefined
+    throw new UsageError(
+      '--grpc is beside the HTTP port, which has the metrics; give --http HOST:PORT, too',
+    )
+  }
   const { host, port } = addressOf(address, '--http')
+  const grpc = grpcAddress === undefined ? undefined : addressOf(grpcAddress, '--grpc')
   const [{ LocalGateway }, { queryAccessOf }] = await Promise.all([
     import('../../gateway/local.ts'),
     import('../../jobs/query-access.ts'),
@@ -89,6 +107,10 @@ async function openGateway(
     { ...listenerOf(flags, io), what: 'the HTTP port', host },
     undefined,
   )
+  if (grpc !== undefined) {
+    const listener = { ...listenerOf(flags, io), what: 'the gRPC port', host: grpc.host }
+    await queryAccessOf(listener, undefined)
+  }
   const gateway = await LocalGateway.start({
     state: models.state,
     host,
@@ -98,6 +120,7 @@ async function openGateway(
     modelControl,
     version: packageVersion(),
     ...(tls === undefined ? {} : { tls }),
+    ...(grpc === undefined ? {} : { grpc }),
   })
   const scheme = tls === undefined ? 'http' : 'https'
   const url = `${scheme}://${host.includes(':') ? `[${host}]` : host}:${gateway.port}`
@@ -105,6 +128,13 @@ async function openGateway(
     { event: 'http', port: gateway.port, url },
     `${NAME}: Open Inference Protocol on ${url}/v2; try it at ${url}/docs; ${modelControlText(modelControl)}`,
   )
+  if (gateway.grpcPort !== undefined) {
+    const place = `${grpc!.host}:${gateway.grpcPort}`
+    report(
+      { event: 'grpc', port: gateway.grpcPort },
+      `${NAME}: Open Inference Protocol over gRPC on ${place}${tls === undefined ? '' : ', with TLS'}`,
+    )
+  }
   return gateway
 }
 

@@ -83,6 +83,11 @@ export const runCommand: Command = {
       value: 'HOST:PORT',
       help: 'Serve "models" over HTTP, too: the Open Inference Protocol without a "weir gateway"',
     },
+    grpc: {
+      type: 'string',
+      value: 'HOST:PORT',
+      help: 'Serve "models" over gRPC, too, beside --http: the Open Inference Protocol, with streams',
+    },
     ...MODEL_CONTROL_OPTIONS,
     ...KEY_LENGTH_OPTION,
     ...SERVING_OPTIONS,
@@ -104,7 +109,7 @@ Examples:
   weir run -d als-serving
   weir run svm-serving --topic svm-model
   weir run histories --topic observations --port 9070
-  weir run models --repository models --http 127.0.0.1:8080
+  weir run models --repository models --http 127.0.0.1:8080 --grpc 127.0.0.1:8081
   weir run als-serving -D execution.checkpointing.interval=1s -D state.backend.type=leveldb
   weir run ./counts.ts --option input=/tmp/in --check-types
   weir run als-serving --restore-from 2
@@ -132,7 +137,7 @@ Examples:
     if (flags.optional('http') !== undefined) {
       throw new UsageError(`--http is for "models"; put "weir gateway" in front of "${name}"`)
     }
-    for (const flag of Object.keys(MODEL_CONTROL_OPTIONS)) {
+    for (const flag of ['grpc', ...Object.keys(MODEL_CONTROL_OPTIONS)]) {
       if (values[flag] !== undefined && values[flag] !== false)
         throw new UsageError(`--${flag} is for "models" with --http`)
     }

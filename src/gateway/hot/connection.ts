@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { RequestOwner } from '../../serving/port/request-owner.ts'
 import { type HotLimits, type HotRequest, type Reading, RequestReader } from './request-reader.ts'
 
 /** Requests of one connection that wait for answers; a client that sends more has to wait. */
@@ -42,6 +43,11 @@ export class HotExchange {
   answer: HotAnswer | undefined
   private readonly connection: HotConnection
 
+  /** As `HotConnection.owner`. */
+  get owner(): RequestOwner {
+    return this.connection.owner
+  }
+
   constructor(connection: HotConnection, request: HotRequest) {
     this.connection = connection
     this.request = request
@@ -68,7 +74,8 @@ export class HotConnection {
   readonly socket: Socket
   /** Looks at idle connections since the last request. */
   idleLooks = 0
-  private readonly owner: ConnectionOwner
+  private readonly listener: ConnectionOwner
+  private runsFor: RequestOwner | undefined
   private readonly reader: RequestReader
   /** Requests without a sent answer, oldest first. */
   private readonly exchanges: HotExchange[] = []
@@ -91,21 +98,33 @@ export class HotConnection {
   /** The client does not read its answers. */
   private isBlocked = false
 
-  constructor(socket: Socket, owner: ConnectionOwner) {
+  constructor(socket: Socket, listener: ConnectionOwner) {
     this.socket = socket
-    this.owner = owner
-    this.reader = new RequestReader(owner.limits)
+    this.listener = listener
+    this.reader = new RequestReader(listener.limits)
     socket.on('data', this.onData)
     socket.on('drain', this.onDrain)
-    socket.on('end', this.end)
+    socket.on('end', this.onEnd)
     socket.on('error', this.onError)
     socket.on('close', this.onClose)
+  }
+
+  /** Owner of the requests that a model runs: it is gone when the client is. */
+  get owner(): RequestOwner {
+    this.runsFor ??= new RequestOwner()
+    return this.runsFor
   }
 
   /** Ends the connection after the answers that it waits for. */
   readonly end = (): void => {
     this.isEnding = true
     this.goOn()
+  }
+
+  /** The client sends no more. No HTTP client waits for an answer after that, so nothing is run for it. */
+  private readonly onEnd = (): void => {
+    this.runsFor?.leave()
+    this.end()
   }
 
   /** Sends the answers that are complete and whose turn it is. */
@@ -160,10 +179,10 @@ export class HotConnection {
     this.exchanges.push(exchange)
     if (!this.hasRequested) {
       this.hasRequested = true
-      this.owner.requested(this)
+      this.listener.requested(this)
     }
     this.hasBody = !BODILESS.has(request.kind)
-    this.owner.answer(exchange, token)
+    this.listener.answer(exchange, token)
   }
 
   private take(): void {
@@ -221,10 +240,10 @@ export class HotConnection {
     this.awaitBody(0)
     socket.off('data', this.onData)
     socket.off('drain', this.onDrain)
-    socket.off('end', this.end)
+    socket.off('end', this.onEnd)
     socket.off('error', this.onError)
     socket.off('close', this.onClose)
-    this.owner.handOver(this, Buffer.from(this.unread, 'latin1'))
+    this.listener.handOver(this, Buffer.from(this.unread, 'latin1'))
   }
 
   private readonly onDrain = (): void => {
@@ -238,6 +257,7 @@ export class HotConnection {
 
   private readonly onClose = (): void => {
     this.awaitBody(0)
-    this.owner.closed(this)
+    this.runsFor?.leave()
+    this.listener.closed(this)
   }
 }

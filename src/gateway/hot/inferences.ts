@@ -55,7 +55,7 @@ export class HotInferences {
   private async run(exchange: HotExchange, call: InferenceCall): Promise<void> {
     const { answers, text } = this.context
     try {
-      const { json, tensors } = await answers.answer(call)
+      const { json, tensors } = await answers.answer({ ...call, owner: exchange.owner })
       // After a failure a worker or a second try may still read the body.
       giveBuffer(call.body)
       const answer = tensors.length === 0 ? text.ok(json) : text.tensors(json, tensors)

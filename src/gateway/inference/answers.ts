@@ -1,22 +1,49 @@
 import type { Clock } from '../../core/clock.ts'
-import { asWeirError } from '../../core/errors.ts'
+import { asWeirError, WeirError } from '../../core/errors.ts'
+import type { RequestOwner } from '../../serving/port/request-owner.ts'
 import type { QueryOptions } from '../../wire/model-reader.ts'
-import { ModelRequests } from './message.ts'
+import { type InferenceRequest, ModelRequests } from './message.ts'
 import type { InferenceModel } from './model.ts'
-import { type EncodedAnswer, ModelAnswers } from './model-answers.ts'
+import { type AnswerHead, type EncodedAnswer, ModelAnswers } from './model-answers.ts'
 import { type ModelRepository, versionNumber } from './repository.ts'
+import { requireLive } from './require-live.ts'
 import type { InferenceStatistics } from './statistics.ts'
+import type { Tensor } from './tensor.ts'
+import { WayOut } from './way-out.ts'
+
+/** Deadline of a request whose time is over when it is read, ms: the model says so in its own words. */
+const SOON_MS = 0.001
 
 /** An inference request as HTTP carries it. */
-export interface InferenceCall {
-  readonly model: string
-  /** The version in the path. */
-  readonly version: string | undefined
+export interface InferenceCall extends InferenceTarget {
   readonly body: Buffer
   /** Value of the header field that says how long the JSON in front of binary tensors is. */
   readonly jsonLength: string | undefined
+}
+
+/** Reads the request for a model, and writes its answer, in the form of one protocol. */
+export interface InferenceForm<T> {
+  read(requests: ModelRequests): InferenceRequest
+  write(
+    answers: ModelAnswers,
+    answer: {
+      readonly head: AnswerHead
+      readonly outputs: readonly Tensor[]
+      readonly request: InferenceRequest
+    },
+  ): T
+}
+
+/** What an inference request asks, apart from its tensors. */
+export interface InferenceTarget {
+  /** Name, or a name and an alias, `ocr@stable`. */
+  readonly model: string
+  /** The version that is wanted; undefined for the live one. */
+  readonly version: string | undefined
   /** How rows are read, as the header says; a model without rows has no consistency but live. */
   readonly options?: Pick<QueryOptions, 'consistency' | 'deadlineMs'>
+  /** Gives up the request when the client is gone. @default it goes on */
+  readonly owner?: RequestOwner | undefined
 }
 
 /** What the answers are made from. */
@@ -30,40 +57,53 @@ export interface InferenceAnswersContext {
 export class InferenceAnswers {
   private readonly context: InferenceAnswersContext
   private readonly codecs = new WeakMap<InferenceModel, ModelCodec>()
+  private readonly wayOut = new WayOut()
 
   constructor(context: InferenceAnswersContext) {
     this.context = context
   }
 
-  /** The answer to a request; the body of the call is not read after it. Rejects with what failed. */
-  async answer({
-    model: name,
-    version,
-    body,
-    jsonLength,
-    options = {},
-  }: InferenceCall): Promise<EncodedAnswer> {
+  /** The answer to a request over HTTP; the body of the call is not read after it. Rejects with what failed. */
+  answer(call: InferenceCall): Promise<EncodedAnswer> {
+    const { body, jsonLength } = call
+    return this.run(call, {
+      read: (requests) => requests.read(body, jsonLength),
+      write: (answers, { head, outputs, request }) => answers.write(head, outputs, request),
+    })
+  }
+
+  /** The answer to a request in any form. Rejects with what failed. */
+  async run<T>(
+    { model: name, version, options = {}, owner }: InferenceTarget,
+    form: InferenceForm<T>,
+  ): Promise<T> {
     const { repository, statistics, clock } = this.context
     const startedMs = clock.monotonicMs()
     const ns = (): number => Math.round((clock.monotonicMs() - startedMs) * 1e6)
     const entry = repository.known(name, version) ?? (await repository.find(name, version))
     const { info, model } = entry
     try {
+      if (version === undefined) requireLive(entry)
       const codec = this.codecOf(model)
-      const request = codec.requests.read(body, jsonLength)
-      const deadlineMs = shorterOf(options.deadlineMs, request.timeoutMs)
-      const { outputs, modelVersion, items, served } = await model.infer(
-        info.name,
-        request.inputs,
-        {
-          ...(version === undefined ? {} : { version: versionNumber(version) }),
-          ...options,
-          ...(deadlineMs === undefined ? {} : { deadlineMs }),
-        },
-      )
+      const request = form.read(codec.requests)
+      const goalMs = shorterOf(options.deadlineMs, request.timeoutMs) ?? (model.sloMs || undefined)
+      const askedMs = clock.monotonicMs()
+      const deadlineMs =
+        goalMs === undefined ? undefined : this.wayOut.leave(goalMs) - (askedMs - startedMs)
+      const { outputs, modelVersion, items, served } = await model.infer(name, request.inputs, {
+        ...(version === undefined ? {} : { version: versionNumber(version) }),
+        ...options,
+        ...(deadlineMs === undefined ? {} : { deadlineMs: Math.max(deadlineMs, SOON_MS) }),
+        owner,
+      })
       const answered = String(modelVersion)
       const head = { model_name: info.name, model_version: answered }
-      const answer = codec.answers.write(head, outputs, request)
+      const answer = form.write(codec.answers, { head, outputs, request })
+      const endedMs = clock.monotonicMs()
+      if (served?.isCached === false) {
+        this.wayOut.observe(endedMs - askedMs - (served.queueNs + served.computeNs) / 1e6)
+      }
+      if (goalMs !== undefined && endedMs - startedMs > goalMs) throw late(info.name, goalMs)
       statistics.succeeded(info.name, answered, { items, ns: ns(), ...served }, clock.nowMs())
       return answer
     } catch (error) {
@@ -79,6 +119,11 @@ export class InferenceAnswers {
     this.codecs.set(model, made)
     return made
   }
+}
+
+function late(model: string, goalMs: number): WeirError {
+  const message = `the answer of ${model} was there after ${goalMs} ms only, which is too late`
+  return new WeirError('DEADLINE_EXCEEDED', message)
 }
 
 /** What reads the requests for one model and writes its answers. */

@@ -75,6 +75,19 @@ export class ModelRequests {
     return { ...plan, inputs: tensorsOf(plan.inputs, body.subarray(length)) }
   }
 
+  /**
+   * A request whose parts a decoder has separated already: its JSON, and the bytes of the inputs that have a
+   * `binary_data_size`, in their order. Throws INVALID_ARGUMENT.
+   */
+  readParts(json: Json, raw: readonly Uint8Array[]): InferenceRequest {
+    const plan = planOf(json, this.inputs)
+    let next = 0
+    const inputs = plan.inputs.map((input) =>
+      'binarySize' in input ? tensorOfBytes(input, raw[next++]!) : input,
+    )
+    return { ...plan, inputs }
+  }
+
   private readJson(json: Buffer): InferenceRequest {
     requireJsonBytes(json.length)
     const { form } = this
@@ -106,11 +119,21 @@ export class ModelRequests {
   }
 }
 
+/** Parameters of a request, of an input and of an output; others would change nothing, which nobody would notice. */
+const KNOWN_PARAMETERS = {
+  request: ['binary_data_output', 'timeout'],
+  input: ['binary_data_size'],
+  output: ['binary_data', 'classification'],
+} as const
+
 function planOf(json: Json, inputs: readonly TensorMetadata[]): RequestPlan {
-  const parameters = parametersOf(json)
+  const parameters = knownParameters(json, 'request')
   const outputs = listOf(json['outputs'] ?? [], 'outputs')
   const binaryOutputs = new Map(
-    outputs.map((output) => [textOf(output, 'name'), parametersOf(output)['binary_data']]),
+    outputs.map((output) => [
+      textOf(output, 'name'),
+      knownParameters(output, 'output')['binary_data'],
+    ]),
   )
   const classes = new Map(
     outputs.map((output) => [textOf(output, 'name'), classesOf(parametersOf(output))]),
@@ -155,7 +178,7 @@ function plannedInput(json: Json, wanted: readonly TensorMetadata[]): PlannedInp
   const known = wanted.map((input) => `"${input.name}"`).join(', ')
   requireArgument(metadata !== undefined, `no input is named "${name}"; the inputs are ${known}`)
   const tensor = tensorOf(json, metadata)
-  const size = parametersOf(json)['binary_data_size']
+  const size = knownParameters(json, 'input')['binary_data_size']
   if (size === undefined) {
     const { data } = json
     requireArgument(Array.isArray(data), `input "${name}" has neither data nor binary_data_size`)
@@ -235,6 +258,20 @@ function textOf(json: Json, field: string): string {
 function parametersOf(json: Json): Json {
   const { parameters = {} } = json
   requireArgument(isObject(parameters), '"parameters" is an object')
+  return parameters
+}
+
+/** The parameters of a part of the request. Throws UNKNOWN_OPTION for one that Weir does not know. */
+function knownParameters(json: Json, part: keyof typeof KNOWN_PARAMETERS): Json {
+  const parameters = parametersOf(json)
+  const known: readonly string[] = KNOWN_PARAMETERS[part]
+  for (const name of Object.keys(parameters)) {
+    if (known.includes(name)) continue
+    const what =
+      part === 'request' ? 'the request' : `${part} "${String(json['name']).slice(0, 40)}"`
+    const message = `${what} has the parameter "${name.slice(0, 40)}", which this server does not know; leave it out (known are ${known.join(', ')})`
+    throw new WeirError('UNKNOWN_OPTION', message)
+  }
   return parameters
 }
 

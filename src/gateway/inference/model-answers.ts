@@ -10,7 +10,7 @@ export interface EncodedAnswer {
 }
 
 /** What an answer says before its outputs. */
-interface AnswerHead {
+export interface AnswerHead {
   readonly model_name: string
   readonly model_version: string
 }
@@ -94,7 +94,11 @@ function encode(
   return { json: JSON.stringify({ ...head, ...id, outputs }), tensors: binary }
 }
 
-function wantedOutputs(tensors: readonly Tensor[], names: readonly string[]): readonly Tensor[] {
+/** The outputs of these names, all without names. Throws INVALID_ARGUMENT for unknown ones. */
+export function wantedOutputs(
+  tensors: readonly Tensor[],
+  names: readonly string[],
+): readonly Tensor[] {
   if (names.length === 0) return tensors
   return names.map((name) => {
     const tensor = tensors.find((output) => output.name === name)

@@ -1,4 +1,4 @@
-import type { QueryOptions } from '../../wire/model-reader.ts'
+import type { RunOptions } from '../port/services.ts'
 import type { VersionedAnswer } from './one-version.ts'
 import type { Tensor, TensorMetadata } from './tensor.ts'
 
@@ -25,8 +25,10 @@ export interface InferenceModel {
   readonly maxBatchItems?: number
   /** As `ModelInfo.batching`. */
   readonly batching?: string
+  /** Latency goal of requests that name no deadline, ms; 0 or absent for none. */
+  readonly sloMs?: number
   /** Answers a batch from one version. Rejects with the error of the first item that failed. */
-  infer(state: string, inputs: readonly Tensor[], options: QueryOptions): Promise<InferenceResult>
+  infer(state: string, inputs: readonly Tensor[], options: RunOptions): Promise<InferenceResult>
 }
 
 /** The tensor of an input that is not optional; `readRequest` has checked that it is there. */

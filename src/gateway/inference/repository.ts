@@ -5,6 +5,7 @@ import type { ServedState, ServedTensorModels } from '../port/services.ts'
 import { AlsModel } from './als-model.ts'
 import { LinearModel } from './linear-model.ts'
 import type { InferenceModel } from './model.ts'
+import { requireReady } from './require-live.ts'
 import { TensorModel } from './tensor-model.ts'
 
 /** A model that the job serves, with what is known of its versions. */
@@ -13,6 +14,8 @@ export interface ServedModelEntry {
   readonly model: InferenceModel
   /** Every version with its state, the loaded ones and others. */
   readonly versions: readonly ModelVersionInfo[]
+  /** As `ModelInfo.problems`. */
+  readonly problems: readonly string[]
 }
 
 /** The models that a job serves now: a view of its routing table. */
@@ -57,9 +60,13 @@ export class ModelRepository {
     return isLoaded === true ? entry : undefined
   }
 
-  /** A model and, if the path names one, its version. Throws UNKNOWN_STATE, UNKNOWN_VERSION. */
+  /**
+   * A model, or a model and its alias (`NAME@ALIAS`), and the version that the path names. Throws UNKNOWN_MODEL,
+   * UNKNOWN_VERSION, MODEL_NOT_LOADED for a version that is there and not loaded.
+   */
   async find(name: string, version: string | undefined): Promise<ServedModelEntry> {
-    const named = (info: QueryableStateInfo): boolean => info.name === name
+    const [base] = name.split('@')
+    const named = (info: QueryableStateInfo): boolean => info.name === base
     let found = this.listed().find(named)
     if (found === undefined || found.liveVersion === 0) {
       // A gateway without other requests does not notice a model that is new, or that goes live.
@@ -73,15 +80,14 @@ export class ModelRepository {
           .join(', ') || 'none'
       throw new WeirError('UNKNOWN_STATE', `no model is named "${name}"; the models are ${known}`)
     }
-    if (version !== undefined && !found.versions.includes(versionNumber(version))) {
-      const known = found.versions.join(', ') || 'none'
-      throw new WeirError(
-        'UNKNOWN_VERSION',
-        `model "${name}" has no version ${version}; loaded are ${known}`,
-      )
-    }
     const { routing } = this.state
     const entry = await this.entryOf(found)
+    if (version !== undefined && !found.versions.includes(versionNumber(version))) {
+      requireReady(entry, versionNumber(version))
+      const known = found.versions.join(', ') || 'none'
+      const message = `model "${name}" has no version ${version}; loaded are ${known}`
+      throw new WeirError('UNKNOWN_VERSION', message)
+    }
     if (routing === this.table && entry.model.inputs.length > 0) this.entries.set(name, entry)
     return entry
   }
@@ -89,14 +95,15 @@ export class ModelRepository {
   private async entryOf(info: QueryableStateInfo): Promise<ServedModelEntry> {
     if (info.kind === MODEL_KIND) {
       const signature = await this.signatureOf(info.name)
-      return { info, model: this.modelOf(signature), versions: signature.versions }
+      const { versions, problems } = signature
+      return { info, model: this.modelOf(signature), versions, problems }
     }
     const versions = info.versions.map((version) => ({
       version,
       state: 'READY' as const,
       reason: version === info.liveVersion ? 'live' : '',
     }))
-    return { info, model: this.kinds[info.name]!, versions }
+    return { info, model: this.kinds[info.name]!, versions, problems: [] }
   }
 
   /** One object for each signature: what is remembered about a model hangs on it. */

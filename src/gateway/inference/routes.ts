@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { modelObject } from '../../access/object-rights.ts'
-import { requireArgument, WeirError } from '../../core/errors.ts'
+import { requireArgument } from '../../core/errors.ts'
 import { mayOf } from '../../http/principal.ts'
 import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
 import { addErrorHandlers } from '../http/errors.ts'
 import { namedModel } from '../http/objects.ts'
 import { givenQueryOptions, QUERY_OPTION_SCHEMAS } from '../http/query-options.ts'
+import { ownerOf } from '../http/socket-owner.ts'
 import type { GatewayServices, ServedState } from '../port/services.ts'
 import { requireLiveModel } from '../routes/live-model.ts'
 import type { InferenceAnswers } from './answers.ts'
@@ -14,7 +15,8 @@ import { configOf, indexOf, metadataOf } from './descriptions.ts'
 import { documented } from './documented.ts'
 import { JSON_LENGTH_HEADER, objectOf } from './message.ts'
 import { requireModelControl } from './model-control.ts'
-import type { ModelRepository, ServedModelEntry } from './repository.ts'
+import { type ModelRepository, type ServedModelEntry, versionNumber } from './repository.ts'
+import { requireLive, requireReady } from './require-live.ts'
 import {
   CHANGED,
   CONFIG_ANSWER,
@@ -116,7 +118,11 @@ class InferenceRoutes {
     )
     app.get(
       '/v2/health/ready',
-      documented('Whether a model is live', { response: READY_ANSWER }, { role: 'public' }),
+      documented(
+        'Whether each model answers that was there at the start, or has answered since',
+        { response: READY_ANSWER },
+        { role: 'public' },
+      ),
       async () => {
         await requireLiveModel(state)
         return { ready: true }
@@ -138,8 +144,11 @@ class InferenceRoutes {
         `${path}/ready`,
         documented('Whether a model can answer', { params, response: READY_ANSWER }, ON_MODEL),
         async ({ params }) => {
-          requireLive(await this.repository.find(params.model, params.version))
-          return { name: params.model, ready: true }
+          const entry = await this.repository.find(params.model, params.version)
+          if (params.version === undefined) requireLive(entry)
+          else requireReady(entry, versionNumber(params.version))
+          const { problems } = entry
+          return { name: params.model, ready: true, ...(problems.length > 0 ? { problems } : {}) }
         },
       )
       app.get<ModelPath>(
@@ -228,7 +237,7 @@ class InferenceRoutes {
   }
 
   private async infer(
-    { params, body, headers }: FastifyRequest<ModelPath & { Body: Buffer | undefined }>,
+    { params, body, headers, raw }: FastifyRequest<ModelPath & { Body: Buffer | undefined }>,
     reply: FastifyReply,
   ): Promise<Buffer> {
     const { json, tensors } = await this.options.answers.answer({
@@ -237,6 +246,7 @@ class InferenceRoutes {
       body: body ?? NO_BODY,
       jsonLength: headers[JSON_LENGTH_HEADER]?.toString(),
       options: givenQueryOptions(headers),
+      owner: ownerOf(raw.socket),
     })
     const text = Buffer.from(json)
     if (tensors.length === 0) {
@@ -259,13 +269,4 @@ function wantsReadyOnly(body: Buffer | undefined): boolean {
   const { ready = false } = objectOf(body)
   requireArgument(typeof ready === 'boolean', '"ready" is true or false')
   return ready
-}
-
-function requireLive({ info, versions }: ServedModelEntry): void {
-  const live = versions.find(({ version }) => version === info.liveVersion)
-  if (live?.state === 'UNAVAILABLE') {
-    throw new WeirError('MODEL_NOT_LOADED', `model "${info.name}" is not loaded: ${live.reason}`)
-  }
-  if (info.liveVersion > 0) return
-  throw new WeirError('RESTORING', `model "${info.name}" has no live version yet; try again`)
 }

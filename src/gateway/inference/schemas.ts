@@ -105,7 +105,10 @@ export const SERVER_ANSWER = answer(
 /** Answers of the probes, for the document. */
 export const LIVE_ANSWER = answer(object({ live: { type: 'boolean' } }), 'It runs.')
 export const READY_ANSWER = answer(
-  object({ name: TEXT, ready: { type: 'boolean' } }, ['name']),
+  object({ name: TEXT, ready: { type: 'boolean' }, problems: { type: 'array', items: TEXT } }, [
+    'name',
+    'problems',
+  ]),
   'It is ready.',
 )
 

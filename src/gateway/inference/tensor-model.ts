@@ -1,7 +1,6 @@
 import { requireArgument } from '../../core/errors.ts'
 import type { ModelInfo, TensorSignature } from '../../wire/inference/models.ts'
-import type { QueryOptions } from '../../wire/model-reader.ts'
-import type { ServedTensorModels } from '../port/services.ts'
+import type { RunOptions, ServedTensorModels } from '../port/services.ts'
 import type { InferenceModel, InferenceResult } from './model.ts'
 import { BytesTensor, rawTensorOf, type Tensor, type TensorMetadata } from './tensor.ts'
 
@@ -12,13 +11,15 @@ export class TensorModel implements InferenceModel {
   readonly outputs: readonly TensorMetadata[]
   readonly maxBatchItems: number
   readonly batching: string
+  readonly sloMs: number
   private readonly models: ServedTensorModels
 
   constructor(models: ServedTensorModels, info: ModelInfo) {
-    const { kind, inputs, outputs, maxBatchItems, batching } = info
+    const { kind, inputs, outputs, maxBatchItems, batching, sloMs } = info
     this.models = models
     this.maxBatchItems = maxBatchItems
     this.batching = batching
+    this.sloMs = sloMs
     this.platform = kind === 'onnx' ? 'onnx_onnxv1' : `weir_${kind}`
     this.inputs = inputs.map(metadataOf)
     this.outputs = outputs.map(metadataOf)
@@ -27,7 +28,7 @@ export class TensorModel implements InferenceModel {
   async infer(
     name: string,
     inputs: readonly Tensor[],
-    options: QueryOptions,
+    options: RunOptions,
   ): Promise<InferenceResult> {
     const { consistency = { level: 'live' } } = options
     requireArgument(
@@ -35,7 +36,9 @@ export class TensorModel implements InferenceModel {
       `model "${name}" runs in a process of its own and reads no state; weir-consistency "${consistency.level}" does not apply to it, leave it out`,
     )
     const request = { inputs: inputs.map(rawTensorOf), outputs: [] }
-    const answer = await this.models.inferRaw(name, request, options)
+    const { owner: _, ...query } = options
+    const { models } = this
+    const answer = await models.inferRaw(name, request, models.takesOwner ? options : query)
     const { modelVersion, isCached, queueMicros, runMicros } = answer
     const outputs = answer.outputs.map((output) => new BytesTensor(output))
     const served = { isCached, queueNs: queueMicros * 1000, computeNs: runMicros * 1000 }

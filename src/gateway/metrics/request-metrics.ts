@@ -45,6 +45,13 @@ export class RequestMetrics {
     throw new WeirError('ILLEGAL_STATE', `the gateway has no route ${method} ${route}`)
   }
 
+  /** Metrics of a route that no server of HTTP has. */
+  added(method: string, route: string): RouteMetrics {
+    const metrics = new RouteMetrics(method, route)
+    this.routes.push(metrics)
+    return metrics
+  }
+
   snapshot(): RequestSeries[] {
     return this.routes.flatMap((route) => route.snapshot())
   }

@@ -1,5 +1,6 @@
 import type { PushedVersion } from '../../inference/repository/push.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
+import type { RequestOwner } from '../../serving/port/request-owner.ts'
 import type { EncodedPairs, PairPredictions } from '../../wire/encoded-pairs.ts'
 import type { InferRequest, RawInferResult } from '../../wire/inference/infer.ts'
 import type { ModelInfo } from '../../wire/inference/models.ts'
@@ -13,10 +14,18 @@ import type {
 import type { RoutingTable } from '../../wire/routing-table.ts'
 import type { ModelControl } from './model-control.ts'
 
+/** Options of a run of a model. */
+export interface RunOptions extends QueryOptions {
+  /** Gives up the request when the client is gone. @default it runs */
+  readonly owner?: RequestOwner | undefined
+}
+
 /** Models of any kind that a process serves. */
 export interface ServedTensorModels {
+  /** Whether `inferRaw` takes an owner; over the network it does not. @default false */
+  readonly takesOwner?: boolean
   /** Runs a model on tensors whose elements are bytes. Rejects with the answer's error. */
-  inferRaw(model: string, request: InferRequest, options?: QueryOptions): Promise<RawInferResult>
+  inferRaw(model: string, request: InferRequest, options?: RunOptions): Promise<RawInferResult>
   /** All models, with their statistics. */
   models(options?: QueryOptions): Promise<readonly ModelInfo[]>
   /** Inputs, outputs and versions of a model. Rejects with UNKNOWN_MODEL. */

@@ -1,12 +1,30 @@
 import { WeirError } from '../../core/errors.ts'
+import type { ModelInfo } from '../../wire/inference/models.ts'
+import { MODEL_KIND } from '../../wire/routing-table.ts'
+import { whyNoneIsLive } from '../inference/require-live.ts'
 import type { ServedState } from '../port/services.ts'
 
 /**
- * Throws RESTORING while the job serves no live model version, and UNAVAILABLE while there is no job. Asks
- * the job, because a gateway without other requests would not notice a version that goes live.
+ * Throws RESTORING while the job serves no live model version, MODEL_NOT_LOADED while a model of any kind does not answer
+ * that was there at the start or has answered since, and UNAVAILABLE while there is no job. Asks the job, because a gateway
+ * without other requests would not notice a version that goes live.
  */
 export async function requireLiveModel(state: ServedState): Promise<void> {
   const { states } = await state.refreshRouting()
+  const hasModels = states.some(({ kind }) => kind === MODEL_KIND)
+  const models = hasModels ? ((await state.models?.()) ?? []) : []
+  const missing = models.filter((model) => model.isExpected && !answers(model))
+  if (missing.length > 0) {
+    const reasons = missing.map(
+      ({ name, versions, problems }) => `${name}: ${whyNoneIsLive(versions, problems)}`,
+    )
+    const message = `${models.filter(answers).length} of ${models.length} models answer; ${reasons.join('; ')}`
+    throw new WeirError('MODEL_NOT_LOADED', message)
+  }
   if (states.some(({ liveVersion }) => liveVersion > 0)) return
   throw new WeirError('RESTORING', 'no model version is live yet; try again')
 }
+
+/** Whether the live version can answer now. */
+const answers = ({ versions, liveVersion }: ModelInfo): boolean =>
+  versions.some(({ version, state }) => version === liveVersion && state === 'READY')

@@ -68,6 +68,8 @@ class ThreadEngine implements InferenceEngine {
   private readonly links = new Map<number, (message: ProducerMessage) => void>()
   private cancelLook: Cancel | undefined
   private isClosed = false
+  /** Gives up the loads that are under way when the engine closes. */
+  private readonly closing = new AbortController()
 
   constructor(clock: Clock, memoryBytes: number | undefined) {
     this.clock = clock
@@ -75,11 +77,18 @@ class ThreadEngine implements InferenceEngine {
     this.own = new ThreadProducer(OWN_PRODUCER, clock)
   }
 
-  load(id: ModelId, source: ModelSource, deployment: Deployment): Promise<ModelSignature> {
+  load(
+    id: ModelId,
+    source: ModelSource,
+    deployment: Deployment,
+    signal?: AbortSignal,
+  ): Promise<ModelSignature> {
     const key = modelKey(id)
     const known = this.loading.get(key)
     if (known !== undefined) return known
-    const loading = this.startLoading(id, source, deployment)
+    const given = signal === undefined ? [] : [signal]
+    const ends = AbortSignal.any([this.closing.signal, ...given])
+    const loading = this.startLoading({ id, deployment }, source, ends)
     this.loading.set(key, loading)
     loading.catch(() => this.loading.delete(key))
     return loading
@@ -141,6 +150,7 @@ class ThreadEngine implements InferenceEngine {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.isClosed = true
+    this.closing.abort(new WeirError('ILLEGAL_STATE', 'the engine is closed'))
     await Promise.all([...this.loading.values()].map((loading) => loading.catch(() => {})))
     await Promise.all([...this.loaded.values()].map(({ served }) => this.unload(served.id)))
     this.cancelLook?.()
@@ -150,9 +160,9 @@ class ThreadEngine implements InferenceEngine {
   }
 
   private async startLoading(
-    id: ModelId,
+    { id, deployment }: Pick<ServedModel, 'id' | 'deployment'>,
     source: ModelSource,
-    deployment: Deployment,
+    signal: AbortSignal,
   ): Promise<ModelSignature> {
     if (this.isClosed) throw new WeirError('ILLEGAL_STATE', 'the engine is closed')
     const place = await this.reserve(id, source, deployment)
@@ -160,6 +170,7 @@ class ThreadEngine implements InferenceEngine {
       clock: this.clock,
       optimised: this.device === undefined ? undefined : this.graphs.file(),
       onMove: (kind) => place?.moved(kind),
+      signal,
     }).catch((error) => {
       place?.free()
       throw error

@@ -53,6 +53,8 @@ export interface ModelWorkersOptions {
   /** As `RunnerOptions.optimised`. */
   readonly optimised?: string | undefined
   readonly onMove: (kind: ModelMove) => void
+  /** Gives up the first load. */
+  readonly signal?: AbortSignal
 }
 
 /**
@@ -98,10 +100,10 @@ export class ModelWorkers {
     options: ModelWorkersOptions,
   ): Promise<ModelWorkers> {
     checkDeployment(deployment)
-    const { optimised } = options
+    const { optimised, signal } = options
     const start = { ...workerStartOf(source, deployment), optimised }
     const count = deployment.workers ?? 1
-    const loading = Array.from({ length: count }, () => WorkerThread.start(start))
+    const loading = Array.from({ length: count }, () => WorkerThread.start(start, signal))
     const settled = await Promise.allSettled(loading)
     const loaded = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
     try {

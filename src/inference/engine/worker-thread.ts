@@ -24,13 +24,16 @@ export class WorkerThread {
     this.thread = thread
     this.signature = signature
     this.exited = new Promise((resolve) => thread.once('exit', () => resolve()))
-    this.mayTerminate = start.source.kind !== 'onnx' || start.isolation === 'process'
+    this.mayTerminate = mayTerminate(start)
     // An error that nothing caught ends the thread; the exit is what counts.
     thread.on('error', () => {})
   }
 
-  /** Starts a thread and waits until it has loaded the model. Rejects with the error of the load. */
-  static start(start: WorkerStart): Promise<WorkerThread> {
+  /**
+   * Starts a thread and waits until it has loaded the model. Rejects with the error of the load, and with the reason of
+   * an aborted `signal`; the thread ends then.
+   */
+  static start(start: WorkerStart, signal?: AbortSignal): Promise<WorkerThread> {
     const thread = new Worker(siblingModule('../workers/thread', import.meta.url), {
       workerData: start,
       resourceLimits: THREAD_LIMITS,
@@ -39,7 +42,14 @@ export class WorkerThread {
     return new Promise((resolve, reject) => {
       const settle = (finish: () => void): void => {
         thread.off('message', onMessage).off('error', onError).off('exit', onExit)
+        signal?.removeEventListener('abort', onAbort)
         finish()
+      }
+      const onAbort = (): void => {
+        // An error of the thread that ends now would be one of the process.
+        thread.on('error', () => {})
+        settle(() => reject(signal!.reason))
+        endThread(thread, mayTerminate(start))
       }
       const onError = (error: unknown): void => settle(() => reject(error))
       const onExit = (code: number): void => settle(() => reject(endedEarly(code)))
@@ -51,6 +61,8 @@ export class WorkerThread {
         }
       }
       thread.on('message', onMessage).once('error', onError).once('exit', onExit)
+      signal?.addEventListener('abort', onAbort, { once: true })
+      if (signal?.aborted === true) onAbort()
     })
   }
 
@@ -75,9 +87,17 @@ export class WorkerThread {
    * the process alive.
    */
   abandon(): void {
-    if (this.mayTerminate) void this.thread.terminate()
-    else this.thread.unref()
+    endThread(this.thread, this.mayTerminate)
   }
+}
+
+const mayTerminate = ({ source, isolation }: WorkerStart): boolean =>
+  source.kind !== 'onnx' || isolation === 'process'
+
+/** Ends a thread now, or lets the process end without it. */
+function endThread(thread: Worker, mayTerminate: boolean): void {
+  if (mayTerminate) void thread.terminate()
+  else thread.unref()
 }
 
 const endedEarly = (code: number): WeirError =>

@@ -101,9 +101,14 @@ export interface InferenceEngine extends InferenceProducer, AsyncDisposable {
    * models go on meanwhile. Where the engine has a limit of memory, the load waits until others have left, and
    * the model may be evicted later: a request then brings it back. Rejects with the error of the
    * runner, or with INVALID_ARGUMENT for the deployment or a model that is larger than the limit; nothing is
-   * left behind then.
+   * left behind then. An aborted `signal` gives up the load, whatever it waits for.
    */
-  load(id: ModelId, source: ModelSource, deployment: Deployment): Promise<ModelSignature>
+  load(
+    id: ModelId,
+    source: ModelSource,
+    deployment: Deployment,
+    signal?: AbortSignal,
+  ): Promise<ModelSignature>
   /** Answers what waits, then ends the workers and frees the queue. Does nothing for an unknown id. */
   unload(id: ModelId): Promise<void>
   /**

@@ -17,6 +17,11 @@ export interface ServedFacts {
   readonly isUnloaded: boolean
 }
 
+/** A model on disk, with the aliases that could be read last. */
+export type ReadableModel = Pick<FoundModel, 'settings' | 'versions'> & {
+  readonly aliases: Readonly<Record<string, number>>
+}
+
 /** What to do for one model now. */
 export interface Reconciliation {
   readonly load: readonly number[]
@@ -31,7 +36,7 @@ export interface Reconciliation {
  * copied is left alone; one that failed is tried again when its files change. The version that is live
  * stays until the next one is loaded: no request fails by a swap. Pure.
  */
-export function reconcile(found: FoundModel | undefined, facts: ServedFacts): Reconciliation {
+export function reconcile(found: ReadableModel | undefined, facts: ServedFacts): Reconciliation {
   const { loaded, loading, failed, before, isUnloaded } = facts
   if (found === undefined || isUnloaded) return { load: [], unload: [...loaded], live: 0 }
   const wanted = wantedVersions(found, failed)
@@ -52,16 +57,16 @@ export function reconcile(found: FoundModel | undefined, facts: ServedFacts): Re
 }
 
 /** The live version stays while it is on disk and the wanted one is not ready. */
-function kept({ versions }: FoundModel, { live, loaded }: ServedFacts): number {
+function kept({ versions }: ReadableModel, { live, loaded }: ServedFacts): number {
   return loaded.has(live) && versions.some(({ version }) => version === live) ? live : 0
 }
 
-function wantedVersions(found: FoundModel, failed: ServedFacts['failed']) {
+function wantedVersions(found: ReadableModel, failed: ServedFacts['failed']) {
   const { settings, aliases, versions } = found
   const all = new Set(Object.values(aliases))
   if (isWeirError(settings)) return { live: 0, all }
   const { version } = settings
-  const isUsable = (one: FoundModel['versions'][number]): boolean =>
+  const isUsable = (one: ReadableModel['versions'][number]): boolean =>
     !isWeirError(one.source) && failed.get(one.version) !== one.fingerprint
   const live =
     version === 'latest'

@@ -3,8 +3,8 @@ import { WeirError } from '../../core/errors.ts'
 import { replaceFileSync } from '../../files/durable-files.ts'
 import type { FileSystem } from '../../files/file-system.ts'
 import { requireModelName } from './name.ts'
-import { DEPLOYMENT_FILE, parseJson, parseYaml, textOf } from './scan.ts'
-import { settingsOf } from './settings.ts'
+import { DEPLOYMENT_FILE, parseJson, textOf } from './scan.ts'
+import { readSettingsText } from './settings.ts'
 
 /** Name of the file with the revisions of a model's settings. */
 export const REVISIONS_FILE = 'revisions.json'
@@ -133,7 +133,7 @@ export function changeSettings(
   const next = changedHistory(history, { present, ...options })
   const text = liveText(next) ?? ''
   const path = join(place.root, place.name, DEPLOYMENT_FILE)
-  settingsOf(parseYaml(text, path), path)
+  readSettingsText(text, path)
   const write = (file: string, content: string): void =>
     replaceFileSync(files, join(place.root, place.name, file), new TextEncoder().encode(content))
   // First the revisions: a process that ends between the two files leaves settings that count as edited by hand.

@@ -1,11 +1,12 @@
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { asWeirError, isWeirError, messageOf, WeirError } from '../../core/errors.ts'
+import { nearestWord } from '../../core/text/nearest-word.ts'
 import { readFileSync } from '../../files/durable-files.ts'
 import type { FileSystem } from '../../files/file-system.ts'
 import type { ModelSource, PinnedFiles } from '../port/model.ts'
 import { isModelName, versionOf } from './name.ts'
-import { DEFAULT_SETTINGS, type ModelSettings, settingsOf } from './settings.ts'
+import { DEFAULT_SETTINGS, type ModelSettings, readSettingsText } from './settings.ts'
+import { readYaml } from './yaml-file.ts'
 
 /** Name of the file with a model's settings. */
 export const DEPLOYMENT_FILE = 'deployment.yaml'
@@ -38,9 +39,12 @@ export interface FoundModel {
   readonly name: string
   /** Its settings, or why they cannot be read. */
   readonly settings: ModelSettings | WeirError
-  readonly aliases: Readonly<Record<string, number>>
+  /** Its aliases, or why they cannot be read. */
+  readonly aliases: Readonly<Record<string, number>> | WeirError
   /** By number, ascending. */
   readonly versions: readonly FoundVersion[]
+  /** What its files name and the folder does not have. */
+  readonly problems: readonly WeirError[]
 }
 
 /** Folders of the repository that are no models, with the reason; and the models, by name. */
@@ -96,12 +100,50 @@ class ModelFolder {
       if (version !== undefined) versions.push(await this.version(version))
     }
     versions.sort((a, b) => a.version - b.version)
-    return {
-      name: this.name,
-      settings: this.attempt(() => this.settings()),
-      aliases: readAliases(this.files, this.folder),
-      versions,
+    const settings = this.attempt(() => this.settings())
+    const aliases = this.attempt(() => readAliases(this.files, this.folder))
+    const problems = this.lost({ settings, aliases, versions })
+    return { name: this.name, settings, aliases, versions, problems }
+  }
+
+  /** Versions and aliases that are named and not there. */
+  private lost({
+    settings,
+    aliases,
+    versions,
+  }: Pick<FoundModel, 'settings' | 'aliases' | 'versions'>): WeirError[] {
+    const problems: WeirError[] = []
+    const known = versions.map(({ version }) => version)
+    const targets = isWeirError(aliases) ? {} : aliases
+    for (const [alias, version] of Object.entries(targets)) {
+      if (known.includes(version)) continue
+      const what = `the alias "${alias}" names version ${version}, which is not there; the versions are ${known.join(', ') || 'none'}`
+      problems.push(this.problemAt(ALIASES_FILE, alias, what))
     }
+    const wanted = isWeirError(settings) ? 'latest' : settings.version
+    if (typeof wanted === 'number' && !known.includes(wanted)) {
+      const what = `version ${wanted} is not there; the versions are ${known.join(', ') || 'none'}`
+      problems.push(this.problemAt(DEPLOYMENT_FILE, 'version', what))
+    }
+    if (typeof wanted === 'object' && !isWeirError(aliases) && !(wanted.alias in targets)) {
+      const names = Object.keys(targets)
+      const nearest = nearestWord(wanted.alias, names)
+      const hint =
+        nearest === undefined
+          ? `the aliases are ${names.join(', ') || 'none'}`
+          : `did you mean @${nearest}?`
+      const what = `version: the model has no alias "${wanted.alias}"; ${hint}`
+      problems.push(this.problemAt(DEPLOYMENT_FILE, 'version', what))
+    }
+    return problems
+  }
+
+  private problemAt(file: string, key: string, what: string): WeirError {
+    const path = join(this.folder, file)
+    // The file may have changed, or gone, since it was read.
+    const line = this.attempt(() => readYaml(textOf(this.files, path), path).lineOf(key))
+    const place = typeof line === 'number' ? `${path}:${line}` : path
+    return new WeirError('UNKNOWN_VERSION', `${place}: ${what}`)
   }
 
   private attempt<T>(read: () => T): T | WeirError {
@@ -115,7 +157,7 @@ class ModelFolder {
   private settings(): ModelSettings {
     const path = join(this.folder, DEPLOYMENT_FILE)
     if (this.files.statSync(path) === undefined) return DEFAULT_SETTINGS
-    return settingsOf(parseYaml(textOf(this.files, path), path), path)
+    return readSettingsText(textOf(this.files, path), path)
   }
 
   private async version(version: number): Promise<FoundVersion> {
@@ -148,16 +190,21 @@ class ModelFolder {
   }
 }
 
-/** The aliases of a model's folder; a file that cannot be read counts as none. */
+/** The aliases of a model's folder. Throws MALFORMED_DATA, with the line. */
 export function readAliases(files: FileSystem, folder: string): Readonly<Record<string, number>> {
   const path = join(folder, ALIASES_FILE)
   if (files.statSync(path) === undefined) return {}
-  const value = parseJson(textOf(files, path), path)
-  return Object.fromEntries(
-    Object.entries(value).filter(
-      (entry): entry is [string, number] => isModelName(entry[0]) && Number.isInteger(entry[1]),
-    ),
-  )
+  const { value, lineOf } = readYaml(textOf(files, path), path)
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+    throw new WeirError('MALFORMED_DATA', `${path} must hold {"ALIAS": VERSION}`)
+  }
+  for (const [alias, version] of Object.entries(value)) {
+    if (isModelName(alias) && Number.isInteger(version) && version > 0) continue
+    const shown = `"${alias.slice(0, 40)}": ${JSON.stringify(version)?.slice(0, 40)}`
+    const message = `${path}:${lineOf(alias)}: ${shown} is no alias; write "NAME": VERSION, such as "stable": 3`
+    throw new WeirError('MALFORMED_DATA', message)
+  }
+  return value as Readonly<Record<string, number>>
 }
 
 /** The model on another server that a file names; `path` names the file. Throws INVALID_ARGUMENT. */
@@ -198,20 +245,6 @@ export function parseJson(text: string, path: string): Fields {
   }
   if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value as Fields
   throw new WeirError('MALFORMED_DATA', `${path} must hold a JSON object`)
-}
-
-/** The value of a YAML file. The parser is loaded only if there is a file to parse. Throws MALFORMED_DATA. */
-export function parseYaml(text: string, path: string): unknown {
-  const { parseDocument } = createRequire(import.meta.url)('yaml') as typeof import('yaml')
-  const document = parseDocument(text, { prettyErrors: true })
-  try {
-    if (document.errors[0] !== undefined) throw document.errors[0]
-    // It throws for an alias of nothing, and for more aliases than a file has by intent.
-    return document.toJS() as unknown
-  } catch (cause) {
-    const message = `${path}: ${messageOf(cause).split('\n')[0]}`
-    throw new WeirError('MALFORMED_DATA', message, { cause })
-  }
 }
 
 /** The source of a version. Throws why it has none. */

@@ -5,6 +5,7 @@ import { isDatatype } from '../../wire/inference/tensor.ts'
 import type { BatchingSettings, Deployment } from '../port/deployment.ts'
 import type { ItemAxes } from '../port/signature.ts'
 import type { Tensor } from '../port/tensor.ts'
+import { readYaml, type YamlFile } from './yaml-file.ts'
 
 /** Settings of `deployment.yaml`: the engine's, and those of the process around it. */
 export interface ModelSettings {
@@ -93,16 +94,28 @@ const RULE_KEYS: Readonly<Record<(typeof RULES)[number], Readonly<Record<string,
   none: {},
 }
 
-/** Reads the settings of a model. `place` names the file in errors. Throws INVALID_ARGUMENT, UNKNOWN_OPTION. */
-export function settingsOf(value: unknown, place: string): ModelSettings {
-  return new SettingsReader(place).settings(value)
+/**
+ * Reads the settings of a model from the text of its `deployment.yaml`. `path` names the file in errors, which have the
+ * line, too. Throws MALFORMED_DATA, INVALID_ARGUMENT, UNKNOWN_OPTION.
+ */
+export function readSettingsText(text: string, path: string): ModelSettings {
+  const { value, lineOf } = readYaml(text, path)
+  return new SettingsReader(path, lineOf).settings(value)
 }
 
 class SettingsReader {
-  private readonly place: string
+  private readonly path: string
+  private readonly lineOf: YamlFile['lineOf']
 
-  constructor(place: string) {
-    this.place = place
+  constructor(path: string, lineOf: YamlFile['lineOf']) {
+    this.path = path
+    this.lineOf = lineOf
+  }
+
+  /** Place of a key in errors. */
+  private place(key: string): string {
+    const line = this.lineOf(key)
+    return line === undefined ? this.path : `${this.path}:${line}`
   }
 
   settings(value: unknown): ModelSettings {
@@ -167,7 +180,7 @@ class SettingsReader {
     if (bytes === undefined || isolation === 'process') return bytes
     throw new WeirError(
       'INVALID_ARGUMENT',
-      `${this.place}: memory-limit needs isolation: process; threads share the memory of their process`,
+      `${this.place('memory-limit')}: memory-limit needs isolation: process; threads share the memory of their process`,
     )
   }
 
@@ -288,13 +301,15 @@ class SettingsReader {
         nearest === undefined
           ? `known are ${known.join(', ')}`
           : `did you mean ${prefix}${nearest}?`
-      throw new WeirError('UNKNOWN_OPTION', `${this.place}: ${prefix}${key} is unknown; ${hint}`)
+      const place = this.place(`${prefix}${key}`)
+      throw new WeirError('UNKNOWN_OPTION', `${place}: ${prefix}${key} is unknown; ${hint}`)
     }
   }
 
   private wrong(key: string, wanted: string, value: unknown): WeirError {
     const shown = JSON.stringify(value)?.slice(0, 60)
-    return new WeirError('INVALID_ARGUMENT', `${this.place}: ${key} takes ${wanted}, not ${shown}`)
+    const message = `${this.place(key)}: ${key} takes ${wanted}, not ${shown}`
+    return new WeirError('INVALID_ARGUMENT', message)
   }
 }
 

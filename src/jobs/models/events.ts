@@ -16,4 +16,6 @@ export type ModelEvent =
       readonly version: number
       readonly error: WeirError
     }
+  /** A file of the model is wrong: its settings, aliases, revisions, or the newest version. */
+  | { readonly event: 'problem'; readonly model: string; readonly error: WeirError }
   | { readonly event: 'repository'; readonly error: WeirError }

@@ -97,7 +97,8 @@ export class JobModels implements AskedModels {
       }),
     )
     this.served = served
-    await served.start()
+    // A model that takes long to load holds up no other; its subtasks get the route when it is live.
+    void served.start()
     return { engine, served }
   }
 }

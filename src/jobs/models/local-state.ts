@@ -1,9 +1,10 @@
 import { WeirError } from '../../core/errors.ts'
 import type { ModelsBackend } from '../../serving/port/models-backend.ts'
 import type { QueryBackend } from '../../serving/port/query-backend.ts'
+import type { OwnedQueryOptions } from '../../serving/port/request-owner.ts'
 import type { InferRequest, RawInferResult } from '../../wire/inference/infer.ts'
 import type { ModelInfo } from '../../wire/inference/models.ts'
-import type { ModelReader, QueryOptions } from '../../wire/model-reader.ts'
+import type { ModelReader } from '../../wire/model-reader.ts'
 import type { RoutingTable } from '../../wire/routing-table.ts'
 
 /** A query backend that has models of any kind. */
@@ -13,6 +14,7 @@ type ModelsBackendOf = Pick<QueryBackend, 'reader' | 'routingEpoch' | 'routing'>
 
 /** The models of this process as a gateway reads them, without a connection. */
 export class LocalModelsState implements ModelReader {
+  readonly takesOwner = true
   readonly rows: ModelReader['rows']
   readonly values: ModelReader['values']
   readonly scan: ModelReader['scan']
@@ -61,9 +63,9 @@ export class LocalModelsState implements ModelReader {
   async inferRaw(
     model: string,
     request: InferRequest,
-    { version = 0, deadlineMs }: QueryOptions = {},
+    { version = 0, deadlineMs, owner }: OwnedQueryOptions = {},
   ): Promise<RawInferResult> {
-    const terms = { version, deadlineMs }
+    const terms = { version, deadlineMs, ...(owner === undefined ? {} : { owner }) }
     const answered = await this.backend.models.infer(model, request, terms)
     return { modelVersion: answered.version, ...answered.answer }
   }

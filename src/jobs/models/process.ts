@@ -39,6 +39,8 @@ export class ModelsProcess implements AsyncDisposable {
   readonly access: AccessControl
   /** The models as a gateway on this thread reads them. */
   readonly state: LocalModelsState
+  /** Resolves when each model that was there at the start is loaded or has failed. */
+  readonly loaded: Promise<void>
   private readonly models: ServedModels
   private readonly resources: ResourceStack
 
@@ -58,14 +60,22 @@ export class ModelsProcess implements AsyncDisposable {
     this.state = state
     this.models = models
     this.resources = resources
+    this.loaded = models.start()
+  }
+
+  /** As `open`; resolves when each model that is there is loaded or has failed. */
+  static async start(options: ModelsProcessOptions): Promise<ModelsProcess> {
+    const started = await ModelsProcess.open(options)
+    await started.loaded
+    return started
   }
 
   /**
-   * Loads the models that are in the repository, then listens. A model that cannot be loaded is an event, and
+   * Listens, and begins to load the models that are in the repository. A model that cannot be loaded is an event, and
    * the others are served. The engine belongs to the process from now on. Rejects with FILE_NOT_FOUND when the
    * repository is missing, and with CONNECTOR_FAILED when the port is taken.
    */
-  static async start(options: ModelsProcessOptions): Promise<ModelsProcess> {
+  static async open(options: ModelsProcessOptions): Promise<ModelsProcess> {
     const { engine, repository, onEvent = () => {} } = options
     await using started = new ResourceStack()
     started.use(engine)
@@ -81,7 +91,6 @@ export class ModelsProcess implements AsyncDisposable {
         ...(options.scanMs === undefined ? {} : { scanMs: options.scanMs }),
       }),
     )
-    await models.start()
     const backend = new ModelsQueryBackend(
       models,
       () => models.epoch,

@@ -41,8 +41,14 @@ export class ServedModel {
   storedRevision = 0
   readonly loading = new Set<number>()
   readonly loaded = new Map<number, LoadedVersion>()
-  /** Revision that could not be loaded; the one before it goes on. */
-  failedRevision = 0
+  /** The aliases that could be read last. */
+  aliases: Readonly<Record<string, number>> = {}
+  /** Settings that could not be loaded; those before them go on. */
+  failedSettings: { readonly revision: number; readonly error: WeirError } | undefined
+  /** Why the stored revisions of the settings cannot be read. */
+  revisionsProblem: WeirError | undefined
+  /** The server is ready only if the model answers: it was there at the start, or has answered since. */
+  isExpected = false
   private readonly failures = new Map<number, FailedLoad>()
   private before = new Map<number, string>()
   private lastSettings = ''
@@ -55,10 +61,17 @@ export class ServedModel {
   scanned(found: FoundModel | undefined) {
     this.found = found
     const settings = JSON.stringify(found?.settings)
-    if (settings !== this.lastSettings) this.revision++
-    this.lastSettings = settings
+    // Settings that cannot be read change nothing: those before them go on.
+    const isRead = !isWeirError(found?.settings) || this.revision === 0
+    if (isRead && settings !== this.lastSettings) {
+      this.revision++
+      this.lastSettings = settings
+    }
+    if (found === undefined) this.aliases = {}
+    else if (!isWeirError(found.aliases)) this.aliases = found.aliases
     const failed = new Map([...this.failures].map(([version, one]) => [version, one.fingerprint]))
-    const decision = reconcile(found, {
+    const readable = found === undefined ? undefined : { ...found, aliases: this.aliases }
+    const decision = reconcile(readable, {
       loaded: new Set(this.loaded.keys()),
       loading: this.loading,
       failed,
@@ -78,7 +91,7 @@ export class ServedModel {
   /** Loaded versions whose settings have changed since. */
   get outdated(): readonly number[] {
     const { revision } = this
-    if (isWeirError(this.found?.settings) || this.failedRevision === revision) return []
+    if (isWeirError(this.found?.settings) || this.failedSettings?.revision === revision) return []
     return [...this.loaded]
       .filter(([version, one]) => one.revision !== revision && !this.loading.has(version))
       .map(([version]) => version)
@@ -102,21 +115,42 @@ export class ServedModel {
     this.failures.set(version, { fingerprint, error })
   }
 
+  /** Whether an error is that of a load. */
+  hasFailedWith(error: WeirError): boolean {
+    if (this.failedSettings?.error === error) return true
+    return [...this.failures.values()].some((failed) => failed.error === error)
+  }
+
   /** Failed loads are tried again. */
   forgetFailures(): void {
     this.failures.clear()
   }
 
+  /** What is wrong with the files of the model: each thing stays here until it is put right. */
+  get problems(): readonly WeirError[] {
+    const { settings, aliases, versions = [], problems = [] } = this.found ?? {}
+    const newest = versions.at(-1)
+    const failed = this.failedSettings
+    return [
+      settings,
+      aliases,
+      ...problems,
+      failed?.revision === this.revision ? failed.error : undefined,
+      this.revisionsProblem,
+      newest?.source,
+      newest === undefined ? undefined : this.failures.get(newest.version)?.error,
+    ].filter((one) => isWeirError(one))
+  }
+
   /** The first error of a version that should be live and is not. */
   get problem(): WeirError | undefined {
-    const settings = this.found?.settings
+    const { settings, problems = [], versions = [] } = this.found ?? {}
     if (isWeirError(settings)) return settings
-    const versions = this.found?.versions ?? []
     for (const { version, source } of versions.toReversed()) {
       const error = this.failures.get(version)?.error ?? (isWeirError(source) ? source : undefined)
       if (error !== undefined) return error
     }
-    return undefined
+    return problems[0]
   }
 
   /**
@@ -136,9 +170,9 @@ export class ServedModel {
   }
 
   private aliased(alias: string): number {
-    const version = this.found?.aliases[alias]
+    const version = this.aliases[alias]
     if (version !== undefined) return version
-    const known = Object.keys(this.found?.aliases ?? {}).join(', ') || 'none'
+    const known = Object.keys(this.aliases).join(', ') || 'none'
     const message = `model "${this.name}" has no alias "${alias}"; the aliases are ${known}`
     throw new WeirError('UNKNOWN_VERSION', message)
   }
@@ -167,11 +201,14 @@ export class ServedModel {
       versions: (this.found?.versions ?? []).map(({ version }) =>
         this.versionInfo(version, problemOf),
       ),
-      aliases: this.found?.aliases ?? {},
+      aliases: this.aliases,
       inputs: tensorsOf(live, 'inputs'),
       outputs: tensorsOf(live, 'outputs'),
       revision: live === undefined ? 0 : this.storedRevision,
       ...batchingOf(live),
+      sloMs: live?.settings.deployment.sloMs ?? 0,
+      problems: this.problems.map(({ message }) => message),
+      isExpected: this.isExpected && !this.isUnloaded,
       statistics,
     }
   }
@@ -193,7 +230,9 @@ export class ServedModel {
     const failure = this.failures.get(version)?.error
     const source = this.found?.versions.find((one) => one.version === version)?.source
     if (failure !== undefined) return failure.message
-    return isWeirError(source) ? source.message : 'neither live nor the target of an alias'
+    if (isWeirError(source)) return source.message
+    const settings = this.found?.settings
+    return isWeirError(settings) ? settings.message : 'neither live nor the target of an alias'
   }
 }
 

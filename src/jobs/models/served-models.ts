@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Cancel, Clock } from '../../core/clock.ts'
-import { asWeirError, WeirError } from '../../core/errors.ts'
+import { asWeirError, isWeirError, WeirError } from '../../core/errors.ts'
 import type { FileSystem } from '../../files/file-system.ts'
 import { wireAnswer } from '../../inference/engine/wire-answer.ts'
 import type { InferenceEngine } from '../../inference/port/engine.ts'
@@ -57,10 +57,15 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
   private readonly options: ServedModelsOptions
   private readonly models = new Map<string, ServedModel>()
   private readonly caches: ModelCaches
-  private readonly work = new Set<Promise<void>>()
+  private readonly work = new Map<Promise<void>, ServedModel>()
+  /** Gives up the loads that are under way. */
+  private readonly closing = new AbortController()
+  private hasLooked = false
   private scanning: Promise<void> | undefined
   private cancelScan: Cancel | undefined
   private lastProblem = ''
+  /** Messages about the files of each model that were reported. */
+  private readonly reported = new WeakMap<ServedModel, readonly string[]>()
   private isClosed = false
   /** Grows with each change that clients see. */
   epoch = 1
@@ -70,17 +75,25 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
     this.caches = new ModelCaches(options.engine, options.clock)
   }
 
-  /** Loads the models that are there; resolves when each is loaded or has failed. */
+  /**
+   * Looks at the repository, and begins to load what is there and to watch it. Resolves when each model that is there is
+   * loaded or has failed.
+   */
   async start(): Promise<void> {
-    await this.settle()
+    await this.scan()
+    await this.scan()
     this.schedule()
+    const models = [...this.models.values()]
+    await Promise.all(models.map((model) => this.loaded(model)))
   }
 
-  /** Scans twice, because files count only when they do not change, and awaits all loads. */
-  private async settle(): Promise<void> {
-    await this.scan()
-    await this.scan()
-    while (this.work.size > 0) await Promise.all(this.work)
+  /** Resolves when nothing of a model is being loaded or unloaded. Another model may take as long as it likes. */
+  private async loaded(model: ServedModel): Promise<void> {
+    for (;;) {
+      const work = [...this.work].filter(([, of]) => of === model)
+      if (work.length === 0) return
+      await Promise.all(work.map(([promise]) => promise))
+    }
   }
 
   private schedule(): void {
@@ -104,9 +117,13 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
       const { models, problems } = await scanRepository(files, repository)
       const found = new Map(models.map((model) => [model.name, model]))
       for (const name of found.keys()) {
-        if (!this.models.has(name)) this.models.set(name, new ServedModel(name))
+        if (this.models.has(name)) continue
+        const model = new ServedModel(name)
+        model.isExpected = !this.hasLooked
+        this.models.set(name, model)
       }
       for (const model of this.models.values()) this.apply(model, found.get(model.name))
+      this.hasLooked = true
       this.report(problems[0])
     } catch (error) {
       this.report(asWeirError(error, 'STORAGE_FAILED', `cannot read ${repository}`))
@@ -125,27 +142,46 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
   private apply(model: ServedModel, found: ServedModel['found']): void {
     const { load, unload, live } = model.scanned(found)
     this.setLive(model, live)
-    for (const version of unload) this.run(this.unload(model, version))
-    for (const version of [...load, ...model.outdated]) this.run(this.load(model, version))
+    for (const version of unload) this.run(model, this.unload(model, version))
+    for (const version of [...load, ...model.outdated]) this.run(model, this.load(model, version))
     if (model.isGone) this.models.delete(model.name)
-    else this.noteRevision(model)
+    else {
+      this.noteRevision(model)
+      this.reportProblems(model)
+    }
+  }
+
+  /** Reports what is wrong with the files of a model once, not at each scan. A load that failed has been reported. */
+  private reportProblems(model: ServedModel): void {
+    const problems = model.problems.filter((error) => !model.hasFailedWith(error))
+    const known = this.reported.get(model) ?? []
+    const messages = problems.map(({ message }) => message)
+    if (known.join('\n') === messages.join('\n')) return
+    this.reported.set(model, messages)
+    this.changed()
+    for (const error of problems) {
+      if (known.includes(error.message)) continue
+      this.options.onEvent({ event: 'problem', model: model.name, error })
+    }
   }
 
   /** The settings on disk are those of the live version, unless they are still being loaded. */
   private noteRevision(model: ServedModel): void {
     const { files, repository } = this.options
     const isPresent = model.loaded.get(model.live)?.revision === model.revision
-    if (!isPresent || model.found === undefined) return
+    if (!isPresent || model.found === undefined || isWeirError(model.found.settings)) return
     try {
       model.storedRevision = presentRevision(files, { root: repository, name: model.name })
+      model.revisionsProblem = undefined
     } catch (error) {
-      this.report(asWeirError(error, 'STORAGE_FAILED', `cannot read ${repository}`))
+      model.revisionsProblem = asWeirError(error, 'STORAGE_FAILED', `cannot read ${repository}`)
     }
   }
 
   private setLive(model: ServedModel, live: number): void {
     if (model.live === live) return
     model.live = live
+    if (live !== 0) model.isExpected = true
     this.changed()
     if (live !== 0) this.options.onEvent({ event: 'live', model: model.name, version: live })
   }
@@ -174,9 +210,9 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
     return alias === undefined ? { model } : { model, alias }
   }
 
-  private run(work: Promise<void>): void {
+  private run(model: ServedModel, work: Promise<void>): void {
     const tracked = work.finally(() => this.work.delete(tracked))
-    this.work.add(tracked)
+    this.work.set(tracked, model)
   }
 
   private async load(model: ServedModel, version: number): Promise<void> {
@@ -195,7 +231,7 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
       const source = pinnedSource(sourceOf(found), pinned)
       const golden = readGolden(files, join(this.options.repository, name))
       const deployment = await checkMemory(engine, source, withSamples(settings, golden))
-      const signature = await engine.load(id, source, deployment)
+      const signature = await engine.load(id, source, deployment, this.closing.signal)
       await this.check(model, { id, signature, settings, golden }).catch(async (error) => {
         await engine.unload(id)
         throw error
@@ -203,11 +239,11 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
       await this.caches.warm(model, { id, settings, revision })
       model.loaded.set(version, { signature, revision, settings, id, pinned })
       this.changed()
-      if (before !== undefined) this.run(engine.unload(before.id))
+      if (before !== undefined) this.run(model, engine.unload(before.id))
       onEvent({ event: 'loaded', model: name, version, ms: clock.monotonicMs() - startedAt })
     } catch (thrown) {
       const error = asWeirError(thrown, 'MODEL_FAILED')
-      if (model.loaded.has(version)) model.failedRevision = model.revision
+      if (model.loaded.has(version)) model.failedSettings = { revision: model.revision, error }
       else model.failed(version, error)
       onEvent({ event: 'failed', model: name, version, error })
     } finally {
@@ -226,7 +262,7 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
     const { engine } = this.options
     const { checks } = settings
     // An alias names its version on purpose, and other requests never get it.
-    const isAliased = Object.values(model.found?.aliases ?? {}).includes(id.version)
+    const isAliased = Object.values(model.aliases).includes(id.version)
     const mayDiffer = checks.signature === 'any' || isAliased
     await checkCandidate(engine, {
       id,
@@ -298,7 +334,10 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
     const model = this.find(name)
     model.isUnloaded = action === 'unload'
     model.forgetFailures()
-    await this.settle()
+    // Twice, because files count only when they do not change.
+    await this.scan()
+    await this.scan()
+    await this.loaded(model)
     if (action === 'load' && model.live === 0) {
       throw (
         model.problem ?? new WeirError('MODEL_NOT_LOADED', `model "${name}" has no version to load`)
@@ -306,10 +345,11 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
     }
   }
 
-  /** Ends the watch; loads under way are awaited. The engine is the caller's. */
+  /** Ends the watch, and gives up the loads that are under way. The engine is the caller's. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.isClosed = true
     this.cancelScan?.()
-    while (this.work.size > 0) await Promise.all(this.work)
+    this.closing.abort(new WeirError('ILLEGAL_STATE', 'the process ends'))
+    while (this.work.size > 0) await Promise.all(this.work.keys())
   }
 }

@@ -9,8 +9,8 @@ export function servedModelsView(models: readonly AskedModel[]): ServedModelsVie
 
 /** A model that a job asks, as the REST interface shows it. */
 export function servedModelView({ info, settings }: AskedModel): ServedModelView {
-  const { name, kind, liveVersion, versions, aliases, revision, statistics } = info
-  const shown = { name, kind, liveVersion, versions, aliases, revision, statistics }
+  const { name, kind, liveVersion, versions, aliases, revision, problems, statistics } = info
+  const shown = { name, kind, liveVersion, versions, aliases, revision, problems, statistics }
   return { ...shown, ...stateOf(info), settings }
 }
 

@@ -220,6 +220,7 @@ export const SERVED_MODELS = objectOf({
       versions: listOf(objectOf({ version: WHOLE, state: VERSION_STATE, reason: TEXT })),
       aliases: mapOf(WHOLE),
       revision: WHOLE,
+      problems: listOf(TEXT),
       settings: orNull(
         objectOf({
           rule: TEXT,

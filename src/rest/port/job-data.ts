@@ -180,7 +180,14 @@ export interface ServedModelsView {
 export interface ServedModelView
   extends Pick<
     ModelInfo,
-    'name' | 'kind' | 'liveVersion' | 'versions' | 'aliases' | 'revision' | 'statistics'
+    | 'name'
+    | 'kind'
+    | 'liveVersion'
+    | 'versions'
+    | 'aliases'
+    | 'revision'
+    | 'problems'
+    | 'statistics'
   > {
   /** State of the live version; without one, of the version that is on its way. */
   readonly state: VersionState

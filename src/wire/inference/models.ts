@@ -50,6 +50,12 @@ export interface ModelInfo {
   readonly maxBatchItems: number
   /** Along which axes requests share a run, or why they do not; empty while no version is live. */
   readonly batching: string
+  /** Latency goal of requests that name no deadline, ms; 0 while no version is live, and from earlier releases. */
+  readonly sloMs: number
+  /** What is wrong with the files of the model, and its newest version, one sentence each. */
+  readonly problems: readonly string[]
+  /** The server is ready only if the model answers: it was there at the start, or has answered since. */
+  readonly isExpected: boolean
   /** Counters and times of the model since the process started, by name. */
   readonly statistics: Readonly<Record<string, number>>
 }
@@ -109,6 +115,9 @@ function mapOf(model: ModelInfo): GeneralValue {
     revision: model.revision,
     maxBatchItems: model.maxBatchItems,
     batching: model.batching,
+    sloMs: model.sloMs,
+    problems: [...model.problems],
+    isExpected: model.isExpected,
     statistics: { ...model.statistics },
   }
 }
@@ -124,16 +133,19 @@ export function decodeModels(bytes: Uint8Array, start: number, end: number): Mod
     inputs: mapsField(map, 'inputs').map(signatureOf),
     outputs: mapsField(map, 'outputs').map(signatureOf),
     revision: numberField(map, 'revision'),
-    ...batchingOf(map),
+    ...laterFields(map),
     statistics: numbersField(map, 'statistics'),
   }))
 }
 
 /** Servers of earlier releases do not send these. */
-function batchingOf({ maxBatchItems, batching }: GeneralMap) {
+function laterFields({ maxBatchItems, batching, sloMs, problems, isExpected }: GeneralMap) {
   return {
     maxBatchItems: typeof maxBatchItems === 'number' ? maxBatchItems : 0,
     batching: typeof batching === 'string' ? batching : '',
+    sloMs: typeof sloMs === 'number' ? sloMs : 0,
+    problems: Array.isArray(problems) ? problems.filter((one) => typeof one === 'string') : [],
+    isExpected: isExpected === true,
   }
 }
 

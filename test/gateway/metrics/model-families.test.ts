@@ -63,6 +63,9 @@ const infoOf = (name: string, statistics: Record<string, number>): ModelInfo => 
   revision: 1,
   maxBatchItems: 0,
   batching: '',
+  sloMs: 0,
+  problems: [],
+  isExpected: true,
   statistics,
 })
 

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { WeirError } from '../../../src/core/errors.ts'
-import { reconcile, type ServedFacts } from '../../../src/inference/repository/reconcile.ts'
-import type { FoundModel } from '../../../src/inference/repository/scan.ts'
+import {
+  type ReadableModel,
+  reconcile,
+  type ServedFacts,
+} from '../../../src/inference/repository/reconcile.ts'
 import { DEFAULT_SETTINGS } from '../../../src/inference/repository/settings.ts'
 
 const facts: ServedFacts = {
@@ -17,9 +20,8 @@ const facts: ServedFacts = {
   isUnloaded: false,
 }
 
-function model(options: Partial<FoundModel> = {}, ...versions: number[]): FoundModel {
+function model(options: Partial<ReadableModel> = {}, ...versions: number[]): ReadableModel {
   return {
-    name: 'm',
     settings: DEFAULT_SETTINGS,
     aliases: {},
     versions: versions.map((version) => ({

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { parseYaml } from '../../../src/inference/repository/scan.ts'
-import { DEFAULT_SETTINGS, settingsOf } from '../../../src/inference/repository/settings.ts'
+import { DEFAULT_SETTINGS, readSettingsText } from '../../../src/inference/repository/settings.ts'
 
-const read = (text: string) => settingsOf(parseYaml(text, 'd.yaml'), 'd.yaml')
+const read = (text: string) => readSettingsText(text, 'd.yaml')
 
 describe('settings of a model', () => {
   it('need only the latency goal, and have defaults without a file', () => {
@@ -80,10 +79,10 @@ checks: { signature: any, max-p99-ms: 40, max-memory: 1 GiB }
   })
 
   it.each([
-    ['slo_ms: 50', 'd.yaml: slo_ms is unknown; did you mean slo-ms?'],
+    ['slo_ms: 50', 'd.yaml:1: slo_ms is unknown; did you mean slo-ms?'],
     ['batching: { rule: window, delayms: 2 }', 'did you mean batching.delay-ms?'],
-    ['memory-limit: 1 GiB', 'd.yaml: memory-limit needs isolation: process'],
-    ['keep-loaded: 1', 'd.yaml: keep-loaded takes true or false, not 1'],
+    ['memory-limit: 1 GiB', 'd.yaml:1: memory-limit needs isolation: process'],
+    ['keep-loaded: 1', 'd.yaml:1: keep-loaded takes true or false, not 1'],
     ['recycle-after: 0', 'recycle-after takes a number from 1'],
     ['batching: best', 'batching takes one of slack, aimd'],
     ['slo-ms: soon', 'slo-ms takes a number from 1, not "soon"'],

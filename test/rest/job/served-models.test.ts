@@ -22,6 +22,9 @@ function viewOf(versions: readonly ModelVersionInfo[], liveVersion: number) {
     revision: 2,
     maxBatchItems: 0,
     batching: '',
+    sloMs: 50,
+    problems: ['deployment.yaml:1: slo is unknown; did you mean slo-ms?'],
+    isExpected: true,
     statistics: { answered: 7, p99Ms: 3.5 },
   }
   return servedModelView({ info, settings: liveVersion === 0 ? null : SETTINGS })
@@ -38,6 +41,7 @@ describe('a served model over REST', () => {
       versions: [ready(1)],
       aliases: { stable: 1 },
       revision: 2,
+      problems: ['deployment.yaml:1: slo is unknown; did you mean slo-ms?'],
       settings: SETTINGS,
       statistics: { answered: 7, p99Ms: 3.5 },
     })

@@ -33,6 +33,7 @@ it('every command of the guide page works, in its order', async () => {
         await stop(server)
         server = weir([...words, '--port', '0'], { cwd: folder })
         port = (await server.printed(/serving queries on 127\.0\.0\.1:(\d+)/))[1]!
+        await server.printed(/models answer/)
         continue
       }
       const command = weir(isLocal ? words : [...words, '--port', port], { cwd: folder })

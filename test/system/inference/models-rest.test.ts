@@ -49,6 +49,7 @@ it('a process that serves models has a REST interface: its models, and its end',
   await using server = weir(['run', 'models', '--port', '0', '-D', 'rest.port=0'], { cwd: folder })
   const [, port] = await server.printed(/serving queries on 127\.0\.0\.1:(\d+)/)
   const [, url] = await server.printed(REST)
+  await server.printed(/1 of 1 models answer/)
   const asked = weir(['infer', 'echo', '--input', 'x.json', '--port', port!], { cwd: folder })
   expect((await asked.ended).code).toBe(0)
   const { jobs } = await read<{ jobs: { jid: string; name: string }[] }>(`${url}/jobs/overview`)
@@ -68,6 +69,7 @@ it('speaks the Open Inference Protocol itself with --http, and checks the same t
   const words = ['run', 'models', '--port', '0', '--http', '127.0.0.1:0', '--token-file', 'token']
   await using server = weir(words, { cwd: folder })
   const [, url] = await server.printed(/Open Inference Protocol on (http:[^\s;]+)\/v2/)
+  await server.printed(/1 of 1 models answer/)
   const post = (path: string, headers: Record<string, string>, body: string) =>
     fetch(`${url}/v2/models/echo${path}`, { method: 'POST', headers, body })
   const inputs = [{ name: 'x', datatype: 'FP32', shape: [2], data: [1, 2] }]

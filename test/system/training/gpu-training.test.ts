@@ -142,7 +142,9 @@ describe('weir train als --device', () => {
     const env = { NODE_OPTIONS: `--import=${preload}` }
     const { code, stderr } = await train('gpu', env)
     expect(code).toBe(1)
-    expect(stderr).toContain('run `ONNXRUNTIME_NODE_INSTALL=skip npm install onnxruntime-node` or train with device cpu')
+    expect(stderr).toContain(
+      'run `ONNXRUNTIME_NODE_INSTALL=skip npm install onnxruntime-node` or train with device cpu',
+    )
     expect(await train('cpu', env)).toMatchObject({ code: 0 })
   })
 })

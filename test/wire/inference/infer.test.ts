@@ -149,6 +149,9 @@ describe('MODELS frames', () => {
         revision: 1,
         maxBatchItems: 64,
         batching: 'requests share runs',
+        sloMs: 50,
+        problems: ['aliases.json:1: no'],
+        isExpected: true,
         statistics: { answered: 4 },
       },
     ]

@@ -116,7 +116,7 @@ describe('the status of a model', () => {
     const configured = async (name: string) => {
       const info = await models.state.signature(name)
       const model = new TensorModel(models.state, info)
-      return configOf({ info: { name } as never, model, versions: [] })
+      return configOf({ info: { name } as never, model, versions: [], problems: [] })
     }
     expect(await configured('linear')).toMatchObject({
       max_batch_size: 8,

@@ -1,0 +1,27 @@
+import { Metadata, status } from '@grpc/grpc-js'
+import type { WeirError } from '../../core/errors.ts'
+import { statusOf } from '../http/problem.ts'
+
+/** Statuses of gRPC by the status that HTTP has for the same error; others are INTERNAL. */
+const STATUSES: Readonly<Record<number, status>> = {
+  400: status.INVALID_ARGUMENT,
+  401: status.UNAUTHENTICATED,
+  403: status.PERMISSION_DENIED,
+  404: status.NOT_FOUND,
+  409: status.FAILED_PRECONDITION,
+  413: status.RESOURCE_EXHAUSTED,
+  422: status.FAILED_PRECONDITION,
+  429: status.RESOURCE_EXHAUSTED,
+  501: status.UNIMPLEMENTED,
+  502: status.UNAVAILABLE,
+  503: status.UNAVAILABLE,
+  504: status.DEADLINE_EXCEEDED,
+  507: status.RESOURCE_EXHAUSTED,
+}
+
+/** An error as gRPC sends it: `weir-code` in the trailers has the code. */
+export function serviceErrorOf({ code, message }: WeirError, httpStatus = statusOf(code)) {
+  const metadata = new Metadata()
+  metadata.set('weir-code', code)
+  return { code: STATUSES[httpStatus] ?? status.INTERNAL, details: message, metadata }
+}
