@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { notReadyBecause } from '../json/waiting.ts'
 import type { RouteContext } from './context.ts'
 
-const PROBE = { config: { isPublic: true } }
+const PROBE = { config: { isPublic: true, query: [] } }
 
 /**
  * The probes of a supervisor: whether the process lives, and whether it can do its work. The process of a job

@@ -88,7 +88,8 @@ export async function createRestApp(options: RestAppOptions): Promise<FastifyIns
   })
   refuseUnknownPaths(app)
   refuseUnknownFields(app, ({ routeOptions: { config, schema } }) =>
-    config.isPublic === true ? undefined : (schema ?? {}),
+    // A page's parameters are its own affair; a probe says which it takes.
+    config.isPublic === true && config.query === undefined ? undefined : (schema ?? {}),
   )
   const watched = new WatchedAnswers({ clock, answer: answersOf(context, withoutRoutes) })
   app.addHook('onClose', async () => watched[Symbol.dispose]())
