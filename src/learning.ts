@@ -120,7 +120,9 @@ export {
   type LinearStep,
   type OnlineLinearOptions,
   OnlineLinearRule,
+  type OnlineLinearSettings,
 } from './models/linear/online-rule.ts'
+export { type TrainedWith, trainedWith } from './models/linear/trained-with.ts'
 export { type WeightUpdate, WeightUpdateSerializer } from './models/linear/weight-update.ts'
 export {
   type AlarmsByDetector,

@@ -1,6 +1,6 @@
 import { SVM_MODEL } from '../../jobs/model-topic/linear-serving-function.ts'
 import type { LinearPredictOptions } from '../../wire/linear-prediction.ts'
-import type { Flags, OptionSpec } from '../command/command.ts'
+import type { CommandIo, Flags, OptionSpec } from '../command/command.ts'
 import { QUERY_OPTIONS, queryOptionsOf } from './query.ts'
 import { versionMetadata, versionMetadataOptions } from './version-metadata.ts'
 
@@ -43,15 +43,25 @@ export interface VersionLabels {
 
 /**
  * The labels of each version: those of the flags, else those that the version was trained on, else 1 and
- * -1. Throws UsageError.
+ * -1, which is said where this machine does not have the version. Throws UsageError.
  */
-export async function labelsOfVersions(flags: Flags): Promise<(version: number) => VersionLabels> {
+export async function labelsOfVersions(
+  flags: Flags,
+  io: Pick<CommandIo, 'err'>,
+): Promise<(version: number) => VersionLabels> {
   const given = (name: string): number | undefined =>
     flags.optional(name) === undefined ? undefined : flags.number(name)
   const [positive, negative] = [given('positive'), given('negative')]
   const isKnown = positive !== undefined && negative !== undefined
   const versions = isKnown ? undefined : await versionMetadata(flags)
+  const said = new Set<number>()
   return (version) => {
+    if (versions?.has(version) === false && positive === undefined && !said.has(version)) {
+      said.add(version)
+      io.err(
+        `warning: topic ${flags.string('topic')} does not have version ${version} here, so its labels are taken to be 1 and ${negative ?? -1}; name the place of the topic (--data-dir or --brokers, --topic), or give --positive and --negative`,
+      )
+    }
     const { positiveLabel, negativeLabel } = versions?.get(version)?.hyperparameters ?? {}
     return {
       positive: positive ?? (typeof positiveLabel === 'number' ? positiveLabel : 1),

@@ -35,7 +35,7 @@ Examples:
     const predict: typeof client.predictLinear = (...asked) => client.predictLinear(...asked)
     const text = file === undefined ? bytesOf(`0 ${args.join(' ')}\n`) : examplePieces(file)
     const options = { state: flags.string('state'), query: linearQueryOf(flags) }
-    const labelsOf = await labelsOfVersions(flags)
+    const labelsOf = await labelsOfVersions(flags, io)
     const threshold = flags.number('threshold')
     for await (const { features, prediction } of predictExamples(predict, text, options)) {
       const { decision, unknown, modelVersion } = prediction

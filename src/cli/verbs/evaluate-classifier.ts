@@ -35,7 +35,7 @@ Example:
     const query = linearQueryOf(flags)
     const file = flags.string('examples')
     await using client = await connectWith(flags)
-    const labelsOf = await labelsOfVersions(flags)
+    const labelsOf = await labelsOfVersions(flags, io)
     const quality = new ServedClassifierQuality(flags.boolean('log-loss'), query)
     const predicted = predictExamples(
       (...asked) => client.predictLinear(...asked),

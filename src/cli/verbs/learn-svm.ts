@@ -26,13 +26,12 @@ export const learnSvmCommand: Command = {
     loss: {
       type: 'string',
       value: 'KIND',
-      default: 'hinge',
-      help: 'Loss function: hinge or logistic',
+      help: 'Loss function: hinge or logistic (default: that of the version, else hinge)',
     },
     positive: {
       type: 'string',
       value: 'LABEL',
-      help: 'Label of the positive examples (default: every label above 0)',
+      help: 'Label of the positive examples, if the version does not say its labels (default: every label above 0)',
     },
     'learning-rate': { type: 'string', value: 'X', default: '0.5', help: 'Size of a step' },
     'under-way': {
@@ -68,7 +67,9 @@ Example:
     const job = {
       observations: flags.string('observations'),
       rule: {
-        loss: flags.choice('loss', ['hinge', 'logistic']),
+        ...(flags.optional('loss') === undefined
+          ? {}
+          : { loss: flags.choice('loss', ['hinge', 'logistic']) }),
         learningRate: flags.number('learning-rate'),
       },
       mostUnderWay: flags.integer('under-way', 1),

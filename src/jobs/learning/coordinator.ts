@@ -248,13 +248,14 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
 
   private letThrough(): void {
     const { facts, inFlight } = this
-    const { resumeOffsets = [], folded = [] } = this.metadata!
+    const { resumeOffsets = [], folded = [], trainedWith } = this.metadata!
     const known = knownVersions(facts)
     const order: GateOrder = {
       kind: 'let-through',
       version: facts.live,
       resumeOffsets,
       ...(folded.length === 0 ? {} : { folded }),
+      ...(trainedWith === undefined ? {} : { trainedWith }),
       known,
       inFlight,
     }

@@ -1,3 +1,4 @@
+import type { TrainedWith } from '../../models/linear/trained-with.ts'
 import type { SeenOffset } from './delta-deduplicator.ts'
 import type { ResumeOffset } from './resume-offsets.ts'
 
@@ -8,6 +9,8 @@ export interface LearnableVersion {
   readonly resumeOffsets?: readonly ResumeOffset[] | undefined
   /** Deltas that the version's rows in the model topic include. */
   readonly folded?: readonly SeenOffset[] | undefined
+  /** What a linear version was trained with. */
+  readonly trainedWith?: TrainedWith
 }
 
 /** From a gate to the coordinator: the gate is open and takes no input yet. */
@@ -24,6 +27,8 @@ export interface GateOrder {
   readonly resumeOffsets: readonly ResumeOffset[]
   /** Deltas that the version's rows in the model topic include. @default none */
   readonly folded?: readonly SeenOffset[]
+  /** What a linear version was trained with. */
+  readonly trainedWith?: TrainedWith
   /** Versions whose deltas every learner can fold. */
   readonly known: readonly number[]
   /** Count of the attempt's observations in flight (`InFlightLimit`). */

@@ -21,6 +21,8 @@ export type RefusalReason =
   | 'key-too-long'
   /** An id is `MEAN`, that of the mean rows. */
   | 'reserved-id'
+  /** The label is neither of the two that the version was trained on. */
+  | 'unknown-label'
   /** The rating is outside the range of the model. */
   | 'out-of-range'
   /** The user has more ratings in a second than the limit. */

@@ -1,4 +1,3 @@
-import { openTopics } from '../../connectors/topics/open.ts'
 import { systemClock } from '../../core/clock.ts'
 import { requireArgument } from '../../core/errors.ts'
 import type { OptionShape } from '../../core/options/shape.ts'
@@ -9,13 +8,12 @@ import { ONLINE_ALS, type OnlineAlsOptions } from '../learning/als/job.ts'
 import { alsVersionMetadata } from '../learning/als/version.ts'
 import { ALS_LEARNED_MODEL } from '../learning/write-back/als-model.ts'
 import { ALS_MODEL } from '../model-topic/als-serving-function.ts'
-import { readyVersions } from '../registry/model-versions.ts'
 import type { ServedJob } from '../served-job.ts'
 import { ONLINE_ALS_MODULE } from './job-modules.ts'
 import { learnedBefore } from './learned-before.ts'
 import { type ServeLearningOptions, serveLearning } from './learning.ts'
 import type { ModelJob } from './model.ts'
-import { registryOfJob } from './registry-place.ts'
+import { servedMarker } from './served-marker.ts'
 
 /** Options of the job without the place of its topics. */
 export type AlsLearningJobOptions = Pick<OnlineAlsOptions, LearningKey> &
@@ -58,7 +56,7 @@ const LONGEST_GRAM_ROW = 34
 /** Starts the `online-als` job of a data folder: `als-serving` that learns; see `serveLearning`. */
 export async function learnAlsJob({ job, ...options }: LearnAlsJobOptions): Promise<ServedJob> {
   const { observations, quarantine, window } = job
-  const feedback = await servedFeedback(options)
+  const feedback = feedbackOf((await servedMarker(options))?.hyperparameters ?? {})
   requireRuleFor(feedback, job.rule, `topic ${options.topic}`)
   requireArgument(
     window === undefined || options.writeBackMs === undefined,
@@ -134,19 +132,4 @@ function requireRuleFor(
 
 function feedbackOfRule(rule: OnlineRuleOptions): Feedback {
   return rule.rule === 'fold-in' ? (rule.feedback ?? 'explicit') : 'explicit'
-}
-
-/** The feedback of the version that the job will serve: the live one, else the newest. */
-async function servedFeedback({
-  topic,
-  data,
-  place = { logDirectory: data.log },
-}: Pick<ServeLearningOptions, 'topic' | 'data' | 'place'>): Promise<Feedback> {
-  await using topics = await openTopics(place)
-  if (!(await topics.has(topic))) return 'explicit'
-  const markers = await readyVersions(topics, topic)
-  const state = await registryOfJob({ data, place }).withVersions(topic, markers)
-  const live = state.models.get(topic)?.live ?? 0
-  const served = markers.find(({ version }) => version === live) ?? markers.at(-1)
-  return feedbackOf(served?.hyperparameters ?? {})
 }

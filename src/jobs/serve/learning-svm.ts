@@ -1,5 +1,7 @@
 import { systemClock } from '../../core/clock.ts'
+import { requireArgument } from '../../core/errors.ts'
 import type { OptionShape } from '../../core/options/shape.ts'
+import { type TrainedWith, trainedWith } from '../../models/linear/trained-with.ts'
 import { linearLearning } from '../learning/linear/coordinator.ts'
 import { ONLINE_SVM, type OnlineSvmOptions } from '../learning/linear/job.ts'
 import { LINEAR_LEARNED_MODEL } from '../learning/write-back/linear-model.ts'
@@ -9,6 +11,7 @@ import { ONLINE_SVM_MODULE } from './job-modules.ts'
 import { learnedBefore } from './learned-before.ts'
 import { type ServeLearningOptions, serveLearning } from './learning.ts'
 import type { ModelJob } from './model.ts'
+import { servedMarker } from './served-marker.ts'
 
 /** Options of the job without the place of its topics. */
 export type SvmLearningJobOptions = Pick<
@@ -45,7 +48,9 @@ export async function learnSvmJob({ job, ...options }: LearnSvmJobOptions): Prom
     state: SVM_MODEL,
     options: (place, topic, range) => ({ ...place, ...job, topic, range }),
   }
-  const { observations, quarantine } = job
+  const { observations, quarantine, positiveLabel } = job
+  const served = await servedMarker(options)
+  requireLabels(trainedWith(served?.hyperparameters ?? {}), positiveLabel, `topic ${options.topic}`)
   return await serveLearning(
     {
       model,
@@ -54,10 +59,20 @@ export async function learnSvmJob({ job, ...options }: LearnSvmJobOptions): Prom
       observations,
       quarantine,
       metadataOf: async (version, marker) => {
+        const trained = trainedWith(marker.hyperparameters)
+        requireLabels(trained, positiveLabel, `version ${version}`)
         const learned = await learnedBefore(version, marker, { observations, options })
-        return { version, ...learned }
+        return { version, trainedWith: trained, ...learned }
       },
     },
     options,
+  )
+}
+
+/** Throws INVALID_ARGUMENT if the positive label that was given is another one than that of the training. */
+function requireLabels({ labels }: TrainedWith, given: number | undefined, what: string): void {
+  requireArgument(
+    given === undefined || labels === undefined || labels.positive === given,
+    `${what} was trained with ${labels?.positive} as positive label and ${labels?.negative} as negative one, but --positive says ${given}; leave it out`,
   )
 }

@@ -10,11 +10,21 @@ export interface OnlineLinearOptions {
   readonly gradientClip?: number
 }
 
+/** As `OnlineLinearOptions`, for versions that say their loss. */
+export type OnlineLinearSettings = Omit<OnlineLinearOptions, 'loss'> &
+  Partial<Pick<OnlineLinearOptions, 'loss'>>
+
 /** The options of an online linear rule. */
 export const ONLINE_LINEAR: OptionShape<OnlineLinearOptions> = {
   loss: required(oneOf('hinge', 'logistic')),
   learningRate: numberIn({ above: 0 }),
   gradientClip: numberIn({ above: 0, orInfinity: true }),
+}
+
+/** The settings of an online linear rule. */
+export const ONLINE_LINEAR_SETTINGS: OptionShape<OnlineLinearSettings> = {
+  ...ONLINE_LINEAR,
+  loss: oneOf('hinge', 'logistic'),
 }
 
 /**

@@ -3,7 +3,7 @@
  * Online learning goes on from it as if it had learned these examples.
  */
 export interface LinearPrior {
-  /** Sums of squared gradients of the examples, at the trained weights. */
+  /** Sums of squared gradients of the examples, at the trained weights, each counted 16 times (`linearPrior`). */
   readonly squares: Float64Array
   /** Largest absolute values of the features. */
   readonly scales: Float64Array

@@ -172,6 +172,7 @@ export const CALLS: Readonly<Record<string, OptionsCall>> = {
     call: (o) => weir.buildJob(learning.onlineAls, o),
   },
   OnlineLinearOptions: { valid: { loss: 'hinge' }, call: (o) => new learning.OnlineLinearRule(o) },
+  OnlineLinearSettings: { call: (o) => weir.learnSvm({ learning: { rule: o } }) },
   OnlineRuleOptions: {
     valid: { rule: 'sgd' },
     call: (o) => learning.onlineRule({ dimension: 2, biased: false }, o, fn as never),

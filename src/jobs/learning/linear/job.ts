@@ -19,7 +19,10 @@ import {
 import { defineJob, type JobDefinition } from '../../../dataflow/job-definition.ts'
 import { rawKeySerializer } from '../../../dataflow/key-serializer.ts'
 import { encodeLinearDelta, type LinearDelta } from '../../../models/linear/delta.ts'
-import { ONLINE_LINEAR, type OnlineLinearOptions } from '../../../models/linear/online-rule.ts'
+import {
+  ONLINE_LINEAR_SETTINGS,
+  type OnlineLinearSettings,
+} from '../../../models/linear/online-rule.ts'
 import { type WeightUpdate, WeightUpdateSerializer } from '../../../models/linear/weight-update.ts'
 import { PREQUENTIAL, type PrequentialOptions } from '../../../models/quality/prequential-error.ts'
 import { MODEL_ROWS_UID } from '../../model-topic/als-serving.ts'
@@ -50,8 +53,12 @@ export interface OnlineSvmOptions extends Readonly<Record<string, unknown>> {
   readonly quarantine?: string
   /** Features of one block. */
   readonly range: number
-  readonly rule: OnlineLinearOptions
-  /** Label of the positive examples, every other one is negative. @default every label above 0 */
+  /** @default the loss of the version, hinge where it does not say one */
+  readonly rule?: OnlineLinearSettings
+  /**
+   * Label of the positive examples of a version that does not say its labels: every other one is negative.
+   * @default every label above 0
+   */
   readonly positiveLabel?: number
   readonly prequential?: PrequentialOptions
   /**
@@ -77,7 +84,7 @@ export const ONLINE_SVM: OptionShape<NamedOptions<OnlineSvmOptions>> = {
   observations: required(name),
   quarantine: name,
   range: required(count),
-  rule: required(nested(ONLINE_LINEAR)),
+  rule: nested(ONLINE_LINEAR_SETTINGS),
   positiveLabel: numberIn(),
   prequential: nested(PREQUENTIAL),
   mostUnderWay: wholeNumber({ min: 1, orInfinity: true }),
@@ -106,7 +113,13 @@ const onlineSvm: JobDefinition<OnlineSvmOptions> = defineJob<OnlineSvmOptions>({
   async build(env, options) {
     checkOptions('online-svm', ONLINE_SVM, options)
     await using topics = await openTopics(options)
-    const { range, rule, positiveLabel, lingerMs = 2, mostUnderWay: mostInFlight = 64 } = options
+    const {
+      range,
+      rule = {},
+      positiveLabel,
+      lingerMs = 2,
+      mostUnderWay: mostInFlight = 64,
+    } = options
     const rows = topicRecords(env, topics, {
       topic: options.topic,
       name: options.topic,

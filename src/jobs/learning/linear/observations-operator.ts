@@ -4,11 +4,17 @@ import type { Counter } from '../../../core/metrics.ts'
 import type { SourcePosition } from '../../../core/position.ts'
 import type { LinearDelta } from '../../../models/linear/delta.ts'
 import { ExampleRecordReader, type ExampleView } from '../../../models/linear/example-record.ts'
-import { type OnlineLinearOptions, OnlineLinearRule } from '../../../models/linear/online-rule.ts'
+import {
+  type OnlineLinearOptions,
+  OnlineLinearRule,
+  type OnlineLinearSettings,
+} from '../../../models/linear/online-rule.ts'
+import type { TrainedWith } from '../../../models/linear/trained-with.ts'
 import type { PrequentialOptions } from '../../../models/quality/prequential-error.ts'
 import type { OperatorContext } from '../../../operators/port/operator.ts'
 import { SlotWeights } from '../../../serving/sparse/slot-weights.ts'
 import { type ModelTopicRecord, valueBytesOf } from '../../model-topic/record.ts'
+import type { GateOrder } from '../messages.ts'
 import { ObservationsGate } from '../observations-gate.ts'
 import { Refusals } from '../refused.ts'
 import { LinearLiveError } from './live-error.ts'
@@ -18,10 +24,11 @@ import { StoredWeights } from './stored-weights.ts'
 export interface LinearObservationsOptions {
   /** Features of one block. */
   readonly range: number
-  readonly rule: OnlineLinearOptions
+  /** @default the loss of the version, hinge where it does not say one */
+  readonly rule: OnlineLinearSettings
   /** Uid of the operator that owns the weights. */
   readonly modelUid: string
-  /** Label of the positive examples. @default every label above 0 */
+  /** Label of the positive examples of a version that does not say its labels. @default every label above 0 */
   readonly positiveLabel?: number | undefined
   /** Observations in flight: steps on weights of long ago overshoot when many are folded at once. */
   readonly mostInFlight: number
@@ -46,7 +53,10 @@ interface HeldExample {
  * observations again; the readers of the deltas topic drop the deltas that come twice.
  */
 export class LinearObservationsOperator extends ObservationsGate {
-  private readonly rule: OnlineLinearRule
+  private readonly settings: OnlineLinearSettings
+  /** Of the version that is learned on. */
+  private rule: OnlineLinearRule
+  private labels: TrainedWith['labels']
   private readonly range: number
   private readonly modelUid: string
   private readonly examples = new ExampleRecordReader()
@@ -69,7 +79,8 @@ export class LinearObservationsOperator extends ObservationsGate {
     const { range, rule, modelUid, mostInFlight, positiveLabel, prequential = {} } = options
     super(mostInFlight)
     this.range = range
-    this.rule = new OnlineLinearRule(rule)
+    this.settings = rule
+    this.rule = ruleOf(rule)
     this.modelUid = modelUid
     this.prequential = prequential
     this.positiveLabel = positiveLabel
@@ -88,6 +99,13 @@ export class LinearObservationsOperator extends ObservationsGate {
     this.error = new LinearLiveError(context, this.prequential)
   }
 
+  protected override letThrough(order: GateOrder): void {
+    super.letThrough(order)
+    const { loss, labels } = order.trainedWith ?? {}
+    this.rule = ruleOf(this.settings, loss)
+    this.labels = labels
+  }
+
   processElement(_input: number, value: unknown, timestamp: number): void {
     this.read.increment()
     const record = value as ModelTopicRecord
@@ -99,7 +117,9 @@ export class LinearObservationsOperator extends ObservationsGate {
       return
     }
     const { label, ids, values, count } = example
-    this.learn(this.isPositive(label) ? 1 : -1, ids, values, count)
+    const side = this.sideOf(label)
+    if (side === 0) this.refusals.refuseRecord(record, 'unknown-label', timestamp)
+    else this.learn(side, ids, values, count)
   }
 
   private exampleOf(bytes: Uint8Array | null): ExampleView | undefined {
@@ -111,8 +131,15 @@ export class LinearObservationsOperator extends ObservationsGate {
     }
   }
 
-  private isPositive(label: number): boolean {
-    return this.positiveLabel === undefined ? label > 0 : label === this.positiveLabel
+  /** 1 for a positive example, -1 for a negative one, 0 where the version knows no such label. */
+  private sideOf(label: number): 1 | -1 | 0 {
+    const { labels, positiveLabel } = this
+    if (labels !== undefined && label !== labels.positive) {
+      return label === labels.negative ? -1 : 0
+    }
+    if (labels !== undefined) return 1
+    const isPositive = positiveLabel === undefined ? label > 0 : label === positiveLabel
+    return isPositive ? 1 : -1
   }
 
   override onProcessingTime(timestampMs: number): void {
@@ -181,4 +208,11 @@ export class LinearObservationsOperator extends ObservationsGate {
     this.inFlight?.enter()
     context.output.collect(delta, this.timestamp)
   }
+}
+
+function ruleOf(
+  settings: OnlineLinearSettings,
+  loss: OnlineLinearOptions['loss'] = 'hinge',
+): OnlineLinearRule {
+  return new OnlineLinearRule({ ...settings, loss: settings.loss ?? loss })
 }

@@ -1,10 +1,14 @@
 import { expect, it } from 'vitest'
 import { BIAS_FEATURE } from '../../../../src/core/feature.ts'
 import { InFlightLimit } from '../../../../src/jobs/learning/in-flight-limit.ts'
-import { LinearObservationsOperator } from '../../../../src/jobs/learning/linear/observations-operator.ts'
+import {
+  LinearObservationsOperator,
+  type LinearObservationsOptions,
+} from '../../../../src/jobs/learning/linear/observations-operator.ts'
 import { REFUSED } from '../../../../src/jobs/learning/refused.ts'
 import type { ModelTopicRecord } from '../../../../src/jobs/model-topic/record.ts'
 import type { LinearDelta } from '../../../../src/models/linear/delta.ts'
+import type { TrainedWith } from '../../../../src/models/linear/trained-with.ts'
 import type { OperatorContext } from '../../../../src/operators/port/operator.ts'
 import { OperatorHarness } from '../../../../src/testing/operator-harness.ts'
 import { BLOCK, ModelWorld } from '../../../contracts/model-reader-world.ts'
@@ -23,16 +27,22 @@ class OperatorOfEmptyModel extends LinearObservationsOperator {
 }
 
 /** Processes records at the offsets from 0 on. */
-async function learned(lines: readonly (string | null)[]) {
+async function learned(
+  lines: readonly (string | null)[],
+  trainedWith?: TrainedWith,
+  given: Partial<LinearObservationsOptions> = {},
+) {
   const operator = new OperatorOfEmptyModel({
     range: BLOCK,
     rule: { loss: 'hinge', learningRate: 0.5 },
     modelUid: 'model',
     mostInFlight: 100,
+    ...given,
   })
   const harness = await OperatorHarness.open<ModelTopicRecord, LinearDelta>({ operator })
   const inFlight = InFlightLimit.newBuffer()
-  operator.handleEvent({ kind: 'let-through', version: 1, resumeOffsets: [], known: [1], inFlight })
+  const order = { kind: 'let-through', version: 1, resumeOffsets: [], known: [1], inFlight }
+  operator.handleEvent({ ...order, ...(trainedWith === undefined ? {} : { trainedWith }) })
   for (const [offset, line] of lines.entries()) {
     harness.process(recordOf(line), 5000, { position: { partition: 0, offset } })
   }
@@ -64,4 +74,41 @@ it('refuses what is no example: counted, with its bytes and its place, and repor
   expect(harness.metrics.snapshot()).toMatchObject({ observationsRefused: 4 })
   const reports = harness.events.filter((event) => (event as { kind: string }).kind === 'refused')
   expect(reports.map((report) => (report as { count: number }).count)).toEqual([1, 2, 4])
+})
+
+it('learns the labels that the version was trained on, and refuses others', async () => {
+  const lines = ['2 3:1', '1 3:1', '-1 3:1', '0 3:1']
+  const harness = await learned(lines, { labels: { positive: 2, negative: 1 } })
+  // The derivative of the hinge loss of a decision of 0 is minus the side.
+  expect(harness.values.map(({ offset, derivative }) => [offset, derivative])).toEqual([
+    [0, -1],
+    [1, 1],
+  ])
+  const refused = harness.sideOutput(REFUSED).map(({ value }) => [value.offset, value.reason])
+  expect(refused).toEqual([
+    [2, 'unknown-label'],
+    [3, 'unknown-label'],
+  ])
+})
+
+it('takes the labels of a version that does not say its own as it is told', async () => {
+  const sides = async (positiveLabel?: number): Promise<readonly number[]> => {
+    const given = positiveLabel === undefined ? {} : { positiveLabel }
+    const harness = await learned(['2 3:1', '1 3:1', '0 3:1'], undefined, given)
+    return harness.values.map(({ derivative }) => -derivative)
+  }
+  expect(await sides()).toEqual([1, 1, -1])
+  expect(await sides(2)).toEqual([1, -1, -1])
+})
+
+it('learns the loss that the version was trained with, if none is given', async () => {
+  const derivative = async (
+    trainedWith: TrainedWith | undefined,
+    rule: LinearObservationsOptions['rule'],
+  ): Promise<number> => (await learned(['1 3:1'], trainedWith, { rule })).values[0]!.derivative
+  // Of a decision of 0 the logistic loss has the derivative -1/2, the hinge loss -1.
+  expect(await derivative({ loss: 'logistic' }, {})).toBe(-0.5)
+  expect(await derivative({ loss: 'hinge' }, {})).toBe(-1)
+  expect(await derivative(undefined, {})).toBe(-1)
+  expect(await derivative({ loss: 'logistic' }, { loss: 'hinge' })).toBe(-1)
 })

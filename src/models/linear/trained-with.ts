@@ -1,0 +1,18 @@
+/** What a linear version was trained with and learning must go on with, as far as the version says it. */
+export interface TrainedWith {
+  readonly loss?: 'hinge' | 'logistic'
+  /** The labels of its examples; an example with another one cannot be learned. */
+  readonly labels?: { readonly positive: number; readonly negative: number }
+}
+
+/** What the hyperparameters of a version say; the squared hinge is learned as a hinge. */
+export function trainedWith(
+  hyperparameters: Readonly<Record<string, number | string | boolean>>,
+): TrainedWith {
+  const { loss, positiveLabel: positive, negativeLabel: negative } = hyperparameters
+  const areKnown = typeof positive === 'number' && typeof negative === 'number'
+  return {
+    ...(typeof loss === 'string' ? { loss: loss === 'logistic' ? loss : 'hinge' } : {}),
+    ...(areKnown ? { labels: { positive, negative } } : {}),
+  }
+}
