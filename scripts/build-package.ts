@@ -46,7 +46,7 @@ export async function buildPackage(folder: string): Promise<void> {
     const args = [compiler, '-p', 'tsconfig.build.json', '--outDir', modules]
     execFileSync(process.execPath, args, { cwd: ROOT, stdio: 'inherit' })
     rmSync(folder, { recursive: true, force: true })
-    await bundle(modules, folder)
+    await bundle({ modules, folder, ending: '.js' })
     const isType = (path: string): boolean => statSync(path).isDirectory() || path.endsWith('.d.ts')
     cpSync(modules, folder, { recursive: true, filter: isType })
     buildDashboard(join(folder, 'dashboard'))
@@ -62,19 +62,23 @@ function buildDashboard(folder: string): void {
   cpSync(join(ROOT, 'dashboard/dist'), folder, { recursive: true })
 }
 
-/**
- * Joins the modules of a folder, compiled ones or `src` itself, into few files in another one. Throws when a
- * module cannot be read.
- */
-export async function bundle(
-  modules: string,
-  folder: string,
-  ending: '.js' | '.ts' = '.js',
-): Promise<void> {
+/** What is joined. */
+export interface BundleOptions {
+  /** Folder of the modules: compiled ones, or source. */
+  readonly modules: string
+  readonly ending: '.js' | '.ts'
+  /** Folder of the files that they are joined into. */
+  readonly folder: string
+  /** Modules without ending that keep their paths. @default those of the package */
+  readonly entries?: readonly string[]
+}
+
+/** Joins modules into few files. Throws when one cannot be read. */
+export async function bundle(options: BundleOptions): Promise<void> {
+  const { modules, ending, folder, entries = packageEntries() } = options
   const graph = new ModuleGraph(modules, ending)
-  const entries = packageEntries().map((name) => [name, join(modules, `${name}${ending}`)])
   const build = await rolldown({
-    input: Object.fromEntries(entries),
+    input: Object.fromEntries(entries.map((name) => [name, join(modules, `${name}${ending}`)])),
     platform: 'node',
     external: /^[^./]/,
     // Without this, rolldown warns of every import() of a module in a shared file.

@@ -20,7 +20,7 @@ function exportedModules(): readonly string[] {
 }
 
 /** The modules that `siblingModule` names: the first modules of threads and processes, and of jobs. */
-function startedModules(): readonly string[] {
+export function startedModules(): readonly string[] {
   const files = readdirSync(SRC, { recursive: true, withFileTypes: true }).filter((entry) =>
     entry.name.endsWith('.ts'),
   )

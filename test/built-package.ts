@@ -20,7 +20,7 @@ export async function setup(): Promise<(() => void) | undefined> {
     symlinkSync(join(ROOT, name), join(folder, name))
   const dist = join(folder, 'dist')
   mkdirSync(dist)
-  await bundle(join(ROOT, 'src'), dist, '.ts')
+  await bundle({ modules: join(ROOT, 'src'), ending: '.ts', folder: dist })
   process.env[BUILT_ENTRY_VARIABLE] = join(dist, 'cli/main.js')
   return () => {
     delete process.env[BUILT_ENTRY_VARIABLE]

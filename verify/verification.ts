@@ -49,6 +49,14 @@ export interface VerifyOptions {
   readonly deadlineMs?: number
 }
 
+/** What the two jobs run with. */
+interface JobPlaces {
+  /** The program of their processes. */
+  readonly program: string
+  /** Their query ports. */
+  readonly ports: readonly number[]
+}
+
 const SLOTS = 2
 const SESSIONS_PER_JOB = 2
 const DEADLINE_MS = 60_000
@@ -76,14 +84,15 @@ export class Verification {
   private inputPartitions = PARTITIONS
   readonly startedMs = performance.now()
   private readonly random: Random
+  private readonly program: string
   private readonly queryLine = new QueryLine()
   /** How often each kind of fault has come, so that every job gets every fault. */
   private readonly turns = new Map<string, number>()
 
-  /** `ports`: the query ports of the two jobs. */
-  constructor(world: World, options: VerifyOptions, ports: readonly number[]) {
+  constructor(world: World, options: VerifyOptions, { program, ports }: JobPlaces) {
     this.world = world
     this.options = options
+    this.program = program
     this.random = seededRandom(options.seed)
     const seedOf = (n: number): Random => seededRandom(options.seed * 31 + n)
     const brokers = world.directBrokers
@@ -122,7 +131,7 @@ export class Verification {
 
   private job(name: 'counts' | 'deltas', port: number, jobOptions: object): SupervisedJob {
     const settings = {
-      module: `./${name}.ts`,
+      module: `./${name}`,
       jobId: randomBytes(16).toString('hex'),
       jobOptions: { brokers: this.world.weirBrokers, requestTimeoutMs: 4000, ...jobOptions },
       configuration: {
@@ -140,9 +149,9 @@ export class Verification {
       },
       port,
     }
-    const { folder, sourceFolder } = this.options
-    const line = this.queryLine
-    return new SupervisedJob({ name, slots: SLOTS, settings, line, folder, sourceFolder })
+    const { folder } = this.options
+    const { queryLine: line, program } = this
+    return new SupervisedJob({ name, slots: SLOTS, settings, line, folder, program })
   }
 
   private countsJob(port: number): SupervisedJob {

@@ -116,7 +116,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
   },
   {
     promise: 'the fault verifier finds errors of jobs and of Weir',
-    was: 'four errors; now one of them, and one of a job and one of Weir, by the seed; all fourteen of Weir in npm run verify -- --campaign mutants',
+    was: 'four errors; now one of them, by the seed; all fourteen of Weir in npm run verify -- --campaign mutants',
     now: [
       { file: `${SYSTEM}/cli/verify.test.ts`, test: 'fails a sink that writes twice' },
       {
@@ -604,7 +604,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
   {
     promise:
       'the parts of the product fit together, two by two, when each command is a process of its own',
-    was: 'test/system/combinations/campaign.test.ts, which started a process for each command; now services are processes, and the other commands run in that of the test. The short part has 40 trials of some 80',
+    was: 'test/system/combinations/campaign.test.ts, which started a process for each command; now services are processes, and the other commands run in that of the test. The short part has 24 trials of some 80',
     now: [
       {
         file: `${SYSTEM}/combinations/campaign.test.ts`,
@@ -613,6 +613,36 @@ export const MOVED_TESTS: readonly MovedTest[] = [
       {
         file: `${SYSTEM}/combinations/week.test.ts`,
         test: 'a week with %s on the embedded log: each day what is served, counted and measured is right',
+      },
+    ],
+  },
+  {
+    promise: 'a week with each kind of model on the embedded log is right',
+    was: 'four kinds, each command a process; now every second kind by the seed, and all four, with commands in the process of the test',
+    now: [
+      {
+        file: `${SYSTEM}/combinations/week.test.ts`,
+        test: 'a week with %s on the embedded log: each day what is served, counted and measured is right',
+      },
+    ],
+  },
+  {
+    promise: 'a week with each kind of model on Kafka is right',
+    was: 'one kind by the seed, and all four; now one, and two by the seed, with commands in the process of the test',
+    now: [
+      {
+        file: `${SYSTEM}/combinations/kafka-week.test.ts`,
+        test: 'a week with %s on Kafka: each day what is served, counted and measured is right',
+      },
+    ],
+  },
+  {
+    promise: 'slots in worker threads count each record once although threads are killed',
+    was: '60,000 records in each partition; now 30,000, with as many kills',
+    now: [
+      {
+        file: `${SYSTEM}/runtime/workers.test.ts`,
+        test: 'count every record once although threads are killed, %s',
       },
     ],
   },

@@ -3,7 +3,7 @@ import type { JobStatus } from '../../src/runtime/job/status.ts'
 
 /** Settings of a job process; its first argument, as JSON. */
 export interface JobProcessSettings {
-  /** File name of the job's module in this folder. */
+  /** Path of the job's module from this folder, without its ending. */
   readonly module: string
   readonly jobId: string
   readonly jobOptions: JobOptions

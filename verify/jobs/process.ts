@@ -1,4 +1,5 @@
 import { messageOf } from '../../src/core/errors.ts'
+import { siblingModule } from '../../src/core/sibling-module.ts'
 import { ServedJob } from '../../src/jobs/served-job.ts'
 import type { JobCommand, JobProcessSettings, JobReport } from './messages.ts'
 
@@ -19,7 +20,7 @@ process.on('disconnect', () => process.exit(1))
 process.on('SIGINT', () => undefined)
 
 const job = await ServedJob.start({
-  module: new URL(settings.module, import.meta.url),
+  module: siblingModule(settings.module, import.meta.url),
   jobOptions: settings.jobOptions,
   configuration: settings.configuration,
   jobId: settings.jobId,

@@ -6,9 +6,6 @@ import type { Disturbance } from '../checks/observation.ts'
 import type { QueryLine } from '../world/query-line.ts'
 import type { JobProcessSettings, JobReport } from './messages.ts'
 
-/** Program of the job's process, below the folder of its source. */
-const PROCESS = join('verify', 'jobs', 'process.ts')
-const SOURCE = join(import.meta.dirname, '..', '..')
 /** Delay of a restart, as of a real supervisor. */
 const RESTART_MS = 200
 /** Time after a freeze within which the job reports that it restarts, if it does. */
@@ -23,8 +20,8 @@ export interface SupervisedJobOptions {
   readonly line: QueryLine
   /** Folder of the log file. */
   readonly folder: string
-  /** Folder of the source from which the process runs. @default this one */
-  readonly sourceFolder?: string | undefined
+  /** The program of its process. */
+  readonly program: string
 }
 
 /** A job process that starts again whenever it ends, as under a supervisor. */
@@ -53,12 +50,12 @@ export class SupervisedJob {
   private readonly stateFolder: string
   private replacements = 0
 
-  constructor({ name, slots, settings, line, folder, sourceFolder }: SupervisedJobOptions) {
+  constructor({ name, slots, settings, line, folder, program }: SupervisedJobOptions) {
     this.name = name
     this.slots = slots
     this.settings = settings
     this.stateFolder = settings.configuration['state.backend.directory']!
-    this.program = join(sourceFolder ?? SOURCE, PROCESS)
+    this.program = program
     this.line = line
     this.log = openSync(join(folder, `${name}.log`), 'a')
   }

@@ -19,7 +19,7 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 /** The folder with the files of Flink's dashboard, unpacked from its jar by Maven. */
-async function dashboardFolder(): Promise<string> {
+export async function dashboardFolder(): Promise<string> {
   const folder = join(CACHE, 'flink-dashboard')
   const web = join(folder, 'web')
   if (existsSync(join(web, 'index.html'))) return web

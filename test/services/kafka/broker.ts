@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { waiting } from '../../run/waits.ts'
+import { ClassArchive } from '../class-archive.ts'
 import { freePorts } from '../free-port.ts'
 import { JAVA_PACKAGE, JavaProcess } from '../java-process.ts'
 import { mavenClassPath, runTool } from '../maven-classpath.ts'
@@ -18,6 +19,8 @@ export interface KafkaBrokerOptions extends KafkaSettings {
   readonly nodes?: 1 | 3
   /** Whether nodes start quickly on a busy machine, at the price of throughput. @default false */
   readonly startsQuickly?: boolean
+  /** Whether the node keeps its classes for later JVMs when it stops, unless one has. @default false */
+  readonly keepsClasses?: boolean
 }
 
 interface BrokerParts {
@@ -25,6 +28,8 @@ interface BrokerParts {
   readonly classPath: string
   readonly flags: readonly string[]
   readonly nodes: readonly KafkaNodeLayout[]
+  /** Where the node keeps its classes; undefined if it does not. */
+  readonly keeping: ClassArchive | undefined
 }
 
 /**
@@ -37,10 +42,12 @@ export class KafkaBroker implements KafkaAccess, AsyncDisposable {
   /** Of Kafka and its tools. */
   readonly classPath: string
   private readonly flags: readonly string[]
+  private readonly keeping: ClassArchive | undefined
   private readonly processes: (JavaProcess | undefined)[] = []
 
-  private constructor({ folder, classPath, flags, nodes }: BrokerParts) {
+  private constructor({ folder, classPath, flags, nodes, keeping }: BrokerParts) {
     this.folder = folder
+    this.keeping = keeping
     this.classPath = classPath
     this.flags = flags
     this.nodes = nodes
@@ -63,8 +70,13 @@ export class KafkaBroker implements KafkaAccess, AsyncDisposable {
       saslPort: ports[i * 3 + 2]!,
       logFolder: join(folder, `node${i + 1}`, 'logs'),
     }))
-    const flags = options.startsQuickly ? KAFKA_QUICK_FLAGS : KAFKA_BROKER_FLAGS
-    const broker = new KafkaBroker({ folder, classPath: jars, flags, nodes })
+    const archive = new ClassArchive(jars)
+    const keeping = options.keepsClasses === true && !archive.exists ? archive : undefined
+    const flags = [
+      ...(options.startsQuickly ? KAFKA_QUICK_FLAGS : KAFKA_BROKER_FLAGS),
+      ...(keeping?.writeFlags ?? archive.readFlags),
+    ]
+    const broker = new KafkaBroker({ folder, classPath: jars, flags, nodes, keeping })
     try {
       await broker.format(options)
       await Promise.all(nodes.map((_, i) => broker.startNode(i)))
@@ -92,7 +104,8 @@ export class KafkaBroker implements KafkaAccess, AsyncDisposable {
       await writeFile(this.propertiesOf(node), kafkaProperties(node, this.nodes, options))
       // One argument, because an id can begin with a dash.
       const task = ['format', `--cluster-id=${clusterId}`, '-c', this.propertiesOf(node)]
-      const flags = [...KAFKA_TOOL_FLAGS, '-cp', this.classPath]
+      const { readFlags } = new ClassArchive(this.classPath)
+      const flags = [...KAFKA_TOOL_FLAGS, ...readFlags, '-cp', this.classPath]
       await runTool('java', JAVA_PACKAGE, [...flags, 'kafka.tools.StorageTool', ...task])
     }
   }
@@ -132,7 +145,9 @@ export class KafkaBroker implements KafkaAccess, AsyncDisposable {
 
   /** Stops every node and removes the files. */
   async stop(): Promise<void> {
-    for (const process of this.processes) await process?.signal('SIGKILL')
+    const signal = this.keeping === undefined ? 'SIGKILL' : 'SIGTERM'
+    for (const process of this.processes) await process?.signal(signal)
+    this.keeping?.keep()
     await rm(this.folder, { recursive: true, force: true })
   }
 

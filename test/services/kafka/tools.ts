@@ -1,3 +1,4 @@
+import { ClassArchive } from '../class-archive.ts'
 import { runJavaTool } from '../java-process.ts'
 import type { KafkaAccess } from './access.ts'
 import { KAFKA_TOOL_FLAGS } from './flags.ts'
@@ -12,7 +13,9 @@ export function runKafkaTool(
   args: readonly string[],
   input = '',
 ): Promise<string> {
-  const command = [...KAFKA_TOOL_FLAGS, '-Dkafka.log.level=ERROR', '-cp', classPath, mainClass]
+  const { readFlags } = new ClassArchive(classPath)
+  const flags = [...KAFKA_TOOL_FLAGS, ...readFlags, '-Dkafka.log.level=ERROR']
+  const command = [...flags, '-cp', classPath, mainClass]
   return runJavaTool([...command, '--bootstrap-server', bootstrap, ...args], input)
 }
 

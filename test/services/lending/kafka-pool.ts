@@ -14,6 +14,7 @@ export async function pooledKafka(): Promise<Pooled> {
   const keyStore = await makeKeyStore()
   const broker = await KafkaBroker.start({
     startsQuickly: true,
+    keepsClasses: true,
     keyStore,
     plainUsers: KAFKA_USERS,
     properties: {

@@ -232,8 +232,8 @@ describe('Ctrl-C and SIGTERM', () => {
 
   it.concurrent.each(cases(WORK))('$signal ends "$verb" at work', async (one) => {
     const command = start(one.verb, one.words)
-    // Loading the code takes less than one second of processor time.
-    const busy = usesProcessor(command.pid, 2)
+    // Loading the code takes less than half a second of processor time.
+    const busy = usesProcessor(command.pid, 1)
     expect(await interrupt(command, busy, one.signal)).toMatchObject({ code: 130 })
   })
 

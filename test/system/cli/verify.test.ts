@@ -28,12 +28,11 @@ const NAMES = FAULTS.map(({ name }) => name).filter((name) =>
   campaignSize(ONE_OF_EACH.includes(name), true),
 )
 
-/** An error in a job and an error in Weir, which must be found. The short part has one of the two. */
-const ERRORS = [
-  oneOf(['at-least-once', 'repeated-deltas']),
-  oneOf(['forget-prepared-transactions', 'apply-out-of-order']),
-]
-const TRIED = campaignSize([oneOf(ERRORS)], ERRORS)
+/** An error in a job or in Weir, which must be found. */
+const TRIED = oneOf([
+  ...['at-least-once', 'repeated-deltas'],
+  ...['forget-prepared-transactions', 'apply-out-of-order'],
+])
 
 let world: World
 
@@ -73,7 +72,7 @@ describe('the fault verifier', () => {
     expect(report.queriesChecked).toBeGreaterThan(campaignSize(100, 500))
   }, 600_000)
 
-  if (TRIED.includes('at-least-once')) {
+  if (TRIED === 'at-least-once') {
     it('fails a sink that writes twice', async () => {
       const faults = ['process-killed']
       const report = await verify('failed', { mutation: 'at-least-once', faults, rounds: 2 })
@@ -83,7 +82,7 @@ describe('the fault verifier', () => {
     }, 200_000)
   }
 
-  if (TRIED.includes('repeated-deltas')) {
+  if (TRIED === 'repeated-deltas') {
     it('fails a fold of deltas that does not drop duplicates', async () => {
       const faults = ['slot-killed']
       const report = await verify('failed', { mutation: 'repeated-deltas', faults })
@@ -92,7 +91,7 @@ describe('the fault verifier', () => {
     }, 200_000)
   }
 
-  it.each(MUTANTS.filter(({ name }) => TRIED.includes(name)))(
+  it.each(MUTANTS.filter(({ name }) => TRIED === name))(
     'fails the mutant $name',
     async (mutant) => {
       const { faults } = mutant

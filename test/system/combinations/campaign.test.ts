@@ -4,7 +4,7 @@ import { campaignSize } from '../../run/campaign-size.ts'
 import { commitSeed } from '../../services/commit-seed.ts'
 
 /** The first trials of a table have the most pairs of parts; each seed has others. The whole table has some 80. */
-const COUNT = campaignSize(40, Number.POSITIVE_INFINITY)
+const COUNT = campaignSize(24, Number.POSITIVE_INFINITY)
 
 it('parts put together with the defaults lose nothing, and answer and measure as their rows do', async () => {
   const seed = commitSeed()
