@@ -10,7 +10,9 @@ import { tracer } from '../tracing/tracer.ts'
 import { addHotRoutes } from './hot/routes.ts'
 import { addAuthorization } from './http/authorization.ts'
 import { addBodyParsers } from './http/bodies.ts'
+import { addDeadlines } from './http/deadline.ts'
 import { addErrorHandlers, EARLY_ERRORS } from './http/errors.ts'
+import { withSessions } from './http/session.ts'
 import { addTracing } from './http/tracing.ts'
 import { addUnknownPathHandler } from './http/unknown-paths.ts'
 import { InferenceAnswers } from './inference/answers.ts'
@@ -76,9 +78,10 @@ const MAX_PATH_SEGMENT = 9 * 1024
  * any number of gateways serve one job. Not listening yet: call `listen`.
  */
 export async function createGateway(
-  services: GatewayServices,
+  given: GatewayServices,
   options: GatewayOptions,
 ): Promise<FastifyInstance> {
+  const services: GatewayServices = { ...given, state: withSessions(given.state) }
   const app: FastifyInstance = Fastify({
     ...(options.tls === undefined
       ? { http: REQUEST_TIMES }
@@ -102,6 +105,7 @@ export async function createGateway(
   const repository = new ModelRepository(services.state)
   const answers = new InferenceAnswers({ repository, statistics: inference, clock: options.clock })
   const recommender = recommenderOf(services)
+  addDeadlines(app, options.clock)
   addOriginChecks(app, options)
   if (options.access !== undefined) addAuthorization(app, options.access)
   addErrorHandlers(app)
@@ -112,7 +116,7 @@ export async function createGateway(
   })
   await addOpenApi(app, { version: options.version, needsToken: options.access !== undefined })
   await app.register(async (routes) => {
-    addHealthRoutes(routes, services.state)
+    addHealthRoutes(routes, services)
     addPredictRoutes(routes, services.state)
     addStateRoutes(routes, services.state)
     addInferenceRoutes(routes, {
@@ -124,7 +128,9 @@ export async function createGateway(
       modelControl: services.modelControl,
     })
     addRecommenderRoutes(routes, services, recommender)
-    if (services.observations !== undefined) addObserveRoute(routes, services.observations)
+    if (services.observations !== undefined) {
+      addObserveRoute(routes, services.observations, services.state)
+    }
     addModelRoutes(routes, services.models ?? WITHOUT_REGISTRY)
     addMetricsRoutes(routes, {
       requests,
@@ -137,7 +143,8 @@ export async function createGateway(
   })
   if (mayBeHot(app, options)) {
     addHotRoutes(app, {
-      state: services.state,
+      // A request of a session is not a hot one.
+      state: given.state,
       answers,
       recommender,
       requests,

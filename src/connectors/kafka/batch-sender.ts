@@ -1,3 +1,4 @@
+import { BATCH_FIELDS, readInt32 } from '../../batch/record-batch-format.ts'
 import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
 import type { MakeSmaller } from '../records/smaller-record.ts'
 import type { TransactionWitness } from '../transactions/committable.ts'
@@ -32,8 +33,11 @@ export interface OutgoingBatch {
   readonly origin: BatchOrigin
   /** Monotonic time after which there are no more attempts, ms. */
   readonly giveUpAt: number
-  /** Called when the batch is acknowledged, or when sending has failed. */
-  readonly done: () => void
+  /**
+   * Called when the batch is acknowledged, with the offset of its last record, or when sending has failed; -1 where
+   * the offset is not known.
+   */
+  readonly done: (lastOffset: number) => void
 }
 
 /** Puts all batches of a partition that are not acknowledged under the producer's present id, in their order. */
@@ -71,6 +75,7 @@ interface PartitionQueue {
 }
 
 const BROKER_TIMEOUT_MS = 30_000
+const UNKNOWN_OFFSET = -1
 
 /**
  * Sends batches to the leaders of their partitions. One batch per partition is sent at a time, so that
@@ -102,7 +107,7 @@ export class BatchSender {
   /** Queues a batch. */
   send(batch: OutgoingBatch): void {
     if (this.failure !== undefined) {
-      batch.done()
+      batch.done(UNKNOWN_OFFSET)
       return
     }
     let queue = this.queues[batch.partition]
@@ -119,7 +124,7 @@ export class BatchSender {
     if (this.failure !== undefined) return
     this.failure = error
     for (const queue of this.queues) {
-      for (const batch of queue?.batches.splice(0) ?? []) batch.done()
+      for (const batch of queue?.batches.splice(0) ?? []) batch.done(UNKNOWN_OFFSET)
     }
     this.onFailure(error)
   }
@@ -201,7 +206,8 @@ export class BatchSender {
       const offset = Number(result?.baseOffset ?? -1)
       const { topic } = this
       if (offset >= 0) batch.origin.witness ??= { topic, partition: batch.partition, offset }
-      this.acknowledged(batch)
+      const lastDelta = readInt32(batch.bytes, BATCH_FIELDS.lastOffsetDelta)
+      this.acknowledged(batch, offset < 0 ? UNKNOWN_OFFSET : offset + lastDelta)
       return
     }
     if (isTooLarge(error)) {
@@ -237,13 +243,13 @@ export class BatchSender {
     this.pump()
   }
 
-  private acknowledged(batch: OutgoingBatch): void {
+  private acknowledged(batch: OutgoingBatch, lastOffset: number): void {
     const queue = this.queues[batch.partition]!
     queue.busy = false
     queue.tries = 0
     if (queue.batches[0] === batch) {
       queue.batches.shift()
-      batch.done()
+      batch.done(lastOffset)
     }
   }
 

@@ -177,7 +177,7 @@ export class KafkaProducer extends BatchingProducer {
     return batch
   }
 
-  protected override append(partition: number, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+  protected override append(partition: number, bytes: Uint8Array<ArrayBuffer>): Promise<number> {
     const { origin, cluster } = this
     const giveUpAt = cluster.clock.monotonicMs() + cluster.deliveryTimeoutMs
     return new Promise((done) => this.sender.send({ partition, bytes, origin, giveUpAt, done }))
