@@ -176,7 +176,10 @@ function report(error: unknown, { io, form }: CommandRun): void {
   // An error of the file system that no code below has named gets its code and advice here.
   const shown = systemErrorOf(error) === undefined ? error : asWeirError(error, 'ILLEGAL_STATE')
   const line = errorLine(shown, form, () => systemClock.nowMs())
-  if (line !== undefined) return io.err(line)
+  if (line !== undefined) {
+    io.err(line)
+    return
+  }
   const code = isWeirError(shown) ? `${shown.code}: ` : ''
   // A usage error may have lines of its own; other sentences may have text of a peer.
   const text = shown instanceof UsageError ? messageOf(shown) : printable(messageOf(shown))

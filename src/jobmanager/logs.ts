@@ -1,7 +1,7 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { copyFile, open, readdir, rename, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Cancel, type Clock } from '../core/clock.ts'
+import type { Cancel, Clock } from '../core/clock.ts'
 import { WeirError } from '../core/errors.ts'
 import type { LogFile, Logs } from '../rest/port/cluster.ts'
 

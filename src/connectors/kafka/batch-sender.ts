@@ -14,8 +14,8 @@ import type { KafkaIdentity } from './client/identity.ts'
 import { addPartitionsToTxnV3 } from './client/library.ts'
 import { type ProducedPartition, produceApi } from './client/produce-request.ts'
 import { retryDelay } from './client/retry.ts'
-import { recordTooLarge } from './record-too-large.ts'
-import { smallerBatches } from './refused-batch.ts'
+import { isOfRecord, type LeaveOut, type Refusal, recordRefused } from './record-refused.ts'
+import { singleRecord, smallerBatches } from './refused-batch.ts'
 
 /** State that the batches of one identity share. */
 export interface BatchOrigin {
@@ -63,6 +63,13 @@ export interface BatchSenderOptions {
   readonly renewProducer: (refused: BatchOrigin) => Promise<Renumber>
   /** Makes a smaller record of one that is too large alone; default: that ends all sending. */
   readonly makeSmaller?: MakeSmaller | undefined
+  /** Handles a record that the topic refuses, which is then left out; default: that ends all sending. */
+  readonly leaveOut?: LeaveOut | undefined
+  /** The batches behind one that is left out, with the sequence numbers that it leaves free. */
+  readonly closeGap: (
+    leftOut: OutgoingBatch,
+    behind: readonly OutgoingBatch[],
+  ) => readonly OutgoingBatch[]
 }
 
 /** The batches of one partition in order. Only the first is ever sent to a broker. */
@@ -90,6 +97,8 @@ export class BatchSender {
   private readonly onRefusedSize: (bytes: number) => void
   private readonly renewProducer: (refused: BatchOrigin) => Promise<Renumber>
   private readonly makeSmaller: MakeSmaller | undefined
+  private readonly leaveOut: LeaveOut | undefined
+  private readonly closeGap: BatchSenderOptions['closeGap']
   private readonly queues: (PartitionQueue | undefined)[] = []
   private pumping = false
   private closed = false
@@ -102,6 +111,8 @@ export class BatchSender {
     this.onRefusedSize = options.onRefusedSize
     this.renewProducer = options.renewProducer
     this.makeSmaller = options.makeSmaller
+    this.leaveOut = options.leaveOut
+    this.closeGap = options.closeGap
   }
 
   /** Queues a batch. */
@@ -210,8 +221,9 @@ export class BatchSender {
       this.acknowledged(batch, offset < 0 ? UNKNOWN_OFFSET : offset + lastDelta)
       return
     }
-    if (isTooLarge(error)) {
-      this.makeFit(batch).catch((failure: unknown) => this.fail(failure))
+    if (isOfRecord(error)) {
+      const refusal = { error, detail: result?.errorMessage }
+      this.makeFit(batch, refusal).catch((failure: unknown) => this.fail(failure))
       return
     }
     this.retryLater(batch, kafkaError(error, this.writeOf(batch), result?.errorMessage))
@@ -226,13 +238,17 @@ export class BatchSender {
   }
 
   /**
-   * Sends the halves of a batch that is too large, or a smaller record in place of a single one. Throws
-   * FRAME_TOO_LARGE when there is none.
+   * Sends the halves of a batch that is refused because of a record, or a smaller record in place of a single one that
+   * is too large. Throws FRAME_TOO_LARGE and RECORD_REFUSED for a single one that cannot be left out.
    */
-  private async makeFit(batch: OutgoingBatch): Promise<void> {
-    const smaller = smallerBatches(batch.bytes, this.makeSmaller)
-    if (smaller === undefined) throw await recordTooLarge(this.cluster, this.topic, batch)
-    if (smaller.length > 1) this.onRefusedSize(batch.bytes.length)
+  private async makeFit(batch: OutgoingBatch, refusal: Refusal): Promise<void> {
+    const isLarge = isTooLarge(refusal.error)
+    const smaller = smallerBatches(batch.bytes, isLarge ? this.makeSmaller : undefined)
+    if (smaller === undefined) {
+      await this.leaveRecordOut(batch, refusal)
+      return
+    }
+    if (isLarge && smaller.length > 1) this.onRefusedSize(batch.bytes.length)
     const last = smaller.length - 1
     const done = (): void => undefined
     const others = smaller.map((bytes, i) => ({ ...batch, bytes, ...(i < last ? { done } : {}) }))
@@ -240,6 +256,22 @@ export class BatchSender {
     queue.busy = false
     queue.tries = 0
     if (queue.batches[0] === batch) queue.batches.splice(0, 1, ...others)
+    this.pump()
+  }
+
+  /** Leaves the only record of a batch out. Throws the refusal where the sink has no policy for it. */
+  private async leaveRecordOut(batch: OutgoingBatch, refusal: Refusal): Promise<void> {
+    const { cluster, topic, leaveOut } = this
+    const error = await recordRefused(cluster, topic, batch, refusal)
+    if (leaveOut === undefined) throw error
+    await leaveOut(singleRecord(batch.bytes), error)
+    const queue = this.queues[batch.partition]!
+    queue.busy = false
+    queue.tries = 0
+    if (queue.batches[0] !== batch) return
+    const behind = this.closeGap(batch, queue.batches.slice(1))
+    queue.batches.splice(0, queue.batches.length, ...behind)
+    batch.done(UNKNOWN_OFFSET)
     this.pump()
   }
 

@@ -1,6 +1,6 @@
 /** `@weirjs/weir/kafka`: topics of Kafka as source and sink. Separate, because a Kafka client loads slowly. */
 
-export type { Isolation, UndecodablePolicy } from '../records/topic-options.ts'
+export type { Isolation, UndecodablePolicy, UnwritablePolicy } from '../records/topic-options.ts'
 export type { KafkaClientOptions, SaslOptions } from './client/options.ts'
 export type { OutOfRangePolicy } from './fetcher.ts'
 export type { KafkaPartitioner, KafkaProducerOptions } from './producer.ts'
