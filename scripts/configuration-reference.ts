@@ -43,6 +43,9 @@ const ROWS: Readonly<Record<string, Row>> = {
   'execution.checkpointing.timeout': {
     fallback: durationText(checkpoints.timeoutMs),
   },
+  'execution.checkpointing.shutdown-timeout': {
+    fallback: durationText(checkpoints.shutdownTimeoutMs),
+  },
   'execution.checkpointing.min-pause': {
     fallback: durationText(checkpoints.minPauseMs),
   },

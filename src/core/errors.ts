@@ -66,6 +66,10 @@ export const ERROR_CODES = {
     false,
     'The broker or log no longer accepts the open transaction, or the id of its producer; another one takes its place.',
   ),
+  RECORD_REFUSED: entry(
+    false,
+    'The topic of a sink refuses a record for its time or its form; the message names record and setting.',
+  ),
   CONNECTOR_FAILED: entry(true, 'An external system refused or did not answer.'),
   FILE_NOT_FOUND: entry(false, 'The file or folder does not exist.'),
   FILE_EXISTS: entry(false, 'A file of that name exists already and was not replaced.'),

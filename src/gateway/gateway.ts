@@ -16,7 +16,9 @@ import { tracer } from '../tracing/tracer.ts'
 import { addHotRoutes } from './hot/routes.ts'
 import { addAuthorization } from './http/authorization.ts'
 import { addBodyParsers } from './http/bodies.ts'
+import { addDeadlines } from './http/deadline.ts'
 import { addErrorHandlers, EARLY_ERRORS } from './http/errors.ts'
+import { withSessions } from './http/session.ts'
 import { addTracing } from './http/tracing.ts'
 import { addUnknownPathHandler } from './http/unknown-paths.ts'
 import { InferenceAnswers } from './inference/answers.ts'
@@ -98,10 +100,11 @@ export function gatewayParts({ state }: GatewayServices, clock: Clock): GatewayP
  * any number of gateways serve one job. Not listening yet: call `listen`.
  */
 export async function createGateway(
-  services: GatewayServices,
+  given: GatewayServices,
   options: GatewayOptions,
   { requests, inference, repository, answers } = gatewayParts(services, options.clock),
 ): Promise<FastifyInstance> {
+  const services: GatewayServices = { ...given, state: withSessions(given.state) }
   const app: FastifyInstance = Fastify({
     ...(options.tls === undefined
       ? { http: REQUEST_TIMES }
@@ -121,6 +124,7 @@ export async function createGateway(
   if (tracer !== undefined) addTracing(app, tracer)
   requests.addTo(app)
   const recommender = recommenderOf(services)
+  addDeadlines(app, options.clock)
   addOriginChecks(app, options)
   if (options.access !== undefined) addAuthorization(app, options.access)
   addErrorHandlers(app)
@@ -132,7 +136,7 @@ export async function createGateway(
   })
   await addOpenApi(app, { version: options.version, needsToken: options.access !== undefined })
   await app.register(async (routes) => {
-    addHealthRoutes(routes, services.state)
+    addHealthRoutes(routes, services)
     addPredictRoutes(routes, services.state)
     addStateRoutes(routes, services.state)
     addInferenceRoutes(routes, {
@@ -144,7 +148,9 @@ export async function createGateway(
       modelControl: services.modelControl,
     })
     addRecommenderRoutes(routes, services, recommender)
-    if (services.observations !== undefined) addObserveRoute(routes, services.observations)
+    if (services.observations !== undefined) {
+      addObserveRoute(routes, services.observations, services.state)
+    }
     addModelRoutes(routes, services.models ?? WITHOUT_REGISTRY)
     addMetricsRoutes(routes, {
       requests,
@@ -157,7 +163,8 @@ export async function createGateway(
   })
   if (mayBeHot(app, options)) {
     addHotRoutes(app, {
-      state: services.state,
+      // A request of a session is not a hot one.
+      state: given.state,
       answers,
       recommender,
       requests,

@@ -147,9 +147,7 @@ async function appenderOf(
 ): Promise<TopicAppender | undefined> {
   if (observations === undefined) return undefined
   const topics = resources.use(await openTopics(observations.place))
-  const appender = resources.use(
-    new TopicAppender(topics, observations.topic, () => systemClock.nowMs()),
-  )
+  const appender = resources.use(new TopicAppender(topics, observations.topic, systemClock))
   await appender.open()
   return appender
 }

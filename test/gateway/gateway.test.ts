@@ -225,8 +225,11 @@ describe('observations over HTTP', () => {
   it('are appended one by one and in arrays', async () => {
     const world = new GatewayWorld()
     const one = { user: '1', item: '50', rating: 4.5 }
-    expect((await post(world, one)).json()).toEqual({ accepted: 1 })
-    expect((await post(world, [one, { ...one, timestamp: 7000 }])).json()).toEqual({ accepted: 2 })
+    expect((await post(world, one)).json()).toEqual({ accepted: 1, positions: [] })
+    expect((await post(world, [one, { ...one, timestamp: 7000 }])).json()).toEqual({
+      accepted: 2,
+      positions: [],
+    })
     expect(world.stored).toEqual([
       { ...one, timestamp: -1 },
       { ...one, timestamp: -1 },
@@ -238,7 +241,10 @@ describe('observations over HTTP', () => {
     const world = new GatewayWorld()
     const csv = 'userId,movieId,rating,timestamp\n1,2,3,10\n4,5,0.5\n'
     const headers = { 'content-type': 'text/csv', 'content-encoding': 'gzip' }
-    expect((await post(world, gzipSync(csv), headers)).json()).toEqual({ accepted: 2 })
+    expect((await post(world, gzipSync(csv), headers)).json()).toEqual({
+      accepted: 2,
+      positions: [],
+    })
     expect(world.stored[0]).toEqual({ user: '1', item: '2', rating: 3, timestamp: 10_000 })
   })
 
@@ -246,7 +252,10 @@ describe('observations over HTTP', () => {
     const world = new GatewayWorld()
     const line = '{"user":"1","item":"2","rating":3}\n'
     const headers = { 'content-type': 'application/x-ndjson' }
-    expect((await post(world, `${line}\n${line}`, headers)).json()).toEqual({ accepted: 2 })
+    expect((await post(world, `${line}\n${line}`, headers)).json()).toEqual({
+      accepted: 2,
+      positions: [],
+    })
     const bad = await post(world, `${line}{"user":"1"}\n`, headers)
     expect(bad.statusCode).toBe(400)
     expect(bad.json()).toMatchObject({ code: 'UNPARSABLE_RECORD', details: { line: 2 } })

@@ -5,6 +5,7 @@ import type {
   GatewayServices,
   ObservationTopic,
   ServedState,
+  StoredPosition,
 } from '../../src/gateway/port/services.ts'
 import type { Rating } from '../../src/models/ratings/rating.ts'
 import type { RoutingTable } from '../../src/wire/routing-table.ts'
@@ -19,6 +20,12 @@ export class GatewayWorld {
   /** Examples that the linear model was asked for. */
   readonly examples: { readonly ids: readonly number[]; readonly values: readonly number[] }[] = []
   liveVersion = 1
+  /** Positions of the next appends. */
+  positions: readonly StoredPosition[] = []
+  /** Error of the next looks at the topic. */
+  topicError: Error | undefined
+  /** Sources of the job. */
+  sources: RoutingTable['sources'] = []
   /** Error of the next appends. */
   appendError: Error | undefined
 
@@ -39,6 +46,10 @@ export class GatewayWorld {
       append: async (observations) => {
         if (this.appendError !== undefined) throw this.appendError
         this.stored.push(...observations)
+        return this.positions
+      },
+      reachable: async () => {
+        if (this.topicError !== undefined) throw this.topicError
       },
     }
     return await createGateway(
@@ -75,7 +86,7 @@ export class GatewayWorld {
     return {
       epoch: 1,
       job: 'als',
-      sources: [],
+      sources: this.sources,
       endpoints: [],
       states: [
         state('ALS_MODEL', 'vector', DIMENSION, this.liveVersion),

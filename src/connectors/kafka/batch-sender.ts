@@ -1,3 +1,4 @@
+import { BATCH_FIELDS, readInt32 } from '../../batch/record-batch-format.ts'
 import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
 import type { MakeSmaller } from '../records/smaller-record.ts'
 import type { TransactionWitness } from '../transactions/committable.ts'
@@ -13,8 +14,8 @@ import type { KafkaIdentity } from './client/identity.ts'
 import { addPartitionsToTxnV3 } from './client/library.ts'
 import { type ProducedPartition, produceApi } from './client/produce-request.ts'
 import { retryDelay } from './client/retry.ts'
-import { recordTooLarge } from './record-too-large.ts'
-import { smallerBatches } from './refused-batch.ts'
+import { isOfRecord, type LeaveOut, type Refusal, recordRefused } from './record-refused.ts'
+import { singleRecord, smallerBatches } from './refused-batch.ts'
 
 /** State that the batches of one identity share. */
 export interface BatchOrigin {
@@ -32,8 +33,11 @@ export interface OutgoingBatch {
   readonly origin: BatchOrigin
   /** Monotonic time after which there are no more attempts, ms. */
   readonly giveUpAt: number
-  /** Called when the batch is acknowledged, or when sending has failed. */
-  readonly done: () => void
+  /**
+   * Called when the batch is acknowledged, with the offset of its last record, or when sending has failed; -1 where
+   * the offset is not known.
+   */
+  readonly done: (lastOffset: number) => void
 }
 
 /** Puts all batches of a partition that are not acknowledged under the producer's present id, in their order. */
@@ -59,6 +63,13 @@ export interface BatchSenderOptions {
   readonly renewProducer: (refused: BatchOrigin) => Promise<Renumber>
   /** Makes a smaller record of one that is too large alone; default: that ends all sending. */
   readonly makeSmaller?: MakeSmaller | undefined
+  /** Handles a record that the topic refuses, which is then left out; default: that ends all sending. */
+  readonly leaveOut?: LeaveOut | undefined
+  /** The batches behind one that is left out, with the sequence numbers that it leaves free. */
+  readonly closeGap: (
+    leftOut: OutgoingBatch,
+    behind: readonly OutgoingBatch[],
+  ) => readonly OutgoingBatch[]
 }
 
 /** The batches of one partition in order. Only the first is ever sent to a broker. */
@@ -71,6 +82,7 @@ interface PartitionQueue {
 }
 
 const BROKER_TIMEOUT_MS = 30_000
+const UNKNOWN_OFFSET = -1
 
 /**
  * Sends batches to the leaders of their partitions. One batch per partition is sent at a time, so that
@@ -85,6 +97,8 @@ export class BatchSender {
   private readonly onRefusedSize: (bytes: number) => void
   private readonly renewProducer: (refused: BatchOrigin) => Promise<Renumber>
   private readonly makeSmaller: MakeSmaller | undefined
+  private readonly leaveOut: LeaveOut | undefined
+  private readonly closeGap: BatchSenderOptions['closeGap']
   private readonly queues: (PartitionQueue | undefined)[] = []
   private pumping = false
   private closed = false
@@ -97,12 +111,14 @@ export class BatchSender {
     this.onRefusedSize = options.onRefusedSize
     this.renewProducer = options.renewProducer
     this.makeSmaller = options.makeSmaller
+    this.leaveOut = options.leaveOut
+    this.closeGap = options.closeGap
   }
 
   /** Queues a batch. */
   send(batch: OutgoingBatch): void {
     if (this.failure !== undefined) {
-      batch.done()
+      batch.done(UNKNOWN_OFFSET)
       return
     }
     let queue = this.queues[batch.partition]
@@ -119,7 +135,7 @@ export class BatchSender {
     if (this.failure !== undefined) return
     this.failure = error
     for (const queue of this.queues) {
-      for (const batch of queue?.batches.splice(0) ?? []) batch.done()
+      for (const batch of queue?.batches.splice(0) ?? []) batch.done(UNKNOWN_OFFSET)
     }
     this.onFailure(error)
   }
@@ -201,11 +217,13 @@ export class BatchSender {
       const offset = Number(result?.baseOffset ?? -1)
       const { topic } = this
       if (offset >= 0) batch.origin.witness ??= { topic, partition: batch.partition, offset }
-      this.acknowledged(batch)
+      const lastDelta = readInt32(batch.bytes, BATCH_FIELDS.lastOffsetDelta)
+      this.acknowledged(batch, offset < 0 ? UNKNOWN_OFFSET : offset + lastDelta)
       return
     }
-    if (isTooLarge(error)) {
-      this.makeFit(batch).catch((failure: unknown) => this.fail(failure))
+    if (isOfRecord(error)) {
+      const refusal = { error, detail: result?.errorMessage }
+      this.makeFit(batch, refusal).catch((failure: unknown) => this.fail(failure))
       return
     }
     this.retryLater(batch, kafkaError(error, this.writeOf(batch), result?.errorMessage))
@@ -220,13 +238,17 @@ export class BatchSender {
   }
 
   /**
-   * Sends the halves of a batch that is too large, or a smaller record in place of a single one. Throws
-   * FRAME_TOO_LARGE when there is none.
+   * Sends the halves of a batch that is refused because of a record, or a smaller record in place of a single one that
+   * is too large. Throws FRAME_TOO_LARGE and RECORD_REFUSED for a single one that cannot be left out.
    */
-  private async makeFit(batch: OutgoingBatch): Promise<void> {
-    const smaller = smallerBatches(batch.bytes, this.makeSmaller)
-    if (smaller === undefined) throw await recordTooLarge(this.cluster, this.topic, batch)
-    if (smaller.length > 1) this.onRefusedSize(batch.bytes.length)
+  private async makeFit(batch: OutgoingBatch, refusal: Refusal): Promise<void> {
+    const isLarge = isTooLarge(refusal.error)
+    const smaller = smallerBatches(batch.bytes, isLarge ? this.makeSmaller : undefined)
+    if (smaller === undefined) {
+      await this.leaveRecordOut(batch, refusal)
+      return
+    }
+    if (isLarge && smaller.length > 1) this.onRefusedSize(batch.bytes.length)
     const last = smaller.length - 1
     const done = (): void => undefined
     const others = smaller.map((bytes, i) => ({ ...batch, bytes, ...(i < last ? { done } : {}) }))
@@ -237,13 +259,29 @@ export class BatchSender {
     this.pump()
   }
 
-  private acknowledged(batch: OutgoingBatch): void {
+  /** Leaves the only record of a batch out. Throws the refusal where the sink has no policy for it. */
+  private async leaveRecordOut(batch: OutgoingBatch, refusal: Refusal): Promise<void> {
+    const { cluster, topic, leaveOut } = this
+    const error = await recordRefused(cluster, topic, batch, refusal)
+    if (leaveOut === undefined) throw error
+    await leaveOut(singleRecord(batch.bytes), error)
+    const queue = this.queues[batch.partition]!
+    queue.busy = false
+    queue.tries = 0
+    if (queue.batches[0] !== batch) return
+    const behind = this.closeGap(batch, queue.batches.slice(1))
+    queue.batches.splice(0, queue.batches.length, ...behind)
+    batch.done(UNKNOWN_OFFSET)
+    this.pump()
+  }
+
+  private acknowledged(batch: OutgoingBatch, lastOffset: number): void {
     const queue = this.queues[batch.partition]!
     queue.busy = false
     queue.tries = 0
     if (queue.batches[0] === batch) {
       queue.batches.shift()
-      batch.done()
+      batch.done(lastOffset)
     }
   }
 

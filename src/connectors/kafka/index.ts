@@ -2,7 +2,7 @@
 
 import '../../core/lifetime/require-node.ts'
 
-export type { Isolation, UndecodablePolicy } from '../records/topic-options.ts'
+export type { Isolation, UndecodablePolicy, UnwritablePolicy } from '../records/topic-options.ts'
 export type { KafkaClientOptions, SaslOptions } from './client/options.ts'
 export type { OutOfRangePolicy } from './fetcher.ts'
 export type { KafkaPartitioner, KafkaProducerOptions } from './producer.ts'

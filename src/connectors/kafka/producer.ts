@@ -1,4 +1,5 @@
 import { CODEC, type Codec } from '../../batch/compression.ts'
+import { BATCH_FIELDS, readInt32 } from '../../batch/record-batch-format.ts'
 import type { RecordBatchWriter } from '../../batch/record-batch-writer.ts'
 import type { Cancel } from '../../core/clock.ts'
 import { checkParallelism, keyGroupOf, subtaskOfKeyGroup } from '../../core/key-group.ts'
@@ -9,6 +10,7 @@ import type { MakeSmaller } from '../records/smaller-record.ts'
 import { type BatchOrigin, BatchSender, type OutgoingBatch } from './batch-sender.ts'
 import type { KafkaCluster } from './client/cluster.ts'
 import { idempotentIdentity, type KafkaIdentity } from './client/identity.ts'
+import type { LeaveOut } from './record-refused.ts'
 import { renumbered } from './refused-batch.ts'
 
 /** Options of a `KafkaProducer`: how records are gathered into batches. */
@@ -59,6 +61,8 @@ export interface OpenProducerOptions extends KafkaProducerOptions {
   readonly identity?: KafkaIdentity | undefined
   /** Makes a smaller record of one that the topic refuses as too large; default: an error. */
   readonly makeSmaller?: MakeSmaller
+  /** Handles a record that the topic refuses, which is then left out; default: an error. */
+  readonly leaveOut?: LeaveOut | undefined
 }
 
 /** An identity with its next sequence number of each partition. */
@@ -117,6 +121,8 @@ export class KafkaProducer extends BatchingProducer {
         return (partition, batches) => this.renumber(partition, batches)
       },
       makeSmaller: options.makeSmaller,
+      leaveOut: options.leaveOut,
+      closeGap: (leftOut, behind) => this.closeGap(leftOut, behind),
     })
   }
 
@@ -177,7 +183,7 @@ export class KafkaProducer extends BatchingProducer {
     return batch
   }
 
-  protected override append(partition: number, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+  protected override append(partition: number, bytes: Uint8Array<ArrayBuffer>): Promise<number> {
     const { origin, cluster } = this
     const giveUpAt = cluster.clock.monotonicMs() + cluster.deliveryTimeoutMs
     return new Promise((done) => this.sender.send({ partition, bytes, origin, giveUpAt, done }))
@@ -204,15 +210,20 @@ export class KafkaProducer extends BatchingProducer {
 
   /** None of a partition's batches was stored under the present id, so their numbers begin at 0. */
   private renumber(partition: number, batches: readonly OutgoingBatch[]): readonly OutgoingBatch[] {
-    const { origin } = this
-    let next = 0
-    const moved = batches.map((batch): OutgoingBatch => {
-      const { bytes, count } = renumbered(batch.bytes, origin.identity!, next)
-      next += count
-      return { ...batch, bytes, origin }
-    })
-    origin.sequences[partition] = next
-    return moved
+    return numberedFrom(0, { partition, origin: this.origin, batches })
+  }
+
+  /** The numbers of a record that is left out go to those behind it: the broker takes no gap. */
+  private closeGap(
+    { partition, origin, bytes }: OutgoingBatch,
+    behind: readonly OutgoingBatch[],
+  ): readonly OutgoingBatch[] {
+    if (origin.identity === undefined) return behind
+    const of = behind.filter((batch) => batch.origin === origin)
+    const first = readInt32(bytes, BATCH_FIELDS.baseSequence)
+    const own = origin as SequencedOrigin
+    const moved = numberedFrom(first, { partition, origin: own, batches: of })
+    return [...moved, ...behind.filter((batch) => batch.origin !== origin)]
   }
 
   /** Identity of records that are sent now, undefined when there is none. */
@@ -227,6 +238,30 @@ export class KafkaProducer extends BatchingProducer {
     super.close()
     this.sender.close()
   }
+}
+
+/** Batches of a partition under an identity, their sequence numbers from `first` on, as its next ones. */
+function numberedFrom(
+  first: number,
+  {
+    partition,
+    origin,
+    batches,
+  }: {
+    readonly partition: number
+    readonly origin: SequencedOrigin
+    readonly batches: readonly OutgoingBatch[]
+  },
+): readonly OutgoingBatch[] {
+  let next = first
+  const moved = batches.map((batch): OutgoingBatch => {
+    const { bytes, count } = renumbered(batch.bytes, origin.identity!, next)
+    // Sequence numbers wrap from 2^31 - 1 to 0.
+    next = (next + count) % 2 ** 31
+    return { ...batch, bytes, origin }
+  })
+  origin.sequences[partition] = next
+  return moved
 }
 
 function originOf(identity: KafkaIdentity | undefined): SequencedOrigin {

@@ -32,7 +32,8 @@ async function limitOf(cluster: KafkaCluster, topic: string): Promise<number | u
   }
 }
 
-function shownKey(key: Uint8Array | null): string {
+/** A key in words, for messages. */
+export function shownKey(key: Uint8Array | null): string {
   if (key === null) return 'no key'
   const text = new TextDecoder().decode(key)
   return `key ${JSON.stringify(text.length > KEY_CHARACTERS ? `${text.slice(0, KEY_CHARACTERS)}...` : text)}`

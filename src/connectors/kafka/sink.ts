@@ -1,3 +1,4 @@
+import { requireArgument } from '../../core/errors.ts'
 import { name, positiveMilliseconds, required } from '../../core/options/kinds.ts'
 import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import type {
@@ -6,6 +7,7 @@ import type {
   SinkWriter,
   SinkWriterContext,
 } from '../../operators/port/sink.ts'
+import { UNWRITABLE, type UnwritablePolicy } from '../records/topic-options.ts'
 import type { TransactionStore } from '../transactions/pool.ts'
 import {
   type TransactionalTopic,
@@ -24,6 +26,7 @@ import {
 import { describeKafkaTransaction, listKafkaTransactions } from './client/transactions.ts'
 import { commitPrepared } from './commit.ts'
 import { KAFKA_PRODUCER, KafkaProducer, type KafkaProducerOptions } from './producer.ts'
+import { openUnwritable, type UnwritableRecords } from './unwritable-records.ts'
 
 const DEFAULT_PREFIX = 'weir'
 
@@ -40,6 +43,8 @@ export interface KafkaSinkOptions<T>
    * default limit of a broker. It must cover the checkpoint interval plus the longest outage.
    */
   readonly transactionTimeoutMs?: number
+  /** Records that the topic refuses, for their time, size or form; default `fail`. */
+  readonly unwritable?: UnwritablePolicy
 }
 
 const { idempotent: _, ...BATCHES } = KAFKA_PRODUCER
@@ -50,6 +55,7 @@ const KAFKA_SINK: OptionShape<KafkaSinkOptions<unknown>> = {
   topic: required(name),
   transactionalIdPrefix: name,
   transactionTimeoutMs: positiveMilliseconds,
+  unwritable: UNWRITABLE,
 }
 
 /**
@@ -63,6 +69,11 @@ export class KafkaSink<T> implements Sink<T> {
   constructor(options: KafkaSinkOptions<T>) {
     checkOptions('new KafkaSink', KAFKA_SINK, options)
     parseBrokers(options.brokers)
+    const { unwritable = 'fail', topic } = options
+    requireArgument(
+      typeof unwritable === 'string' || unwritable.deadLetterTopic !== topic,
+      `the dead letters of topic "${topic}" cannot go to this topic, which refuses them; name another deadLetterTopic`,
+    )
     this.options = options
     this.guarantee = options.guarantee ?? 'at-least-once'
   }
@@ -75,21 +86,27 @@ export class KafkaSink<T> implements Sink<T> {
 
 function openKafkaTopic<T>(
   options: KafkaSinkOptions<T>,
-  { clock, metrics, warn }: SinkWriterContext,
+  context: SinkWriterContext,
 ): TransactionalTopic {
+  const { clock, metrics, warn } = context
   const cluster = new KafkaCluster(options, { clock, onOutage: warn })
   metrics.gauge('brokerOutageMs', () => cluster.outageMs)
   const idempotent = options.guarantee !== 'none'
   let producer: KafkaProducer | undefined
+  let unwritable: UnwritableRecords | undefined
   return {
     transactions: transactionsOf(cluster, options),
     async openProducer(identity) {
       const { topic } = options
-      producer = await KafkaProducer.open(cluster, topic, { ...options, idempotent, identity })
+      unwritable = await openUnwritable(cluster, options, context)
+      const { leaveOut } = unwritable
+      const settings = { ...options, idempotent, identity, leaveOut }
+      producer = await KafkaProducer.open(cluster, topic, settings)
       return producer
     },
     async close() {
       producer?.close()
+      unwritable?.close()
       await cluster.close()
     },
   }

@@ -1,5 +1,5 @@
 import { CODEC, type Codec } from '../../batch/compression.ts'
-import type { RecordHeader } from '../../batch/record-batch-format.ts'
+import { BATCH_FIELDS, type RecordHeader, readInt32 } from '../../batch/record-batch-format.ts'
 import type { RecordBatchWriter } from '../../batch/record-batch-writer.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
@@ -129,9 +129,13 @@ export class EmbeddedLogProducer extends BatchingProducer {
   protected override async append(
     partition: number,
     batch: Uint8Array<ArrayBuffer>,
-  ): Promise<void> {
+  ): Promise<number> {
+    // The buffer may be transferred to the thread of the log.
+    const lastDelta = readInt32(batch, BATCH_FIELDS.lastOffsetDelta)
+    const { transaction } = this
     try {
-      await this.log.append(this.topic, partition, batch, this.transaction?.transactionalId)
+      const base = await this.log.append(this.topic, partition, batch, transaction?.transactionalId)
+      return base + lastDelta
     } finally {
       this.keepSpare(batch.buffer)
     }

@@ -45,6 +45,8 @@ export abstract class BatchingProducer implements RecordTarget {
   private readonly inFlightBatches: InFlightBatches
   private readonly inFlight = new Set<Promise<void>>()
   private inFlightBytes = 0
+  /** By partition, the highest acknowledged offset. */
+  private readonly written: number[] = []
   /** Partition of records without a key; the next one after each batch. */
   private sticky = 0
   private waiting: (() => void)[] = []
@@ -68,8 +70,11 @@ export abstract class BatchingProducer implements RecordTarget {
     writer: RecordBatchWriter,
   ): Uint8Array<ArrayBuffer>
 
-  /** Appends a batch that `takeBatch` returned. Resolves when it is acknowledged. */
-  protected abstract append(partition: number, batch: Uint8Array<ArrayBuffer>): Promise<void>
+  /**
+   * Appends a batch that `takeBatch` returned. Resolves when it is acknowledged, with the offset of its last record;
+   * -1 where that is not known.
+   */
+  protected abstract append(partition: number, batch: Uint8Array<ArrayBuffer>): Promise<number>
 
   /** Partition of a key: as the Java client of Kafka chooses it, unless a subclass overrides this. */
   protected partitionOf(key: Uint8Array): number {
@@ -153,6 +158,9 @@ export abstract class BatchingProducer implements RecordTarget {
     this.inFlightBytes += size
     this.inFlightBatches.sent(partition)
     const appending = this.append(partition, batch)
+      .then((offset) => {
+        this.written[partition] = Math.max(this.written[partition] ?? -1, offset)
+      })
       .catch((error: unknown) => this.fail(error))
       .then(() => {
         this.inFlight.delete(appending)
@@ -167,6 +175,15 @@ export abstract class BatchingProducer implements RecordTarget {
   protected fail(error: unknown): void {
     this.failure ??= error
     this.wakeWaiting()
+  }
+
+  /**
+   * The partition of a key, and the highest offset there that this producer knows to be acknowledged; -1 for none. After
+   * a `flush`, all records of the key that were sent before lie up to there.
+   */
+  positionOf(key: Uint8Array): { readonly partition: number; readonly offset: number } {
+    const partition = this.partitionOf(key)
+    return { partition, offset: this.written[partition] ?? -1 }
   }
 
   /** False while more than the maximum is in flight; true after a failure, which `sendRecord` throws. */

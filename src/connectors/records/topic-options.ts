@@ -55,8 +55,22 @@ export type UndecodablePolicy =
    */
   | { readonly deadLetterTopic: string }
 
+/** What happens to a record that the topic of a sink refuses: for its time, its size or its form. */
+export type UnwritablePolicy =
+  | 'fail'
+  /** Counted (`numRecordsUnwritable`) and left out. */
+  | 'skip'
+  /**
+   * Counted and copied to this topic of the same Kafka, with the reason and its time in its headers. A checkpoint
+   * waits until the copies are durable; after a restart some may be there twice.
+   */
+  | { readonly deadLetterTopic: string }
+
 /** The values of an undecodable policy. */
 export const UNDECODABLE: OptionKind<UndecodablePolicy> = either(
   oneOf('fail', 'skip'),
   nested<{ readonly deadLetterTopic: string }>({ deadLetterTopic: required(name) }),
 )
+
+/** The values of an unwritable policy. */
+export const UNWRITABLE: OptionKind<UnwritablePolicy> = UNDECODABLE

@@ -53,6 +53,10 @@ export class KafkaTopicProducer implements TopicProducer {
     this.sent += 1
   }
 
+  positionOf(key: Uint8Array): { readonly partition: number; readonly offset: number } {
+    return this.producer.positionOf(key)
+  }
+
   ready(): boolean {
     return this.producer.ready()
   }

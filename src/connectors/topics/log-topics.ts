@@ -111,6 +111,7 @@ export class LogTopics implements TopicStore {
       sendRecord: producer.sendRecord.bind(producer),
       ready: () => producer.ready(),
       whenReady: () => producer.whenReady(),
+      positionOf: (key) => producer.positionOf(key),
       async sync() {
         if (isOpen) await producer.commit()
         else await producer.sync()

@@ -78,6 +78,11 @@ export interface TopicProducer extends RecordTarget {
   whenReady(): Promise<void>
   /** Resolves when all sent records are visible, and as durable as the store can make them. */
   sync(): Promise<void>
+  /**
+   * The partition of a key, and the highest offset there that is known to be stored; -1 where none is. After `sync`,
+   * all records of the key that were sent before it lie up to there. No such method: positions are not known.
+   */
+  positionOf?(key: Uint8Array): { readonly partition: number; readonly offset: number }
   close(): Promise<void>
 }
 

@@ -3,11 +3,15 @@ import { requireArgument } from '../../core/errors.ts'
 import { HIGHEST_VERSION } from '../../core/model-version.ts'
 import { CONSISTENCY_GRAMMAR, parseConsistency } from '../../wire/consistency-text.ts'
 import type { Consistency, QueryOptions } from '../../wire/model-reader.ts'
+import { consistencyOfSession, SESSION_HEADER, SESSION_SCHEMA } from './session.ts'
 
 /** Milliseconds until a request without a deadline ends with DEADLINE_EXCEEDED. */
 export const DEFAULT_DEADLINE_MS = 5000
 
 const MAX_DEADLINE_MS = 60_000
+
+/** Header of the time that a request has. */
+export const DEADLINE_HEADER = 'weir-deadline-ms'
 
 /** Header fields and query parameters that say how a route reads state. */
 export const QUERY_OPTION_SCHEMAS = {
@@ -28,6 +32,7 @@ export const QUERY_OPTION_SCHEMAS = {
         default: DEFAULT_DEADLINE_MS,
         description: 'Milliseconds until the request ends with DEADLINE_EXCEEDED.',
       },
+      [SESSION_HEADER]: SESSION_SCHEMA,
     },
   },
   version: {
@@ -38,10 +43,19 @@ export const QUERY_OPTION_SCHEMAS = {
   },
 } as const
 
+const { 'weir-deadline-ms': DEADLINE_SCHEMA } = QUERY_OPTION_SCHEMAS.headers.properties
+
+/** Header fields of routes that append observations. */
+export const WRITE_HEADERS = {
+  type: 'object',
+  properties: { 'weir-deadline-ms': DEADLINE_SCHEMA, [SESSION_HEADER]: SESSION_SCHEMA },
+} as const
+
 /** Header fields of `QUERY_OPTION_SCHEMAS.headers` after validation. */
 export interface QueryOptionHeaders {
   readonly 'weir-consistency': string
   readonly 'weir-deadline-ms': number
+  readonly [SESSION_HEADER]?: string
 }
 
 /** The options of a request's reads. Throws INVALID_ARGUMENT. */
@@ -49,7 +63,7 @@ export function queryOptionsOf(
   headers: QueryOptionHeaders,
   version: number | undefined,
 ): QueryOptions {
-  const consistency = consistencyOf(headers['weir-consistency'])
+  const consistency = consistencyOf(headers['weir-consistency'], headers[SESSION_HEADER])
   const deadlineMs = headers['weir-deadline-ms']
   return version === undefined ? { consistency, deadlineMs } : { consistency, deadlineMs, version }
 }
@@ -62,13 +76,25 @@ export function givenQueryOptions(
   headers: IncomingHttpHeaders,
 ): Pick<QueryOptions, 'consistency' | 'deadlineMs'> {
   const { 'weir-consistency': text, 'weir-deadline-ms': deadline } = headers
+  const session = headers[SESSION_HEADER]?.toString()
   return {
-    ...(text === undefined ? {} : { consistency: consistencyOf(String(text)) }),
+    ...(text === undefined && session === undefined
+      ? {}
+      : { consistency: consistencyOf(String(text ?? 'live'), session) }),
     ...(deadline === undefined ? {} : { deadlineMs: deadlineOf(String(deadline)) }),
   }
 }
 
-function consistencyOf(text: string): Consistency {
+/** The consistency of a request: that of its session, if it has one. */
+function consistencyOf(text: string, session: string | undefined): Consistency {
+  const ofSession = session === undefined ? undefined : consistencyOfSession(session)
+  if (ofSession !== undefined) {
+    requireArgument(
+      text === 'live',
+      `a request has the header ${SESSION_HEADER} or weir-consistency, not both; leave one out`,
+    )
+    return ofSession
+  }
   const consistency = parseConsistency(text)
   requireArgument(
     consistency !== undefined,
@@ -77,7 +103,8 @@ function consistencyOf(text: string): Consistency {
   return consistency
 }
 
-function deadlineOf(text: string): number {
+/** The milliseconds of the header `weir-deadline-ms`. Throws INVALID_ARGUMENT. */
+export function deadlineOf(text: string): number {
   const deadlineMs = /^[0-9]{1,9}$/.test(text) ? Number(text) : 0
   requireArgument(
     deadlineMs >= 1 && deadlineMs <= MAX_DEADLINE_MS,

@@ -1,12 +1,14 @@
 import type { TopicProducer, TopicStore } from '../../connectors/topics/store.ts'
 import { ByteWriter } from '../../core/byte-writer.ts'
-import { asWeirError } from '../../core/errors.ts'
+import type { Cancel, Clock } from '../../core/clock.ts'
+import { asWeirError, WeirError } from '../../core/errors.ts'
 import { ratingLineFormat } from '../../models/ratings/line-format.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
-import type { ObservationTopic } from '../port/services.ts'
+import type { ObservationTopic, StoredPosition } from '../port/services.ts'
 
 const NO_HEADERS: readonly never[] = []
 const encoder = new TextEncoder()
+const UNKNOWN = 'it is not known whether the observations were stored'
 
 /** The record of an observation. */
 interface ObservationRecord {
@@ -22,18 +24,20 @@ interface ObservationRecord {
 export class TopicAppender implements ObservationTopic, AsyncDisposable {
   private readonly topics: TopicStore
   readonly topic: string
-  private readonly nowMs: () => number
+  private readonly clock: Clock
   private readonly format = ratingLineFormat('csv')
   private readonly line = new ByteWriter(256)
   private producer: Promise<TopicProducer> | undefined
   /** The sync that runs, and the one that will begin after it. */
   private running: Promise<void> | undefined
   private next: Promise<void> | undefined
+  /** The look at the topic that runs. */
+  private looking: Promise<void> | undefined
 
-  constructor(topics: TopicStore, topic: string, nowMs: () => number) {
+  constructor(topics: TopicStore, topic: string, clock: Clock) {
     this.topics = topics
     this.topic = topic
-    this.nowMs = nowMs
+    this.clock = clock
   }
 
   /** Throws UNKNOWN_TOPIC if the topic does not exist. */
@@ -41,9 +45,46 @@ export class TopicAppender implements ObservationTopic, AsyncDisposable {
     await this.opened()
   }
 
-  async append(observations: readonly Rating[]): Promise<void> {
+  async append(
+    observations: readonly Rating[],
+    deadlineMs: number,
+  ): Promise<readonly StoredPosition[]> {
     // An observation that cannot be written refuses all of them, before the first is sent.
     const lines = observations.map((observation) => this.lineOf(observation))
+    return await this.within(deadlineMs, this.appendLines(lines), UNKNOWN)
+  }
+
+  async reachable(deadlineMs: number): Promise<void> {
+    // One look at a time: probes come again while a broker is silent.
+    this.looking ??= this.topics
+      .describe(this.topic)
+      .then(() => undefined)
+      .finally(() => {
+        this.looking = undefined
+      })
+    await this.within(deadlineMs, this.looking, 'it does not answer')
+  }
+
+  /** The result of work on the topic. Throws DEADLINE_EXCEEDED with what then is the case; the work goes on. */
+  private async within<T>(deadlineMs: number, work: Promise<T>, then: string): Promise<T> {
+    let cancel: Cancel = () => {}
+    const late = new Promise<never>((_, reject) => {
+      const message = `topic "${this.topic}" did not answer within ${deadlineMs} ms: ${then}`
+      cancel = this.clock.after(deadlineMs, () =>
+        reject(new WeirError('DEADLINE_EXCEEDED', message)),
+      )
+    })
+    work.catch(() => undefined)
+    try {
+      return await Promise.race([work, late])
+    } finally {
+      cancel()
+    }
+  }
+
+  private async appendLines(
+    lines: readonly ObservationRecord[],
+  ): Promise<readonly StoredPosition[]> {
     const opened = this.opened()
     try {
       const producer = await opened
@@ -52,14 +93,11 @@ export class TopicAppender implements ObservationTopic, AsyncDisposable {
         producer.sendRecord(key, bytes, timestamp, -1, NO_HEADERS)
       }
       await this.synced(producer)
+      return positionsOf(producer, lines)
     } catch (error) {
       // Another request may have replaced the failed producer already.
       if (this.producer === opened) this.drop()
-      throw asWeirError(
-        error,
-        'CONNECTOR_FAILED',
-        'it is not known whether the observations were stored',
-      )
+      throw asWeirError(error, 'CONNECTOR_FAILED', UNKNOWN)
     }
   }
 
@@ -73,7 +111,7 @@ export class TopicAppender implements ObservationTopic, AsyncDisposable {
     this.line.reset()
     this.format.write(observation, this.line)
     const { bytes, length } = this.line
-    const timestamp = observation.timestamp < 0 ? this.nowMs() : observation.timestamp
+    const timestamp = observation.timestamp < 0 ? this.clock.nowMs() : observation.timestamp
     const key = encoder.encode(observation.user)
     return { key, bytes: bytes.slice(0, length), timestamp }
   }
@@ -111,4 +149,19 @@ export class TopicAppender implements ObservationTopic, AsyncDisposable {
     this.producer = undefined
     await producer?.close()
   }
+}
+
+/** A position in each partition that has some of the records; empty where positions are not known. */
+function positionsOf(
+  producer: TopicProducer,
+  lines: readonly ObservationRecord[],
+): readonly StoredPosition[] {
+  if (producer.positionOf === undefined) return []
+  const byPartition = new Map<number, StoredPosition>()
+  for (const { key } of lines) {
+    const position = producer.positionOf(key)
+    if (position.offset < 0) return []
+    byPartition.set(position.partition, position)
+  }
+  return [...byPartition.values()].sort((a, b) => a.partition - b.partition)
 }

@@ -70,15 +70,25 @@ export interface ModelRegistryPort {
   register(model: RegisteredModel): Promise<PushedVersion>
 }
 
+/** A place in the topic of observations. */
+export interface StoredPosition {
+  readonly partition: number
+  readonly offset: number
+}
+
 /** Topic that takes observations. */
 export interface ObservationTopic {
   /** Name of the topic. */
   readonly topic: string
   /**
-   * Resolves when all observations are durable. Rejects with INVALID_ARGUMENT, before any is sent, if one
-   * cannot be written, and with other codes when it is not known whether they are durable.
+   * Resolves when all observations are durable, with a position in each partition that has some of them, at the last
+   * one or behind it; empty where positions are not known. Rejects with INVALID_ARGUMENT, before any is sent, if one
+   * cannot be written, with DEADLINE_EXCEEDED after `deadlineMs`, and with other codes; it is then not known whether
+   * they are durable.
    */
-  append(observations: readonly Rating[]): Promise<void>
+  append(observations: readonly Rating[], deadlineMs: number): Promise<readonly StoredPosition[]>
+  /** Resolves when the topic can be reached; rejects with the reason, or DEADLINE_EXCEEDED. */
+  reachable(deadlineMs: number): Promise<void>
 }
 
 /** What the routes of a gateway work with. */

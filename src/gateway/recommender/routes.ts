@@ -39,7 +39,7 @@ export function addRecommenderRoutes(
   recommender: Recommender,
 ): void {
   new RecommenderRoutes(app, state, recommender).add()
-  if (observations !== undefined) addWriteRoutes(app, observations)
+  if (observations !== undefined) addWriteRoutes(app, observations, state)
 }
 
 /** Routes by path. */

@@ -1,11 +1,13 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { requireArgument, WeirError } from '../../core/errors.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
-import { LARGEST_RATING } from '../../models/ratings/rating.ts'
+import { LARGEST_RATING, type Rating } from '../../models/ratings/rating.ts'
 import type { ObjectsOf } from '../http/objects.ts'
+import { DEADLINE_HEADER, type QueryOptionHeaders, WRITE_HEADERS } from '../http/query-options.ts'
 import { OBSERVED_ID_SCHEMA } from '../http/schemas.ts'
+import { addWrittenHeaders, sessionOf, writtenPlaces } from '../http/session.ts'
 import { CSV_SCHEMA, observationsOfCsv, requireObservations } from '../observations/body.ts'
-import type { ObservationTopic } from '../port/services.ts'
+import type { ObservationTopic, ServedState } from '../port/services.ts'
 import { EMPTY_ANSWER } from './list-route.ts'
 import { STRENGTH } from './path.ts'
 
@@ -28,15 +30,28 @@ const STRENGTH_CONTENT = {
 const CSV_CONTENT = { 'text/csv': { schema: CSV_SCHEMA, example: '1,50,4.5\n' } }
 
 /** Adds the routes that append ratings: `/pref` for one, `/ingest` for CSV. */
-export function addWriteRoutes(app: FastifyInstance, observations: ObservationTopic): void {
+export function addWriteRoutes(
+  app: FastifyInstance,
+  observations: ObservationTopic,
+  state: Pick<ServedState, 'routing'>,
+): void {
+  const append = async (
+    ratings: readonly Rating[],
+    request: FastifyRequest<{ Headers: QueryOptionHeaders }>,
+    reply: FastifyReply,
+  ): Promise<void> => {
+    const positions = await observations.append(ratings, request.headers[DEADLINE_HEADER])
+    addWrittenHeaders(reply, writtenPlaces(positions, state.routing, sessionOf(request)))
+  }
+  const on = onTopic(observations)
   // The body is the strength as text; clients send it under any media type.
   void app.register(async (routes) => {
     routes.removeAllContentTypeParsers()
     routes.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) =>
       done(null, body),
     )
-    addPrefRoute(routes, observations)
-    addIngestRoute(routes, observations)
+    addPrefRoute(routes, on, append)
+    addIngestRoute(routes, on, append)
   })
   addDeleteRoute(app, observations)
 }
@@ -46,15 +61,23 @@ function onTopic({ topic }: ObservationTopic): ObjectsOf {
   return () => ({ kind: 'topic', name: topic })
 }
 
-function addPrefRoute(routes: FastifyInstance, observations: ObservationTopic): void {
+/** Appends ratings within the deadline of a request, and says in the reply where they are. */
+type Append = (
+  ratings: readonly Rating[],
+  request: FastifyRequest<{ Headers: QueryOptionHeaders }>,
+  reply: FastifyReply,
+) => Promise<void>
+
+function addPrefRoute(routes: FastifyInstance, on: ObjectsOf, append: Append): void {
   routes.post<{
+    Headers: QueryOptionHeaders
     Params: { readonly user: string; readonly item: string }
     Body: Buffer | undefined
   }>(
     PREF_PATH,
     {
       config: {
-        on: onTopic(observations),
+        on,
         document: {
           problems: [507],
           hasOptionalBody: true,
@@ -65,24 +88,25 @@ function addPrefRoute(routes: FastifyInstance, observations: ObservationTopic): 
         tags: ['recommender'],
         summary: 'Append a rating; the body is its strength, 1 without a body',
         params: PREF_PARAMS,
+        headers: WRITE_HEADERS,
         response: EMPTY_ANSWER,
       },
     },
-    async ({ params, body }, reply) => {
-      const rating = strengthOf(body)
-      await observations.append([{ ...params, rating, timestamp: NO_TIMESTAMP }])
+    async (request, reply) => {
+      const rating = strengthOf(request.body)
+      await append([{ ...request.params, rating, timestamp: NO_TIMESTAMP }], request, reply)
       return reply.code(200).send()
     },
   )
 }
 
-function addIngestRoute(routes: FastifyInstance, observations: ObservationTopic): void {
-  routes.post<{ Body: Buffer | undefined }>(
+function addIngestRoute(routes: FastifyInstance, on: ObjectsOf, append: Append): void {
+  routes.post<{ Body: Buffer | undefined; Headers: QueryOptionHeaders }>(
     '/ingest',
     {
       bodyLimit: MAX_INGEST_BYTES,
       config: {
-        on: onTopic(observations),
+        on,
         document: {
           problems: [507],
           schema: { body: { content: CSV_CONTENT } },
@@ -91,13 +115,14 @@ function addIngestRoute(routes: FastifyInstance, observations: ObservationTopic)
       schema: {
         tags: ['recommender'],
         summary: 'Append ratings: lines of user,item,strength and, if known, Unix seconds',
+        headers: WRITE_HEADERS,
         response: EMPTY_ANSWER,
       },
     },
-    async ({ body }, reply) => {
-      const ratings = observationsOfCsv(body ?? Buffer.alloc(0))
+    async (request, reply) => {
+      const ratings = observationsOfCsv(request.body ?? Buffer.alloc(0))
       requireObservations(ratings)
-      await observations.append(ratings)
+      await append(ratings, request, reply)
       return reply.code(200).send()
     },
   )

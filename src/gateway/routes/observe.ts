@@ -1,6 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { JSON_LIMITS, type JsonLimits } from '../../http/json-body.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
+import { DEADLINE_HEADER, type QueryOptionHeaders, WRITE_HEADERS } from '../http/query-options.ts'
+import { addWrittenHeaders, sessionOf, WRITTEN_HEADERS, writtenPlaces } from '../http/session.ts'
 import {
   CSV_SCHEMA,
   type JsonObservation,
@@ -10,7 +12,7 @@ import {
   observationsOfNdjson,
   requireObservations,
 } from '../observations/body.ts'
-import type { ObservationTopic } from '../port/services.ts'
+import type { ObservationTopic, ServedState } from '../port/services.ts'
 
 /** Most observations of one JSON array. */
 const MAX_OBSERVATIONS = 100_000
@@ -58,8 +60,15 @@ const DOCUMENTED_BODY = {
 }
 
 /** Adds the route that takes observations: one, many, CSV or NDJSON. */
-export function addObserveRoute(app: FastifyInstance, topic: ObservationTopic): void {
-  app.post<{ Body: Buffer | JsonObservation | readonly JsonObservation[] | undefined }>(
+export function addObserveRoute(
+  app: FastifyInstance,
+  topic: ObservationTopic,
+  state: Pick<ServedState, 'routing'>,
+): void {
+  app.post<{
+    Body: Buffer | JsonObservation | readonly JsonObservation[] | undefined
+    Headers: QueryOptionHeaders
+  }>(
     '/v1/observe',
     {
       bodyLimit: MAX_BODY_BYTES,
@@ -73,17 +82,30 @@ export function addObserveRoute(app: FastifyInstance, topic: ObservationTopic): 
         summary: 'Append observations',
         description:
           'Answers when all observations are durable in the topic. A body with an invalid observation is refused whole.',
+        headers: WRITE_HEADERS,
         body: BODY,
         response: {
           200: {
             description: 'All are stored.',
             type: 'object',
-            properties: { accepted: { type: 'integer' } },
+            headers: WRITTEN_HEADERS,
+            properties: {
+              accepted: { type: 'integer' },
+              positions: {
+                type: 'array',
+                description:
+                  'A position of each partition of the topic that has some of them, at the last one or behind it.',
+                items: {
+                  type: 'object',
+                  properties: { partition: { type: 'integer' }, offset: { type: 'integer' } },
+                },
+              },
+            },
           },
         },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const isValid = request.compileValidationSchema(OBSERVATION_SCHEMA, 'body')
       const observations = observationsOf(
         request.body ?? NO_BODY,
@@ -91,8 +113,9 @@ export function addObserveRoute(app: FastifyInstance, topic: ObservationTopic): 
         (value): value is JsonObservation => isValid(value),
       )
       requireObservations(observations)
-      await topic.append(observations)
-      return { accepted: observations.length }
+      const positions = await topic.append(observations, request.headers[DEADLINE_HEADER])
+      addWrittenHeaders(reply, writtenPlaces(positions, state.routing, sessionOf(request)))
+      return { accepted: observations.length, positions }
     },
   )
 }

@@ -35,13 +35,13 @@ class ProducerUnderTest extends BatchingProducer {
     return writer.take()
   }
 
-  protected override append(partition: number, batch: Uint8Array<ArrayBuffer>): Promise<void> {
+  protected override append(partition: number, batch: Uint8Array<ArrayBuffer>): Promise<number> {
     const reader = new RecordBatchReader()
     reader.open(batch, 0)
     const values: number[] = []
     while (reader.next()) values.push(reader.value()![0]!)
     return new Promise((resolve, reject) => {
-      this.appended.push({ partition, values, resolve, reject })
+      this.appended.push({ partition, values, resolve: () => resolve(-1), reject })
     })
   }
 

@@ -88,7 +88,7 @@ describe('every route of a gateway that takes a body', () => {
     const headers = { 'content-type': 'text/csv', 'content-encoding': 'gzip' }
     const payload = gzipSync(lines.join('\n'))
     const answer = await app.inject({ method: 'POST', url: '/v1/observe', payload, headers })
-    expect([answer.statusCode, answer.json()]).toEqual([200, { accepted: 100_000 }])
+    expect([answer.statusCode, answer.json()]).toEqual([200, { accepted: 100_000, positions: [] }])
   })
 })
 

@@ -86,7 +86,7 @@ it.each(['application/x-ndjson', 'application/ndjson', 'application/jsonl'])(
     const payload = '{"user":"1","item":"50","rating":5}\n'
     const headers = { 'content-type': type }
     const answer = await app.inject({ method: 'POST', url: '/v1/observe', payload, headers })
-    expect(answer.json()).toEqual({ accepted: 1 })
+    expect(answer.json()).toEqual({ accepted: 1, positions: [] })
   },
 )
 

@@ -7,7 +7,9 @@ import { scanTopic } from '../../../src/connectors/topics/scan.ts'
 import type { TopicProducer, TopicStore } from '../../../src/connectors/topics/store.ts'
 import { WeirError } from '../../../src/core/errors.ts'
 import { TopicAppender } from '../../../src/gateway/observations/topic-appender.ts'
+import { ManualClock } from '../../../src/testing/manual-clock.ts'
 
+const DEADLINE_MS = 5_000
 const RATING = { user: '1', item: '50', rating: 4, timestamp: -1 }
 
 describe('observations on their way to a topic', () => {
@@ -20,8 +22,10 @@ describe('observations on their way to a topic', () => {
   it('are in the log when the append resolves', async () => {
     await using topics = await openTopics({ logDirectory: folder })
     await topics.create('observations', { partitions: 2 })
-    await using appender = new TopicAppender(topics, 'observations', () => 5)
-    await Promise.all(Array.from({ length: 50 }, () => appender.append([RATING, RATING])))
+    await using appender = new TopicAppender(topics, 'observations', new ManualClock(5))
+    await Promise.all(
+      Array.from({ length: 50 }, () => appender.append([RATING, RATING], DEADLINE_MS)),
+    )
     const bounds = await topics.bounds('observations')
     expect(bounds.reduce((sum, { start, end }) => sum + end - start, 0)).toBe(100)
   })
@@ -29,10 +33,10 @@ describe('observations on their way to a topic', () => {
   it('of one user have the user as key, and are in one partition in their order', async () => {
     await using topics = await openTopics({ logDirectory: folder })
     await topics.create('observations', { partitions: 4 })
-    await using appender = new TopicAppender(topics, 'observations', () => 5)
+    await using appender = new TopicAppender(topics, 'observations', new ManualClock(5))
     const users = ['1', '2', '3', '4', '5', '6']
     for (let rating = 0; rating < 6; rating++) {
-      for (const user of users) await appender.append([{ ...RATING, user, rating }])
+      for (const user of users) await appender.append([{ ...RATING, user, rating }], DEADLINE_MS)
     }
     const found = new Map<string, { readonly partition: number; readonly value: string }[]>()
     await scanTopic(topics, 'observations', (record, partition) => {
@@ -53,14 +57,55 @@ describe('observations on their way to a topic', () => {
     expect(used.size).toBeGreaterThan(1)
   })
 
+  it('are answered with a position of each partition that has some of them', async () => {
+    await using topics = await openTopics({ logDirectory: folder })
+    await topics.create('observations', { partitions: 4 })
+    await using appender = new TopicAppender(topics, 'observations', new ManualClock(5))
+    const users = ['1', '2', '3', '4', '5', '6']
+    await appender.append([RATING], DEADLINE_MS)
+    const positions = await appender.append(
+      users.map((user) => ({ ...RATING, user })),
+      DEADLINE_MS,
+    )
+    // The last offset of each partition, counted in the topic itself.
+    const bounds = await topics.bounds('observations')
+    const written = bounds.filter(({ end }) => end > 0)
+    expect(written.length).toBeGreaterThan(1)
+    expect(positions).toEqual(written.map(({ partition, end }) => ({ partition, offset: end - 1 })))
+  })
+
+  it('end at their deadline where the topic does not answer, and may be stored later', async () => {
+    const clock = new ManualClock(5)
+    const producer = new SlowProducer()
+    const appender = new TopicAppender(
+      storeOf(() => producer),
+      'observations',
+      clock,
+    )
+    const late = appender.append([RATING], 2_000).catch((error: unknown) => error)
+    await new Promise(setImmediate)
+    clock.advance(2_000)
+    expect(await late).toMatchObject({
+      code: 'DEADLINE_EXCEEDED',
+      message:
+        'topic "observations" did not answer within 2000 ms: it is not known whether the observations were stored',
+    })
+    expect(producer.lines).toHaveLength(1)
+    const next = appender.append([RATING], 2_000)
+    await producer.settle()
+    await next
+  })
+
   it('share a sync with requests that come while another one runs', async () => {
     const producer = new SlowProducer()
     const appender = new TopicAppender(
       storeOf(() => producer),
       'observations',
-      () => 5,
+      new ManualClock(5),
     )
-    const all = Promise.all(Array.from({ length: 50 }, () => appender.append([RATING])))
+    const all = Promise.all(
+      Array.from({ length: 50 }, () => appender.append([RATING], DEADLINE_MS)),
+    )
     await producer.settle()
     await all
     expect(producer.lines).toHaveLength(50)
@@ -72,12 +117,12 @@ describe('observations on their way to a topic', () => {
     const appender = new TopicAppender(
       storeOf(() => producer),
       'observations',
-      () => 5,
+      new ManualClock(5),
     )
-    const first = appender.append([RATING])
+    const first = appender.append([RATING], DEADLINE_MS)
     await new Promise(setImmediate)
     let isAcknowledged = false
-    const second = appender.append([RATING]).then(() => {
+    const second = appender.append([RATING], DEADLINE_MS).then(() => {
       isAcknowledged = true
     })
     await new Promise(setImmediate)
@@ -98,10 +143,12 @@ describe('observations on their way to a topic', () => {
         return opened.at(-1)!
       }),
       'observations',
-      () => 5,
+      new ManualClock(5),
     )
-    await expect(appender.append([RATING])).rejects.toMatchObject({ code: 'STORE_FAILED' })
-    const again = appender.append([RATING])
+    await expect(appender.append([RATING], DEADLINE_MS)).rejects.toMatchObject({
+      code: 'STORE_FAILED',
+    })
+    const again = appender.append([RATING], DEADLINE_MS)
     await producers[1]!.settle()
     await again
     expect(opened).toHaveLength(2)
@@ -119,12 +166,14 @@ describe('observations on their way to a topic', () => {
           return producer
         }),
         'observations',
-        () => 5,
+        new ManualClock(5),
       )
-      await expect(appender.append([RATING, { ...RATING, user }])).rejects.toMatchObject({
+      await expect(
+        appender.append([RATING, { ...RATING, user }], DEADLINE_MS),
+      ).rejects.toMatchObject({
         code: 'INVALID_ARGUMENT',
       })
-      const next = appender.append([RATING])
+      const next = appender.append([RATING], DEADLINE_MS)
       await producer.settle()
       await next
       expect([producer.lines, opened]).toEqual([['1,50,4'], 1])

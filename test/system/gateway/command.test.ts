@@ -46,7 +46,7 @@ async function urlOf(process: CommandProcess): Promise<string> {
 const asJson = { 'content-type': 'application/json' }
 
 describe('weir gateway', () => {
-  it('serves a running job from two threads on one port, and a rating that it takes is learned', async () => {
+  it('serves a running job from two threads on one port, and a session reads what it wrote', async () => {
     await using process = gateway('--threads', '2')
     const url = await urlOf(process)
     const ask = async (path: string) => (await fetch(`${url}${path}`)).json()
@@ -55,10 +55,24 @@ describe('weir gateway', () => {
       Array.from({ length: 20 }, (_, n) => ({ user: '1', item: String(1 + n), rating: 5 })),
     )
     const observed = await fetch(`${url}/v1/observe`, { method: 'POST', body, headers: asJson })
-    expect(await observed.json()).toEqual({ accepted: 20 })
-    await expect
-      .poll(async () => await ask('/v1/states/ALS_MODEL/1-U'), { timeout: 60_000 })
-      .not.toMatchObject({ value: (before as { value: unknown }).value })
+    const { accepted, positions } = (await observed.json()) as {
+      accepted: number
+      positions: { partition: number; offset: number }[]
+    }
+    expect([accepted, positions.length]).toEqual([20, 1])
+    const { partition, offset } = positions[0]!
+    const consistency = observed.headers.get('weir-consistency')!
+    expect(consistency).toMatch(new RegExp(`^at-least:[0-9]+:${partition}:${offset}$`))
+    // Both reads wait for the ratings, whichever thread of the gateway answers.
+    const sessions = { 'weir-session': observed.headers.get('weir-session')! }
+    for (const headers of [sessions, { 'weir-consistency': consistency }]) {
+      const read = await fetch(`${url}/v1/states/ALS_MODEL/1-U`, {
+        headers: { ...headers, 'weir-deadline-ms': '60000' },
+      })
+      expect(read.status).toBe(200)
+      const { value } = (await read.json()) as { value: unknown }
+      expect(value).not.toEqual((before as { value: unknown }).value)
+    }
     const many = await Promise.all(Array.from({ length: 200 }, () => ask('/v1/predict/1/2')))
     expect(new Set(many.map((one) => (one as { userCold: boolean }).userCold))).toEqual(
       new Set([false]),

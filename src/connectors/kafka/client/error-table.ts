@@ -54,7 +54,9 @@ const notSent = (number: number, name: string): KafkaErrorEntry =>
 
 const NAMES_RIGHT = 'Names the right that the user lacks and the command that grants it.'
 const MAKES_SMALLER =
-  'A producer sends the halves of the batch, and a dead letter without its value. A single record that is too large is an error.'
+  'A producer sends the halves of the batch, and a dead letter without its value. A single record that is too large follows the option `unwritable` of the sink.'
+const NARROWS =
+  'A producer sends the halves of the batch, until the record is alone. It follows the option `unwritable` of the sink; the error names record and setting.'
 
 /** Every error number of the protocol, in order, as of Kafka 4.3. */
 export const KAFKA_ERROR_TABLE: readonly KafkaErrorEntry[] = [
@@ -105,7 +107,7 @@ export const KAFKA_ERROR_TABLE: readonly KafkaErrorEntry[] = [
   fatal(29, 'TOPIC_AUTHORIZATION_FAILED', 'ACCESS_DENIED', NAMES_RIGHT),
   fatal(30, 'GROUP_AUTHORIZATION_FAILED', 'ACCESS_DENIED', NAMES_RIGHT),
   fatal(31, 'CLUSTER_AUTHORIZATION_FAILED', 'ACCESS_DENIED', NAMES_RIGHT),
-  fatal(32, 'INVALID_TIMESTAMP'),
+  fatal(32, 'INVALID_TIMESTAMP', 'RECORD_REFUSED', NARROWS),
   fatal(33, 'UNSUPPORTED_SASL_MECHANISM', 'UNAUTHENTICATED'),
   fatal(34, 'ILLEGAL_SASL_STATE', 'UNAUTHENTICATED'),
   fatal(35, 'UNSUPPORTED_VERSION'),
@@ -180,7 +182,7 @@ export const KAFKA_ERROR_TABLE: readonly KafkaErrorEntry[] = [
   retriable(84, 'ELECTION_NOT_NEEDED', NOT_SENT),
   notSent(85, 'NO_REASSIGNMENT_IN_PROGRESS'),
   notSent(86, 'GROUP_SUBSCRIBED_TO_TOPIC'),
-  fatal(87, 'INVALID_RECORD'),
+  fatal(87, 'INVALID_RECORD', 'RECORD_REFUSED', NARROWS),
   retriable(88, 'UNSTABLE_OFFSET_COMMIT'),
   retriable(89, 'THROTTLING_QUOTA_EXCEEDED'),
   abortable(90, 'PRODUCER_FENCED', 'TRANSACTION_FENCED'),

@@ -3,6 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
+import { openTopics } from '../../../../src/connectors/topics/open.ts'
+import { systemClock } from '../../../../src/core/clock.ts'
+import { TopicAppender } from '../../../../src/gateway/observations/topic-appender.ts'
 import { until } from '../../../run/until.ts'
 import { KafkaBroker } from '../../../services/kafka/broker.ts'
 import { REPOSITORY, weir } from '../../cli/command-process.ts'
@@ -76,4 +79,35 @@ it('weir run is not ready while its broker is away, says why over REST, and live
   expect(await get('/v1/health/ready')).toEqual([200, ready])
   job.signal('SIGTERM')
   await job.ended
+}, 120_000)
+
+it('observations of a gateway whose broker is away end at their deadline, its probe knows it, and both work when it is back', async () => {
+  await using broker = await KafkaBroker.start({ startsQuickly: true })
+  const kafka = { brokers: broker.bootstrap }
+  const topic = await newTopic(kafka, { partitions: 2 })
+  await using topics = await openTopics({ kafka })
+  await using appender = new TopicAppender(topics, topic, systemClock)
+  const rating = { user: '1', item: '50', rating: 4, timestamp: -1 }
+  const [before] = await appender.append([rating], 30_000)
+  expect(before).toMatchObject({ offset: 0 })
+  await appender.reachable(30_000)
+
+  await broker.stopNode('SIGKILL')
+  const late = { code: 'DEADLINE_EXCEEDED' }
+  const begunMs = Date.now()
+  await expect(appender.append([rating], 2_000)).rejects.toMatchObject(late)
+  expect(Date.now() - begunMs).toBeLessThan(10_000)
+  await expect(appender.reachable(500)).rejects.toMatchObject(late)
+
+  await broker.startNode()
+  await until('the topic can be reached', async () => {
+    const look = appender.reachable(2_000)
+    return await look.then(
+      () => true,
+      () => false,
+    )
+  })
+  const [after] = await appender.append([rating], 60_000)
+  // The one whose deadline was over is stored, too: a client learns that this is not known.
+  expect(after).toEqual({ partition: before!.partition, offset: 2 })
 }, 120_000)

@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest'
+import {
+  consistencyOfSession,
+  positionsOfSession,
+  withSessions,
+  writtenPlaces,
+} from '../../../src/gateway/http/session.ts'
+import type { ServedState } from '../../../src/gateway/port/services.ts'
+import type { Consistency } from '../../../src/wire/model-reader.ts'
+import { GatewayWorld } from '../world.ts'
+
+const LEARNING = { sources: [{ number: 1, uid: 'observations', tracked: true }] }
+
+describe('the places of stored observations', () => {
+  it('are a consistency for one partition, and a session that grows', () => {
+    const first = writtenPlaces([{ partition: 2, offset: 9 }], LEARNING, '')
+    expect(first).toEqual({ consistency: 'at-least:1:2:9', session: '1:2:9' })
+    const second = writtenPlaces(
+      [
+        { partition: 0, offset: 4 },
+        { partition: 2, offset: 12 },
+      ],
+      LEARNING,
+      first.session!,
+    )
+    expect(second).toEqual({ consistency: undefined, session: '1:2:12,1:0:4' })
+    // An older position takes nothing back.
+    expect(writtenPlaces([{ partition: 2, offset: 3 }], LEARNING, '1:2:12').session).toBe('1:2:12')
+  })
+
+  it('are none for a job that does not learn from them, and for a session of too many partitions', () => {
+    const none = { consistency: undefined, session: undefined }
+    const stored = [{ partition: 0, offset: 1 }]
+    expect(writtenPlaces(stored, { sources: [] }, '')).toEqual(none)
+    const untracked = { sources: [{ number: 1, uid: 'observations', tracked: false }] }
+    expect(writtenPlaces(stored, untracked, '')).toEqual(none)
+    const many = Array.from({ length: 17 }, (_, partition) => ({ partition, offset: 1 }))
+    expect(writtenPlaces(many, LEARNING, '')).toEqual(none)
+  })
+})
+
+describe('a session', () => {
+  it.each(['1:2', 'a:1:2', '1:2:3:4', `${'1:1:1,'.repeat(17)}`, '99999:0:1'])(
+    'is refused as %j',
+    (text) => {
+      expect(() => positionsOfSession(text)).toThrow(/weir-session must be that of an answer/)
+    },
+  )
+
+  it('lets a read wait for each of its positions, one after the other', async () => {
+    const asked: (Consistency | undefined)[] = []
+    const state = withSessions({
+      rows: async (_state: string, _keys: readonly string[], options) => {
+        asked.push(options?.consistency)
+        return []
+      },
+    } as Partial<ServedState> as ServedState)
+    const consistency = consistencyOfSession('1:2:9,1:0:4')!
+    await state.rows('ALS_MODEL', ['1-U'], { consistency })
+    expect(asked).toEqual([
+      { level: 'at-least', source: 1, partition: 2, offset: 9 },
+      { level: 'at-least', source: 1, partition: 0, offset: 4 },
+    ])
+    await state.rows('ALS_MODEL', ['1-U'], { consistency: { level: 'live' } })
+    await state.rows('ALS_MODEL', ['1-U'])
+    expect(asked.slice(2)).toEqual([{ level: 'live' }, undefined])
+    expect(consistencyOfSession('')).toBeUndefined()
+  })
+})
+
+describe('observations over HTTP', () => {
+  const observe = { method: 'POST', url: '/v1/observe' } as const
+  const payload = { user: '1', item: '50', rating: 4 }
+
+  it('are answered with their position, a Weir-Consistency and a session', async () => {
+    const world = new GatewayWorld()
+    world.sources = LEARNING.sources
+    world.positions = [{ partition: 2, offset: 9 }]
+    await using app = await world.open()
+    const answer = await app.inject({ ...observe, payload })
+    expect(answer.json()).toEqual({ accepted: 1, positions: world.positions })
+    expect(answer.headers).toMatchObject({
+      'weir-consistency': 'at-least:1:2:9',
+      'weir-session': '1:2:9',
+    })
+    world.positions = [{ partition: 0, offset: 4 }]
+    const headers = { 'weir-session': '1:2:9' }
+    const pref = await app.inject({ method: 'POST', url: '/pref/1/50', payload: '4', headers })
+    expect([pref.statusCode, pref.headers['weir-session']]).toEqual([200, '1:2:9,1:0:4'])
+  })
+
+  it('of another form than a session, or of two consistencies, are refused', async () => {
+    const world = new GatewayWorld()
+    await using app = await world.open()
+    const read = async (headers: Record<string, string>): Promise<number> =>
+      (await app.inject({ url: '/v1/predict/1/50', headers })).statusCode
+    expect(await read({ 'weir-session': '1:2' })).toBe(400)
+    expect(await read({ 'weir-session': '1:2:9', 'weir-consistency': 'checkpoint' })).toBe(400)
+  })
+})
+
+describe('the readiness of a gateway', () => {
+  it('says no while the topic of observations cannot be reached; it lives, and answers predictions', async () => {
+    const world = new GatewayWorld()
+    await using app = await world.open()
+    const get = async (url: string): Promise<number> => (await app.inject({ url })).statusCode
+    expect(await get('/v1/health/ready')).toBe(200)
+    world.topicError = new Error('no connection to Kafka at k1:9092')
+    const answer = await app.inject({ url: '/v1/health/ready' })
+    expect(answer.statusCode).toBe(503)
+    // A probe shows no token, and learns no address.
+    expect(answer.body).not.toContain('k1')
+    expect(await get('/v1/health/live')).toBe(200)
+    expect(await get('/v1/predict/1/50')).toBe(200)
+    world.topicError = undefined
+    expect(await get('/v1/health/ready')).toBe(200)
+  })
+})
