@@ -56,6 +56,7 @@ export class LocalGateway implements AsyncDisposable {
         clock: systemClock,
         // Without tokens every request may run: none is checked, and OpenAPI names no token.
         ...(access.needsToken ? { access } : {}),
+        audit: access.audit,
         onlyLoopbackNames: isLoopback(settings.host) && !access.needsToken,
         ...(logger === undefined ? {} : { logger }),
         ...(tls === undefined ? {} : { tls }),

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import type { AuditSink } from '../access/audit.ts'
 import { type AccessShare, OPEN_ACCESS, shareAccess } from '../access/control.ts'
 import { decideListener } from '../access/listener.ts'
 import { readTokens } from '../access/tokens-on-disk.ts'
@@ -26,6 +27,8 @@ export interface QueryAccessOptions {
   readonly insecureListener?: boolean
   /** Receives warnings about the port. @default `process.emitWarning` */
   readonly onAccessWarning?: (warning: string) => void
+  /** Takes an entry for each change that a client, or the tokens file, asks for. @default none is kept */
+  readonly audit?: AuditSink
 }
 
 /** The options of a port. */
@@ -37,6 +40,7 @@ export const QUERY_ACCESS: OptionShape<QueryAccessOptions> = {
   tls: objectWith('certificate and key'),
   insecureListener: flag,
   onAccessWarning: aFunction(),
+  audit: aFunction(),
 }
 
 /** Access to a query port, and what it needs to open it. */

@@ -142,7 +142,7 @@ export class ServedJob implements AsyncDisposable {
     this.companion = options.companion
     this.askedModels = options.askedModels
     this.model = options.model
-    this.access = new AccessControl(access, systemClock)
+    this.access = new AccessControl(access, systemClock, options.audit)
     this.cancelWatch = watchQueryAccess(options, (changed) => {
       queries.replaceAccess(changed)
       this.access.replace(changed)

@@ -27,7 +27,7 @@ export async function openRest(
     { ...access, host, what: 'the REST interface' },
     undefined,
   )
-  const control = new AccessControl(share, systemClock)
+  const control = new AccessControl(share, systemClock, access.audit)
   const rest = await RestServer.start({
     cluster,
     access: control,

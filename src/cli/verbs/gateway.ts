@@ -83,6 +83,7 @@ Examples:
     const { token: _, ...accessOptions } = listenerOf(flags, io)
     const { GatewayThreads } = await import('../../gateway/threads.ts')
     const { LOG_LEVELS } = await import('../../gateway/http/logging.ts')
+    const auditFile = flags.optional('audit-file')
     const listener = { ...accessOptions, what: 'the gateway', host }
     const { access, tls } = await queryAccessOf(listener, undefined)
     const rights = rightsOf(flags, access.needsToken)
@@ -94,6 +95,7 @@ Examples:
           host,
           port,
           access,
+          ...(auditFile === undefined ? {} : { auditFile }),
           version: packageVersion(),
           logLevel: flags.choice('log-level', LOG_LEVELS),
           ...(tls === undefined ? {} : { tls }),

@@ -98,11 +98,12 @@ export class ModelsProcess implements AsyncDisposable {
         maxOutstandingBytes: WAITING_BYTES,
       },
       metrics: new MetricGroup(),
+      ...(options.audit === undefined ? {} : { audit: options.audit }),
       ...(tls === undefined ? {} : { tls }),
     })
     started.use(server)
     const port = await server.listen()
-    const control = new AccessControl(access, systemClock)
+    const control = new AccessControl(access, systemClock, options.audit)
     const stopWatching = watchQueryAccess(options, (tokens) => {
       server.replaceAccess(tokens)
       control.replace(tokens)

@@ -9,15 +9,16 @@ import { bearerTokenOf } from '../../access/bearer.ts'
 import type { AccessControl, AccessDecision } from '../../access/control.ts'
 import type { Role } from '../../access/role.ts'
 import type { Clock } from '../../core/clock.ts'
+import { addAudit } from '../../http/audit.ts'
 import { addJsonParser } from '../../http/json-parser.ts'
 import { KnownPaths, pathOf } from '../../http/known-paths.ts'
 import { isRead, requireLoopbackName, requireOwnOrigin } from '../../http/own-origin.ts'
-import '../../http/principal.ts'
 import { VALIDATION } from '../../http/validation.ts'
 import type { JobHistories } from '../live/job-histories.ts'
 import { type RestAnswer, WatchedAnswers } from '../live/watched-answers.ts'
 import type { Cluster } from '../port/cluster.ts'
 import type { AsyncOperations } from '../routes/async-operations.ts'
+import { changeOf, fieldOf } from '../routes/changes.ts'
 import { checkpointRoutes } from '../routes/checkpoint-routes.ts'
 import { clusterRoutes } from '../routes/cluster-routes.ts'
 import type { RouteContext } from '../routes/context.ts'
@@ -85,6 +86,7 @@ export async function createRestApp(options: RestAppOptions): Promise<FastifyIns
     return await reply.code(decision.status).send(body)
   })
   refuseUnknownPaths(app)
+  addAudit(app, access.audit, changeOf, fieldOf)
   const watched = new WatchedAnswers({ clock, answer: answersOf(context, withoutRoutes) })
   app.addHook('onClose', async () => watched[Symbol.dispose]())
   const routes = async (scope: FastifyInstance): Promise<void> => {
