@@ -143,7 +143,7 @@ export class ServedJob implements AsyncDisposable {
     this.askedModels = options.askedModels
     this.model = options.model
     this.access = new AccessControl(access, systemClock, options.audit)
-    this.cancelWatch = watchQueryAccess(options, (changed) => {
+    this.cancelWatch = watchQueryAccess(options, access, (changed) => {
       queries.replaceAccess(changed)
       this.access.replace(changed)
     })

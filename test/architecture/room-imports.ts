@@ -4,7 +4,7 @@
  * package (`src/*.ts`) may import everything. One table, and so one file, however many rooms there are.
  */
 export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
-  access: ['core', 'files'],
+  access: ['core', 'core/text', 'files'],
   batch: ['core', 'core/hash', 'core/options'],
   'checkpoint/coordinator': [
     'checkpoint/manifest',
@@ -63,6 +63,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'training/data',
   ],
   'cli/flags': [
+    'access',
     'checkpoint/coordinator',
     'checkpoint/storage',
     'cli/command',
@@ -468,7 +469,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'models/ratings',
     'wire',
   ],
-  http: ['core'],
+  http: ['access', 'core'],
   'inference/cache': ['inference/port'],
   'inference/engine': [
     'core',
@@ -532,6 +533,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ],
   jobs: [
     'access',
+    'access/watch',
     'connectors/topics',
     'core',
     'core/options',
@@ -894,6 +896,8 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'access',
     'checkpoint/coordinator',
     'core',
+    'http',
+    'jobs/model-topic',
     'prometheus',
     'rest/json',
     'rest/live',
@@ -1211,4 +1215,5 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   wire: ['core', 'core/formats', 'core/lifetime', 'core/options', 'core/text'],
   'wire/inference': ['core', 'core/numbers', 'core/options', 'wire'],
   'core/numbers': [],
+  'access/watch': ['access', 'core', 'files'],
 }

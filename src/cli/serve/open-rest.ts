@@ -36,7 +36,7 @@ export async function openRest(
     ports,
     tls,
   })
-  const stopWatching = watchQueryAccess(access, (changed) => control.replace(changed))
+  const stopWatching = watchQueryAccess(access, share, (changed) => control.replace(changed))
   return {
     url: rest.url,
     [Symbol.asyncDispose]: async () => {

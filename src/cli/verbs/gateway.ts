@@ -104,7 +104,9 @@ Examples:
       ),
       io,
     )
-    const stopWatching = watchQueryAccess(listener, (tokens) => gateway.replaceAccess(tokens))
+    const stopWatching = watchQueryAccess(listener, access, (tokens) =>
+      gateway.replaceAccess(tokens),
+    )
     const url = `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${gateway.port}`
     if (flags.boolean('json')) {
       io.out(JSON.stringify({ event: 'started', port: gateway.port, url }))

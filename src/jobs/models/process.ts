@@ -104,7 +104,7 @@ export class ModelsProcess implements AsyncDisposable {
     started.use(server)
     const port = await server.listen()
     const control = new AccessControl(access, systemClock, options.audit)
-    const stopWatching = watchQueryAccess(options, (tokens) => {
+    const stopWatching = watchQueryAccess(options, access, (tokens) => {
       server.replaceAccess(tokens)
       control.replace(tokens)
     })
