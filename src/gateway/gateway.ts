@@ -11,6 +11,7 @@ import type { Clock } from '../core/clock.ts'
 import { type AddedRoute, addAudit } from '../http/audit.ts'
 import { ConnectionShare, HANDSHAKE_TIMES, REQUEST_TIMES } from '../http/connection-share.ts'
 import { requireLoopbackName, requireOwnOrigin } from '../http/own-origin.ts'
+import { addSecurityHeaders } from '../http/security-headers.ts'
 import { VALIDATION } from '../http/validation.ts'
 import { tracer } from '../tracing/tracer.ts'
 import { addHotRoutes } from './hot/routes.ts'
@@ -110,6 +111,7 @@ export async function createGateway(
   const repository = new ModelRepository(services.state)
   const answers = new InferenceAnswers({ repository, statistics: inference, clock: options.clock })
   const recommender = recommenderOf(services)
+  addSecurityHeaders(app, options.tls !== undefined)
   addOriginChecks(app, options)
   if (options.access !== undefined) addAuthorization(app, options.access)
   addErrorHandlers(app)

@@ -161,10 +161,12 @@ export async function fakeApp(
   {
     access = OPEN_ACCESS,
     clock = new ManualClock(),
+    hasTls = false,
     histories = new JobHistories(cluster, clock),
   }: {
     readonly access?: AccessControl | ConstructorParameters<typeof AccessControl>[0]
     readonly clock?: Clock
+    readonly hasTls?: boolean
     readonly histories?: JobHistories
   } = {},
 ) {
@@ -175,6 +177,7 @@ export async function fakeApp(
     access: access instanceof AccessControl ? access : new AccessControl(access, clock),
     clock,
     isLoopback: true,
+    hasTls,
     compilers: SHARED_COMPILERS,
   })
 }

@@ -13,6 +13,7 @@ import { addAudit } from '../../http/audit.ts'
 import { addJsonParser } from '../../http/json-parser.ts'
 import { KnownPaths, pathOf } from '../../http/known-paths.ts'
 import { isRead, requireLoopbackName, requireOwnOrigin } from '../../http/own-origin.ts'
+import { addSecurityHeaders } from '../../http/security-headers.ts'
 import { VALIDATION } from '../../http/validation.ts'
 import type { JobHistories } from '../live/job-histories.ts'
 import { type RestAnswer, WatchedAnswers } from '../live/watched-answers.ts'
@@ -50,6 +51,8 @@ export interface RestAppOptions {
   readonly histories: JobHistories
   readonly access: AccessControl
   readonly clock: Clock
+  /** Whether the port encrypts. @default false */
+  readonly hasTls?: boolean
   /** Whether the port listens on a loopback address only. */
   readonly isLoopback: boolean
   /**
@@ -71,6 +74,7 @@ export async function createRestApp(options: RestAppOptions): Promise<FastifyIns
   const context: RouteContext = { cluster, operations, histories, newTriggerId }
   const withoutRoutes = (): FastifyInstance => bareApp(options.compilers)
   const app = withoutRoutes()
+  addSecurityHeaders(app, options.hasTls === true)
   app.addHook('onRequest', async (request, reply) => {
     requireOwnOrigin(request)
     if (options.isLoopback) requireLoopbackName(request)
@@ -138,7 +142,6 @@ function bareApp(compilers: Compilers): FastifyInstance {
   addJsonParser(app)
   app.addHook('onSend', async (_request, reply) => {
     if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
-    reply.header('x-content-type-options', 'nosniff')
   })
   app.setErrorHandler(async (error, _request, reply) => await sendError(reply, error))
   return app
