@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type AuditSink, auditTrail } from '../../access/audit.ts'
+import type { AuditSink } from '../../access/audit.ts'
 import type { ClientOptions } from '../../client/options.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { QueryAccessOptions } from '../../jobs/query-access.ts'
@@ -75,12 +75,18 @@ export function listenerOf(flags: Flags, io: CommandIo): QueryAccessOptions {
 function auditOf(flags: Flags, io: CommandIo): AuditSink {
   const file = flags.optional('audit-file')
   if (file !== undefined) requireWritable('--audit-file', file)
-  return auditTrail({
-    write: (line) => io.err(line),
+  const options = {
+    write: (line: string) => io.err(line),
     isJson: flags.optional('log-format') === 'json',
     file,
     clock: systemClock,
-  })
+  }
+  let trail: Promise<AuditSink> | undefined
+  return (entry) => {
+    // Loaded with the first entry: the start of a job would wait for it, and most never need it.
+    trail ??= import('../../access/audit.ts').then(({ auditTrail }) => auditTrail(options))
+    void trail.then((note) => note(entry))
+  }
 }
 
 function serverTlsOf(flags: Flags): NonNullable<QueryAccessOptions['tls']> | undefined {
