@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Plugin, rolldown } from 'rolldown'
+import { writeBillOfMaterials } from './bill-of-materials.ts'
 import { packageEntries } from './package-entries.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -50,6 +51,7 @@ export async function buildPackage(folder: string): Promise<void> {
     const isType = (path: string): boolean => statSync(path).isDirectory() || path.endsWith('.d.ts')
     cpSync(modules, folder, { recursive: true, filter: isType })
     buildDashboard(join(folder, 'dashboard'))
+    writeBillOfMaterials(join(folder, 'bom.cdx.json'))
   } finally {
     rmSync(modules, { recursive: true, force: true })
   }

@@ -1,5 +1,6 @@
 import type { Clock } from '../core/clock.ts'
 import type { WeirError } from '../core/errors.ts'
+import type { AuditSink } from './audit.ts'
 import { type AccessObject, rightText, roleOn } from './object-rights.ts'
 import { RateBucket } from './rate-bucket.ts'
 import { limitedError, rightError, roleError, unauthenticatedError } from './refusals.ts'
@@ -96,13 +97,16 @@ export function shareAccess(records: readonly TokenRecord[], sharedToken?: strin
  * start only on the loopback interface, or if the operator said that it may be insecure.
  */
 export class AccessControl {
+  /** Takes an entry for each change that a client asks for. */
+  readonly audit: AuditSink
   private readonly clock: Clock
   private isOpen: boolean
   private verifier: TokenVerifier
   private buckets: ReadonlyMap<string, RateBucket>
   private uses: TokenUses
 
-  constructor(share: AccessShare, clock: Clock) {
+  constructor(share: AccessShare, clock: Clock, audit: AuditSink = () => {}) {
+    this.audit = audit
     this.clock = clock
     this.isOpen = !share.needsToken
     this.verifier = new TokenVerifier(share)

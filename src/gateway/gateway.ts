@@ -1,15 +1,19 @@
 import type { ServerOptions } from 'node:https'
 import Fastify, {
+  type FastifyContextConfig,
   type FastifyInstance,
   type FastifyRequest,
   type FastifySchema,
   type FastifyServerOptions,
 } from 'fastify'
+import type { AuditSink } from '../access/audit.ts'
 import { ByteBudget, type ByteBudgetLimits } from '../access/byte-budget.ts'
 import type { AccessControl } from '../access/control.ts'
 import type { Clock } from '../core/clock.ts'
+import { type AddedRoute, addAudit } from '../http/audit.ts'
 import { ConnectionShare, HANDSHAKE_TIMES, REQUEST_TIMES } from '../http/connection-share.ts'
 import { requireLoopbackName, requireOwnOrigin } from '../http/own-origin.ts'
+import { addSecurityHeaders } from '../http/security-headers.ts'
 import { refuseUnknownFields } from '../http/unknown-fields.ts'
 import { VALIDATION } from '../http/validation.ts'
 import { tracer } from '../tracing/tracer.ts'
@@ -62,6 +66,8 @@ export interface GatewayOptions {
   readonly isHot?: boolean
   /** Decides which requests may run. @default all may */
   readonly access?: AccessControl
+  /** Takes an entry for each change that a client asks for. @default none is kept */
+  readonly audit?: AuditSink
   /** Refuses requests that name another host than this machine, as those of a page with a name that resolves to it do. @default false */
   readonly onlyLoopbackNames?: boolean
   /** Certificate and key (PEM) of HTTPS; with `ca` clients need a certificate, too. @default plain HTTP */
@@ -125,6 +131,7 @@ export async function createGateway(
   requests.addTo(app)
   const recommender = recommenderOf(services)
   addDeadlines(app, options.clock)
+  addSecurityHeaders(app, options.tls !== undefined)
   addOriginChecks(app, options)
   if (options.access !== undefined) addAuthorization(app, options.access)
   addErrorHandlers(app)
@@ -135,6 +142,7 @@ export async function createGateway(
     clientOf: ({ headers, ip }) => (options.access && headers.authorization) ?? ip,
   })
   await addOpenApi(app, { version: options.version, needsToken: options.access !== undefined })
+  if (options.audit !== undefined) addAudit(app, options.audit, changeOf)
   await app.register(async (routes) => {
     addHealthRoutes(routes, services)
     addPredictRoutes(routes, services.state)
@@ -181,6 +189,11 @@ export async function createGateway(
 function schemaOf({ routeOptions }: FastifyRequest): FastifySchema | undefined {
   const { schema, config } = routeOptions
   return schema?.hide === true ? undefined : { ...schema, ...config.document?.schema }
+}
+
+/** The word of the audit for a route that changes models. */
+function changeOf({ config }: AddedRoute): string | undefined {
+  return (config as FastifyContextConfig | undefined)?.change
 }
 
 /** Refuses what a browser sends for a page of another site. */

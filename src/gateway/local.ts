@@ -66,6 +66,7 @@ export class LocalGateway implements AsyncDisposable {
         version,
         clock: systemClock,
         ...(checked === undefined ? {} : { access: checked }),
+        audit: access.audit,
         onlyLoopbackNames: isLoopback(settings.host) && !access.needsToken,
         ...(logger === undefined ? {} : { logger }),
         ...(tls === undefined ? {} : { tls }),

@@ -1,4 +1,5 @@
 import { AllowedHosts } from '../access/allowed-hosts.ts'
+import { auditTrail } from '../access/audit.ts'
 import { AccessControl, type AccessShare } from '../access/control.ts'
 import { isLoopback } from '../access/listener.ts'
 import type { ModelControlRights } from '../access/model-control.ts'
@@ -46,6 +47,8 @@ export interface GatewaySettings {
     /** Folder of models that `/register` adds to; without it the gateway takes none. */
     readonly repository?: string
   }
+  /** File that takes the audit of changes, besides standard error. @default none */
+  readonly auditFile?: string
   /** Version in the OpenAPI document. */
   readonly version: string
   /** Other listeners, of threads or processes, share the port. */
@@ -103,6 +106,12 @@ export class RunningGateway implements AsyncDisposable {
         clock: systemClock,
         // Without tokens every request may run: none is checked, and OpenAPI names no token.
         ...(settings.access.needsToken ? { access } : {}),
+        audit: auditTrail({
+          write: (line) => void process.stderr.write(`${line}\n`),
+          isJson: true,
+          file: settings.auditFile,
+          clock: systemClock,
+        }),
         onlyLoopbackNames: isLoopback(settings.host) && !settings.access.needsToken,
         siblings,
         ...(logger === undefined ? {} : { logger }),

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { STATUS_CODES } from './builtin.ts'
+import { SECURITY_FIELDS } from './security-headers.ts'
 
 /** The body of an answer to bytes that are no request. */
 export interface RefusalBody {
@@ -33,5 +34,5 @@ function refusalText(
   const { status, detail } = REFUSALS[code ?? ''] ?? BAD_BYTES
   const { type, text } = bodyOf(status, detail)
   const fields = `content-type: ${type}\r\ncontent-length: ${Buffer.byteLength(text)}`
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${fields}\r\nconnection: close\r\n\r\n${text}`
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${fields}\r\n${SECURITY_FIELDS}connection: close\r\n\r\n${text}`
 }

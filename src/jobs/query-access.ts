@@ -1,8 +1,11 @@
 import { readFile } from 'node:fs/promises'
+import type { AuditSink } from '../access/audit.ts'
 import { type AccessShare, OPEN_ACCESS, shareAccess } from '../access/control.ts'
 import { decideListener } from '../access/listener.ts'
 import { readTokens } from '../access/tokens-on-disk.ts'
-import { watchTokens } from '../access/tokens-watch.ts'
+import { tokensChange } from '../access/watch/tokens-change.ts'
+import { watchTokens } from '../access/watch/tokens-watch.ts'
+import { UsesWatch } from '../access/watch/uses-watch.ts'
 import { type Cancel, systemClock } from '../core/clock.ts'
 import { messageOf, requireArgument, WeirError } from '../core/errors.ts'
 import { aFunction, flag, name, objectWith, text } from '../core/options/kinds.ts'
@@ -26,6 +29,8 @@ export interface QueryAccessOptions {
   readonly insecureListener?: boolean
   /** Receives warnings about the port. @default `process.emitWarning` */
   readonly onAccessWarning?: (warning: string) => void
+  /** Takes an entry for each change that a client, or the tokens file, asks for. @default none is kept */
+  readonly audit?: AuditSink
 }
 
 /** The options of a port. */
@@ -37,6 +42,7 @@ export const QUERY_ACCESS: OptionShape<QueryAccessOptions> = {
   tls: objectWith('certificate and key'),
   insecureListener: flag,
   onAccessWarning: aFunction(),
+  audit: aFunction(),
 }
 
 /** Access to a query port, and what it needs to open it. */
@@ -67,20 +73,41 @@ export async function queryAccessOf(
   return { access, ...(tls === undefined ? {} : { tls }) }
 }
 
-/** Calls `onChange` with the accepted tokens whenever the tokens file changes. */
+/**
+ * Calls `onChange` with the accepted tokens whenever the tokens file changes, and stores beside it when each token of
+ * `share` was used last.
+ */
 export function watchQueryAccess(
   options: QueryAccessOptions,
+  share: AccessShare,
   onChange: (access: AccessShare) => void,
 ): Cancel {
-  const { tokensFile: file, token } = options
+  const { tokensFile: file, token, audit } = options
   if (file === undefined) return () => {}
-  return watchTokens({
+  const uses = new UsesWatch(share, {
     file,
     clock: systemClock,
-    onChange: (records) => onChange(shareAccess(records, token)),
+    onError: (error) => warn(options, `last uses of tokens are not stored: ${messageOf(error)}`),
+  })
+  let before = share.records
+  const cancel = watchTokens({
+    file,
+    clock: systemClock,
+    onChange: (records) => {
+      const changed = shareAccess(records, token)
+      uses.replace(changed)
+      onChange(changed)
+      const entry = tokensChange(before, records)
+      if (entry !== undefined) audit?.(entry)
+      before = records
+    },
     onError: (error) =>
       warn(options, `the tokens of before stay accepted, because ${messageOf(error)}`),
   })
+  return () => {
+    cancel()
+    uses[Symbol.dispose]()
+  }
 }
 
 function accessOf({ token, tokensFile }: QueryAccessOptions): AccessShare {

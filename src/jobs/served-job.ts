@@ -144,8 +144,8 @@ export class ServedJob implements AsyncDisposable {
     this.companion = options.companion
     this.askedModels = options.askedModels
     this.model = options.model
-    this.access = new AccessControl(access, systemClock)
-    this.cancelWatch = watchQueryAccess(options, (changed) => {
+    this.access = new AccessControl(access, systemClock, options.audit)
+    this.cancelWatch = watchQueryAccess(options, access, (changed) => {
       queries.replaceAccess(changed)
       this.access.replace(changed)
     })

@@ -162,10 +162,12 @@ export async function fakeApp(
   {
     access = OPEN_ACCESS,
     clock = new ManualClock(),
+    hasTls = false,
     histories = new JobHistories(cluster, clock),
   }: {
     readonly access?: AccessControl | ConstructorParameters<typeof AccessControl>[0]
     readonly clock?: Clock
+    readonly hasTls?: boolean
     readonly histories?: JobHistories
   } = {},
 ) {
@@ -176,6 +178,7 @@ export async function fakeApp(
     access: access instanceof AccessControl ? access : new AccessControl(access, clock),
     clock,
     isLoopback: true,
+    hasTls,
     compilers: SHARED_COMPILERS,
   })
 }

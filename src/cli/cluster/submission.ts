@@ -10,6 +10,7 @@ const PATHS: readonly string[] = [
   'repository',
   'titles',
   'tokens',
+  'audit-file',
   'server-tls-cert',
   'server-tls-key',
   'server-tls-ca',

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
+import type { AuditSink } from '../../access/audit.ts'
 import type { ClientOptions } from '../../client/options.ts'
+import { systemClock } from '../../core/clock.ts'
 import type { QueryAccessOptions } from '../../jobs/query-access.ts'
 import { type CommandIo, type Flags, type OptionSpec, UsageError } from '../command/command.ts'
-import { textOfFile } from '../command/text-file.ts'
+import { requireWritable, textOfFile } from '../command/text-file.ts'
 import { tokenOf } from './token.ts'
 
 /** Flags of every command that opens a port: who may connect. */
@@ -24,6 +26,11 @@ export const LISTENER_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     type: 'string',
     value: 'FILE',
     help: 'Only accept clients with a certificate of this authority (PEM)',
+  },
+  'audit-file': {
+    type: 'string',
+    value: 'FILE',
+    help: 'Append a line of JSON for each change that a client asks for (default: only the log has them)',
   },
   'insecure-listener': {
     type: 'boolean',
@@ -57,9 +64,28 @@ export function listenerOf(flags: Flags, io: CommandIo): QueryAccessOptions {
     host: flags.string('host'),
     insecureListener: flags.boolean('insecure-listener'),
     onAccessWarning: (warning) => io.err(`warning: ${warning}`),
+    audit: auditOf(flags, io),
     ...(token === undefined ? {} : { token }),
     ...(tokensFile === undefined ? {} : { tokensFile }),
     ...(tls === undefined ? {} : { tls }),
+  }
+}
+
+/** The audit of changes in the log, and in the file of `--audit-file`. Throws UsageError when no one can write it. */
+function auditOf(flags: Flags, io: CommandIo): AuditSink {
+  const file = flags.optional('audit-file')
+  if (file !== undefined) requireWritable('--audit-file', file)
+  const options = {
+    write: (line: string) => io.err(line),
+    isJson: flags.optional('log-format') === 'json',
+    file,
+    clock: systemClock,
+  }
+  let trail: Promise<AuditSink> | undefined
+  return (entry) => {
+    // Loaded with the first entry: the start of a job would wait for it, and most never need it.
+    trail ??= import('../../access/audit.ts').then(({ auditTrail }) => auditTrail(options))
+    void trail.then((note) => note(entry))
   }
 }
 

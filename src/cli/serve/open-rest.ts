@@ -27,7 +27,7 @@ export async function openRest(
     { ...access, host, what: 'the REST interface' },
     undefined,
   )
-  const control = new AccessControl(share, systemClock)
+  const control = new AccessControl(share, systemClock, access.audit)
   const rest = await RestServer.start({
     cluster,
     access: control,
@@ -36,7 +36,7 @@ export async function openRest(
     ports,
     tls,
   })
-  const stopWatching = watchQueryAccess(access, (changed) => control.replace(changed))
+  const stopWatching = watchQueryAccess(access, share, (changed) => control.replace(changed))
   return {
     url: rest.url,
     [Symbol.asyncDispose]: async () => {

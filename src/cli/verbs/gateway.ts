@@ -83,6 +83,7 @@ Examples:
     const { token: _, ...accessOptions } = listenerOf(flags, io)
     const { GatewayThreads } = await import('../../gateway/threads.ts')
     const { LOG_LEVELS } = await import('../../gateway/http/logging.ts')
+    const auditFile = flags.optional('audit-file')
     const listener = { ...accessOptions, what: 'the gateway', host }
     const { access, tls } = await queryAccessOf(listener, undefined)
     const rights = rightsOf(flags, access.needsToken)
@@ -94,6 +95,7 @@ Examples:
           host,
           port,
           access,
+          ...(auditFile === undefined ? {} : { auditFile }),
           version: packageVersion(),
           logLevel: flags.choice('log-level', LOG_LEVELS),
           ...(tls === undefined ? {} : { tls }),
@@ -102,7 +104,9 @@ Examples:
       ),
       io,
     )
-    const stopWatching = watchQueryAccess(listener, (tokens) => gateway.replaceAccess(tokens))
+    const stopWatching = watchQueryAccess(listener, access, (tokens) =>
+      gateway.replaceAccess(tokens),
+    )
     const url = `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${gateway.port}`
     if (flags.boolean('json')) {
       io.out(JSON.stringify({ event: 'started', port: gateway.port, url }))

@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import { STATUS_CODES } from '../../http/builtin.ts'
+import { SECURITY_FIELDS } from '../../http/security-headers.ts'
 import type { Refusal } from '../http/authorization.ts'
 import { PROBLEM_TYPE } from '../http/problem.ts'
 import { JSON_LENGTH_HEADER } from '../inference/message.ts'
@@ -87,7 +88,7 @@ export class AnswerText {
     if (second === this.second) return
     this.second = second
     const date = new Date(second * 1000).toUTCString()
-    this.fields = `Date: ${date}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${this.keepAliveSeconds}\r\n`
+    this.fields = `Date: ${date}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${this.keepAliveSeconds}\r\n${SECURITY_FIELDS}`
     this.okHead = `HTTP/1.1 200 OK\r\ncontent-type: application/json; charset=utf-8\r\n${this.fields}content-length: `
     this.okHeadBytes = Buffer.from(this.okHead, 'latin1')
   }

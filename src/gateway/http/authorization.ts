@@ -13,6 +13,8 @@ declare module 'fastify' {
     readonly role?: Role | 'public'
     /** Objects that the path and the query name, on which a token needs the right. @default none */
     readonly on?: ObjectsOf
+    /** The word of the audit, of a route that changes something. */
+    readonly change?: string
   }
 }
 

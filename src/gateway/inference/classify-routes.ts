@@ -52,7 +52,13 @@ export function addClassifyRoutes(
       ...documented(
         'Store a model in the repository of --repository; its bytes are the body. Refused without --model-control',
         { querystring: REGISTER_PARAMETERS, response: REGISTER_ANSWER },
-        { role: 'admin', on: namedModel, problems: [409, 501, 507], bodyLimit: MAX_FRAME_BYTES },
+        {
+          role: 'admin',
+          on: namedModel,
+          change: 'register',
+          problems: [409, 501, 507],
+          bodyLimit: MAX_FRAME_BYTES,
+        },
       ),
       onRequest: requireModelControl(modelControl),
     },

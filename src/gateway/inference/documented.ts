@@ -7,6 +7,8 @@ interface RouteExtras {
   readonly role?: Role | 'public'
   /** Objects that the path and the query name. @default none */
   readonly on?: ObjectsOf
+  /** The word of the audit, of a route that changes something. */
+  readonly change?: string
   /** Statuses of problems that only this route has. */
   readonly problems?: readonly number[]
   readonly hasOptionalBody?: boolean
@@ -21,13 +23,14 @@ interface RouteExtras {
 export function documented(
   summary: string,
   schema: FastifySchema,
-  { role, on, bodyLimit, ...document }: RouteExtras = {},
+  { role, on, change, bodyLimit, ...document }: RouteExtras = {},
 ) {
   return {
     ...(bodyLimit === undefined ? {} : { bodyLimit }),
     config: {
       ...(role === undefined ? {} : { role }),
       ...(on === undefined ? {} : { on }),
+      ...(change === undefined ? {} : { change }),
       document: { schema, ...document },
     },
     schema: { tags: ['inference'], summary },

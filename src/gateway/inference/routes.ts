@@ -218,7 +218,7 @@ class InferenceRoutes {
           ...documented(
             `${action === 'load' ? 'Load' : 'Unload'} a model of "weir run models"; refused for models of a topic, and without --model-control`,
             { params: paramsOf(path), ...CHANGED },
-            { ...ON_MODEL, role: 'admin', problems: [501], hasOptionalBody: true },
+            { ...ON_MODEL, role: 'admin', change: action, problems: [501], hasOptionalBody: true },
           ),
           onRequest: requireModelControl(this.options.modelControl),
         },

@@ -101,7 +101,7 @@ export function addModelRoutes(app: FastifyInstance, control: ModelControl): voi
   app.post<{ Params: { readonly version: string }; Body: PromoteOptions | undefined }>(
     '/v1/models/versions/:version/promote',
     {
-      config: { ...CHANGE, on },
+      config: { ...CHANGE, on, change: 'promote' },
       schema: {
         tags: ['models'],
         summary: 'Make a version live that has passed its checks',
@@ -130,7 +130,7 @@ export function addModelRoutes(app: FastifyInstance, control: ModelControl): voi
   app.post<{ Body: RollBackOptions | undefined }>(
     '/v1/models/rollback',
     {
-      config: { ...CHANGE, on },
+      config: { ...CHANGE, on, change: 'rollback' },
       schema: {
         tags: ['models'],
         summary: 'Make the previous live version live again',

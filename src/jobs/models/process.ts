@@ -107,12 +107,13 @@ export class ModelsProcess implements AsyncDisposable {
         maxOutstandingBytes: WAITING_BYTES,
       },
       metrics: new MetricGroup(),
+      ...(options.audit === undefined ? {} : { audit: options.audit }),
       ...(tls === undefined ? {} : { tls }),
     })
     started.use(server)
     const port = await server.listen()
-    const control = new AccessControl(access, systemClock)
-    const stopWatching = watchQueryAccess(options, (tokens) => {
+    const control = new AccessControl(access, systemClock, options.audit)
+    const stopWatching = watchQueryAccess(options, access, (tokens) => {
       server.replaceAccess(tokens)
       control.replace(tokens)
     })

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { AnswerEvent } from './watched-answers.ts'
 
 /** Bytes that may wait for a slow client; a client that is further behind is disconnected. */
@@ -23,11 +23,12 @@ export class EventStream {
     this.epoch = epoch
   }
 
-  open(): void {
+  /** `fields`: of every answer of the port. */
+  open(fields: OutgoingHttpHeaders = {}): void {
     this.response.writeHead(200, {
+      ...fields,
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
       // Reverse proxies pass each event on at once.
       'x-accel-buffering': 'no',
     })

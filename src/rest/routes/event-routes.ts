@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { bearerTokenOf } from '../../access/bearer.ts'
 import type { AccessControl } from '../../access/control.ts'
@@ -47,7 +48,7 @@ export function eventRoutes(app: FastifyInstance, { watched, access, clock }: Ev
     streams.set(client, own + 1)
     reply.hijack()
     const stream = new EventStream(reply.raw, epoch)
-    stream.open()
+    stream.open(reply.getHeaders() as OutgoingHttpHeaders)
     const { 'last-event-id': lastEventId, authorization } = request.headers
     const stopWatching = watched.watch({
       paths,

@@ -9,9 +9,11 @@ import { bearerTokenOf } from '../../access/bearer.ts'
 import type { AccessControl, AccessDecision } from '../../access/control.ts'
 import type { Role } from '../../access/role.ts'
 import type { Clock } from '../../core/clock.ts'
+import { addAudit } from '../../http/audit.ts'
 import { addJsonParser } from '../../http/json-parser.ts'
 import { KnownPaths, pathOf } from '../../http/known-paths.ts'
 import { isRead, requireLoopbackName, requireOwnOrigin } from '../../http/own-origin.ts'
+import { addSecurityHeaders } from '../../http/security-headers.ts'
 import '../../http/principal.ts'
 import { refuseUnknownFields } from '../../http/unknown-fields.ts'
 import { VALIDATION } from '../../http/validation.ts'
@@ -19,6 +21,7 @@ import type { JobHistories } from '../live/job-histories.ts'
 import { type RestAnswer, WatchedAnswers } from '../live/watched-answers.ts'
 import type { Cluster } from '../port/cluster.ts'
 import type { AsyncOperations } from '../routes/async-operations.ts'
+import { changeOf, fieldOf } from '../routes/changes.ts'
 import { checkpointRoutes } from '../routes/checkpoint-routes.ts'
 import { clusterRoutes } from '../routes/cluster-routes.ts'
 import type { RouteContext } from '../routes/context.ts'
@@ -51,6 +54,8 @@ export interface RestAppOptions {
   readonly histories: JobHistories
   readonly access: AccessControl
   readonly clock: Clock
+  /** Whether the port encrypts. @default false */
+  readonly hasTls?: boolean
   /** Whether the port listens on a loopback address only. */
   readonly isLoopback: boolean
   /**
@@ -72,6 +77,7 @@ export async function createRestApp(options: RestAppOptions): Promise<FastifyIns
   const context: RouteContext = { cluster, operations, histories, newTriggerId }
   const withoutRoutes = (): FastifyInstance => bareApp(options.compilers)
   const app = withoutRoutes()
+  addSecurityHeaders(app, options.hasTls === true)
   app.addHook('onRequest', async (request, reply) => {
     requireOwnOrigin(request)
     if (options.isLoopback) requireLoopbackName(request)
@@ -91,6 +97,7 @@ export async function createRestApp(options: RestAppOptions): Promise<FastifyIns
     // A page's parameters are its own affair; a probe says which it takes.
     config.isPublic === true && config.query === undefined ? undefined : (schema ?? {}),
   )
+  addAudit(app, access.audit, changeOf, fieldOf)
   const watched = new WatchedAnswers({ clock, answer: answersOf(context, withoutRoutes) })
   app.addHook('onClose', async () => watched[Symbol.dispose]())
   const routes = async (scope: FastifyInstance): Promise<void> => {
@@ -142,7 +149,6 @@ function bareApp(compilers: Compilers): FastifyInstance {
   addJsonParser(app)
   app.addHook('onSend', async (_request, reply) => {
     if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
-    reply.header('x-content-type-options', 'nosniff')
   })
   app.setErrorHandler(async (error, _request, reply) => await sendError(reply, error))
   return app

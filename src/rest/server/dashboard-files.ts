@@ -3,7 +3,7 @@ import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
-import { contentSecurityPolicy } from './content-security-policy.ts'
+import { contentSecurityPolicy } from '../../http/content-security-policy.ts'
 
 /** Where the built dashboard is: in the package, and in a checkout. */
 const FOLDERS = ['../../dashboard/', '../../../dashboard/dist/'].map((path) =>

@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { addOpenApi, type DocumentOptions } from '../openapi/document.ts'
-import { contentSecurityPolicy } from './content-security-policy.ts'
 
 /** Options of the routes of the document. */
 export interface DocumentRoutesOptions extends DocumentOptions {
@@ -26,7 +25,6 @@ export function documentRoutes(app: FastifyInstance, options: DocumentRoutesOpti
     const { statusCode, headers, rawPayload } = await (await opened()).inject({ url: request.url })
     const fields = Object.entries(headers).filter(([name]) => SENT.has(name))
     reply.code(statusCode).headers(Object.fromEntries(fields))
-    reply.header('content-security-policy', PAGE_POLICY).header('referrer-policy', 'no-referrer')
     return await reply.send(rawPayload)
   }
   app.get('/openapi.json', async () => (await opened()).swagger())
@@ -37,9 +35,6 @@ export function documentRoutes(app: FastifyInstance, options: DocumentRoutesOpti
 
 /** Fields of the page's answers that are sent on. */
 const SENT = new Set(['content-type', 'cache-control', 'location'])
-
-/** The page has styles in its elements; otherwise the policy is that of the dashboard. */
-const PAGE_POLICY = contentSecurityPolicy(["style-src 'self' 'unsafe-inline'"])
 
 async function openPages(options: DocumentRoutesOptions): Promise<FastifyInstance> {
   const { withoutRoutes, addRoutes, version, needsToken } = options

@@ -14,7 +14,7 @@ import type { RestAppOptions } from './app.ts'
 
 /** Options of the REST server. */
 export interface RestServerOptions
-  extends Omit<RestAppOptions, 'operations' | 'histories' | 'isLoopback'> {
+  extends Omit<RestAppOptions, 'operations' | 'histories' | 'isLoopback' | 'hasTls'> {
   readonly host: string
   /** Ports to try, in order; port 0 is any free one. @default 8081 to 8180 */
   readonly ports: PortRange | undefined
@@ -114,12 +114,13 @@ export class RestServer implements AsyncDisposable {
 
   private async load() {
     const { createRestApp } = await import('./app.ts')
-    const { host } = this.options
+    const { host, tls } = this.options
     const app = await createRestApp({
       ...this.options,
       operations: this.operations,
       histories: this.histories,
       isLoopback: isLoopback(host),
+      hasTls: tls !== undefined,
     })
     const handle: Handler = (request, response) => app.routing(request, response)
     return { handle, close: () => app.close() }

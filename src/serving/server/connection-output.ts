@@ -1,8 +1,13 @@
+import type { Principal } from '../../access/token-verifier.ts'
 import type { FrameWriter } from '../../wire/frame-writer.ts'
 
 /** Output of a connection. */
 export interface ConnectionOutput {
   readonly writer: FrameWriter
+  /** Address that the client comes from. */
+  readonly address: string
+  /** Holder of the client's token; undefined before the hello. */
+  readonly principal: Principal | undefined
   /** Largest frame that the client accepts. */
   readonly clientFrameBytes: number
   /** Whether answers can still be sent. */

@@ -1,7 +1,6 @@
 import { requireOn } from '../../access/control.ts'
 import type { RateBucket } from '../../access/rate-bucket.ts'
 import { limitedError } from '../../access/refusals.ts'
-import type { Principal } from '../../access/token-verifier.ts'
 import { isWeirError, WeirError } from '../../core/errors.ts'
 import { CONTEXT_BYTES, decodeContext, type TraceContext } from '../../tracing/context.ts'
 import { SPAN_KIND } from '../../tracing/span.ts'
@@ -65,8 +64,6 @@ export class ConnectionRequests implements AnswerOutput {
   private readonly pending: PendingRequests
   /** Rate of the client's token; undefined without a limit. */
   rate: RateBucket | undefined
-  /** Holder of the client's token; undefined before the hello. */
-  principal: Principal | undefined
   /** Span of the client's call whose request comes next. */
   private caller: TracedCaller | undefined
   /** Bytes of the current frame. */
@@ -127,7 +124,7 @@ export class ConnectionRequests implements AnswerOutput {
       else this.serveTraced(this.caller, this.serveModels)
     } else if (cursor.kind === KIND.trace) this.attempt(this.takeTrace)
     else if (cursor.kind === KIND.routing) {
-      const table = readableRouting(context.backend.routing(), this.principal)
+      const table = readableRouting(context.backend.routing(), this.output.principal)
       writeRouting(this.output.writer, cursor.requestId, table)
     } else if (cursor.kind === KIND.ping) {
       this.output.writer.begin(KIND.ping + ANSWER, 0, cursor.requestId)
@@ -141,7 +138,8 @@ export class ConnectionRequests implements AnswerOutput {
     if (cursor.requestId === 0) throw new WeirError('PROTOCOL_ERROR', 'request id 0 is reserved')
     cursor.readPreamble()
     if (this.rate !== undefined) this.takeFromRate(this.rate, 1)
-    this.start(modelsRequest(cursor, this.principal))
+    const { principal, address: from } = this.output
+    this.start(modelsRequest(cursor, { principal, from, audit: this.context.options.audit }))
   }
 
   /** Keeps the span of the next request with this id. */
@@ -202,7 +200,7 @@ export class ConnectionRequests implements AnswerOutput {
     const { cursor } = this
     if (cursor.requestId === 0) throw new WeirError('PROTOCOL_ERROR', 'request id 0 is reserved')
     cursor.readPreamble()
-    const { principal } = this
+    const { principal } = this.output
     if (principal?.rights !== undefined) {
       requireOn(principal, 'read', { kind: 'state', name: cursor.state })
     }

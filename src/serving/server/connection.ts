@@ -51,8 +51,8 @@ type Phase = 'hello' | 'open' | 'closing' | 'closed'
  * because reading, turns and writing share the buffers of one socket.
  */
 export class QueryConnection implements ConnectionOutput {
-  /** Address that the client comes from. */
   readonly address: string
+  principal: Principal | undefined
   clientFrameBytes = HELLO_LIMIT
   private readonly socket: Socket
   private readonly context: ConnectionContext
@@ -60,8 +60,6 @@ export class QueryConnection implements ConnectionOutput {
   private readonly requests: ConnectionRequests
   private readonly held: HeldFrame
   private phase: Phase = 'hello'
-  /** Holder of the token; undefined before the hello. */
-  private principal: Principal | undefined
   private flushScheduled = false
   /** Output that is not sent; a connection without any holds no buffer. */
   private unsent: FrameWriter | undefined
@@ -221,7 +219,6 @@ export class QueryConnection implements ConnectionOutput {
     const hello = readHello(this.frames)
     metrics.asked(KIND.hello, 1)
     this.principal = this.context.admit(hello, this.socket)
-    this.requests.principal = this.principal
     this.accessChanged()
     this.clientFrameBytes = hello.maxFrameBytes
     this.phase = 'open'

@@ -1,11 +1,17 @@
+import type { AuditOutcome, AuditSink } from '../../access/audit.ts'
 import { mayOn, requireOn } from '../../access/control.ts'
 import { modelObject } from '../../access/object-rights.ts'
 import type { Principal } from '../../access/token-verifier.ts'
-import { WeirError } from '../../core/errors.ts'
+import { asWeirError, WeirError } from '../../core/errors.ts'
 import { beginAnswer } from '../../wire/answer.ts'
 import { ANSWER, KIND } from '../../wire/frame.ts'
 import { readInferRequest, writeInferAnswer } from '../../wire/inference/infer.ts'
-import { decodeModelsRequest, encodeModels } from '../../wire/inference/models.ts'
+import {
+  decodeModelsRequest,
+  encodeModels,
+  type ModelInfo,
+  type ModelsRequest,
+} from '../../wire/inference/models.ts'
 import { copyTensors } from '../../wire/inference/tensor.ts'
 import type { RequestCursor } from '../../wire/request.ts'
 import type { ModelsBackend } from '../port/models-backend.ts'
@@ -13,17 +19,24 @@ import type { QueryBackend } from '../port/query-backend.ts'
 import type { AnswerTarget } from './answers.ts'
 import type { AsyncRequest } from './async-request.ts'
 
+/** Who asks. */
+export interface ModelsClient {
+  /** Holder of the token; undefined before the hello. */
+  readonly principal: Principal | undefined
+  /** Address that it comes from. */
+  readonly from: string
+  /** Takes an entry for each change. */
+  readonly audit: AuditSink
+}
+
 /**
- * Decodes an INFER or MODELS frame, after its preamble, for the holder of a token. Throws PROTOCOL_ERROR,
- * INVALID_ARGUMENT, ACCESS_DENIED.
+ * Decodes an INFER or MODELS frame, after its preamble, for a client. Throws PROTOCOL_ERROR, INVALID_ARGUMENT,
+ * ACCESS_DENIED.
  */
-export function modelsRequest(
-  cursor: RequestCursor,
-  principal: Principal | undefined,
-): AsyncRequest {
+export function modelsRequest(cursor: RequestCursor, client: ModelsClient): AsyncRequest {
   return cursor.kind === KIND.infer
-    ? inferRequest(cursor, principal)
-    : listRequest(cursor, principal)
+    ? inferRequest(cursor, client.principal)
+    : listRequest(cursor, client)
 }
 
 function inferRequest(cursor: RequestCursor, principal: Principal | undefined): AsyncRequest {
@@ -51,20 +64,19 @@ function inferRequest(cursor: RequestCursor, principal: Principal | undefined): 
   }
 }
 
-function listRequest(cursor: RequestCursor, principal: Principal | undefined): AsyncRequest {
-  const { action, model } = decodeModelsRequest(cursor.bytes, cursor.at, cursor.end)
-  const needed = action === 'list' ? 'read' : 'admin'
-  // An empty name lists all models: those of them that the client may read.
-  if (principal !== undefined && (action !== 'list' || model !== '')) {
-    requireOn(principal, needed, modelObject(model))
-  }
-  const isReadable = ({ name }: { readonly name: string }): boolean =>
-    principal === undefined || mayOn(principal, 'read', modelObject(name))
+function listRequest(cursor: RequestCursor, client: ModelsClient): AsyncRequest {
+  const request = decodeModelsRequest(cursor.bytes, cursor.at, cursor.end)
+  const { action, model } = request
+  requireRight(request, client)
+  const isReadable = ({ name }: ModelInfo): boolean =>
+    client.principal === undefined || mayOn(client.principal, 'read', modelObject(name))
   return {
     count: 1,
     async run({ backend }) {
       const models = modelsOf(backend)
-      if (action !== 'list') await models.change(action, model)
+      if (action !== 'list') {
+        await audited(request, client, models.change(action, model))
+      }
       const list = encodeModels(models.list(model).filter(isReadable))
       return {
         count: 1,
@@ -76,6 +88,44 @@ function listRequest(cursor: RequestCursor, principal: Principal | undefined): A
       }
     },
   }
+}
+
+/** Throws ACCESS_DENIED. An empty name lists all models: those of them that the client may read. */
+function requireRight(request: ModelsRequest, client: ModelsClient): void {
+  const { action, model } = request
+  if (client.principal === undefined || (action === 'list' && model === '')) return
+  try {
+    requireOn(client.principal, action === 'list' ? 'read' : 'admin', modelObject(model))
+  } catch (error) {
+    if (action !== 'list') note(request, client, 'refused', error)
+    throw error
+  }
+}
+
+/** Writes an audit entry when a change has ended. */
+async function audited(
+  request: ModelsRequest,
+  client: ModelsClient,
+  change: Promise<void>,
+): Promise<void> {
+  try {
+    await change
+  } catch (error) {
+    note(request, client, 'failed', error)
+    throw error
+  }
+  note(request, client, 'done')
+}
+
+function note(
+  { action, model }: ModelsRequest,
+  { principal, from, audit }: ModelsClient,
+  outcome: AuditOutcome,
+  error?: unknown,
+): void {
+  const { id = 'anonymous', name = '' } = principal ?? {}
+  const status = error === undefined ? 'OK' : asWeirError(error, 'ILLEGAL_STATE').code
+  audit({ who: id, name, from, did: action, on: `model=${model}`, outcome, status })
 }
 
 function begin(

@@ -1,4 +1,5 @@
 import type { TlsOptions } from 'node:tls'
+import type { AuditSink } from '../../access/audit.ts'
 import { type AccessShare, OPEN_ACCESS } from '../../access/control.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { requireArgument } from '../../core/errors.ts'
@@ -57,6 +58,8 @@ export interface QueryServerOptions {
   readonly server?: string
   /** Job that is served; a hello that names another one is refused. @default '' (any) */
   readonly job?: string
+  /** Takes an entry for each change that a client asks for. @default none is kept */
+  readonly audit?: AuditSink
   /** Tokens of which every hello must carry one. @default none is required */
   readonly access?: AccessShare
   /** Certificate and key; plain TCP when missing. */
@@ -72,6 +75,7 @@ export interface ResolvedQueryOptions {
   readonly ports: readonly number[]
   readonly server: string
   readonly job: string
+  readonly audit: AuditSink
   readonly access: AccessShare
   readonly tls: TlsOptions | undefined
   readonly limits: QueryLimits
@@ -107,6 +111,7 @@ export function resolveQueryOptions(options: QueryServerOptions): ResolvedQueryO
     server: options.server ?? 'query-0',
     job: options.job ?? '',
     access: options.access ?? OPEN_ACCESS,
+    audit: options.audit ?? (() => {}),
     tls: options.tls,
     limits,
     clock: options.clock ?? systemClock,

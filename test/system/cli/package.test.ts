@@ -57,7 +57,7 @@ beforeAll(async () => {
   built = join(folder, 'weir')
   consumer = join(folder, 'consumer')
   mkdirSync(built)
-  for (const name of ['package.json', 'LICENSE', 'README.md', 'CHANGELOG.md', 'docs']) {
+  for (const name of ['package.json', 'LICENSE', 'README.md', 'CHANGELOG.md', 'SECURITY.md', 'docs']) {
     cpSync(join(ROOT, name), join(built, name), { recursive: true })
   }
   symlinkSync(join(ROOT, 'node_modules'), join(built, 'node_modules'))
@@ -160,9 +160,10 @@ describe('the package', () => {
       expect(files).toContain(`dist/${entry}.d.ts`)
     }
     expect(files).toContain('dist/dashboard/index.html')
+    expect(files).toEqual(expect.arrayContaining(['SECURITY.md', 'dist/bom.cdx.json']))
     const foreign = files.filter(
       (file) =>
-        !/^(dist\/.*\.(js|d\.ts)|dist\/dashboard\/.*\.(html|css|svg)|docs\/.*|[A-Z]+(\.md)?|package\.json)$/.test(
+        !/^(dist\/.*\.(js|d\.ts)|dist\/dashboard\/.*\.(html|css|svg)|dist\/bom\.cdx\.json|docs\/.*|[A-Z]+(\.md)?|package\.json)$/.test(
           file,
         ),
     )

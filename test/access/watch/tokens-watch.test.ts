@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { writeTokens } from '../../src/access/tokens-on-disk.ts'
-import { watchTokens } from '../../src/access/tokens-watch.ts'
-import { ManualClock } from '../../src/testing/manual-clock.ts'
-import { until } from '../run/until.ts'
-import { tokenOf } from './tokens.ts'
+import { writeTokens } from '../../../src/access/tokens-on-disk.ts'
+import { watchTokens } from '../../../src/access/watch/tokens-watch.ts'
+import { ManualClock } from '../../../src/testing/manual-clock.ts'
+import { until } from '../../run/until.ts'
+import { tokenOf } from '../tokens.ts'
 
 function watched() {
   const file = join(mkdtempSync(join(tmpdir(), 'weir-tokens-')), 'tokens.json')

@@ -1,7 +1,7 @@
-import type { Cancel, Clock } from '../core/clock.ts'
-import { nodeFileSystem } from '../files/node-file-system.ts'
-import type { TokenRecord } from './token.ts'
-import { readTokens } from './tokens-on-disk.ts'
+import type { Cancel, Clock } from '../../core/clock.ts'
+import { nodeFileSystem } from '../../files/node-file-system.ts'
+import type { TokenRecord } from '../token.ts'
+import { readTokens } from '../tokens-on-disk.ts'
 
 /** Time between two looks at the file. */
 const LOOK_EVERY_MS = 1_000
