@@ -3,6 +3,7 @@ import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastif
 import { ByteBudget, type ByteBudgetLimits } from '../access/byte-budget.ts'
 import type { AccessControl } from '../access/control.ts'
 import type { Clock } from '../core/clock.ts'
+import { collectWhenIdle } from '../core/lifetime/idle-collection.ts'
 import { ConnectionShare, HANDSHAKE_TIMES, REQUEST_TIMES } from '../http/connection-share.ts'
 import { requireLoopbackName, requireOwnOrigin } from '../http/own-origin.ts'
 import { VALIDATION } from '../http/validation.ts'
@@ -109,6 +110,7 @@ export async function createGateway(
   addBodyParsers(app, {
     budget: new ByteBudget(options.bodies ?? BODIES),
     clientOf: ({ headers, ip }) => (options.access && headers.authorization) ?? ip,
+    turns: connections.turns,
   })
   await addOpenApi(app, { version: options.version, needsToken: options.access !== undefined })
   await app.register(async (routes) => {
@@ -146,7 +148,11 @@ export async function createGateway(
     })
   }
   connections.attach(app.server)
-  app.addHook('onClose', async () => connections[Symbol.dispose]())
+  const stopCollecting = collectWhenIdle()
+  app.addHook('onClose', async () => {
+    connections[Symbol.dispose]()
+    stopCollecting()
+  })
   return app
 }
 

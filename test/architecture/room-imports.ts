@@ -468,7 +468,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'models/ratings',
     'wire',
   ],
-  http: ['core'],
+  http: ['core', 'core/lifetime'],
   'inference/cache': ['inference/port'],
   'inference/engine': [
     'core',
@@ -902,15 +902,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'runtime/job',
     'wire',
   ],
-  'rest/server': [
-    'access',
-    'core',
-    'http',
-    'rest/live',
-    'rest/openapi',
-    'rest/port',
-    'rest/routes',
-  ],
+  'rest/server': ['access', 'core', 'core/lifetime', 'http', 'rest/live', 'rest/openapi', 'rest/port', 'rest/routes'],
   'runtime/channel': [
     'batch',
     'checkpoint/protocol',
@@ -1014,7 +1006,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'state/catalog',
     'state/port',
   ],
-  'serving/catalog': ['core', 'serving/port', 'state/catalog', 'state/port', 'tracing'],
+  'serving/catalog': ['core', 'core/lifetime', 'serving/port', 'state/catalog', 'state/port', 'tracing'],
   'serving/port': ['core', 'core/formats', 'core/lifetime', 'wire', 'wire/inference'],
   'serving/reader': [
     'core',
@@ -1063,15 +1055,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'tracing',
     'wire',
   ],
-  'serving/top-k': [
-    'core',
-    'kernels',
-    'serving/catalog',
-    'serving/port',
-    'state/catalog',
-    'state/port',
-    'state/rows',
-  ],
+  'serving/top-k': ['core', 'core/lifetime', 'kernels', 'serving/catalog', 'serving/port', 'state/catalog', 'state/port', 'state/rows'],
   state: [
     'core',
     'state/handles',

@@ -6,6 +6,7 @@ import { AccessControl, type AccessShare, unauthenticatedError } from '../../acc
 import type { Principal } from '../../access/token-verifier.ts'
 import type { Cancel } from '../../core/clock.ts'
 import { messageOf, WeirError } from '../../core/errors.ts'
+import { collectWhenIdle } from '../../core/lifetime/idle-collection.ts'
 import type { Hello } from '../../wire/hello.ts'
 import { statusOf } from '../../wire/status.ts'
 import { WriterPool } from '../../wire/writer-pool.ts'
@@ -48,6 +49,7 @@ export class QueryServer {
   private readonly metrics: QueryMetrics
   private readonly access: AccessControl
   private cancelSweep: Cancel | undefined
+  private stopCollecting: () => void = () => {}
   private closing: Promise<void> | undefined
 
   constructor(backend: QueryBackend, options: QueryServerOptions = {}) {
@@ -95,6 +97,7 @@ export class QueryServer {
         await once(this.server, 'listening')
         this.server.on('error', () => this.metrics.refusedConnections.increment())
         this.scheduleSweep()
+        this.stopCollecting = collectWhenIdle()
         return this.port
       } catch (cause) {
         failures.push(cause)
@@ -234,6 +237,7 @@ export class QueryServer {
 
   private async closeOnce(graceMs: number): Promise<void> {
     this.cancelSweep?.()
+    this.stopCollecting()
     this.refused.close()
     const closed = this.server.listening ? once(this.server, 'close') : Promise.resolve()
     this.server.close()
