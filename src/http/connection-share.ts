@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import type { Server as NetServer, Socket } from 'node:net'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { FairTurns } from './fair-turns.ts'
 
@@ -76,14 +76,19 @@ export class ConnectionShare implements Disposable {
     this.helloMs = helloMs
   }
 
-  /** Takes the connections and requests of a server, before all others that listen to them now. */
-  attach(server: Server): void {
+  /** Takes the connections of a server, before all others that listen to them now. */
+  attachConnections(server: NetServer): void {
     const others = server.listeners('connection') as Listener[]
     server.removeAllListeners('connection')
     server.on('connection', (socket: Socket) => {
       if (this.admit(socket)) for (const listener of others) listener.call(server, socket)
       else socket.destroy()
     })
+  }
+
+  /** Takes the connections and requests of a server, before all others that listen to them now. */
+  attach(server: Server): void {
+    this.attachConnections(server)
     const handlers = server.listeners('request') as Handler[]
     server.removeAllListeners('request')
     server.on('request', (request, response) => {
@@ -116,6 +121,14 @@ export class ConnectionShare implements Disposable {
   readonly hasRequested = (socket: Socket): void => {
     const entry = this.entryOf(socket)
     if (entry !== undefined) this.hear(entry)
+  }
+
+  /** Who serves a connection ends it: it gives way to no other. */
+  readonly isServed = (socket: Socket): void => {
+    const entry = this.entryOf(socket)
+    if (entry === undefined) return
+    this.hear(entry)
+    entry.pending = 1
   }
 
   /** Open connections. */

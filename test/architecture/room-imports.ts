@@ -1039,16 +1039,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'state/rows',
     'wire',
   ],
-  'serving/server': [
-    'access',
-    'core',
-    'core/lifetime',
-    'core/options',
-    'serving/port',
-    'tracing',
-    'wire',
-    'wire/inference',
-  ],
+  'serving/server': ['access', 'core', 'core/lifetime', 'core/options', 'http', 'serving/port', 'tracing', 'wire', 'wire/inference'],
   'serving/sparse': [
     'core',
     'core/hash',

@@ -110,13 +110,14 @@ function countedStream({ budget, client, bodyLimit }: CountedBody, response: Ser
   let taken = 0
   let isOver = false
   let stopWaiting: Cancel | undefined
-  let staged: StagedBytes | undefined
+  let bytes = 0
+  const staged = new StagedBytes()
   const end = (): void => {
     isOver = true
     stopWaiting?.()
     budget.give(client, taken)
     taken = 0
-    staged?.release()
+    staged.release()
   }
   response.once('finish', end).once('close', end)
   return new Transform({
@@ -124,17 +125,17 @@ function countedStream({ budget, client, bodyLimit }: CountedBody, response: Ser
       if (isOver) return done()
       stopWaiting = budget.take(client, chunk.length, () => {
         taken += chunk.length
-        staged ??= new StagedBytes(bodyLimit)
-        if (staged.add(chunk)) return done()
-        // Who reads it refuses it.
-        this.push(staged.bytes)
-        done(null, chunk)
+        bytes += chunk.length
+        staged.add(chunk)
+        // Who reads it refuses what is too long.
+        if (bytes > bodyLimit) for (const part of staged.parts()) this.push(part)
+        done()
       })
       if (stopWaiting === undefined) done(noRoom(response))
     },
     flush(done) {
-      if (staged === undefined || isOver) done()
-      else done(null, staged.bytes)
+      if (!isOver) for (const part of staged.parts()) this.push(part)
+      done()
     },
   })
 }
