@@ -14,9 +14,14 @@ interface Waiting {
   readonly go: () => void
 }
 
+/** Messages of one client, and of all, that may wait for room: each holds some bytes that are not counted. */
+const MOST_WAITING_PER_CLIENT = 32
+const MOST_WAITING = 256
+
 /**
  * Memory for bytes that have arrived and are not yet of use, such as unfinished bodies. Each client has a share, so that
- * one that sends many and finishes none leaves room for the others. What finds no room waits, in its order.
+ * one that sends many and finishes none leaves room for the others. What finds no room waits, in its order,
+ * unless too many wait.
  */
 export class ByteBudget {
   private readonly limits: ByteBudgetLimits
@@ -43,15 +48,26 @@ export class ByteBudget {
     return true
   }
 
-  /** Calls `go` when the bytes are taken, now or when there is room. Returns what ends the wait. */
-  take(client: string, bytes: number, go: () => void): Cancel {
+  /**
+   * Calls `go` when the bytes are taken, now or when there is room. Returns what ends the wait; undefined if too many
+   * wait, and `go` is not called.
+   */
+  take(client: string, bytes: number, go: () => void): Cancel | undefined {
     if (this.tryTake(client, bytes)) {
       go()
       return () => {}
     }
+    if (!this.mayWait(client)) return undefined
     const waiting = { client, bytes, go }
     this.waiting.add(waiting)
     return () => this.waiting.delete(waiting)
+  }
+
+  private mayWait(client: string): boolean {
+    if (this.waiting.size >= MOST_WAITING) return false
+    let own = 0
+    for (const waiting of this.waiting) if (waiting.client === client) own += 1
+    return own < MOST_WAITING_PER_CLIENT
   }
 
   /** Gives bytes back. */

@@ -10,6 +10,7 @@ import type { AuditSink } from '../access/audit.ts'
 import { ByteBudget, type ByteBudgetLimits } from '../access/byte-budget.ts'
 import type { AccessControl } from '../access/control.ts'
 import type { Clock } from '../core/clock.ts'
+import { collectWhenIdle } from '../core/lifetime/idle-collection.ts'
 import { type AddedRoute, addAudit } from '../http/audit.ts'
 import { ConnectionShare, HANDSHAKE_TIMES, REQUEST_TIMES } from '../http/connection-share.ts'
 import { requireLoopbackName, requireOwnOrigin } from '../http/own-origin.ts'
@@ -140,6 +141,7 @@ export async function createGateway(
   addBodyParsers(app, {
     budget: new ByteBudget(options.bodies ?? BODIES),
     clientOf: ({ headers, ip }) => (options.access && headers.authorization) ?? ip,
+    turns: connections.turns,
   })
   await addOpenApi(app, { version: options.version, needsToken: options.access !== undefined })
   if (options.audit !== undefined) addAudit(app, options.audit, changeOf)
@@ -181,7 +183,11 @@ export async function createGateway(
     })
   }
   connections.attach(app.server)
-  app.addHook('onClose', async () => connections[Symbol.dispose]())
+  const stopCollecting = collectWhenIdle()
+  app.addHook('onClose', async () => {
+    connections[Symbol.dispose]()
+    stopCollecting()
+  })
   return app
 }
 

@@ -1,6 +1,7 @@
-import type { Server } from 'node:http'
-import type { Socket } from 'node:net'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Server as NetServer, Socket } from 'node:net'
 import type { Cancel, Clock } from '../core/clock.ts'
+import { FairTurns } from './fair-turns.ts'
 
 /** Limits of the connections of an HTTP port. */
 export interface ConnectionLimits {
@@ -29,6 +30,8 @@ const SWEEP_MS = 1_000
 const ANSWER_MS = 1_500
 /** A kept connection without a byte for so long may give way, ms. */
 const IDLE_MS = 5_000
+/** Requests of a connection that are not answered. One that sends more without reading is closed. */
+const MOST_UNANSWERED = 64
 
 /** One connection. */
 interface Entry {
@@ -43,6 +46,7 @@ interface Entry {
 }
 
 type Listener = (socket: Socket) => void
+type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
 /**
  * Shares the connections of an HTTP server. When it is full, or an address has its share, the oldest connection that
@@ -50,6 +54,8 @@ type Listener = (socket: Socket) => void
  * One that sends no head in time is closed, so that silent connections lock no one out.
  */
 export class ConnectionShare implements Disposable {
+  /** Turns of the clients of the port. */
+  readonly turns: FairTurns
   private readonly clock: Clock
   private readonly most: number
   private readonly mostPerAddress: number
@@ -64,34 +70,65 @@ export class ConnectionShare implements Disposable {
 
   constructor({ most, helloMs = HELLO_MS }: ConnectionLimits, clock: Clock) {
     this.clock = clock
+    this.turns = new FairTurns(() => clock.monotonicMs())
     this.most = most
     this.mostPerAddress = Math.max(1, Math.ceil(most / 2))
     this.helloMs = helloMs
   }
 
   /** Takes the connections of a server, before all others that listen to them now. */
-  attach(server: Server): void {
+  attachConnections(server: NetServer): void {
     const others = server.listeners('connection') as Listener[]
     server.removeAllListeners('connection')
     server.on('connection', (socket: Socket) => {
       if (this.admit(socket)) for (const listener of others) listener.call(server, socket)
       else socket.destroy()
     })
-    server.on('request', ({ socket }, response) => {
-      const entry = this.entryOf(socket)
-      if (entry === undefined) return
-      this.hear(entry)
-      entry.pending += 1
-      response.once('close', () => {
-        entry.pending -= 1
+  }
+
+  /** Takes the connections and requests of a server, before all others that listen to them now. */
+  attach(server: Server): void {
+    this.attachConnections(server)
+    const handlers = server.listeners('request') as Handler[]
+    server.removeAllListeners('request')
+    server.on('request', (request, response) => {
+      const { socket } = request
+      if (socket.destroyed || !this.count(socket, response)) return
+      this.turns.run(socket.remoteAddress ?? '', () => {
+        if (socket.destroyed) return
+        for (const handler of handlers) handler.call(server, request, response)
       })
     })
+  }
+
+  /** Counts a request; false for one too many of its connection, which is closed. */
+  private count(socket: Socket, response: ServerResponse): boolean {
+    const entry = this.entryOf(socket)
+    if (entry === undefined) return true
+    this.hear(entry)
+    if (entry.pending >= MOST_UNANSWERED) {
+      socket.destroy()
+      return false
+    }
+    entry.pending += 1
+    response.once('close', () => {
+      entry.pending -= 1
+    })
+    return true
   }
 
   /** A connection has sent a whole request without node:http. */
   readonly hasRequested = (socket: Socket): void => {
     const entry = this.entryOf(socket)
     if (entry !== undefined) this.hear(entry)
+  }
+
+  /** Who serves a connection ends it: it gives way to no other. */
+  readonly isServed = (socket: Socket): void => {
+    const entry = this.entryOf(socket)
+    if (entry === undefined) return
+    this.hear(entry)
+    entry.pending = 1
   }
 
   /** Open connections. */

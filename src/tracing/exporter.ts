@@ -10,6 +10,8 @@ const MAX_BATCH = 512
 /** Answers of a collector that may take the same spans later. */
 const RETRYABLE = new Set([429, 502, 503, 504])
 const MAX_ATTEMPTS = 3
+/** Bytes of an answer that are read, so that its connection is used again; a longer one ends it. */
+const MAX_ANSWER_BYTES = 64 * 1024
 
 /**
  * Sends ended spans to a collector in the background. It never slows a request: spans are dropped when
@@ -64,19 +66,41 @@ export class SpanExporter implements AsyncDisposable {
     const { url, headers, resource, timeoutMs } = this.settings
     const body = JSON.stringify(otlpTraces(resource, spans))
     for (let attempt = 1; ; attempt++) {
+      const answer = await this.post(url, { headers, body, timeoutMs }, attempt)
+      if (answer?.ok === true) return
+      if (answer !== undefined && !RETRYABLE.has(answer.status)) {
+        throw new Error(`it answered ${answer.status}`)
+      }
+      await pause(attempt)
+    }
+  }
+
+  /**
+   * Sends a body and reads the answer. Undefined after the first failure of a connection: a kept one may have been closed
+   * by the collector meanwhile. Redirects are not followed: the header fields are for this collector only.
+   */
+  private async post(
+    url: string,
+    { headers, body, timeoutMs }: Post,
+    attempt: number,
+  ): Promise<Response | undefined> {
+    try {
       const answer = await fetch(url, {
         method: 'POST',
         headers: { 'content-type': 'application/json', ...headers },
         body,
+        redirect: 'manual',
         signal: AbortSignal.timeout(timeoutMs),
       })
-      // The connection is used again only when the body is read.
-      await answer.arrayBuffer()
-      if (answer.ok) return
-      if (!RETRYABLE.has(answer.status) || attempt === MAX_ATTEMPTS) {
+      await readSome(answer)
+      if (RETRYABLE.has(answer.status) && attempt === MAX_ATTEMPTS) {
         throw new Error(`it answered ${answer.status}`)
       }
-      await pause(attempt)
+      return answer
+    } catch (error) {
+      const isFirst = attempt === 1 && error instanceof TypeError
+      if (isFirst) return undefined
+      throw error
     }
   }
 
@@ -86,6 +110,24 @@ export class SpanExporter implements AsyncDisposable {
     this.hasWarned = true
     const why = messageOf(error)
     this.warn(`spans were dropped: the collector ${this.settings.url} does not take them: ${why}`)
+  }
+}
+
+/** What is sent to a collector. */
+interface Post {
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly timeoutMs: number
+}
+
+/** Reads the body of an answer, which says nothing that is of use; a long one is left. */
+async function readSome({ body }: Response): Promise<void> {
+  if (body === null) return
+  let bytes = 0
+  // Leaving the loop ends the connection.
+  for await (const chunk of body) {
+    bytes += chunk.length
+    if (bytes > MAX_ANSWER_BYTES) return
   }
 }
 

@@ -110,7 +110,7 @@ export class WebHdfsClient {
     return await this.pool.attempt(target, async ({ nameNode, doubtful }) => {
       const answer = await this.transport.send(nameNode, operation)
       if (answer.status === 200 && !isFalse(answer)) return 'renamed'
-      const failure = refusalOf('name-node', answer.status, answer.body)
+      const failure = refusalOf('name-node', answer)
       // A gateway that ignores the option answers "false", without the reason.
       const exception = failure.kind === 'refused' ? failure.exception : ''
       if (exception === 'FileAlreadyExistsException') return 'target-exists'
@@ -199,7 +199,7 @@ export class WebHdfsClient {
     return await this.pool.attempt(target, async ({ nameNode }) => {
       const answer = await this.transport.send(nameNode, operation)
       if (answer.status === 200) return answer
-      throw new WebHdfsAttemptError(refusalOf('name-node', answer.status, answer.body))
+      throw new WebHdfsAttemptError(refusalOf('name-node', answer))
     })
   }
 }

@@ -13,6 +13,8 @@ export type WebHdfsFailure =
       /** Whether the request may have been executed nevertheless. */
       readonly sent: boolean
       readonly reason: string
+      /** `host:port` of the server. */
+      readonly peer: string
       /** Numeric address of the server, if it was resolved. */
       readonly address: string | undefined
     }
@@ -72,13 +74,23 @@ export function decideRetry(failure: WebHdfsFailure): RetryDecision {
   return failure.status === 429 || failure.status === 503 ? 'ask-again' : 'give-up'
 }
 
+/** An answer with an error. */
+interface RefusedAnswer {
+  readonly peer: string
+  readonly status: number
+  readonly body: Uint8Array
+}
+
 /** The failure in an answer with an error. */
-export function refusalOf(party: FailedParty, status: number, body: Uint8Array): WebHdfsFailure {
+export function refusalOf(
+  party: FailedParty,
+  { peer, status, body }: RefusedAnswer,
+): WebHdfsFailure {
   const text = new TextDecoder().decode(body)
   const { exception, message } = remoteExceptionOf(text)
   // The lines after the first are the Java stack.
   const firstLine = (message ?? text).trim().split('\n')[0]!.trim().slice(0, 500)
-  const reason = firstLine || `it answered HTTP ${status}`
+  const reason = firstLine || `${peer} answered HTTP ${status}`
   return { kind: 'refused', party, status, exception: exception ?? '', reason }
 }
 
@@ -142,7 +154,7 @@ export function adviceOf(failure: WebHdfsFailure): string {
   }
   if (failure.kind === 'no-answer') {
     const who = failure.party === 'name-node' ? 'the NameNode' : 'the DataNode'
-    return `${who} did not answer (${failure.reason})`
+    return `${who} ${failure.peer} did not answer (${failure.reason})`
   }
   switch (codeOfFailure(failure)) {
     case 'PERMISSION_DENIED':

@@ -23,6 +23,8 @@ export interface HttpRequest {
 
 /** An answer of any status. */
 export interface HttpAnswer {
+  /** `host:port` of the server. */
+  readonly peer: string
   readonly status: number
   readonly location: string | undefined
   readonly body: Uint8Array
@@ -91,6 +93,8 @@ export async function readAnswer(
   mostBytes = MOST_BYTES,
   onBytes: (bytes: number) => void = () => {},
 ): Promise<HttpAnswer> {
+  const { remoteAddress, remotePort } = incoming.socket
+  const peer = `${remoteAddress}:${remotePort}`
   const chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of incoming as AsyncIterable<Uint8Array>) {
@@ -102,6 +106,7 @@ export async function readAnswer(
   }
   const joined = Buffer.concat(chunks)
   return {
+    peer,
     status: incoming.statusCode ?? 0,
     location: incoming.headers.location,
     body: new Uint8Array(joined.buffer, joined.byteOffset, joined.length),
@@ -132,6 +137,7 @@ export function noAnswer(
     // A server that was never reached cannot have executed the request.
     sent: syscall !== 'connect' && syscall !== 'getaddrinfo',
     reason: messageOf(error) || 'the connection failed',
+    peer: String(outgoing.getHeader('host')),
     address: address ?? peers.get(outgoing),
   })
 }

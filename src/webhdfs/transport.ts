@@ -78,7 +78,7 @@ export class WebHdfsTransport {
     const answer = await this.send(nameNode, { ...operation, parameters })
     const location = answer.status === 200 ? readJson(answer, 'Location') : answer.location
     if (location === undefined) {
-      throw new WebHdfsAttemptError(refusalOf('name-node', answer.status, answer.body))
+      throw new WebHdfsAttemptError(refusalOf('name-node', answer))
     }
     if (typeof location !== 'string') throw notWebHdfs(answer)
     if (location.startsWith('http://')) return location
@@ -94,7 +94,7 @@ export class WebHdfsTransport {
     const { agent, timeoutMs } = this
     const answer = await exchange({ party: 'data-node', agent, timeoutMs, ...request })
     if (answer.status === expected) return answer
-    throw new WebHdfsAttemptError(refusalOf('data-node', answer.status, answer.body))
+    throw new WebHdfsAttemptError(refusalOf('data-node', answer))
   }
 
   /** Opens a PUT request to a DataNode whose body is sent later; resolves when it is connected. */
@@ -133,11 +133,11 @@ export function readJson(answer: HttpAnswer, field: string): unknown {
 }
 
 /** The error of an answer that is not what a NameNode sends. */
-export function notWebHdfs({ body }: HttpAnswer): WeirError {
+export function notWebHdfs({ body, peer }: HttpAnswer): WeirError {
   const text = new TextDecoder().decode(body.subarray(0, 200))
   return new WeirError(
     'CONNECTOR_FAILED',
-    `the server at the NameNode's address does not speak WebHDFS: ${text}`,
+    `the server at the NameNode's address ${peer} does not speak WebHDFS: ${text}`,
   )
 }
 

@@ -73,7 +73,7 @@ export class WebHdfsUpload {
         })
       })
       if (answer.status === 201) return answer
-      throw new WebHdfsAttemptError(refusalOf('data-node', answer.status, answer.body))
+      throw new WebHdfsAttemptError(refusalOf('data-node', answer))
     } catch (error) {
       const attempt =
         error instanceof WebHdfsAttemptError ? error : noAnswer('data-node', this.outgoing, error)

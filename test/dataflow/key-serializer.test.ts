@@ -32,12 +32,12 @@ describe('plainKeySerializer', () => {
   })
 
   it('refuses bytes that are no key with MALFORMED_DATA: a bigint without digits, tuples without end', () => {
-    const tuple = (inner: Buffer): Buffer => {
+    const tuple = (inner: Uint8Array): Uint8Array => {
       const head = Buffer.from([0xfb, 0, 0, 0, 0])
       head.writeUInt32BE(inner.length, 1)
       return Buffer.concat([head, inner])
     }
-    let deep: Buffer = Buffer.from('a')
+    let deep: Uint8Array = Buffer.from('a')
     for (let i = 0; i < 2_000; i++) deep = tuple(deep)
     for (const bytes of [Buffer.from('fa2d', 'hex'), Buffer.from('fa3178', 'hex'), deep]) {
       expect(() => serializer.read(new ByteReader(bytes))).toThrow(

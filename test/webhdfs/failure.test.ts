@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { decideRetry, errorOfFailure, refusalOf } from '../../src/webhdfs/failure.ts'
 
 const encoder = new TextEncoder()
+const peer = '10.0.0.1:9870'
 
 function remote(status: number, exception: string, message: string) {
   const body = JSON.stringify({ RemoteException: { exception, message } })
-  return refusalOf('name-node', status, encoder.encode(body))
+  return refusalOf('name-node', { peer, status, body: encoder.encode(body) })
 }
 
 describe('a failure of HDFS', () => {
@@ -34,13 +35,13 @@ describe('a failure of HDFS', () => {
   ] as const)('%i %s "%s": %#', (status, exception, message, decision) => {
     const failure =
       exception === ''
-        ? refusalOf('name-node', status, encoder.encode(message))
+        ? refusalOf('name-node', { peer, status, body: encoder.encode(message) })
         : remote(status, exception, message)
     expect(decideRetry(failure)).toBe(decision)
   })
 
   it('leads to the other NameNode when one is silent, and to a repetition when a DataNode is', () => {
-    const silent = { kind: 'no-answer', sent: true, reason: 'x', address: undefined } as const
+    const silent = { kind: 'no-answer', sent: true, reason: 'x', peer, address: undefined } as const
     expect(decideRetry({ ...silent, party: 'name-node' })).toBe('ask-other')
     expect(decideRetry({ ...silent, party: 'data-node' })).toBe('ask-again')
   })
@@ -52,8 +53,10 @@ describe('a failure of HDFS', () => {
       RemoteException: { exception: 'FileNotFoundException', message },
     })
     const bytes = encoder.encode(body)
-    expect(decideRetry(refusalOf('data-node', 404, bytes))).toBe('ask-again')
-    expect(decideRetry(refusalOf('name-node', 404, bytes))).toBe('give-up')
+    expect(decideRetry(refusalOf('data-node', { peer, status: 404, body: bytes }))).toBe(
+      'ask-again',
+    )
+    expect(decideRetry(refusalOf('name-node', { peer, status: 404, body: bytes }))).toBe('give-up')
   })
 
   it('keeps the first line of a Java stack', () => {

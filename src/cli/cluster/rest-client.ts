@@ -4,7 +4,12 @@ import { type Flags, UsageError } from '../command/command.ts'
 import { clientTlsOf } from '../flags/client-tls.ts'
 import { tokenOf } from '../flags/token.ts'
 import { JOB_MANAGER_TLS } from './options.ts'
-import { type RequestTls, type RestAnswer, sendRequest } from './send-request.ts'
+import {
+  type RequestLimits,
+  type RequestTls,
+  type RestAnswer,
+  sendRequest,
+} from './send-request.ts'
 
 /** A job in `/jobs/overview`. */
 export interface JobRow {
@@ -33,6 +38,8 @@ export interface RestClientOptions {
   readonly token?: string | undefined
   /** Used where the address begins with `https:`. */
   readonly tls?: RequestTls | undefined
+  /** @default those of `sendRequest` */
+  readonly limits?: RequestLimits | undefined
 }
 
 /** Client of the REST interface. Every call throws UNAVAILABLE, or the error of the answer. */
@@ -40,11 +47,13 @@ export class RestClient {
   private readonly base: string
   private readonly headers: Readonly<Record<string, string>>
   private readonly tls: RequestTls | undefined
+  private readonly limits: RequestLimits | undefined
 
-  constructor(base: string, { token, tls }: RestClientOptions = {}) {
+  constructor(base: string, { token, tls, limits }: RestClientOptions = {}) {
     this.base = base
     this.headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
     this.tls = tls
+    this.limits = limits
   }
 
   /** The client of the JobManager that the flags name. Throws UsageError. */
@@ -67,13 +76,19 @@ export class RestClient {
   async request<T>(method: string, path: string, body?: object): Promise<T> {
     const { status, text } = await this.send(method, path, body)
     const json: unknown = parse(text)
-    if (status >= 200 && status < 300) return json as T
-    throw errorOf(status, json)
+    const isFine = status >= 200 && status < 300 && (json !== undefined || text === '')
+    if (isFine) return json as T
+    throw errorOf(this.base, status, json)
   }
 
   /** Every job that the JobManager knows, newest first. */
   async jobs(): Promise<readonly JobRow[]> {
-    return (await this.request<{ readonly jobs: readonly JobRow[] }>('GET', '/jobs/overview')).jobs
+    const answer = await this.request<{ readonly jobs?: unknown }>('GET', '/jobs/overview')
+    if (Array.isArray(answer?.jobs)) return answer.jobs as readonly JobRow[]
+    throw new WeirError(
+      'CONNECTOR_FAILED',
+      `the answer of ${this.base} lists no jobs; is this a JobManager of Weir?`,
+    )
   }
 
   /** The job that a user names by its id, the beginning of its id, or its name. Throws NOT_FOUND. */
@@ -104,9 +119,9 @@ export class RestClient {
   }
 
   private async send(method: string, path: string, body?: object): Promise<RestAnswer> {
-    const { base, headers, tls } = this
+    const { base, headers, tls, limits } = this
     try {
-      return await sendRequest({ method, url: `${base}${path}`, headers, body, tls })
+      return await sendRequest({ method, url: `${base}${path}`, headers, body, tls, limits })
     } catch (cause) {
       throw new WeirError('UNAVAILABLE', unavailable(base, cause), { cause })
     }
@@ -167,12 +182,12 @@ function parse(text: string): unknown {
 }
 
 /** The error of an answer: `{"errors": ["CODE: sentence"]}`. */
-function errorOf(status: number, json: unknown): WeirError {
+function errorOf(base: string, status: number, json: unknown): WeirError {
   const [text] = (json as { readonly errors?: readonly string[] } | undefined)?.errors ?? []
   if (text === undefined) {
     return new WeirError(
       'CONNECTOR_FAILED',
-      `the answer has the status ${status}; is this a JobManager of Weir?`,
+      `the answer of ${base} has the status ${status} and no error of Weir; is this a JobManager of Weir?`,
     )
   }
   const match = /^([A-Z_]+): (.*)$/s.exec(text)

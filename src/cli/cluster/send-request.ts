@@ -14,6 +14,18 @@ export interface RestRequest {
   readonly body?: object | undefined
   /** Only for `https:`. @default the authorities of Node, no client certificate */
   readonly tls?: RequestTls | undefined
+  /** @default REQUEST_LIMITS */
+  readonly limits?: RequestLimits | undefined
+}
+
+/** What a server may take. */
+export interface RequestLimits {
+  /** Silence after which a request fails, ms. */
+  readonly silenceMs: number
+  /** Time for the whole answer, ms. */
+  readonly deadlineMs: number
+  /** Bytes of the longest answer. */
+  readonly mostBytes: number
 }
 
 /** A whole answer. */
@@ -22,21 +34,36 @@ export interface RestAnswer {
   readonly text: string
 }
 
-/** Silence of the server after which a request fails: a cancelled job may take its time to end. */
-const SILENCE_MS = 300_000
+/** A cancelled job may take its time to end. */
+const REQUEST_LIMITS: RequestLimits = {
+  silenceMs: 300_000,
+  deadlineMs: 900_000,
+  mostBytes: 256 * 1024 * 1024,
+}
 
 /**
  * Sends a request and reads the whole answer. Rejects with Node's error of the connection. `fetch` is not used
  * because it takes neither an authority nor a client certificate.
  */
 export async function sendRequest(request: RestRequest): Promise<RestAnswer> {
-  const answer = await answerTo(request)
+  const { limits = REQUEST_LIMITS } = request
+  const answer = await answerTo(request, limits)
   const chunks: Buffer[] = []
-  for await (const chunk of answer) chunks.push(chunk as Buffer)
+  let bytes = 0
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    // Leaving the loop ends the connection.
+    if (bytes > limits.mostBytes)
+      throw new Error(`the answer is longer than ${limits.mostBytes} bytes`)
+    chunks.push(chunk)
+  }
   return { status: answer.statusCode!, text: Buffer.concat(chunks).toString('utf8') }
 }
 
-function answerTo({ method, url, headers, body, tls }: RestRequest): Promise<IncomingMessage> {
+function answerTo(
+  { method, url, headers, body, tls }: RestRequest,
+  { silenceMs, deadlineMs }: RequestLimits,
+): Promise<IncomingMessage> {
   const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
   const length = bytes === undefined ? {} : { 'content-type': 'application/json' }
   const options = { method, headers: { ...headers, ...length }, agent: false as const }
@@ -46,9 +73,11 @@ function answerTo({ method, url, headers, body, tls }: RestRequest): Promise<Inc
       : process.getBuiltinModule('node:http').request(url, options)
     sent.once('response', resolve)
     sent.on('error', reject)
-    sent.setTimeout(SILENCE_MS, () =>
-      sent.destroy(new Error(`no answer for ${SILENCE_MS / 1000} s`)),
-    )
+    sent.setTimeout(silenceMs, () => sent.destroy(new Error(`no answer for ${silenceMs / 1000} s`)))
+    const late = setTimeout(() => {
+      sent.destroy(new Error(`no whole answer in ${deadlineMs / 1000} s`))
+    }, deadlineMs)
+    sent.on('close', () => clearTimeout(late))
     sent.end(bytes)
   })
 }

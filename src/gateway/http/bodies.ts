@@ -5,7 +5,9 @@ import type { FastifyInstance, FastifyRequest, RequestPayload } from 'fastify'
 import type { ByteBudget } from '../../access/byte-budget.ts'
 import type { Cancel } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import type { FairTurns } from '../../http/fair-turns.ts'
 import { addJsonParser } from '../../http/json-parser.ts'
+import { StagedBytes } from './staged-bytes.ts'
 
 /** Media types whose bodies a route gets as bytes. */
 const RAW_TYPES = [
@@ -33,6 +35,8 @@ export interface BodyOptions {
   readonly budget: ByteBudget
   /** Whose share of it a request takes. */
   readonly clientOf: (request: FastifyRequest) => string
+  /** When a large body is read. */
+  readonly turns: FairTurns
 }
 
 /**
@@ -40,10 +44,19 @@ export interface BodyOptions {
  * route counts bytes after decompression, so that a small body cannot fill the memory. A large body is read as there is
  * room for it, until the deadline of its request.
  */
-export function addBodyParsers(app: FastifyInstance, { budget, clientOf }: BodyOptions): void {
-  addJsonParser(app)
+export function addBodyParsers(
+  app: FastifyInstance,
+  { budget, clientOf, turns }: BodyOptions,
+): void {
+  addJsonParser(app, turns)
   app.addContentTypeParser([...RAW_TYPES], { parseAs: 'buffer' }, (_request, body, done) => {
     done(null, body)
+  })
+  /** Requests whose bodies take time to read. */
+  const large = new WeakSet<FastifyRequest>()
+  app.addHook('preValidation', (request, _reply, done) => {
+    if (large.has(request)) turns.run(request.ip, done)
+    else done()
   })
   app.addHook('preParsing', async (request, reply, payload) => {
     const coding = request.headers['content-encoding']
@@ -55,12 +68,16 @@ export function addBodyParsers(app: FastifyInstance, { budget, clientOf }: BodyO
         `the content coding "${coding.slice(0, 40)}" is not known; send gzip, deflate or none`,
       )
     }
-    const counted = countedStream(budget, clientOf(request), reply.raw)
+    const client = clientOf(request)
+    const { bodyLimit } = request.routeOptions
+    const counted = countedStream({ budget, client, bodyLimit }, reply.raw)
+    large.add(request)
     // No one may read the body: of an unknown path, after a refusal, beyond the limit. An error without a
     // listener would end the process.
     counted.on('error', () => {})
     payload.on('error', (error) => counted.destroy(error))
-    if (isPlain) return payload.pipe(counted)
+    // Nothing flows until someone reads: an error before that would be seen by no one, and the request never end.
+    if (isPlain) return counted.once('resume', () => payload.pipe(counted))
     return decoded(payload, DECODERS[coding as keyof typeof DECODERS](), counted)
   })
 }
@@ -69,25 +86,38 @@ export function addBodyParsers(app: FastifyInstance, { budget, clientOf }: BodyO
 function decoded(payload: RequestPayload, decoder: Gunzip | Inflate, counted: Transform) {
   const limited = ratioLimit(decoder)
   for (const stream of [decoder, limited]) stream.on('error', (error) => counted.destroy(error))
-  const stream = Object.assign(payload.pipe(decoder).pipe(limited).pipe(counted), {
-    receivedEncodedLength: 0,
+  const stream = Object.assign(counted, { receivedEncodedLength: 0 })
+  return stream.once('resume', () => {
+    payload.on('data', (chunk: Buffer) => {
+      stream.receivedEncodedLength += chunk.length
+    })
+    payload.pipe(decoder).pipe(limited).pipe(counted)
   })
-  payload.on('data', (chunk: Buffer) => {
-    stream.receivedEncodedLength += chunk.length
-  })
-  return stream
 }
 
-/** Passes bytes on as there is room for them; they are given back when the request is answered, or its client is gone. */
-function countedStream(budget: ByteBudget, client: string, response: ServerResponse): Transform {
+/** Where the bytes of a body are counted, and how many there may be. */
+interface CountedBody {
+  readonly budget: ByteBudget
+  readonly client: string
+  readonly bodyLimit: number
+}
+
+/**
+ * Takes bytes as there is room for them, and passes them on when the body is whole, or too long; they are given back when
+ * the request is answered, or its client is gone.
+ */
+function countedStream({ budget, client, bodyLimit }: CountedBody, response: ServerResponse) {
   let taken = 0
   let isOver = false
-  let stopWaiting: Cancel = () => {}
+  let stopWaiting: Cancel | undefined
+  let bytes = 0
+  const staged = new StagedBytes()
   const end = (): void => {
     isOver = true
-    stopWaiting()
+    stopWaiting?.()
     budget.give(client, taken)
     taken = 0
+    staged.release()
   }
   response.once('finish', end).once('close', end)
   return new Transform({
@@ -95,10 +125,27 @@ function countedStream(budget: ByteBudget, client: string, response: ServerRespo
       if (isOver) return done()
       stopWaiting = budget.take(client, chunk.length, () => {
         taken += chunk.length
-        done(null, chunk)
+        bytes += chunk.length
+        staged.add(chunk)
+        // Who reads it refuses what is too long.
+        if (bytes > bodyLimit) for (const part of staged.parts()) this.push(part)
+        done()
       })
+      if (stopWaiting === undefined) done(noRoom(response))
+    },
+    flush(done) {
+      if (!isOver) for (const part of staged.parts()) this.push(part)
+      done()
     },
   })
+}
+
+/** The error of a body of which no more is read: its connection ends with the answer. */
+function noRoom(response: ServerResponse): WeirError {
+  response.shouldKeepAlive = false
+  const message =
+    'the server has no room for this body now; send fewer large bodies at the same time'
+  return new WeirError('OVERLOADED', message)
 }
 
 /** Passes the bytes of a decoder on, and fails with FRAME_TOO_LARGE when they are far more than were sent. */

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { jsonReaderOf } from '../../http/json-parser.ts'
 import { alsKey } from '../../models/als/row-key.ts'
 import type { EncodedPairs } from '../../wire/encoded-pairs.ts'
 import { FrameWriter } from '../../wire/frame-writer.ts'
@@ -33,16 +34,16 @@ class ScannedBody implements PairsBody {
   }
 }
 
-/** Parses bodies of JSON: pairs in their usual form as keys, everything else as Fastify does. */
+/** Parses bodies of JSON: pairs in their usual form as keys, everything else as other routes do. */
 export function addPairsParser(app: FastifyInstance): void {
-  const parseJson = app.getDefaultJsonParser('error', 'error')
+  const readJson = jsonReaderOf(app)
   app.removeContentTypeParser('application/json')
   app.addContentTypeParser<Buffer>(
     'application/json',
     { parseAs: 'buffer' },
     (request, body, done) => {
       const keys = scanPairs(body)
-      if (keys === undefined) parseJson(request, body.toString(), done)
+      if (keys === undefined) readJson(request, body, done)
       else done(null, new ScannedBody(keys))
     },
   )

@@ -10,6 +10,7 @@ import type { AccessControl, AccessDecision } from '../../access/control.ts'
 import type { Role } from '../../access/role.ts'
 import type { Clock } from '../../core/clock.ts'
 import { addAudit } from '../../http/audit.ts'
+import { FairTurns } from '../../http/fair-turns.ts'
 import { addJsonParser } from '../../http/json-parser.ts'
 import { KnownPaths, pathOf } from '../../http/known-paths.ts'
 import { isRead, requireLoopbackName, requireOwnOrigin } from '../../http/own-origin.ts'
@@ -146,7 +147,7 @@ function bareApp(compilers: Compilers): FastifyInstance {
     frameworkErrors: (error, _request, reply) => void sendError(reply, error),
     forceCloseConnections: true,
   })
-  addJsonParser(app)
+  addJsonParser(app, new FairTurns(() => performance.now()))
   app.addHook('onSend', async (_request, reply) => {
     if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
   })

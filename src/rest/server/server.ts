@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { isLoopback } from '../../access/listener.ts'
 import { sleep } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import { collectWhenIdle } from '../../core/lifetime/idle-collection.ts'
 import type { PortRange } from '../../core/port-range.ts'
 import { createServer } from '../../http/builtin.ts'
 import { type RefusalBody, refuseClient } from '../../http/client-errors.ts'
@@ -41,6 +42,7 @@ export class RestServer implements AsyncDisposable {
   private readonly operations: AsyncOperations
   private readonly histories: JobHistories
   private readonly connections: ConnectionShare
+  private stopCollecting: () => void = () => {}
   private app: Promise<{ readonly handle: Handler; close(): Promise<unknown> }> | undefined
 
   private constructor(options: RestServerOptions) {
@@ -60,6 +62,7 @@ export class RestServer implements AsyncDisposable {
     const rest = new RestServer(options)
     await rest.listen()
     rest.histories.start()
+    rest.stopCollecting = collectWhenIdle()
     return rest
   }
 
@@ -79,6 +82,7 @@ export class RestServer implements AsyncDisposable {
    */
   async [Symbol.asyncDispose](): Promise<void> {
     this.histories[Symbol.dispose]()
+    this.stopCollecting()
     const { clock } = this.options
     const lastMs = clock.monotonicMs() + LAST_RESULTS_MS
     while (this.operations.hasUnreported && clock.monotonicMs() < lastMs) await sleep(clock, 50)

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import type { Cancel, Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import { FairQueue } from '../../core/lifetime/fair-queue.ts'
 import type { KeyClass } from '../../state/catalog/key-class.ts'
 import {
   type SlotQueryReplyMessage,
@@ -9,7 +10,6 @@ import {
 import type { SlotQueryAnswer, SlotQueryRequest } from '../../state/port/slot-query.ts'
 import { currentTraceParent } from '../../tracing/tracer.ts'
 import type { RequestOwner } from '../port/request-owner.ts'
-import { FairQueue } from './fair-queue.ts'
 import type { SharedThread } from './shared-thread.ts'
 
 /**

@@ -5,8 +5,10 @@ import { ByteBudget } from '../../access/byte-budget.ts'
 import { AccessControl, type AccessShare } from '../../access/control.ts'
 import { unauthenticatedError } from '../../access/refusals.ts'
 import type { Principal } from '../../access/token-verifier.ts'
-import type { Cancel } from '../../core/clock.ts'
+import type { Cancel, Clock } from '../../core/clock.ts'
 import { messageOf, WeirError } from '../../core/errors.ts'
+import { collectWhenIdle } from '../../core/lifetime/idle-collection.ts'
+import { ConnectionShare } from '../../http/connection-share.ts'
 import type { Hello } from '../../wire/hello.ts'
 import { statusOf } from '../../wire/status.ts'
 import { WriterPool } from '../../wire/writer-pool.ts'
@@ -49,6 +51,9 @@ export class QueryServer {
   private readonly metrics: QueryMetrics
   private readonly access: AccessControl
   private cancelSweep: Cancel | undefined
+  /** The connections of TLS, also those whose handshake is not over. */
+  private handshakes: ConnectionShare | undefined
+  private stopCollecting: () => void = () => {}
   private closing: Promise<void> | undefined
 
   constructor(backend: QueryBackend, options: QueryServerOptions = {}) {
@@ -83,7 +88,9 @@ export class QueryServer {
         ? createServer({ blockList }, this.accept)
         : tlsServer({ blockList, handshakeTimeout: HANDSHAKE_MS, ...mutual(tls) }, this.accept)
     // Connections up to twice the limit are accepted and refused with OVERLOADED; Node drops the rest.
-    this.server.maxConnections = this.options.limits.maxConnections * 2
+    const most = this.options.limits.maxConnections * 2
+    if (tls === undefined) this.server.maxConnections = most
+    else this.handshakes = shareOf(this.server, most, this.options.clock)
   }
 
   /** Listens on the first port that is free and returns it. Rejects with CONNECTOR_FAILED. */
@@ -96,6 +103,7 @@ export class QueryServer {
         await once(this.server, 'listening')
         this.server.on('error', () => this.metrics.refusedConnections.increment())
         this.scheduleSweep()
+        this.stopCollecting = collectWhenIdle()
         return this.port
       } catch (cause) {
         failures.push(cause)
@@ -120,6 +128,7 @@ export class QueryServer {
 
   private readonly accept = (socket: Socket): void => {
     this.metrics.connections.increment()
+    this.handshakes?.isServed(socket)
     const address = socket.remoteAddress ?? ''
     const refusal = this.refusalOf(address)
     if (refusal !== undefined) {
@@ -235,6 +244,8 @@ export class QueryServer {
 
   private async closeOnce(graceMs: number): Promise<void> {
     this.cancelSweep?.()
+    this.stopCollecting()
+    this.handshakes?.[Symbol.dispose]()
     this.refused.close()
     const closed = this.server.listening ? once(this.server, 'close') : Promise.resolve()
     this.server.close()
@@ -250,6 +261,16 @@ export class QueryServer {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
   }
+}
+
+/**
+ * The connections of a server, of which half may come from one address. Before its handshake a connection of TLS is not
+ * yet one of the server, and thousands that begin none would leave no place for others.
+ */
+function shareOf(server: Server, most: number, clock: Clock): ConnectionShare {
+  const share = new ConnectionShare({ most, helloMs: HANDSHAKE_MS }, clock)
+  share.attachConnections(server)
+  return share
 }
 
 function overloaded(what: string, limit: number): WeirError {

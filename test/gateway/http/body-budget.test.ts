@@ -5,6 +5,7 @@ import fastify, { type FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { ByteBudget } from '../../../src/access/byte-budget.ts'
 import { addBodyParsers } from '../../../src/gateway/http/bodies.ts'
+import { FairTurns } from '../../../src/http/fair-turns.ts'
 import { until } from '../../run/until.ts'
 
 const SHARE = 300_000
@@ -17,7 +18,8 @@ beforeEach(async () => {
   sockets = []
   budget = new ByteBudget({ most: 500_000, mostPerClient: SHARE })
   app = fastify({ bodyLimit: SHARE })
-  addBodyParsers(app, { budget, clientOf: ({ ip }) => ip })
+  const turns = new FairTurns(() => performance.now())
+  addBodyParsers(app, { budget, clientOf: ({ ip }) => ip, turns })
   app.post('/', async ({ body }) => ({ bytes: (body as Buffer).length }))
   await app.listen({ host: '127.0.0.1', port: 0 })
 })
@@ -51,6 +53,15 @@ it('bodies that are never whole take no more than the share of their client, and
   expect(budget.taken).toBeLessThanOrEqual(SHARE + 100_000)
   for (const socket of sockets) socket.destroy()
   await until('all is given back', () => budget.taken === 0)
+})
+
+it('of many bodies that find no room all but some are refused at once, and their connections end', async () => {
+  for (let i = 0; i < 40; i++) await send('127.0.0.1', 250_000, 200_000)
+  const refused = (): Socket[] =>
+    sockets.filter(({ closed, readableEnded }) => closed || readableEnded)
+  for (const socket of sockets) socket.resume()
+  await until('some are refused', () => refused().length >= 5)
+  expect(budget.taken).toBeLessThanOrEqual(SHARE)
 })
 
 it('a body that waits for room goes on when there is some', async () => {

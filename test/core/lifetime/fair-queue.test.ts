@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { FairQueue } from '../../../src/serving/catalog/fair-queue.ts'
+import { FairQueue } from '../../../src/core/lifetime/fair-queue.ts'
 
 describe('FairQueue', () => {
   it('serves its owners in turn and keeps the order of each', () => {

@@ -1,0 +1,101 @@
+import { RestClient } from '../../../src/cli/cluster/rest-client.ts'
+import { WeirClient } from '../../../src/client/weir-client.ts'
+import { kafkaConnector } from '../../../src/connectors/kafka/client/connection.ts'
+import { WeirError } from '../../../src/core/errors.ts'
+import { loadRemote } from '../../../src/inference/runners/remote.ts'
+import { RemoteServer } from '../../../src/inference/runners/remote-exchange.ts'
+import { SpanExporter } from '../../../src/tracing/exporter.ts'
+import { samplerOf } from '../../../src/tracing/sampler.ts'
+import { parseWebHdfsUrl } from '../../../src/webhdfs/address.ts'
+import { WebHdfsClient } from '../../../src/webhdfs/client.ts'
+import { hostilePeerContract } from '../../contracts/hostile-peer.ts'
+
+const MIB = 1024 * 1024
+
+hostilePeerContract('the client of a remote model that loads it', {
+  ask: (port) => {
+    const source = { kind: 'remote', url: `http://127.0.0.1:${port}`, model: 'm' } as const
+    return loadRemote(source, { threads: 1, batches: true })
+  },
+  withinMs: 8_000,
+  mostBytes: MIB,
+  codes: ['MODEL_NOT_LOADED', 'REMOTE_MODEL_FAILED'],
+})
+
+hostilePeerContract('the client of a remote model that runs it', {
+  ask: async (port) => {
+    const server = new RemoteServer(`http://127.0.0.1:${port}`)
+    const request = { path: '/', body: [Buffer.from('{}')], timeoutMs: 500, maxBytes: MIB }
+    return await server.exchange(request).finally(() => server.close())
+  },
+  withinMs: 4_000,
+  mostBytes: MIB,
+  codes: ['MODEL_NOT_LOADED', 'REMOTE_MODEL_FAILED'],
+  // What an answer must have is checked by the model.
+  fine: ['answers what no one asked'],
+})
+
+hostilePeerContract('the client of WebHDFS', {
+  ask: async (port) => {
+    const address = parseWebHdfsUrl(`hdfs://127.0.0.1:${port}/models`)
+    const client = new WebHdfsClient(address, { retryForMs: 100, timeoutMs: 500 })
+    return await client.list('/models').finally(() => client.close())
+  },
+  // It reads the 64 MiB of a folder's list from a peer that sends them.
+  withinMs: 40_000,
+  mostBytes: 64 * MIB,
+  codes: ['CONNECTOR_FAILED'],
+  mayQuote: true,
+})
+
+hostilePeerContract('the exporter of spans', {
+  ask: async (port) => {
+    const warnings: string[] = []
+    const settings = {
+      url: `http://127.0.0.1:${port}/v1/traces`,
+      ...{ headers: {}, resource: {}, delayMs: 10_000, timeoutMs: 500 },
+      sampler: samplerOf(undefined, undefined),
+    }
+    const exporter = new SpanExporter(settings, (warning) => warnings.push(warning))
+    exporter.add({
+      ...{ traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), parentSpanId: '', name: 'x' },
+      ...{ kind: 'server', startMs: 0, endMs: 1, attributes: {} },
+    } as unknown as Parameters<typeof exporter.add>[0])
+    await exporter.flush()
+    throw new WeirError('UNAVAILABLE', warnings.join('\n'))
+  },
+  withinMs: 6_000,
+  mostBytes: MIB,
+  codes: ['UNAVAILABLE'],
+  // Who answers 200 has the spans, whatever else it says.
+  fine: ['answers what no one asked', 'answers with no JSON'],
+})
+
+hostilePeerContract('the client of the query port', {
+  ask: (port) => WeirClient.connect({ port, deadlineMs: 500 }),
+  withinMs: 6_000,
+  mostBytes: MIB,
+  codes: ['UNAVAILABLE', 'PROTOCOL_ERROR', 'FRAME_TOO_LARGE', 'DEADLINE_EXCEEDED'],
+})
+
+hostilePeerContract('the client of a broker', {
+  ask: (port) =>
+    kafkaConnector({ brokers: `127.0.0.1:${port}`, connectTimeoutMs: 500, requestTimeoutMs: 500 })(
+      { host: '127.0.0.1', port },
+      new AbortController().signal,
+    ),
+  withinMs: 6_000,
+  mostBytes: 128 * MIB,
+  codes: ['CONNECTOR_FAILED'],
+})
+
+hostilePeerContract('the client of a JobManager', {
+  ask: (port) => {
+    const limits = { silenceMs: 300, deadlineMs: 600, mostBytes: MIB }
+    return new RestClient(`http://127.0.0.1:${port}`, { limits }).jobs()
+  },
+  withinMs: 6_000,
+  mostBytes: MIB,
+  codes: ['UNAVAILABLE', 'CONNECTOR_FAILED'],
+  mayQuote: true,
+})
