@@ -152,7 +152,7 @@ export const SCHEMA: Parameters<typeof fromJSON>[0] = {
               requestStream: true,
               responseType: 'ModelStreamInferResponse',
               responseStream: true,
-              comment: null,
+              comment: '',
             },
           },
         },
