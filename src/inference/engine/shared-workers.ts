@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
-import { WeirError } from '../../core/errors.ts'
+import { isWeirError, WeirError } from '../../core/errors.ts'
 import { siblingModule, THREAD_LIMITS } from '../../core/sibling-module.ts'
 import type { ModelSignature } from '../port/signature.ts'
 import type {
@@ -14,21 +14,33 @@ import type { ModelWorker, WorkerListener } from './worker-thread.ts'
 
 /** Most threads that models share. */
 const MOST_THREADS = 4
+/** Most threads on which the load of a model is tried. */
+const MOST_ATTEMPTS = 5
 
 /** Threads that the workers of small models share. A thread starts with its first model. */
 export class SharedWorkers implements Disposable {
   private readonly threads: SharedThread[] = []
 
   /** As `WorkerThread.start`, on the thread with the fewest models. */
-  start(start: WorkerStart, signal?: AbortSignal): Promise<Seat> {
+  async start(start: WorkerStart, signal?: AbortSignal): Promise<Seat> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.thread().load(start, signal)
+      } catch (error) {
+        // A run of another model has made the thread unusable meanwhile.
+        if (!isWeirError(error, 'WORKER_LOST') || attempt === MOST_ATTEMPTS) throw error
+      }
+    }
+  }
+
+  private thread(): SharedThread {
     const most = Math.min(MOST_THREADS, availableParallelism())
     const free = this.threads.reduce<SharedThread | undefined>(
       (best, one) => (best === undefined || one.seats < best.seats ? one : best),
       undefined,
     )
     const isTaken = free === undefined || (free.seats > 0 && this.threads.length < most)
-    const thread = isTaken ? this.added() : free
-    return thread.load(start, signal)
+    return isTaken ? this.added() : free
   }
 
   /** Ends the threads; their models have been unloaded. */
@@ -175,6 +187,7 @@ export class Seat implements ModelWorker {
   serve(message: ServeMessage, listener: WorkerListener): void {
     this.listener = listener
     this.thread.serve(message)
+    if (this.isAbandoned) queueMicrotask(listener.onWrittenOff)
   }
 
   async dismiss(): Promise<void> {
@@ -194,6 +207,8 @@ export class Seat implements ModelWorker {
   /** Another model has made the thread unusable. */
   writeOff(): void {
     this.isAbandoned = true
+    const message = 'a run of another model in the same thread does not end'
+    this.onLoaded?.({ kind: 'failed', code: 'WORKER_LOST', message })
     this.listener?.onWrittenOff()
   }
 

@@ -8,7 +8,7 @@ import { openInferenceEngine } from '../../../../src/inference/engine/engine.ts'
 import type { Deployment } from '../../../../src/inference/port/deployment.ts'
 import type { InferenceEngine } from '../../../../src/inference/port/engine.ts'
 import type { ModelSource } from '../../../../src/inference/port/model.ts'
-import { HANGS } from '../function-models.ts'
+import { ENDS_WORKER, HANGS } from '../function-models.ts'
 import { floats, floatsOf, linearModel } from '../models.ts'
 
 let folder: string
@@ -96,6 +96,12 @@ describe('many small models', () => {
     const hung = engine.infer({ model: { name: 'odd', version: 1 }, inputs })
     await expect(hung).rejects.toMatchObject({ code: expect.stringMatching(/DEADLINE|LOST|POISON/) })
     expect(await Promise.all([0, 1, 2].map((i) => ask(nameOf(i), 5)))).toEqual([5, 10, 15])
+    const end = [floats('x', [1], [ENDS_WORKER])]
+    const ended = engine.infer({ model: { name: 'odd', version: 1 }, inputs: end })
+    await expect(ended).rejects.toMatchObject({
+      code: expect.stringMatching(/DEADLINE|LOST|POISON/),
+    })
+    expect(await Promise.all([0, 1, 2].map((i) => ask(nameOf(i), 7)))).toEqual([7, 14, 21])
   })
 
   it('refuse settings that need a thread of their own', async () => {
