@@ -7,6 +7,8 @@ import { DATATYPE_BYTES } from '../port/tensor.ts'
 import { type QueueShape, WORKER_ROWS } from '../queue/layout.ts'
 import type { WorkerStart } from '../workers/messages.ts'
 
+/** The question takes a millisecond, and there may be a thousand models. */
+const CORES = availableParallelism()
 const MIB = 2 ** 20
 const DEFAULT_CAPACITY = 256
 /** The same of a model that shares its worker: there may be a thousand such queues. */
@@ -61,7 +63,7 @@ export function mostRowsOf(signature: ModelSignature, { maxBatchItems }: Deploym
 export function workerStartOf(source: ModelSource, deployment: Deployment): WorkerStart {
   const { workers = 1, isolation = 'thread', memoryLimitBytes, warmUp } = deployment
   const { batches, itemAxes, probe, isShared = false } = deployment
-  const threads = Math.max(1, Math.floor(availableParallelism() / workers))
+  const threads = Math.max(1, Math.floor(CORES / workers))
   return {
     source,
     isolation,

@@ -128,13 +128,15 @@ class ThreadEngine implements InferenceEngine {
     return this.asker.model(id)
   }
 
-  statistics(): readonly ModelStatistics[] {
+  statistics(id?: ModelId): readonly ModelStatistics[] {
     const { device } = this
+    const one = id === undefined ? undefined : this.loaded.get(modelKey(id))
+    const wanted = id === undefined ? [...this.loaded.values()] : one === undefined ? [] : [one]
     const held =
       device === undefined
         ? {}
         : { deviceBytes: device.heldBytes, deviceLimitBytes: device.capacity }
-    return Array.from(this.loaded.values(), ({ served, workers, place }) => ({
+    return wanted.map(({ served, workers, place }) => ({
       ...statisticsOf(served.id, workers, place),
       ...held,
     }))
