@@ -18,10 +18,12 @@ import {
   inferNoopBenchmark,
 } from './inference/engine.ts'
 import { floodBenchmark } from './inference/flood.ts'
+import { inferGrpcBenchmark } from './inference/grpc.ts'
 import { hedgeBenchmark } from './inference/hedge.ts'
 import { inferServedBenchmark } from './inference/over-network.ts'
 import { inferRivalsBenchmark } from './inference/rivals.ts'
 import { swapBenchmark } from './inference/swap.ts'
+import { inferTinyModelsBenchmark } from './inference/tiny-models.ts'
 import { kafkaExactlyOnceBenchmark } from './kafka/exactly-once.ts'
 import { kafkaModelLoadBenchmark } from './kafka/model-load.ts'
 import { kafkaRatingsBenchmark } from './kafka/ratings.ts'
@@ -115,6 +117,8 @@ export const BENCHMARKS: readonly Benchmark[] = [
   inferLinearBenchmark,
   inferHeavyBenchmark,
   inferServedBenchmark,
+  inferGrpcBenchmark,
+  inferTinyModelsBenchmark,
   inferRivalsBenchmark,
   hedgeBenchmark,
   floodBenchmark,

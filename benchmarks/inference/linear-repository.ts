@@ -1,6 +1,7 @@
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { freePorts } from '../../test/services/free-port.ts'
 import { ChildServer } from '../served/child-server.ts'
 import { matrixModel } from './engine.ts'
 
@@ -27,6 +28,23 @@ export function startModels(repository: string): Promise<ChildServer> {
 /** The same, with the port of `--http`. */
 export function startModelsOverHttp(repository: string): Promise<ChildServer> {
   return start(repository, ['--http', '127.0.0.1:0'], 'http')
+}
+
+/** The same, with the ports of `--http` and `--grpc`. */
+export async function startModelsOverGrpc(
+  repository: string,
+): Promise<AsyncDisposable & { readonly port: number; readonly grpcPort: number }> {
+  const [grpcPort] = await freePorts(1)
+  const server = await start(
+    repository,
+    ['--http', '127.0.0.1:0', '--grpc', `127.0.0.1:${grpcPort}`],
+    'http',
+  )
+  return {
+    port: server.port,
+    grpcPort: grpcPort!,
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  }
 }
 
 function start(

@@ -37,6 +37,11 @@ export class ChildServer implements AsyncDisposable {
     return new ChildServer(port, child)
   }
 
+  /** Id of the process. */
+  get pid(): number {
+    return this.child.pid!
+  }
+
   /** Stops the process, so that a rival has the machine to itself, until `resume`. */
   pause(): void {
     this.child.kill('SIGSTOP')

@@ -7,8 +7,12 @@ import { DATATYPE_BYTES } from '../port/tensor.ts'
 import { type QueueShape, WORKER_ROWS } from '../queue/layout.ts'
 import type { WorkerStart } from '../workers/messages.ts'
 
+/** The question takes a millisecond, and there may be a thousand models. */
+const CORES = availableParallelism()
 const MIB = 2 ** 20
 const DEFAULT_CAPACITY = 256
+/** The same of a model that shares its worker: there may be a thousand such queues. */
+const SHARED_CAPACITY = 64
 /** Most bytes of all slots together for inputs of free sizes, and as many for outputs. */
 const FREE_QUEUE_BYTES = 512 * MIB
 const DEFAULT_MAX_ITEMS = 64
@@ -24,6 +28,10 @@ export function checkDeployment(deployment: Deployment): void {
   requireWhole('workers', workers, MAX_WORKERS)
   requireWhole('maxBatchItems', maxBatchItems, 65536)
   requireWhole('queueCapacity', queueCapacity, 65536)
+  requireArgument(
+    deployment.isShared !== true || (workers === 1 && deployment.isolation !== 'process'),
+    'a model that shares its worker has one, in a thread: leave out isolation: process, and the number of workers',
+  )
   requireArgument(!(memoryBytes < 0), `memoryBytes is 0 or more, not ${memoryBytes}`)
   requireArgument(
     deployment.memoryLimitBytes === undefined || deployment.isolation === 'process',
@@ -54,7 +62,8 @@ export function mostRowsOf(signature: ModelSignature, { maxBatchItems }: Deploym
 /** What a worker starts with. One run may use the cores, shared among the workers. */
 export function workerStartOf(source: ModelSource, deployment: Deployment): WorkerStart {
   const { workers = 1, isolation = 'thread', memoryLimitBytes, warmUp } = deployment
-  const { batches, itemAxes, probe } = deployment
+  const { batches, itemAxes, probe, isShared = false } = deployment
+  const threads = Math.max(1, Math.floor(CORES / workers))
   return {
     source,
     isolation,
@@ -64,13 +73,16 @@ export function workerStartOf(source: ModelSource, deployment: Deployment): Work
     itemAxes,
     probe,
     mostItems: mostItemsOf(deployment),
-    threads: Math.max(1, Math.floor(availableParallelism() / workers)),
+    threads: isShared ? 1 : threads,
+    isSmall: isShared,
   }
 }
 
 /** Sizes of the queue of a model. */
 export function queueShapeOf(signature: ModelSignature, deployment: Deployment): QueueShape {
-  const { queueCapacity: capacity = DEFAULT_CAPACITY } = deployment
+  const { isShared = false } = deployment
+  const usual = isShared ? SHARED_CAPACITY : DEFAULT_CAPACITY
+  const { queueCapacity: capacity = usual } = deployment
   const free = Math.min(MIB, Math.floor(FREE_QUEUE_BYTES / capacity))
   const { inputs, outputs, alone } = signature
   if (alone !== undefined) {

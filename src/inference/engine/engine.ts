@@ -17,6 +17,8 @@ import { checkDeployment, mostItemsOf, workerStartOf } from './deployment-plan.t
 import { Device, type Place } from './device.ts'
 import { GraphFolder, removeLostGraphs } from './graph-folder.ts'
 import { ModelWorkers } from './model-workers.ts'
+import { SharedWorkers } from './shared-workers.ts'
+import { mayShare, sharingOf } from './sharing.ts'
 import { statisticsOf } from './statistics.ts'
 import { ThreadProducer } from './thread-producer.ts'
 
@@ -61,7 +63,10 @@ class ThreadEngine implements InferenceEngine {
   private readonly clock: Clock
   private readonly device: Device | undefined
   private readonly graphs = new GraphFolder()
-  private readonly own: ThreadProducer
+  private readonly asker: ThreadProducer
+  private readonly shared = new SharedWorkers()
+  /** Models whose workers have threads of their own. */
+  private readonly own = new Set<string>()
   private readonly loading = new Map<string, Promise<ModelSignature>>()
   private readonly loaded = new Map<string, Loaded>()
   /** Ways to the linked threads, by the number of their producer. */
@@ -74,7 +79,7 @@ class ThreadEngine implements InferenceEngine {
   constructor(clock: Clock, memoryBytes: number | undefined) {
     this.clock = clock
     this.device = memoryBytes === undefined ? undefined : new Device(memoryBytes, clock)
-    this.own = new ThreadProducer(OWN_PRODUCER, clock)
+    this.asker = new ThreadProducer(OWN_PRODUCER, clock)
   }
 
   load(
@@ -100,7 +105,7 @@ class ThreadEngine implements InferenceEngine {
     const loaded = this.loaded.get(key)
     if (loaded === undefined || loaded.isRetired) return
     loaded.isRetired = true
-    const producer = this.own.retire(id)
+    const producer = this.asker.retire(id)
     for (const send of this.links.values()) send({ kind: 'retire', id })
     await this.drain(loaded)
     producer?.close()
@@ -108,27 +113,30 @@ class ThreadEngine implements InferenceEngine {
     loaded.place?.free()
     this.loaded.delete(key)
     this.loading.delete(key)
+    this.own.delete(key)
   }
 
   infer(request: InferRequest): Promise<InferAnswer> {
-    return this.own.infer(request)
+    return this.asker.infer(request)
   }
 
   models(): readonly ServedModel[] {
-    return this.own.models()
+    return this.asker.models()
   }
 
   model(id: ModelId): ServedModel | undefined {
-    return this.own.model(id)
+    return this.asker.model(id)
   }
 
-  statistics(): readonly ModelStatistics[] {
+  statistics(id?: ModelId): readonly ModelStatistics[] {
     const { device } = this
+    const one = id === undefined ? undefined : this.loaded.get(modelKey(id))
+    const wanted = id === undefined ? [...this.loaded.values()] : one === undefined ? [] : [one]
     const held =
       device === undefined
         ? {}
         : { deviceBytes: device.heldBytes, deviceLimitBytes: device.capacity }
-    return Array.from(this.loaded.values(), ({ served, workers, place }) => ({
+    return wanted.map(({ served, workers, place }) => ({
       ...statisticsOf(served.id, workers, place),
       ...held,
     }))
@@ -155,8 +163,9 @@ class ThreadEngine implements InferenceEngine {
     await Promise.all([...this.loaded.values()].map(({ served }) => this.unload(served.id)))
     this.cancelLook?.()
     this.device?.[Symbol.dispose]()
+    this.shared[Symbol.dispose]()
     this.graphs[Symbol.dispose]()
-    this.own.close()
+    this.asker.close()
   }
 
   private async startLoading(
@@ -166,24 +175,54 @@ class ThreadEngine implements InferenceEngine {
   ): Promise<ModelSignature> {
     if (this.isClosed) throw new WeirError('ILLEGAL_STATE', 'the engine is closed')
     const place = await this.reserve(id, source, deployment)
-    const workers = await ModelWorkers.start(source, deployment, {
-      clock: this.clock,
-      optimised: this.device === undefined ? undefined : this.graphs.file(),
-      onMove: (kind) => place?.moved(kind),
-      signal,
-    }).catch((error) => {
-      place?.free()
-      throw error
-    })
+    const workers = await this.startWorkers({ id, source, deployment }, place, signal).catch(
+      (error) => {
+        place?.free()
+        this.own.delete(modelKey(id))
+        throw error
+      },
+    )
     place?.hold(workers)
     const { signature } = workers
     const served = { id, signature, deployment }
     const loaded: Loaded = { served, workers, place, isRetired: false }
     this.loaded.set(modelKey(id), loaded)
-    this.own.add(shareOf(loaded))
+    this.asker.add(shareOf(loaded))
     for (const send of this.links.values()) send({ kind: 'add', model: shareOf(loaded) })
     if (this.cancelLook === undefined) this.look()
     return signature
+  }
+
+  /** The workers of a model, in threads of their own or in those that models share. */
+  private async startWorkers(
+    {
+      id,
+      source,
+      deployment,
+    }: Pick<ServedModel, 'id' | 'deployment'> & { readonly source: ModelSource },
+    place: Place | undefined,
+    signal: AbortSignal,
+  ): Promise<ModelWorkers> {
+    const start = (isShared: boolean): Promise<ModelWorkers> =>
+      ModelWorkers.start(
+        source,
+        { ...deployment, isShared },
+        {
+          clock: this.clock,
+          optimised: this.device === undefined ? undefined : this.graphs.file(),
+          onMove: (kind) => place?.moved(kind),
+          signal,
+          shared: isShared ? this.shared : undefined,
+        },
+      )
+    const sharing = sharingOf(source, deployment, this.own.size)
+    if (sharing !== 'own') {
+      const workers = await start(true)
+      if (sharing === 'shared' || mayShare(workers.runMs)) return workers
+      await workers.close()
+    }
+    this.own.add(modelKey(id))
+    return await start(false)
   }
 
   /** Room for the model in all its workers; a model on another server needs none. */

@@ -21,8 +21,9 @@ import {
 } from '../queue/repair.ts'
 import type { WorkerStart } from '../workers/messages.ts'
 import { checkDeployment, maxItemsOf, queueShapeOf, workerStartOf } from './deployment-plan.ts'
+import type { SharedWorkers } from './shared-workers.ts'
 import { WorkerRestarts } from './worker-restarts.ts'
-import { WorkerThread } from './worker-thread.ts'
+import { type ModelWorker, WorkerThread } from './worker-thread.ts'
 
 const MAX_ATTEMPTS = 3
 const OVERTIME_FACTOR = 10
@@ -33,7 +34,7 @@ const SERVING_MS = 5000
 const END_MS = 500
 
 interface RunningWorker {
-  readonly thread: WorkerThread
+  readonly thread: ModelWorker
   readonly number: number
   /** It was asked to end, or was written off; its end is no loss. */
   isEnding: boolean
@@ -55,6 +56,8 @@ export interface ModelWorkersOptions {
   readonly onMove: (kind: ModelMove) => void
   /** Gives up the first load. */
   readonly signal?: AbortSignal
+  /** Threads that the workers share with other models. @default each worker has a thread of its own */
+  readonly shared?: SharedWorkers | undefined
 }
 
 /**
@@ -67,10 +70,13 @@ export class ModelWorkers {
   readonly maxItems: number
   /** Workers that ended by themselves, were written off, or took more memory than they may. */
   lost = 0
+  /** Time of a run of the largest batch in a thread that models share, ms; 0 in a thread of its own. */
+  readonly runMs: number
   private readonly start: WorkerStart
   private readonly deployment: Deployment
   private readonly clock: Clock
   private readonly onMove: ModelWorkersOptions['onMove']
+  private readonly shared: SharedWorkers | undefined
   /** Workers that ended while the model was away; they start when it comes back. */
   private missing = 0
   private readonly running = new Map<number, RunningWorker>()
@@ -82,13 +88,15 @@ export class ModelWorkers {
       readonly start: WorkerStart
       readonly deployment: Deployment
     },
-    signature: ModelSignature,
+    { signature, runMs }: Pick<ModelWorker, 'signature' | 'runMs'>,
   ) {
     this.start = options.start
     this.deployment = options.deployment
     this.clock = options.clock
     this.onMove = options.onMove
+    this.shared = options.shared
     this.signature = signature
+    this.runMs = runMs
     this.maxItems = maxItemsOf(signature, options.deployment)
     this.memory = QueueMemory.create(queueShapeOf(signature, options.deployment))
   }
@@ -100,19 +108,19 @@ export class ModelWorkers {
     options: ModelWorkersOptions,
   ): Promise<ModelWorkers> {
     checkDeployment(deployment)
-    const { optimised, signal } = options
+    const { optimised, signal, shared } = options
     const start = { ...workerStartOf(source, deployment), optimised }
     const count = deployment.workers ?? 1
-    const loading = Array.from({ length: count }, () => WorkerThread.start(start, signal))
+    const loading = Array.from({ length: count }, () => startOn(shared, start, signal))
     const settled = await Promise.allSettled(loading)
     const loaded = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
     try {
       const failed = settled.find((one) => one.status === 'rejected')
       if (failed !== undefined) throw failed.reason
       // Where one worker has found that requests must run alone, they do so in all.
-      const { signature } = loaded.find((one) => one.signature.alone !== undefined) ?? loaded[0]!
-      const known = { ...start, signature }
-      const workers = new ModelWorkers({ start: known, deployment, ...options }, signature)
+      const found = loaded.find((one) => one.signature.alone !== undefined) ?? loaded[0]!
+      const known = { ...start, signature: found.signature }
+      const workers = new ModelWorkers({ start: known, deployment, ...options }, found)
       for (const thread of loaded) workers.serve(thread)
       await workers.serving(count)
       return workers
@@ -234,12 +242,12 @@ export class ModelWorkers {
     return this.deployment.workers ?? 1
   }
 
-  /** The threads that run now. */
-  get threads(): readonly WorkerThread[] {
+  /** The workers that run now. */
+  get threads(): readonly ModelWorker[] {
     return Array.from(this.running.values(), ({ thread }) => thread)
   }
 
-  private serve(thread: WorkerThread): void {
+  private serve(thread: ModelWorker): void {
     const number = this.freeNumber()
     const row = this.memory.workerAt(number)
     this.memory.numbers[row + WORKER.runStartedAt] = 0
@@ -256,7 +264,11 @@ export class ModelWorkers {
     const { deployment, signature, maxItems } = this
     thread.serve(
       { buffer, worker: number, deployment, signature, maxItems },
-      { onMove: this.onMove, onExceeded: () => this.lost++ },
+      {
+        onMove: this.onMove,
+        onExceeded: () => this.lost++,
+        onWrittenOff: () => this.writeOff(worker),
+      },
     )
   }
 
@@ -303,6 +315,7 @@ export class ModelWorkers {
 
   /** A run cannot be cancelled: another worker takes the place, and the thread ends when it can. */
   private writeOff(worker: RunningWorker): void {
+    if (worker.isEnding) return
     this.markEnding(worker)
     this.recover(worker.number)
     this.stop(worker)
@@ -349,7 +362,7 @@ export class ModelWorkers {
     }
     const startedAt = this.clock.monotonicMs()
     try {
-      const thread = await WorkerThread.start(this.start).finally(() => {
+      const thread = await startOn(this.shared, this.start).finally(() => {
         this.restarts.startMs = this.clock.monotonicMs() - startedAt
       })
       if (this.isClosed) await thread.dismiss()
@@ -372,7 +385,7 @@ export class ModelWorkers {
   private ended({ thread }: RunningWorker): Promise<void> {
     return new Promise((resolve) => {
       const cancel = this.clock.after(END_MS, () => {
-        thread.abandon()
+        thread.forget()
         resolve()
       })
       void thread.exited.then(() => {
@@ -396,3 +409,11 @@ export class ModelWorkers {
     }
   }
 }
+
+/** Starts a worker in a thread of its own, or in one that models share. */
+const startOn = (
+  shared: SharedWorkers | undefined,
+  start: WorkerStart,
+  signal?: AbortSignal,
+): Promise<ModelWorker> =>
+  shared === undefined ? WorkerThread.start(start, signal) : shared.start(start, signal)

@@ -10,11 +10,31 @@ export interface WorkerListener {
   readonly onMove: (kind: 'wanted' | 'left' | 'entered') => void
   /** The process of the model was replaced because of its memory. */
   readonly onExceeded: () => void
+  /** The worker must be replaced: a run of another model in its thread does not end. */
+  readonly onWrittenOff: () => void
+}
+
+/** A worker that has loaded its model. */
+export interface ModelWorker {
+  readonly signature: ModelSignature
+  /** Time of a run of the largest batch, ms; 0 where it was not measured. */
+  readonly runMs: number
+  /** Resolves when the worker has ended. */
+  readonly exited: Promise<void>
+  /** Lets the worker serve a queue. */
+  serve(message: ServeMessage, listener: WorkerListener): void
+  /** Ends a worker that serves no queue; it frees its model first. */
+  dismiss(): Promise<void>
+  /** Gives up a worker whose run does not end. */
+  abandon(): void
+  /** Gives up a worker that was asked to end and has not. */
+  forget(): void
 }
 
 /** Thread of a worker that has loaded its model. */
-export class WorkerThread {
+export class WorkerThread implements ModelWorker {
   readonly signature: ModelSignature
+  readonly runMs = 0
   /** Resolves when the thread has ended. */
   readonly exited: Promise<void>
   private readonly thread: Worker
@@ -88,6 +108,10 @@ export class WorkerThread {
    */
   abandon(): void {
     endThread(this.thread, this.mayTerminate)
+  }
+
+  forget(): void {
+    this.abandon()
   }
 }
 

@@ -78,6 +78,11 @@ export interface Deployment {
   /** Workers that may run the model. @default 1 */
   readonly workers?: number
   /**
+   * `true`: the one worker of the model is in a thread that other models use, too, each in its turn; `false`: each worker
+   * has its own thread. @default small ONNX models share where a process has many
+   */
+  readonly isShared?: boolean
+  /**
    * `process`: a native crash or a leak ends a child process only, and a run of ONNX Runtime that hangs can be
    * ended. With `thread` such a run keeps its thread until it returns. @default 'thread'
    */

@@ -116,7 +116,8 @@ export interface InferenceEngine extends InferenceProducer, AsyncDisposable {
    * bytes. Rejects as `load`.
    */
   measure(source: ModelSource, deployment: Deployment): Promise<number>
-  statistics(): readonly ModelStatistics[]
+  /** Of one model, or of all. */
+  statistics(id?: ModelId): readonly ModelStatistics[]
   /**
    * Lets another thread of this process ask models, by messages that the caller carries to a `LinkedProducer`
    * there, in their order. Disposing the link gives up the requests of that thread; it must not ask any more

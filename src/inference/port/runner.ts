@@ -6,6 +6,8 @@ import type { Tensor } from './tensor.ts'
 export interface RunnerOptions {
   /** Threads of one run. */
   readonly threads: number
+  /** Many such models are in one process: each takes as little memory as it can. @default false */
+  readonly isSmall?: boolean | undefined
   /** File that keeps what a load worked out, so that the next one takes less time; undefined for none. */
   readonly optimised?: string | undefined
   /** As `Deployment.batches`. */

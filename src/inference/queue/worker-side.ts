@@ -22,7 +22,7 @@ export interface WaitingBatch {
   readonly arrivals: Float64Array
 }
 
-/** One worker's side of a queue. Blocks its thread. */
+/** One worker's side of a queue. */
 export class WorkerSide {
   readonly memory: QueueMemory
   readonly worker: number
@@ -108,6 +108,14 @@ export class WorkerSide {
     Atomics.add(this.words, HEADER.sleeping, 1)
     const ended = Atomics.wait(this.words, HEADER.bell, seen, forMs)
     // Who wakes a worker has counted it as awake.
+    if (ended !== 'ok') Atomics.sub(this.words, HEADER.sleeping, 1)
+  }
+
+  /** As `sleep`, without blocking the thread. */
+  async rest(seen: number, forMs: number): Promise<void> {
+    Atomics.add(this.words, HEADER.sleeping, 1)
+    const wait = Atomics.waitAsync(this.words, HEADER.bell, seen, forMs)
+    const ended = wait.async ? await wait.value : wait.value
     if (ended !== 'ok') Atomics.sub(this.words, HEADER.sleeping, 1)
   }
 

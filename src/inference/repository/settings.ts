@@ -48,7 +48,8 @@ const SETTING_KEYS: Readonly<Record<string, string>> = {
   'slo-ms': 'Latency goal in ms: the deadline of requests that name none',
   batching:
     'Batching rule (slack, aimd, quantile, greedy, threshold, window, none), or a map with rule',
-  workers: 'Workers that may run the model',
+  workers:
+    'Workers that may run the model; or shared: it has its turns in a thread that other models use, too (default: 1, and small models share where there are many)',
   isolation: 'thread, or process: a native crash ends a child process only',
   batches:
     'true: rows are independent, so requests may share a run; false: each request runs alone (default: what the model shows)',
@@ -140,7 +141,9 @@ class SettingsReader {
     return without({
       sloMs: this.number(fields, 'slo-ms', { least: 1 }) ?? DEFAULT_SLO_MS,
       batching: fields['batching'] === undefined ? undefined : this.batching(fields['batching']),
-      workers: this.whole(fields, 'workers'),
+      ...(fields['workers'] === 'shared'
+        ? { isShared: true }
+        : { workers: this.whole(fields, 'workers') }),
       isolation,
       batches: this.boolean(fields, 'batches'),
       itemAxes: fields['item-axes'] === undefined ? undefined : this.itemAxes(fields['item-axes']),

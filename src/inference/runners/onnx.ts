@@ -46,13 +46,14 @@ export async function loadOnnx(source: OnnxSource, options: RunnerOptions): Prom
 function openSession(
   { InferenceSession: session }: OnnxRuntime,
   file: string,
-  { threads, optimised }: RunnerOptions,
+  { threads, isSmall = false, optimised }: RunnerOptions,
 ): Promise<InferenceSession> {
   const settings = {
     executionProviders: ['cpu'],
     intraOpNumThreads: threads,
     executionMode: 'sequential',
     logSeverityLevel: 4,
+    ...(isSmall ? { enableCpuMemArena: false, enableMemPattern: false } : {}),
     // A worker that spins for the next operation takes the core of another worker.
     extra: { session: { intra_op: { allow_spinning: '0' } } },
   } as const

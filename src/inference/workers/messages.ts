@@ -8,6 +8,8 @@ export interface WorkerStart {
   readonly source: ModelSource
   /** Threads of one run. */
   readonly threads: number
+  /** As `RunnerOptions.isSmall`. */
+  readonly isSmall?: boolean
   readonly isolation: 'thread' | 'process'
   /** As `Deployment.warmUp`. */
   readonly warmUp?: WarmUp | undefined
@@ -41,9 +43,26 @@ export interface ServeMessage {
 export type WorkerMessage =
   /** A child process runs the model; it must not outlive the worker. */
   | { readonly kind: 'child'; readonly pid: number }
-  | { readonly kind: 'loaded'; readonly signature: ModelSignature }
+  /** `runMs`: time of a run of the largest batch in a thread that models share; 0 where it is not measured. */
+  | { readonly kind: 'loaded'; readonly signature: ModelSignature; readonly runMs: number }
+  /** The worker has ended; its thread goes on. */
+  | { readonly kind: 'ended' }
   | { readonly kind: 'failed'; readonly code: ErrorCode; readonly message: string }
   /** The child process took more memory than it may, and is replaced. */
   | { readonly kind: 'exceeded' }
   /** A request waits and the model is away; it has left, or is back. */
   | { readonly kind: 'wanted' | 'left' | 'entered' }
+
+/** Message to a thread that models share, about one of them. */
+export type SeatOrder =
+  | { readonly kind: 'load'; readonly seat: number; readonly start: WorkerStart }
+  /** Without a queue the worker is not needed. */
+  | { readonly kind: 'serve'; readonly seat: number; readonly queue: ServeMessage | undefined }
+  /** No model is left: the thread ends. */
+  | { readonly kind: 'end' }
+
+/** Message from a thread that models share. */
+export interface SeatMessage {
+  readonly seat: number
+  readonly message: WorkerMessage
+}

@@ -13,6 +13,7 @@ import { ESTIMATE, HEADER, SLOT, SLOT_TIME, WORKER } from '../queue/layout.ts'
 import type { QueueMemory } from '../queue/memory.ts'
 import { type WaitingBatch, WorkerSide } from '../queue/worker-side.ts'
 import { BatchRun } from './batch-run.ts'
+import type { Turns } from './turns.ts'
 
 /** Names of the counters of dispatched batches, in their order. */
 export const DISPATCH_REASONS: readonly DispatchReason[] = [
@@ -25,6 +26,8 @@ export const DISPATCH_REASONS: readonly DispatchReason[] = [
 
 /** Longest sleep of an idle worker, ms; it looks whether the queue was closed. */
 const IDLE_MS = 1000
+/** The same where models share the thread: who closes a queue rings its bell. */
+const SHARED_IDLE_MS = 30_000
 /** Weight of the past in arrival rate and utilisation, per look. */
 const SMOOTHING = 0.9
 
@@ -43,11 +46,15 @@ export interface ServeOptions {
   readonly maxItems: number
   /** Monotonic ms, one clock for all threads. */
   readonly nowMs: () => number
+  /** Turns of the models that share the thread. @default the model runs when it likes */
+  readonly turns?: Turns | undefined
+  /** Other models share the thread, which must not block. @default false */
+  readonly isShared?: boolean
 }
 
 /**
  * Pulls batches from a queue and runs them until the queue is closed, then frees the model. Blocks its thread
- * between runs. While the queue says so, the model is away from memory.
+ * between runs, unless it is shared. While the queue says so, the model is away from memory.
  */
 export async function serveQueue(options: ServeOptions): Promise<void> {
   const loop = new ServeLoop(options)
@@ -100,14 +107,36 @@ class ServeLoop {
   async turn(): Promise<void> {
     const seen = this.side.bell()
     if (Atomics.load(this.memory.words, HEADER.away) !== 0) return await this.stayAway(seen)
-    this.run ??= await this.enter()
-    this.taken.length = 0
-    this.side.withWaiting(this.decide)
-    const { decision } = this
-    if (decision.kind === 'run' && this.taken.length > 0) {
-      await this.runTaken(this.run, decision.reason)
-      await this.model.refresh?.()
-    } else if (decision.kind === 'wait') this.sleep(seen, decision)
+    const { turns } = this.options
+    // Nobody waits for a turn without anything to do.
+    if (turns !== undefined && Atomics.load(this.memory.words, HEADER.waiting) === 0) {
+      return await this.side.rest(seen, SHARED_IDLE_MS)
+    }
+    const leave = turns === undefined ? undefined : await turns.enter()
+    try {
+      this.run ??= await this.enter()
+      this.taken.length = 0
+      this.side.withWaiting(this.decide)
+      const { decision } = this
+      if (decision.kind === 'run' && this.taken.length > 0) {
+        await this.runTaken(this.run, decision.reason)
+        await this.model.refresh?.()
+        return
+      }
+    } finally {
+      leave?.()
+    }
+    if (this.decision.kind === 'wait') {
+      const forMs = this.sleepMs(this.decision)
+      if (forMs > 0) await this.rest(seen, forMs)
+    }
+  }
+
+  /** Waits for the bell: blocks the thread, unless other models share it. */
+  private rest(seen: number, forMs: number): Promise<void> | undefined {
+    if (this.options.isShared === true) return this.side.rest(seen, forMs)
+    this.side.sleep(seen, forMs)
+    return undefined
   }
 
   /** Frees the model if it is in memory. */
@@ -129,7 +158,7 @@ class ServeLoop {
       this.isWanted = true
       this.options.report('wanted')
     }
-    this.side.sleep(seen, IDLE_MS)
+    await this.rest(seen, IDLE_MS)
   }
 
   private async enter(): Promise<BatchRun> {
@@ -246,11 +275,11 @@ class ServeLoop {
     return { items, firstArrival }
   }
 
-  private sleep(seen: number, decision: BatchingDecision & { kind: 'wait' }): void {
+  private sleepMs(decision: BatchingDecision & { kind: 'wait' }): number {
     // What was shed may have hidden requests that were not looked at.
-    if (decision.shed > 0) return
-    const forMs = Math.min(IDLE_MS, decision.untilMs - this.options.nowMs())
-    if (forMs > 0) this.side.sleep(seen, forMs)
+    if (decision.shed > 0) return 0
+    const most = this.options.isShared === true ? SHARED_IDLE_MS : IDLE_MS
+    return Math.min(most, decision.untilMs - this.options.nowMs())
   }
 
   private publish(nowMs: number): void {

@@ -48,12 +48,11 @@ export class ModelsQueryBackend implements QueryBackend {
       epoch: this.epoch(),
       job: MODELS_JOB,
       endpoints: [{ server: 'models', host: '', port: this.port() }],
-      states: this.models.list('').map(({ name, versions, liveVersion }) => ({
-        name,
+      states: this.models.states().map((state) => ({
+        ...state,
         kind: MODEL_KIND,
         dimension: 0,
-        versions: versions.filter(({ state }) => state === 'READY').map(({ version }) => version),
-        liveVersion,
+        versions: [...state.versions],
       })),
       sources: [],
     }

@@ -1,10 +1,11 @@
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Cancel, Clock } from '../../core/clock.ts'
 import { asWeirError, isWeirError, WeirError } from '../../core/errors.ts'
 import type { FileSystem } from '../../files/file-system.ts'
 import { wireAnswer } from '../../inference/engine/wire-answer.ts'
 import type { InferenceEngine } from '../../inference/port/engine.ts'
-import { type ModelId, modelKey } from '../../inference/port/model.ts'
+import type { ModelId } from '../../inference/port/model.ts'
 import { type GoldenCase, readGolden } from '../../inference/repository/golden.ts'
 import { parseReference } from '../../inference/repository/name.ts'
 import { presentRevision } from '../../inference/repository/revisions.ts'
@@ -12,6 +13,7 @@ import { pinnedSource, scanRepository, sourceOf } from '../../inference/reposito
 import { verifyVersion } from '../../inference/repository/verify.ts'
 import type {
   InferTerms,
+  ModelState,
   ModelsBackend,
   VersionedInferAnswer,
 } from '../../serving/port/models-backend.ts'
@@ -43,6 +45,10 @@ export interface ServedModelsOptions {
 }
 
 const SCAN_MS = 500
+/** A look at a thousand folders takes a while: the pause after it is so many times as long. */
+const PAUSE_PER_LOOK = 10
+/** Models after which requests have their turn. */
+const MODELS_A_TURN = 32
 
 type CheckedVersion = Pick<LoadedVersion, 'id' | 'signature' | 'settings'> & {
   readonly golden: readonly GoldenCase[]
@@ -61,6 +67,8 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
   /** Gives up the loads that are under way. */
   private readonly closing = new AbortController()
   private hasLooked = false
+  /** Time of the last look at the repository, ms. */
+  private lookMs = 0
   private scanning: Promise<void> | undefined
   private cancelScan: Cancel | undefined
   private lastProblem = ''
@@ -99,13 +107,17 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
   private schedule(): void {
     if (this.isClosed) return
     const { clock, scanMs = SCAN_MS } = this.options
-    this.cancelScan = clock.after(scanMs, () => void this.scan().finally(() => this.schedule()))
+    const pauseMs = Math.max(scanMs, PAUSE_PER_LOOK * this.lookMs)
+    this.cancelScan = clock.after(pauseMs, () => void this.scan().finally(() => this.schedule()))
   }
 
   /** Looks at the repository once. Calls at the same time share the scan that begins next. */
   private async scan(): Promise<void> {
     while (this.scanning !== undefined) await this.scanning
+    const { clock } = this.options
+    const startedAt = clock.monotonicMs()
     this.scanning = this.scanNow().finally(() => {
+      this.lookMs = clock.monotonicMs() - startedAt
       this.scanning = undefined
     })
     await this.scanning
@@ -122,7 +134,11 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
         model.isExpected = !this.hasLooked
         this.models.set(name, model)
       }
-      for (const model of this.models.values()) this.apply(model, found.get(model.name))
+      let turn = 0
+      for (const model of [...this.models.values()]) {
+        this.apply(model, found.get(model.name))
+        if (++turn % MODELS_A_TURN === 0) await nextTurn()
+      }
       this.hasLooked = true
       this.report(problems[0])
     } catch (error) {
@@ -310,16 +326,22 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
 
   list(name: string): readonly ModelInfo[] {
     const models = name === '' ? [...this.models.values()] : [this.find(parseReference(name).name)]
-    const statistics = new Map(
-      this.options.engine.statistics().map((one) => [modelKey(one.id), one]),
-    )
+    // Those of a thousand models take a while, and each new client of one model asks for it.
+    const statisticsOf = (id: ModelId | undefined) =>
+      id === undefined ? undefined : this.options.engine.statistics(id)[0]
     return models.map((model) => {
-      const id = model.loaded.get(model.live)?.id
-      const live = id === undefined ? undefined : statistics.get(modelKey(id))
-      const problemOf = ({ id }: LoadedVersion): string | undefined =>
-        statistics.get(modelKey(id))?.problem
+      const live = statisticsOf(model.loaded.get(model.live)?.id)
+      const problemOf = ({ id }: LoadedVersion): string | undefined => statisticsOf(id)?.problem
       return model.info({ ...numbersOf(live), ...this.caches.statisticsOf(model) }, problemOf)
     })
+  }
+
+  states(): readonly ModelState[] {
+    return Array.from(this.models.values(), ({ name, loaded, live }) => ({
+      name,
+      versions: [...loaded.keys()].sort((a, b) => a - b),
+      liveVersion: live,
+    }))
   }
 
   /** All models with the settings of their live version. */

@@ -18,6 +18,15 @@ export interface VersionedInferAnswer {
   readonly answer: InferAnswer
 }
 
+/** What the routing table has of a model. */
+export interface ModelState {
+  readonly name: string
+  /** Versions that are loaded, ascending. */
+  readonly versions: readonly number[]
+  /** 0 while no version is live. */
+  readonly liveVersion: number
+}
+
 /** Models of any kind that a query server asks. */
 export interface ModelsBackend {
   /**
@@ -26,6 +35,8 @@ export interface ModelsBackend {
    * engine. The bytes of the inputs are read before it returns.
    */
   infer(model: string, request: InferRequest, terms: InferTerms): Promise<VersionedInferAnswer>
+  /** All models, without what changes from request to request. */
+  states(): readonly ModelState[]
   /** The model of this name, or all for an empty name. Throws UNKNOWN_MODEL. */
   list(model: string): readonly ModelInfo[]
   /** Loads or unloads a model; resolves when it is done. */
