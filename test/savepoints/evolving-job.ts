@@ -50,6 +50,8 @@ export class EvolvingJob {
   private readonly checkpoints: string
   private readonly words: Word[] = []
   private savepoint: string | undefined
+  /** Words of the last run. */
+  private added = 0
 
   constructor(checkpoints: string) {
     this.checkpoints = checkpoints
@@ -75,6 +77,12 @@ export class EvolvingJob {
     { results = words.length, options = {} }: RunOptions = {},
   ): Promise<string[]> {
     this.words.push(...words.map((word) => (typeof word === 'string' ? { word, at: 5 } : word)))
+    this.added = words.length
+    return await this.repeat(version, { results, options })
+  }
+
+  /** As `run`, of the same words, after a run that was refused. */
+  async repeat(version: Version, { results = 0, options = {} }: RunOptions): Promise<string[]> {
     await using cluster = new MiniCluster()
     const sink = new MemorySink<string>()
     const env = new StreamExecutionEnvironment({ parallelism: 1, maxParallelism: 8 })
@@ -104,7 +112,7 @@ export class EvolvingJob {
       failed,
       until(
         'all words were read, and all results came',
-        () => seen >= words.length && sink.values.length >= results,
+        () => seen >= this.added && sink.values.length >= results,
       ),
     ])
     this.savepoint = `${this.checkpoints}/${await job.stopWithSavepoint()}`
