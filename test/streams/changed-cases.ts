@@ -87,9 +87,7 @@ export async function changedCase(random: Random, folder: string): Promise<Diffe
   // A window that is open keeps its bounds.
   const together = before === after || words.every((word) => word !== next)
   const fired = together ? new Set([...words, next]) : [...new Set(words), next]
-  const expected = counts
-    ? [`1 ${words.filter((word) => word === next).length + 1}`]
-    : [...fired]
+  const expected = counts ? [`1 ${words.filter((word) => word === next).length + 1}`] : [...fired]
   const more: Word[] = counts ? [{ word: next, at: 6 }] : [{ word: next, at: 6 }, LATEST]
   const run = { results: expected.length }
   try {
@@ -101,7 +99,9 @@ export async function changedCase(random: Random, folder: string): Promise<Diffe
     if (!isRefused || before === after || areTumbling)
       return { wrong: [], lost: [`${before.name} -> ${after.name}: ${error}`] }
   }
-  const again = await job.repeat(before.version, { results: counts ? 1 : new Set([...words, next]).size })
+  const again = await job.repeat(before.version, {
+    results: counts ? 1 : new Set([...words, next]).size,
+  })
   const former = counts ? expected : [...new Set([...words, next])]
   return named(differenceOf(again, former), before, after)
 }

@@ -35,7 +35,6 @@ interface Drawn {
   readonly failure: Failure
 }
 
-export const drawForDebug = (r: Random) => draw(r)
 function draw(random: Random): Drawn {
   const step = 1 + random.below(12)
   const isSession = random.below(4) === 0

@@ -149,7 +149,9 @@ export class WindowModel {
     if (keeps !== undefined) contents.splice(0, contents.length - keeps)
     if (contents.length === 0) return
     const elements =
-      reduces && keeps !== undefined ? [contents.reduce((a, b) => this.reduce(a, b))] : contents
+      reduces && keeps !== undefined
+        ? [contents.map((each) => ({ ...each })).reduce((a, b) => this.reduce(a, b))]
+        : contents
     this.results.push(resultOf(key, { start, end }, elements))
   }
 }
