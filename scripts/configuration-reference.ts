@@ -21,6 +21,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'pipeline.max-parallelism': {
     fallback: '1.5 x parallelism, rounded up to a power of 2, at least 128',
   },
+  'pipeline.auto-generate-uids': { fallback: String(DEFAULTS.autoGenerateUids) },
   'pipeline.auto-watermark-interval': {
     fallback: durationText(DEFAULTS.autoWatermarkIntervalMs),
   },

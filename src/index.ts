@@ -102,6 +102,13 @@ export { type JsonFormatOptions, jsonFormat } from './core/formats/json.ts'
 export { formatLine, parseLine } from './core/formats/line.ts'
 export { type MsgpackFormatOptions, msgpackFormat } from './core/formats/msgpack.ts'
 export { msgpackSerializer } from './core/formats/msgpack-serializer.ts'
+export {
+  type FieldType,
+  type StructField,
+  type StructFields,
+  structFormat,
+} from './core/formats/struct/format.ts'
+export type { StructType } from './core/formats/struct/types.ts'
 export { type TextCodec, textFormat } from './core/formats/text.ts'
 export type { Counter, Gauge, Histogram, MetricGroup, MetricSnapshot } from './core/metrics.ts'
 export { type ModelVersion, modelVersion } from './core/model-version.ts'
@@ -109,11 +116,13 @@ export { NO_POSITION, type SourcePosition } from './core/position.ts'
 export { type Random, seededRandom } from './core/random.ts'
 export {
   bytesSerializer,
+  type EvolvingSerializer,
   float32VectorSerializer,
   float64Serializer,
   int53Serializer,
   type Serializer,
   stringSerializer,
+  type ValueReader,
 } from './core/serializer.ts'
 export { MAX_TIMESTAMP, MIN_TIMESTAMP, NO_TIMESTAMP } from './core/time.ts'
 // Jobs: streams from an environment, a graph from the streams.

@@ -8,6 +8,7 @@ export {
   OneInputStateTransformation,
   type StateBootstrapTransformation,
 } from './savepoints/bootstrap.ts'
+export type { KeyChange, ValueChange } from './savepoints/entry-change.ts'
 export type {
   KeyedStateReaderContext,
   KeyedStateReaderFunction,
@@ -15,4 +16,5 @@ export type {
 } from './savepoints/keyed-reader.ts'
 export type { SavepointPlaceOptions } from './savepoints/place.ts'
 export { type SavepointOperator, SavepointReader } from './savepoints/reader.ts'
+export type { StoredWindow, WindowChange } from './savepoints/window-state.ts'
 export { SavepointWriter } from './savepoints/writer.ts'

@@ -18,6 +18,9 @@ export interface ValueCopier<T> {
   measure(value: T): number
 }
 
+/** Reads one value; the reader spans exactly its bytes. Throws MALFORMED_DATA. */
+export type ValueReader<T> = (reader: ByteReader) => T
+
 /**
  * Turns values of one type into bytes and back. Serialization happens once, at the edge: stores,
  * channels and segments see bytes. `id` is stored beside the bytes and compared at restore.
@@ -29,6 +32,37 @@ export interface Serializer<T> {
   write(value: T, writer: ByteWriter): void
   /** Reads one value; the reader spans exactly its bytes. Throws MALFORMED_DATA. */
   read(reader: ByteReader): T
+}
+
+/** A serializer that also reads what others wrote, such as its older versions: state that they wrote can be restored. */
+export interface EvolvingSerializer<T> extends Serializer<T> {
+  /**
+   * The reader of what the serializer with this id wrote; a text that says why it cannot be read. The next checkpoint
+   * writes restored state with `write`.
+   */
+  readonly readerOf: (storedId: string) => ValueReader<T> | string
+}
+
+/** The reader of what a serializer with the stored id wrote; a text that says why the serializer cannot read it. */
+export function readerOf<T>(serializer: Serializer<T>, storedId: string): ValueReader<T> | string {
+  if (storedId === serializer.id) return serializer.read
+  const { readerOf: resolve } = serializer as Partial<EvolvingSerializer<T>>
+  return resolve?.(storedId) ?? `${serializer.id} does not read ${storedId}`
+}
+
+/**
+ * As `readerOf`, of a serializer that holds values of another one, and whose id is `<name>(<id of the other one>)`:
+ * `wrap` makes its reader of one of those values.
+ */
+export function readerOfHolder<T, V>(
+  values: Serializer<V>,
+  { name, storedId }: { readonly name: string; readonly storedId: string },
+  wrap: (read: ValueReader<V>) => ValueReader<T>,
+): ValueReader<T> | string {
+  const isHolder = storedId.startsWith(`${name}(`) && storedId.endsWith(')')
+  if (!isHolder) return `${name} does not read ${storedId}`
+  const read = readerOf(values, storedId.slice(name.length + 1, -1))
+  return typeof read === 'string' ? read : wrap(read)
 }
 
 /** The copier of a serializer, if it has one; without it, memory holds the bytes of objects. */

@@ -23,6 +23,7 @@ function buildNode(
     id: node.id,
     uid,
     uidGenerated: node.uid === undefined,
+    ...(node.isPart ? { isPart: true } : {}),
     name: node.name,
     parallelism: draft.parallelismOf(node),
     hasOwnParallelism: node.parallelism !== undefined,

@@ -18,6 +18,8 @@ export interface NodeDraft {
   chainable: boolean
   /** The user declared that no operator reads its main output. */
   discarded: boolean
+  /** Whether it is a part of another operator, which users cannot name. */
+  isPart: boolean
   /** Undefined: a record that fails ends the attempt. */
   onError: Exclude<RecordErrorPolicy, 'fail'> | undefined
 }
@@ -57,6 +59,7 @@ export class GraphDraft {
       serializer: spec.serializer ?? msgpackSerializer(),
       chainable: true,
       discarded: false,
+      isPart: false,
       onError: undefined,
     }
     this.nodes.push(node)

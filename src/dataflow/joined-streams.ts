@@ -72,6 +72,7 @@ export class PairedStreams<A, B, W> {
   ): PairedWindows<A, B> {
     const left = this.left.map((value): SidedRecord<A, B> => ({ side: 'left', value }))
     const right = this.right.map((value): SidedRecord<A, B> => ({ side: 'right', value }))
+    for (const { node } of [...left.origins, ...right.origins]) node.isPart = true
     const keyed = left
       .union(right)
       .keyBy(({ side, value }) => (side === 'left' ? keyOfLeft(value) : keyOfRight(value)))

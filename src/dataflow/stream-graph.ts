@@ -73,6 +73,8 @@ export interface StreamNode {
   /** Set by the user, or generated from the position in the graph. */
   readonly uid: string
   readonly uidGenerated: boolean
+  /** Whether it is a part of another operator, which users cannot name. @default false */
+  readonly isPart?: boolean
   readonly name: string
   readonly parallelism: number
   /** Whether the parallelism is the operator's own: it does not follow that of the job. */

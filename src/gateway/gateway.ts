@@ -109,9 +109,11 @@ export function gatewayParts({ state }: GatewayServices, clock: Clock): GatewayP
 export async function createGateway(
   given: GatewayServices,
   options: GatewayOptions,
-  { requests, inference, repository, answers } = gatewayParts(services, options.clock),
+  parts?: GatewayParts,
 ): Promise<FastifyInstance> {
   const services: GatewayServices = { ...given, state: withSessions(given.state) }
+  const { requests, inference, repository, answers } =
+    parts ?? gatewayParts(services, options.clock)
   const app: FastifyInstance = Fastify({
     ...(options.tls === undefined
       ? { http: REQUEST_TIMES }

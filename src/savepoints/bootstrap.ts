@@ -7,6 +7,7 @@ import { NO_TIMESTAMP } from '../core/time.ts'
 import type { BroadcastDescriptors } from '../dataflow/broadcast-stream.ts'
 import { type PlainKey, plainKeySerializer } from '../dataflow/key-serializer.ts'
 import type { StreamOperator } from '../operators/port/operator.ts'
+import { storeKeyFormat } from '../operators/port/stored-keys.ts'
 import { BroadcastProcessOperator } from '../operators/process/broadcast.ts'
 import type {
   BroadcastProcessFunction,
@@ -167,6 +168,7 @@ async function run<T>(
   const keyed =
     key && (await openInMemory(uid, { first: 0, last: maxParallelism - 1 }, maxParallelism))
   const context = new StandaloneContext({ uid, maxParallelism, keyedState: keyed })
+  if (key !== undefined) storeKeyFormat(context.operatorState, key.serializer.id)
   const operator = createOperator()
   try {
     await operator.open(context)

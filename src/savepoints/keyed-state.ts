@@ -4,12 +4,14 @@ import type {
 } from '../checkpoint/protocol/checkpoint-types.ts'
 import { planRestore, type SubtaskRestore } from '../checkpoint/protocol/restore-plan.ts'
 import { restoreChain } from '../checkpoint/segment/restore-chain.ts'
+import type { SegmentWriter } from '../checkpoint/segment/writer.ts'
 import type { CheckpointStorage } from '../checkpoint/storage/checkpoint-storage.ts'
 import { systemClock } from '../core/clock.ts'
+import { WeirError } from '../core/errors.ts'
 import type { KeyGroupRange } from '../core/key-group.ts'
 import { MetricGroup } from '../core/metrics.ts'
 import { openKeyedState } from '../state/open-keyed-state.ts'
-import type { StateDeclaration } from '../state/port/change.ts'
+import type { ChangeSink, StateDeclaration } from '../state/port/change.ts'
 import type { KeyedStateBackend } from '../state/port/keyed-state-backend.ts'
 
 /** Stored bytes of an operator that are read into memory at a time, about. */
@@ -37,7 +39,7 @@ export async function openInMemory(
 
 /** The stored state of an operator in parts of its key groups, each of which fits in memory. */
 export function partsOf(
-  manifest: CheckpointManifest,
+  manifest: Pick<CheckpointManifest, 'operators'>,
   { uid, segments, maxParallelism }: OperatorManifest,
 ): readonly SubtaskRestore[] {
   const bytes = segments.reduce((sum, segment) => sum + segment.bytes, 0)
@@ -63,4 +65,36 @@ export async function restorePart(
     wanted: () => -1,
   })
   state.endRestore(1)
+}
+
+/** Writes all entries of keyed state into `sink`, at the pace of the segment behind it. */
+export async function writeSnapshot(
+  state: KeyedStateBackend,
+  sink: ChangeSink,
+  writer: SegmentWriter,
+): Promise<void> {
+  const snapshot = state.snapshot(1, sink, true)
+  while (!snapshot.step(1)) await writer.whenReady()
+}
+
+/** Copies all stored entries of an operator, part by part. Throws UNSUPPORTED where it has rows of a model. */
+export async function copyEntries(
+  storage: CheckpointStorage,
+  operator: OperatorManifest,
+  sink: ChangeSink,
+  writer: SegmentWriter,
+): Promise<void> {
+  const { uid, maxParallelism, declarations } = operator
+  if (declarations.some(({ kind }) => kind === 'vector')) {
+    throw new WeirError('UNSUPPORTED', `operator "${uid}" has rows of a model, which do not change`)
+  }
+  for (const part of partsOf({ operators: [operator] }, operator)) {
+    const state = await openInMemory(uid, part.keyGroups, maxParallelism)
+    try {
+      await restorePart(storage, part, { state, declare: async () => {} })
+      await writeSnapshot(state, sink, writer)
+    } finally {
+      state.close()
+    }
+  }
 }

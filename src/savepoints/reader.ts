@@ -6,6 +6,7 @@ import type {
 import { planRestore } from '../checkpoint/protocol/restore-plan.ts'
 import type { CheckpointStorage } from '../checkpoint/storage/checkpoint-storage.ts'
 import { WeirError } from '../core/errors.ts'
+import { msgpackSerializer } from '../core/formats/msgpack-serializer.ts'
 import { checkOptions } from '../core/options/shape.ts'
 import type { Serializer } from '../core/serializer.ts'
 import { type PlainKey, plainKeySerializer } from '../dataflow/key-serializer.ts'
@@ -17,6 +18,7 @@ import { madeObject, requireDescriptor, requireFactory, requirePath } from './ar
 import { KeyedPartReader, type KeyedStateReaderFunction } from './keyed-reader.ts'
 import { openInMemory, partsOf, restorePart } from './keyed-state.ts'
 import { openPlace, PLACE, type SavepointPlace, type SavepointPlaceOptions } from './place.ts'
+import { readWindows, type StoredWindow } from './window-state.ts'
 
 const READ_KEYED = 'readKeyedState(...)'
 const READ_KEYED_EXAMPLE =
@@ -114,6 +116,21 @@ export class SavepointReader implements AsyncDisposable {
         state.close()
       }
     }
+  }
+
+  /**
+   * Yields what the open windows of an operator hold, in no order. `contents` is the serializer of their accumulators, or
+   * of the records of windows that keep them; `keys` that of `keyBy`. Throws INVALID_ARGUMENT for an operator without
+   * windows, STATE_CONFLICT for another serializer.
+   */
+  async *readWindows<V, K = PlainKey>(
+    uid: string,
+    { contents, keys }: { readonly contents?: Serializer<V>; readonly keys?: Serializer<K> } = {},
+  ): AsyncGenerator<StoredWindow<K, V>, void> {
+    yield* readWindows(this.place.storage, this.operatorOf(uid), {
+      contents: contents ?? msgpackSerializer<V>(),
+      keys: keys ?? (plainKeySerializer() as Serializer<unknown> as Serializer<K>),
+    })
   }
 
   /**

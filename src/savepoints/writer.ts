@@ -4,6 +4,7 @@ import { writeManifest } from '../checkpoint/manifest/write-savepoint.ts'
 import type {
   CheckpointManifest,
   OperatorManifest,
+  OperatorStateEntries,
   SegmentReference,
 } from '../checkpoint/protocol/checkpoint-types.ts'
 import { copySegment } from '../checkpoint/segment/copy.ts'
@@ -11,14 +12,24 @@ import { SegmentWriter } from '../checkpoint/segment/writer.ts'
 import type { CheckpointStorage } from '../checkpoint/storage/checkpoint-storage.ts'
 import { manifestPath } from '../checkpoint/storage/paths.ts'
 import { isWeirError, WeirError } from '../core/errors.ts'
-import { checkParallelism } from '../core/key-group.ts'
+import { checkParallelism, type KeyGroupRange } from '../core/key-group.ts'
 import { checkOptions } from '../core/options/shape.ts'
 import { refuseArgument } from '../core/text/refuse-argument.ts'
-import type { KeyedStateBackend } from '../state/port/keyed-state-backend.ts'
+import { keyFormatEntry, STORED_KEYS } from '../operators/port/stored-keys.ts'
+import type { StateDeclaration } from '../state/port/change.ts'
 import { requirePath } from './arguments.ts'
 import type { StateBootstrapTransformation } from './bootstrap.ts'
+import {
+  type EntryChange,
+  type KeyChange,
+  keyChange,
+  type ValueChange,
+  valueChange,
+} from './entry-change.ts'
+import { copyEntries, writeSnapshot } from './keyed-state.ts'
 import { openPlace, PLACE, type SavepointPlace, type SavepointPlaceOptions } from './place.ts'
 import { SavepointReader } from './reader.ts'
+import { type WindowChange, windowChange } from './window-state.ts'
 
 /** A savepoint that the new one continues. */
 interface OldSavepoint {
@@ -35,6 +46,7 @@ type Change =
       readonly uid: string
       readonly transformation: StateBootstrapTransformation
     }
+  | { readonly kind: 'change'; readonly uid: string; readonly change: EntryChange }
 
 /**
  * Writes a savepoint that a program makes: from nothing, or from another savepoint with some operators changed.
@@ -92,6 +104,38 @@ export class SavepointWriter {
   }
 
   /**
+   * Makes other values of those of one keyed state: `change` gets each value, element of a list or value of a map. The
+   * state keeps its kind; `to` may have another name. Throws INVALID_ARGUMENT for other kinds; `write` throws it for a
+   * state that is not there, and STATE_CONFLICT where `from` is not its form.
+   */
+  changeValues<A, B>(uid: string, change: ValueChange<A, B>): this {
+    requireChange(change, 'changeValues')
+    this.changes.push({ kind: 'change', uid, change: valueChange(change) })
+    return this
+  }
+
+  /**
+   * Makes other contents of those of the open windows of an operator: `change` gets each accumulator, or each record of
+   * windows that keep their records. `write` throws INVALID_ARGUMENT for an operator without windows, and STATE_CONFLICT
+   * where `from` did not write them.
+   */
+  changeWindows<A, B>(uid: string, change: WindowChange<A, B>): this {
+    requireChange(change, 'changeWindows')
+    this.changes.push({ kind: 'change', uid, change: windowChange(change) })
+    return this
+  }
+
+  /**
+   * Gives the keyed state and the timers of an operator other keys, in windows, too. The key in memory is that of
+   * `from`; `to` is what `keyBy` of the changed job has. `write` throws INVALID_ARGUMENT where two keys become one.
+   */
+  changeKeys<A, B>(uid: string, change: KeyChange<A, B>): this {
+    requireChange(change, 'changeKeys')
+    this.changes.push({ kind: 'change', uid, change: keyChange(change) })
+    return this
+  }
+
+  /**
    * Writes the savepoint to a folder that holds none, and returns its path. Throws INVALID_ARGUMENT for a change of
    * an operator that is not there, or that is there already, and where the folder holds a savepoint;
    * CHECKPOINT_NOT_FOUND and CHECKSUM_MISMATCH for the old one, STORAGE_FAILED.
@@ -140,6 +184,10 @@ class SavepointCopy {
     const target = change.kind === 'rename' ? change.to : uid
     const present = operators.get(uid)
     if (change.kind !== 'add' && present === undefined) throw missing(uid, operators)
+    if (change.kind === 'change') {
+      operators.set(uid, await this.changed(present!, change.change))
+      return
+    }
     if (change.kind !== 'remove' && operators.has(target)) throw alreadyThere(target)
     if (present !== undefined) {
       operators.delete(uid)
@@ -183,21 +231,52 @@ class SavepointCopy {
     const declarations = keyed?.declarations() ?? []
     const base = { uid, parallelism: 1, maxParallelism, declarations }
     try {
-      const segments = keyed === undefined ? [] : [await this.writeSegment(keyed)]
+      const segments =
+        keyed === undefined
+          ? []
+          : [
+              await this.writeSegment(keyed.keyGroups, (writer) =>
+                writeSnapshot(keyed, writer, writer),
+              ),
+            ]
       return { ...base, segments, operatorState: [operatorState] }
     } finally {
       keyed?.close()
     }
   }
 
-  private async writeSegment(keyed: KeyedStateBackend): Promise<SegmentReference> {
+  private async changed(
+    operator: OperatorManifest,
+    change: EntryChange,
+  ): Promise<OperatorManifest> {
+    const { storage, folder } = this.place
+    const isNew = this.added.has(operator)
+    const source = isNew ? storage : this.source!
+    const from = isNew ? { ...operator, segments: inFolder(operator.segments, folder) } : operator
+    const declarations = change.declarations(
+      operator.uid,
+      operator.declarations as readonly StateDeclaration[],
+    )
+    const keyGroups = { first: 0, last: operator.maxParallelism - 1 }
+    const segment = await this.writeSegment(keyGroups, async (writer) => {
+      await copyEntries(source, from, change.through(writer, operator), writer)
+    })
+    const operatorState = operator.operatorState.map((states) => withKeyFormat(states, change))
+    const result = { ...operator, declarations, segments: [segment], operatorState }
+    this.added.add(result)
+    return result
+  }
+
+  private async writeSegment(
+    keyGroups: KeyGroupRange,
+    fill: (writer: SegmentWriter) => Promise<void>,
+  ): Promise<SegmentReference> {
     const name = this.nextName()
     const { storage, folder } = this.place
     const path = `${folder}/${name}`
-    const writer = new SegmentWriter({ storage, path, keyGroups: keyed.keyGroups })
+    const writer = new SegmentWriter({ storage, path, keyGroups })
     try {
-      const snapshot = keyed.snapshot(1, writer, true)
-      while (!snapshot.step(1)) await writer.whenReady()
+      await fill(writer)
       const written = await writer.finish({ checkpointId: 1, full: true })
       return { ...written, path: besideManifest(name) }
     } catch (error) {
@@ -209,6 +288,36 @@ class SavepointCopy {
   private nextName(): string {
     return `segment-${this.segments++}`
   }
+}
+
+function inFolder(
+  segments: readonly SegmentReference[],
+  folder: string,
+): readonly SegmentReference[] {
+  return segments.map((segment) => ({
+    ...segment,
+    path: `${folder}/${segment.path.slice(besideManifest('').length)}`,
+  }))
+}
+
+function withKeyFormat(
+  states: readonly OperatorStateEntries[],
+  { keyFormat }: EntryChange,
+): readonly OperatorStateEntries[] {
+  if (keyFormat === undefined) return states
+  const others = states.filter(({ name }) => name !== STORED_KEYS)
+  const entries = [keyFormatEntry(keyFormat)]
+  return [...others, { name: STORED_KEYS, redistribution: 'union', entries }]
+}
+
+function requireChange(given: unknown, call: string): void {
+  const { from, to, change } = (given ?? {}) as Readonly<Record<string, unknown>>
+  if (typeof from === 'object' && typeof to === 'object' && typeof change === 'function') return
+  refuseArgument(
+    `${call}(uid, ...)`,
+    given,
+    '{ from, to, change }: see docs/guide/state-evolution.md',
+  )
 }
 
 function headerOf(from: CheckpointManifest | undefined): Omit<CheckpointManifest, 'operators'> {

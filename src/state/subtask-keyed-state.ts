@@ -46,6 +46,7 @@ import { JoinedSnapshot } from './snapshot/joined.ts'
 import type { StateStore } from './store/state-store.ts'
 import { SubtaskHandles } from './subtask-handles.ts'
 import { SubtaskQueries } from './subtask-queries.ts'
+import { FormerKeys } from './typed/former-types.ts'
 import { TypedReadAhead } from './typed/read-ahead.ts'
 import { TypedStates } from './typed/states.ts'
 import { conflictWithVector, VectorStates } from './vector/states.ts'
@@ -62,6 +63,8 @@ export interface SubtaskKeyedStateOptions {
   readonly slot: number
   readonly keyGroups: KeyGroupRange
   readonly maxParallelism: number
+  /** Id of the serializer of keys; unknown when missing. */
+  readonly keyFormat?: string | undefined
   /** Bytes of state kept in memory, row tables and typed state together; `heap` keeps everything. */
   readonly memoryBudgetBytes: number
   /** Whether functions get the objects of values and lists themselves, as they promise to change none. @default false */
@@ -101,12 +104,16 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
   private rowsLost = false
   private readonly dropped = new DroppedStates()
   private dropsAll = false
+  /** The types of restored keys, where their serializer writes several, and those that the first record must have. */
+  private readonly formerKeys: FormerKeys | undefined
+  private expectedKeys: FormerKeys | undefined
   private closed = false
 
   constructor(options: SubtaskKeyedStateOptions, store: StateStore | undefined) {
     this.keyGroups = options.keyGroups
     this.maxParallelism = options.maxParallelism
     this.operatorUid = options.operatorUid
+    this.formerKeys = options.keyFormat === 'key/1' ? new FormerKeys() : undefined
     this.listener = options.listener
     this.ahead = new TypedReadAhead(options.maxParallelism)
     this.budgetBytes = options.memoryBudgetBytes
@@ -167,9 +174,15 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
   }
 
   readAhead(keys: KeysAhead): void {
+    if (this.expectedKeys !== undefined) this.checkKeys(keys)
     this.keysAhead = keys
     this.vectors.readAhead(keys.hashes, keys.count)
     if (this.selection.namespace.length === 0) this.ahead.read(this.typed.tablesById, keys)
+  }
+
+  private checkKeys(keys: KeysAhead): void {
+    this.expectedKeys!.check(this.operatorUid, keys)
+    this.expectedKeys = undefined
   }
 
   currentKey(): Uint8Array {
@@ -263,7 +276,7 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
   }
 
   prefersFull(): boolean {
-    if (this.vectors.needsFull || this.dropped.inSegments) return true
+    if (this.vectors.needsFull || this.dropped.inSegments || this.typed.hasEvolved) return true
     return this.vectors.declarations().length === 0 && this.typed.prefersFull()
   }
 
@@ -327,6 +340,7 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
           'does not declare',
       )
     }
+    if (table.kind !== 'timers') this.formerKeys?.add(key)
     this.typed.restore(table, keyGroup, key, value)
   }
 
@@ -344,6 +358,11 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
     this.typed.endRestore()
     this.vectors.restored.end(checkpointId)
     this.handles.rebuildTimers()
+  }
+
+  expectFormerTypes(): void {
+    this.expectedKeys = this.formerKeys
+    this.typed.expectFormerTypes()
   }
 
   unclaimedStates(): readonly string[] {

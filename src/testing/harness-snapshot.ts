@@ -85,19 +85,6 @@ export function shareOfOperatorState(
     segments: [],
     operatorState: snapshots.map((snapshot) => snapshot.operatorState),
   }
-  const plan = planRestore(
-    {
-      jobId: '0'.repeat(32),
-      jobName: 'harness',
-      attempt: 1,
-      checkpointId: 1,
-      generation: 1,
-      kind: 'checkpoint',
-      triggeredAtMs: 0,
-      completedAtMs: 0,
-      operators: [manifest],
-    },
-    [{ uid, parallelism, maxParallelism }],
-  )
+  const plan = planRestore({ operators: [manifest] }, [{ uid, parallelism, maxParallelism }])
   return plan.get(uid)![subtask]!.operatorState
 }

@@ -1,7 +1,9 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { isWeirError } from '../../src/core/errors.ts'
+import { keyGroupOf } from '../../src/core/key-group.ts'
 import { modelVersion } from '../../src/core/model-version.ts'
 import { float64Serializer, int53Serializer, stringSerializer } from '../../src/core/serializer.ts'
+import { encodePrefix } from '../../src/state/port/composite-key.ts'
 import {
   aggregatingState,
   listState,
@@ -320,17 +322,25 @@ describe('declarations of keyed state', () => {
     expect(codeOf(() => first.beginRestore([declaration]))).toBe('STATE_CONFLICT')
     const second = await backends.create()
     second.beginRestore([declaration])
-    const declare = (): unknown =>
-      second.value(valueState<number>('state', { serializer: float64Serializer }))
-    expect(codeOf(declare)).toBe('STATE_CONFLICT')
+    select(second, 'a')
+    const key = encodePrefix(second.currentKey(), new Uint8Array(0))
+    second.value(valueState<number>('state', { serializer: float64Serializer }))
+    const group = keyGroupOf(text('a'), second.maxParallelism)
+    const restore = (): void => second.restore(group, 'state', key, Uint8Array.of(0x61))
+    expect(codeOf(restore)).toBe('STATE_CONFLICT')
   })
 
-  it('refuses a time to live that the checkpoint did not have', async () => {
+  it('writes everything once after a state got a time to live that the checkpoint did not have', async () => {
     const backend = await backends.create()
     backend.beginRestore([{ name: 'state', kind: 'value', format: 'msgpack/1' }])
-    const declare = (): unknown =>
-      backend.value(valueState<number>('state', { ttl: { ttlMs: 1000 } }))
-    expect(codeOf(declare)).toBe('STATE_CONFLICT')
+    backend.value(valueState<number>('state', { ttl: { ttlMs: 1000 } }))
+    backend.endRestore(1)
+    expect(backend.prefersFull()).toBe(true)
+    finish(backend.snapshot(2, new Segment(), true))
+    expect(backend.prefersFull()).toBe(false)
+    expect(backend.declarations()).toEqual([
+      { name: 'state', kind: 'value', format: 'msgpack/1+ttl' },
+    ])
   })
 
   it('keeps restored state that no operator declares for the next full snapshot', async () => {

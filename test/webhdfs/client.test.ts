@@ -359,7 +359,9 @@ describe('retries', () => {
     const lonely = clientOf('127.0.0.1:1', '', 300)
     await expect(lonely.list('/')).rejects.toMatchObject({
       code: 'CONNECTOR_FAILED',
-      message: expect.stringMatching(/after \d+ attempts: the NameNode 127\.0\.0\.1:1 did not answer/),
+      message: expect.stringMatching(
+        /after \d+ attempts: the NameNode 127\.0\.0\.1:1 did not answer/,
+      ),
     })
   })
 })

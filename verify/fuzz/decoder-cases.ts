@@ -67,6 +67,8 @@ function inferFrame(): Uint8Array {
   return writer.toBytes()
 }
 
+const CLIENT = { principal: undefined, from: 'fuzz', audit: () => {} } as const
+
 function decodeFrames(bytes: Buffer): void {
   const reader = new FrameReader(() => MOST_FRAME_BYTES)
   const cursor = new RequestCursor()
@@ -79,7 +81,7 @@ function decodeFrames(bytes: Buffer): void {
       cursor.open(reader)
       cursor.readPreamble()
       const isOfModels = cursor.kind === KIND.infer || cursor.kind === KIND.models
-      if (isOfModels) modelsRequest(cursor, undefined)
+      if (isOfModels) modelsRequest(cursor, CLIENT)
       else decodeAsync(cursor)
     }
   }

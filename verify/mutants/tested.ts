@@ -13,6 +13,54 @@ export interface TestedMutant {
 /** Mutants that a test must find. Each error was once in Weir, and no test saw it. */
 export const TESTED_MUTANTS: readonly TestedMutant[] = [
   {
+    name: 'fold-what-is-not-declared',
+    edits: [
+      {
+        file: 'operators/folds/fold.ts',
+        text: "= { parts: 'never' },",
+        replacement: "= { parts: 'any-order' },",
+      },
+    ],
+    file: 'test/streams/campaign.test.ts',
+    test: 'in windows',
+  },
+  {
+    name: 'infer-a-timer-from-contents',
+    edits: [
+      {
+        file: 'operators/windows/aligned-operator.ts',
+        text: ' || this.mayLackTimers(end)',
+        replacement: '',
+      },
+    ],
+    file: 'test/streams/campaign.test.ts',
+    test: 'in windows',
+  },
+  {
+    name: 'forget-the-watermark',
+    edits: [
+      {
+        file: 'operators/port/stored-watermark.ts',
+        text: 'if (watermark === MIN_TIMESTAMP) return []',
+        replacement: 'if (watermark >= MIN_TIMESTAMP) return []',
+      },
+    ],
+    file: 'test/streams/campaign.test.ts',
+    test: 'in windows',
+  },
+  {
+    name: 'drop-unclaimed-state',
+    edits: [
+      {
+        file: 'runtime/slot/restore.ts',
+        text: '  if (unclaimed !== undefined) throw unclaimedState(restore.uid, unclaimed)\n',
+        replacement: '',
+      },
+    ],
+    file: 'test/streams/campaign.test.ts',
+    test: 'in changed jobs',
+  },
+  {
     name: 'complete-over-aborted-transaction',
     edits: [
       {

@@ -48,7 +48,7 @@ export type RestorePlan = ReadonlyMap<string, readonly SubtaskRestore[]>
  * operator that has state, MAX_PARALLELISM_CHANGED, STATE_CONFLICT when a state is declared otherwise.
  */
 export function planRestore(
-  manifest: CheckpointManifest,
+  manifest: Pick<CheckpointManifest, 'operators'>,
   operators: readonly RestoringOperator[],
   options: RestoreOptions = {},
 ): RestorePlan {

@@ -160,6 +160,27 @@ function readPart(reader: ByteReader, depth: number): PlainKey {
   throw new WeirError('MALFORMED_DATA', `a key cannot start with the byte ${tag}`)
 }
 
+/** The type of a key by its bytes, for people: `string`, `tuple of string and number`; `bytes` of other serializers. */
+export function plainKeyType(bytes: Uint8Array): string {
+  const tag = bytes[0] ?? 0
+  if (tag < NUMBER) return 'string'
+  if (tag === NUMBER) return 'number'
+  if (tag === BOOLEAN) return 'boolean'
+  if (tag === BIGINT) return 'bigint'
+  return tag === TUPLE ? tupleType(bytes) : 'bytes'
+}
+
+function tupleType(bytes: Uint8Array): string {
+  const types: string[] = []
+  const reader = new ByteReader(bytes, 1)
+  try {
+    while (reader.remaining > 0) types.push(plainKeyType(reader.raw(int32Of(reader) >>> 0)))
+  } catch {
+    return 'bytes'
+  }
+  return `tuple of ${types.join(' and ') || 'nothing'}`
+}
+
 function refusePromise(key: Promise<unknown>): never {
   // The error below is reported; a rejection of the promise adds nothing.
   key.catch(() => undefined)

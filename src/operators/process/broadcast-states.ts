@@ -1,20 +1,24 @@
 import { ByteReader } from '../../core/byte-reader.ts'
 import { ByteWriter } from '../../core/byte-writer.ts'
 import { WeirError } from '../../core/errors.ts'
-import type { Serializer } from '../../core/serializer.ts'
+import { readerOf, type Serializer, type ValueReader } from '../../core/serializer.ts'
 import type { MapStateDescriptor } from '../../state/port/descriptors.ts'
+import { HOW_TO_MIGRATE } from '../../state/port/format.ts'
 import type { OperatorStateStore } from '../port/operator-state.ts'
 import type { BroadcastState, ReadOnlyBroadcastState } from './function.ts'
 
 /*
  * Broadcast state: maps that every subtask fills alike from the broadcast stream, stored as operator
- * state `broadcast`. One entry of it, version 1:
+ * state `broadcast`. One entry of it, version 2:
  *
- *   | 01 | name: varuint length, UTF-8 | key: varuint length, bytes | value: varuint length, bytes |
+ *   | 02 | name: varuint length, UTF-8 | key serializer, value serializer: ids, varuint length, UTF-8
+ *        | key: varuint length, bytes | value: varuint length, bytes |
+ *
+ * Entries of version 1 have no ids.
  */
 
 const STATE_NAME = 'broadcast'
-const ENTRY_VERSION = 1
+const ENTRY_VERSION = 2
 
 /** Entries by the text of the key's bytes, one character per byte, so that equal keys have one entry. */
 type Entries<K, V> = Map<string, readonly [K, V]>
@@ -156,10 +160,10 @@ export class BroadcastStates {
   private restore(entry: Uint8Array): void {
     const reader = new ByteReader(entry)
     const version = reader.uint8()
-    if (version !== ENTRY_VERSION) {
+    if (version !== 1 && version !== ENTRY_VERSION) {
       throw new WeirError(
         'UNSUPPORTED_VERSION',
-        `broadcast state of operator "${this.operatorName}" has version ${version}, this build reads ${ENTRY_VERSION}`,
+        `broadcast state of operator "${this.operatorName}" has version ${version}, this build reads 1 and ${ENTRY_VERSION}`,
       )
     }
     const name = reader.text()
@@ -168,9 +172,22 @@ export class BroadcastStates {
       this.store.leaveOver(name, entry.length)
       return
     }
-    const key = found.descriptor.keySerializer.read(new ByteReader(reader.sized()))
-    const value = found.descriptor.serializer.read(new ByteReader(reader.sized()))
-    found.writer.put(key, value)
+    const { keySerializer, serializer } = found.descriptor
+    const readKey = version === 1 ? keySerializer.read : this.readerOf(name, keySerializer, reader)
+    const readValue = version === 1 ? serializer.read : this.readerOf(name, serializer, reader)
+    const key = readKey(new ByteReader(reader.sized()))
+    found.writer.put(key, readValue(new ByteReader(reader.sized())))
+  }
+
+  /** The reader of what the serializer wrote whose id comes next. Throws STATE_CONFLICT. */
+  private readerOf<T>(name: string, serializer: Serializer<T>, reader: ByteReader): ValueReader<T> {
+    const id = reader.text()
+    const read = readerOf(serializer, id)
+    if (typeof read !== 'string') return read
+    throw new WeirError(
+      'STATE_CONFLICT',
+      `broadcast state "${name}" of operator "${this.operatorName}" has ${id} in the checkpoint and ${serializer.id} in the job: ${read}; ${HOW_TO_MIGRATE}`,
+    )
   }
 }
 
@@ -179,6 +196,8 @@ function encodeEntry<K, V>(descriptor: MapStateDescriptor<K, V>, key: K, value: 
   const entry = new ByteWriter(128)
   entry.uint8(ENTRY_VERSION)
   entry.text(descriptor.name)
+  entry.text(descriptor.keySerializer.id)
+  entry.text(descriptor.serializer.id)
   descriptor.keySerializer.write(key, part)
   entry.sized(part.bytes.subarray(0, part.length))
   part.reset()

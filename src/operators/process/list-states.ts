@@ -1,8 +1,9 @@
 import { ByteReader } from '../../core/byte-reader.ts'
 import { ByteWriter } from '../../core/byte-writer.ts'
 import { WeirError } from '../../core/errors.ts'
-import type { Serializer } from '../../core/serializer.ts'
+import { readerOf, type Serializer } from '../../core/serializer.ts'
 import type { ListStateDescriptor } from '../../state/port/descriptors.ts'
+import { HOW_TO_MIGRATE } from '../../state/port/format.ts'
 import type { ListState } from '../../state/port/handles.ts'
 import type { OperatorStateStore, Redistribution } from '../port/operator-state.ts'
 import type { FunctionInitializationContext } from './function-life.ts'
@@ -105,8 +106,12 @@ function decode<T>(entry: Uint8Array, name: string, serializer: Serializer<T>): 
     )
   }
   const id = reader.text()
-  if (id !== serializer.id) throw conflict(name, `it was stored with serializer ${id}`)
-  return serializer.read(new ByteReader(reader.raw(reader.remaining)))
+  const read = readerOf(serializer, id)
+  if (typeof read === 'string') {
+    const forms = `list (${id}) in the checkpoint and list (${serializer.id}) in the job`
+    throw conflict(name, `it is ${forms}: ${read}; ${HOW_TO_MIGRATE}`)
+  }
+  return read(new ByteReader(reader.raw(reader.remaining)))
 }
 
 function conflict(name: string, reason: string): WeirError {

@@ -1,7 +1,12 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
 import { aFunction, flag, numberIn } from '../../core/options/kinds.ts'
 import { checkArgument, checkOptions, type OptionShape } from '../../core/options/shape.ts'
-import type { Serializer } from '../../core/serializer.ts'
+import {
+  type EvolvingSerializer,
+  readerOfHolder,
+  type Serializer,
+  type ValueReader,
+} from '../../core/serializer.ts'
 import { describeValue } from '../../core/text/describe-value.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
 import { refusePromise } from '../port/refuse-promise.ts'
@@ -105,16 +110,23 @@ export function deltaEvictor<T>(
 }
 
 /** The serializer of a window's records with their timestamps, from that of the records. */
-export function timestampedSerializer<T>(values: Serializer<T>): Serializer<TimestampedValue<T>> {
+export function timestampedSerializer<T>(
+  values: Serializer<T>,
+): EvolvingSerializer<TimestampedValue<T>> {
+  const name = 'timestamped/1'
+  const wrap = (read: ValueReader<T>): ValueReader<TimestampedValue<T>> => {
+    return (reader) => {
+      const timestamp = reader.int53()
+      return { value: read(reader), timestamp }
+    }
+  }
   return {
-    id: `timestamped/1(${values.id})`,
+    id: `${name}(${values.id})`,
     write: ({ value, timestamp }, writer) => {
       writer.int53(timestamp)
       values.write(value, writer)
     },
-    read: (reader) => {
-      const timestamp = reader.int53()
-      return { value: values.read(reader), timestamp }
-    },
+    read: wrap((reader) => values.read(reader)),
+    readerOf: (storedId) => readerOfHolder(values, { name, storedId }, wrap),
   }
 }

@@ -2,9 +2,12 @@ import { ByteReader } from '../../core/byte-reader.ts'
 import { ByteWriter } from '../../core/byte-writer.ts'
 import {
   copierOf,
+  type EvolvingSerializer,
   isKeptDecoded,
+  readerOfHolder,
   type Serializer,
   type ValueCopier,
+  type ValueReader,
   withCopier,
 } from '../../core/serializer.ts'
 
@@ -30,8 +33,9 @@ export function positionOf(slices: Slices, start: number): number {
 /** Serializer of slices whose accumulators have the given one. */
 export function slicesSerializer(sums: Serializer<unknown>): Serializer<Slices> {
   const scratch = new ByteWriter(256)
-  const serializer: Serializer<Slices> = {
-    id: `slices/1(${sums.id})`,
+  const name = 'slices/1'
+  const serializer: EvolvingSerializer<Slices> = {
+    id: `${name}(${sums.id})`,
     write(slices, writer) {
       for (let i = 0; i < slices.length; i += 2) {
         writer.int53(slices[i] as number)
@@ -41,15 +45,20 @@ export function slicesSerializer(sums: Serializer<unknown>): Serializer<Slices> 
         writer.copy(scratch.bytes, 0, scratch.length)
       }
     },
-    read(reader) {
-      const slices: Slices = []
-      while (reader.remaining > 0) {
-        slices.push(reader.int53(), sums.read(new ByteReader(reader.sized())))
-      }
-      return slices
-    },
+    read: slicesReader((reader) => sums.read(reader)),
+    readerOf: (storedId) => readerOfHolder(sums, { name, storedId }, slicesReader),
   }
   return withCopier(serializer, new SlicesCopier(sums))
+}
+
+function slicesReader(readSum: ValueReader<unknown>): ValueReader<Slices> {
+  return (reader) => {
+    const slices: Slices = []
+    while (reader.remaining > 0) {
+      slices.push(reader.int53(), readSum(new ByteReader(reader.sized())))
+    }
+    return slices
+  }
 }
 
 /** Copies slices whose accumulators can be copied. */

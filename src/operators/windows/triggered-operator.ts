@@ -200,8 +200,18 @@ export class TriggeredWindowOperator<K, IN> extends WindowOperator<K, IN> {
     requireList(left, 'evictAfter')
     if (left.length === all.length) return
     this.selectContents(window)
+    this.keepOnly(left, all)
+  }
+
+  /** Removes the other elements of the selected window. What the function has changed of the kept ones stays out of state. */
+  private keepOnly(kept: readonly unknown[], all: readonly unknown[]): void {
+    const places = new Map(all.map((element, i) => [element, i]))
+    const stored = this.contents.read() ?? []
     this.contents.clear()
-    for (const element of left) this.contents.add(element as IN)
+    for (const element of kept) {
+      const place = places.get(element)
+      this.contents.add((place === undefined ? element : stored[place]) as IN)
+    }
   }
 
   private registerEnd(window: TimeWindow): void {

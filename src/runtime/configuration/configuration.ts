@@ -58,6 +58,8 @@ export interface JobConfiguration {
   readonly maxParallelism: number | undefined
   readonly slots: number | undefined
   readonly autoWatermarkIntervalMs: number
+  /** Whether operators without a uid get one. */
+  readonly autoGenerateUids: boolean
   /** Whether keyed state gives functions its own objects, without copies. */
   readonly objectReuse: boolean
   readonly stateBackend: StateStoreType
@@ -118,6 +120,7 @@ export const DEFAULT_JOB_CONFIGURATION: JobConfiguration = Object.freeze({
   maxParallelism: undefined,
   slots: undefined,
   autoWatermarkIntervalMs: 10,
+  autoGenerateUids: true,
   objectReuse: false,
   stateBackend: 'rocksdb',
   stateMemoryBytes: 512 * 2 ** 20,

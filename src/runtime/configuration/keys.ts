@@ -93,6 +93,11 @@ const OPTIONS: Readonly<Record<string, Option>> = {
     parallelism,
     'Number of key groups; cannot change while the state is kept. A job that sets none takes it from the checkpoint that it restores.',
   ),
+  'pipeline.auto-generate-uids': ofJob(
+    'autoGenerateUids',
+    truth,
+    'Whether operators without a uid get one, made from their name and their place in the graph: true or false. With false, a job that has such operators does not start, so that a change of the graph never takes the state of one for that of another.',
+  ),
   'pipeline.auto-watermark-interval': ofJob(
     'autoWatermarkIntervalMs',
     duration(0),

@@ -35,6 +35,8 @@ export class JobAttempts {
   private readonly serving: JobServing
   private readonly coordinators: JobCoordinators
   private attempt: AttemptExecution | undefined
+  /** The checkpoint that the first attempt restored: the job may have changed since. */
+  private firstRestored: number | undefined
   private attempts = 0
   /** Generation of the checkpoints of the attempt; 0 without checkpoints. */
   private generation = 0
@@ -98,6 +100,7 @@ export class JobAttempts {
     if (attempt === 1) await removeLeftOver(stateDirectoryOf(configuration), jobId)
     this.generation = checkpoints?.generation ?? 0
     const restore = await chooseRestore(this.options, { checkpoints, board, attempt })
+    this.firstRestored ??= restore.checkpointId
     this.pool.ensureStarted()
     return restore
   }
@@ -120,6 +123,7 @@ export class JobAttempts {
         generation: this.generation,
         storageUrl: checkpoints === undefined ? undefined : storageUrl,
         restoredCheckpoint: restore.checkpointId,
+        mayHaveChanged: restore.checkpointId === this.firstRestored,
         restoredSplits: restore.splits,
         plan: restore.plan,
         board: this.board.share,

@@ -37,6 +37,8 @@ export interface SlotDeployment {
   readonly storageUrl: string | undefined
   /** Checkpoint that is restored, 0 for a fresh start. */
   readonly restoredCheckpoint: number
+  /** Whether the restored checkpoint may be of another version of the job. */
+  readonly mayHaveChanged: boolean
   /**
    * Positions of the job's first source in the checkpoint; the restored state holds all records before
    * them.

@@ -63,6 +63,7 @@ export class CheckpointedStates {
       slot,
       keyGroups,
       maxParallelism,
+      keyFormat,
       storeType: deployment.configuration.stateBackend,
       storeDirectory: join(this.folder, node.uid),
       warn: this.options.warn,
@@ -85,7 +86,7 @@ export class CheckpointedStates {
       },
       metrics,
     })
-    const state = new CheckpointedState(backend, this.segmentTarget(node, subtask))
+    const state = new CheckpointedState(backend, this.segmentTarget(node, subtask), keyFormat)
     this.states.set(node.uid, state)
     if (this.closed) await state.close()
     return state

@@ -20,6 +20,8 @@ export interface SlotRestore {
   stateOf(uid: string): CheckpointedState | undefined
   /** Whether state that no operator declares is dropped; otherwise it is an error. */
   readonly allowNonRestoredState: boolean
+  /** Whether the job may be another one than that which wrote the checkpoint. */
+  readonly mayHaveChanged: boolean
 }
 
 /**
@@ -78,6 +80,7 @@ async function restoreOperator(
   state.endRestore(options.checkpointId)
   const [unclaimed] = state.unclaimedStates()
   if (unclaimed !== undefined) throw unclaimedState(restore.uid, unclaimed)
+  if (options.mayHaveChanged && !options.allowNonRestoredState) state.expectFormerTypes()
 }
 
 /** What no operator has claimed when it opened. */

@@ -154,6 +154,7 @@ export class SlotRuntime implements SubtaskHost {
         checkpointId: restoredCheckpoint,
         stateOf: (uid) => this.states.of(uid),
         allowNonRestoredState: this.deployment.configuration.checkpoints.allowNonRestoredState,
+        mayHaveChanged: this.deployment.mayHaveChanged,
       })
     } catch (error) {
       this.reportFailure(`slot ${slot}`, error)

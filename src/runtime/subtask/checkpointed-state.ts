@@ -54,6 +54,8 @@ interface SnapshotRun {
  */
 export class CheckpointedState {
   readonly backend: KeyedStateBackend
+  /** Id of the serializer of the keys. */
+  readonly keyFormat: string | undefined
   private readonly target: SegmentTarget | undefined
   private writer: SegmentWriter | undefined
   private lineage = newLineage()
@@ -61,8 +63,13 @@ export class CheckpointedState {
   /** Memory that the writer of one checkpoint leaves to the next writer. */
   private readonly idleBlocks: SegmentBlockBuilder[] = []
 
-  constructor(backend: KeyedStateBackend, target: SegmentTarget | undefined) {
+  constructor(
+    backend: KeyedStateBackend,
+    target: SegmentTarget | undefined,
+    keyFormat?: string | undefined,
+  ) {
     this.backend = backend
+    this.keyFormat = keyFormat
     this.target = target
     this.openWriter()
   }

@@ -7,6 +7,7 @@ import type {
 } from '../port/descriptors.ts'
 import type { AppendingState } from '../port/handles.ts'
 import type { KeySelection } from '../port/key-selection.ts'
+import { checkType } from '../typed/former-types.ts'
 import type { StateTable } from '../typed/table.ts'
 import { EntryForm, fromEntryValue, LiveAccumulator } from '../values/entry.ts'
 
@@ -45,6 +46,7 @@ export class ReducingStateHandle<T> implements AppendingState<T, T> {
     const entry = this.table.current(this.selection)
     const reduced =
       entry === undefined ? value : this.reduce(this.table.read(entry, this.serializer), value)
+    if (this.table.expectedType !== 0) checkType(this.table, reduced)
     const held = this.form.of(reduced)
     this.table.set(entry ?? this.table.currentToWrite(this.selection), held, this.form.bytes)
     this.table.context.settle()
@@ -105,6 +107,7 @@ export class AggregatingStateHandle<IN, ACC, OUT> implements AppendingState<IN, 
   }
 
   private store(entry: KeyedEntry, accumulator: ACC): void {
+    if (this.table.expectedType !== 0) checkType(this.table, accumulator)
     const held = entry.value
     if (this.table.context.store !== undefined || isKeptDecoded(this.serializer.id, accumulator)) {
       const form = this.form.of(accumulator)

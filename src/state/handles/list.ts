@@ -3,6 +3,7 @@ import type { KeyedEntry } from '../entries/keyed-entry.ts'
 import { mapEntryHash } from '../port/entry-hash.ts'
 import type { LiveListState } from '../port/handles.ts'
 import type { KeySelection } from '../port/key-selection.ts'
+import { checkType } from '../typed/former-types.ts'
 import { CHUNK_SUFFIX_BYTES, packedOf, writeChunkSuffix } from '../typed/list-chunks.ts'
 import type { StateTable } from '../typed/table.ts'
 import { bytesOfEncoded, type EntryValue } from '../values/entry.ts'
@@ -96,6 +97,7 @@ export class ListStateHandle<T> implements LiveListState<T> {
       return
     }
     this.removeChunks()
+    if (this.table.expectedType !== 0) checkType(this.table, values[0])
     const before = this.before()
     const isShared = before instanceof ListValue && copierOf(this.serializer)?.shares === true
     const list = new ListValue(this.keepsDecoded)
@@ -122,6 +124,7 @@ export class ListStateHandle<T> implements LiveListState<T> {
   }
 
   private addTo(list: ListValue, value: T): void {
+    if (this.table.expectedType !== 0) checkType(this.table, value)
     const arena = this.unread?.arenaForNext()
     if (arena !== undefined && list.addEarly(this.serializer as Serializer<unknown>, value, arena))
       return

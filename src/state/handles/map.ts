@@ -6,6 +6,7 @@ import type { MapStateDescriptor } from '../port/descriptors.ts'
 import { entryHash, mapEntryHash } from '../port/entry-hash.ts'
 import type { MapState } from '../port/handles.ts'
 import type { KeySelection } from '../port/key-selection.ts'
+import { checkType } from '../typed/former-types.ts'
 import { type PrefixEntry, scanPrefix } from '../typed/prefix-scan.ts'
 import type { StateTable } from '../typed/table.ts'
 import { EntryForm, fromEntryValue } from '../values/entry.ts'
@@ -48,6 +49,7 @@ export class MapStateHandle<K, V> implements MapState<K, V> {
       this.remove(key)
       return
     }
+    if (this.table.expectedType !== 0) checkType(this.table, value)
     const held = this.form.of(value)
     this.locate(key)
     const { keyGroup, bytes } = this.selection

@@ -3,6 +3,7 @@ import { copierOf, type Serializer } from '../../core/serializer.ts'
 import type { KeyedEntry } from '../entries/keyed-entry.ts'
 import type { LiveValueState } from '../port/handles.ts'
 import type { KeySelection } from '../port/key-selection.ts'
+import { checkType } from '../typed/former-types.ts'
 import type { StateTable } from '../typed/table.ts'
 import { EntryForm, type PlainObject } from '../values/entry.ts'
 
@@ -58,6 +59,7 @@ export class ValueStateHandle<T> implements LiveValueState<T> {
       this.clear()
       return
     }
+    if (this.table.expectedType !== 0) checkType(this.table, value)
     const entry = this.table.currentToWrite(this.selection)
     if (typeof value === 'object' && value !== null && entry.value === value) {
       this.table.set(entry, value, this.measure(value, entry))

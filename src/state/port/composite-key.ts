@@ -76,6 +76,15 @@ export function encodePrefix(key: Uint8Array, namespace: Uint8Array): Uint8Array
   return target.subarray(0, end)
 }
 
+/** A composite key of its parts. */
+export function encodeComposite({ key, namespace, mapKey }: CompositeKey): Uint8Array {
+  const prefix = encodePrefix(key, namespace)
+  const composite = new Uint8Array(prefix.length + mapKey.length)
+  composite.set(prefix)
+  composite.set(mapKey, prefix.length)
+  return composite
+}
+
 /** Splits a composite key. Throws MALFORMED_DATA when a terminator is missing. */
 export function decodeComposite(composite: Uint8Array): CompositeKey {
   const keyEnd = endOfEscaped(composite, 0)

@@ -60,6 +60,13 @@ export function hasExpiry(format: string): boolean {
   return format.endsWith(TTL_SUFFIX)
 }
 
+/** The ids of the serializers in a format. */
+export function valuesFormat(format: string): string {
+  const ttl = format.endsWith(TTL_SUFFIX) ? TTL_SUFFIX.length : 0
+  const chunks = format.endsWith(CHUNKS_SUFFIX) ? CHUNKS_SUFFIX.length : 0
+  return format.slice(0, format.length - ttl - chunks)
+}
+
 /** Throws STATE_CONFLICT unless both say the same about a state. */
 export function requireSameDeclaration(
   declared: StateDeclaration,
@@ -69,9 +76,34 @@ export function requireSameDeclaration(
   if (declared.kind === known.kind && declared.format === known.format) return
   throw new WeirError(
     'STATE_CONFLICT',
-    `state "${declared.name}" of operator "${operatorUid}" is declared as ${declared.kind} ` +
-      `(${declared.format}) but exists as ${known.kind} (${known.format}); use another name or ` +
-      'keep kind, serializer and time to live',
+    `state "${declared.name}" of operator "${operatorUid}" is declared as ${textOf(declared)} ` +
+      `but exists as ${textOf(known)}; ${HOW_TO_MIGRATE}`,
     { details: { state: declared.name, operator: operatorUid } },
   )
+}
+
+/** STATE_CONFLICT for a state whose stored form cannot become the declared one; `reason` says why. */
+export function cannotEvolve(
+  stored: StateDeclaration,
+  declared: StateDeclaration,
+  { operatorUid, reason }: { readonly operatorUid: string; readonly reason: string },
+): WeirError {
+  return new WeirError(
+    'STATE_CONFLICT',
+    `state "${declared.name}" of operator "${operatorUid}" is ${textOf(stored)} in the checkpoint ` +
+      `and ${textOf(declared)} in the job: ${reason}; ${HOW_TO_MIGRATE}`,
+    { details: { state: declared.name, operator: operatorUid } },
+  )
+}
+
+/** What to do about state that the job cannot read; ends a message. */
+export const HOW_TO_MIGRATE =
+  'declare it as it was, or under a new name, or write it in the new form with SavepointReader and SavepointWriter (docs/guide/state-evolution.md)'
+
+/** The flag that starts a job whose types have changed; ends a message. */
+export const HOW_TO_GO_ON =
+  'or allow non-restored state (--allow-non-restored-state), which starts without this check'
+
+function textOf({ kind, format }: StateDeclaration): string {
+  return `${kind} (${format})`
 }

@@ -40,6 +40,11 @@ export interface RestorableState {
   wantedKeyGroup(): number
   /** Ends the restore; a missing key is now really missing. */
   endRestore(checkpointId: number): void
+  /**
+   * From now on a first key or value whose type none of the restored ones has throws STATE_CONFLICT. Called after
+   * `endRestore`, where the job may be another one than that which wrote the checkpoint.
+   */
+  expectFormerTypes(): void
   /** Names of states with restored entries that no operator has declared; timers are never among them. */
   unclaimedStates(): readonly string[]
 }

@@ -3,9 +3,17 @@ import type { KeyGroupRange } from '../../core/key-group.ts'
 import { copierOf, type Serializer } from '../../core/serializer.ts'
 import type { ChangeSink, StateDeclaration, StateName } from '../port/change.ts'
 import type { TypedStateDescriptor } from '../port/descriptors.ts'
-import { declarationOf, hasExpiry, requireSameDeclaration, upToDate } from '../port/format.ts'
+import {
+  cannotEvolve,
+  declarationOf,
+  hasExpiry,
+  requireSameDeclaration,
+  upToDate,
+} from '../port/format.ts'
 import type { StateStore } from '../store/state-store.ts'
 import { EntryEncoder } from './entry-encoder.ts'
+import { evolutionOf } from './evolution.ts'
+import { expectFormerType } from './former-types.ts'
 import { TypedRestore } from './restore.ts'
 import { TypedStateSnapshot } from './snapshot.ts'
 import { TypedSpill, timersWithin } from './spill.ts'
@@ -46,6 +54,8 @@ export class TypedStates implements TableContext<StateTable> {
   epoch = 1
   snapshot: TypedStateSnapshot | undefined
   restoring = false
+  /** Whether segments that a snapshot builds on have entries in a former form. */
+  hasEvolved = false
   /** Full snapshots begun; marks entries that one has dealt with. */
   private fullSnapshots = 0
   /** Bytes to keep below, as they were asked for last; infinite without a store. */
@@ -98,7 +108,10 @@ export class TypedStates implements TableContext<StateTable> {
 
   /** The table of a state, created when it is new. Throws STATE_CONFLICT as `table`. */
   declare(descriptor: TypedStateDescriptor): StateTable {
-    const table = this.table(declarationOf(descriptor))
+    const declaration = declarationOf(descriptor)
+    const known = this.tables.get(declaration.name)
+    if (known !== undefined && this.restoring) this.evolve(known, declaration, descriptor)
+    const table = this.table(declaration)
     table.serializer = descriptor.serializer as Serializer<unknown>
     table.shares = copierOf(table.serializer)?.shares === true
     const { ttl } = descriptor
@@ -125,6 +138,29 @@ export class TypedStates implements TableContext<StateTable> {
     this.tables.set(declaration.name, table)
     this.tablesById.push(table)
     return table
+  }
+
+  /**
+   * Gives a state that is to be restored the form in which it is declared. Where that cannot be, the first entry of it
+   * throws STATE_CONFLICT.
+   */
+  private evolve(
+    known: StateTable,
+    declaration: StateDeclaration,
+    descriptor: TypedStateDescriptor,
+  ): void {
+    const { operatorUid } = this
+    const isSame = known.kind !== declaration.kind || known.format === declaration.format
+    if (isSame || known.serializer !== undefined || known.holdsRestored) return
+    const { name, kind, format } = known
+    const evolution = evolutionOf(known, descriptor)
+    this.restored.evolutions.set(known, (key, value, nowMs) => {
+      if (typeof evolution === 'function') return evolution(key, value, nowMs)
+      throw cannotEvolve({ name, kind, format }, declaration, { operatorUid, reason: evolution })
+    })
+    known.format = declaration.format
+    known.ttl = undefined
+    this.hasEvolved = true
   }
 
   declarations(): StateDeclaration[] {
@@ -157,6 +193,7 @@ export class TypedStates implements TableContext<StateTable> {
     const changesLost = this.spill?.takeChangesLost() ?? false
     const everything = full || changesLost || this.snapshotFailed
     this.snapshotFailed = false
+    if (full) this.hasEvolved = false
     if (everything) this.fullSnapshots += 1
     this.snapshot = new TypedStateSnapshot({
       context: this,
@@ -201,6 +238,11 @@ export class TypedStates implements TableContext<StateTable> {
     value: Uint8Array | undefined,
   ): void {
     this.restored.take(table, keyGroup, key, value)
+  }
+
+  /** From now on each state expects a first value of the type that its restored ones have. */
+  expectFormerTypes(): void {
+    for (const table of this.tablesById) expectFormerType(table)
   }
 
   endRestore(): void {

@@ -40,6 +40,13 @@ export interface TimersOfEntries {
   write(sink: ChangeSink, entry: KeyedEntry, full: boolean): void
 }
 
+/** The bytes of a restored entry in the declared form; undefined for one that has expired. */
+export type Evolution = (
+  key: Uint8Array,
+  value: Uint8Array,
+  nowMs: number,
+) => Uint8Array | undefined
+
 /** When entries of a table expire. */
 export interface TableTtl {
   readonly ttlMs: number

@@ -37,10 +37,9 @@ const NOTHING = new Uint8Array(0)
 const short = new ShortKey()
 
 /**
- * The entries of one typed state on one subtask: those in memory, hashed by key group, and on demand
- * those in the store. `TypedStates` decides when entries are evicted and snapshots begin. Above 300
- * lines because the whole life of an entry is in this one class: every record passes through several of
- * its methods.
+ * The entries of one typed state on one subtask: those in memory, hashed by key group, and on demand those in the
+ * store. `TypedStates` decides when entries are evicted and snapshots begin. Above 300 lines because the whole life of
+ * an entry is in this one class: every record passes through several of its methods.
  */
 export class StateTable {
   readonly context: TableContext<StateTable>
@@ -51,6 +50,9 @@ export class StateTable {
   /** Missing while the state is known from a restore only. */
   serializer: Serializer<unknown> | undefined
   ttl: TableTtl | undefined
+  /** Types of the restored values, and the one of the first value to be written; 0 for none. */
+  formerTypes = 0
+  expectedType = 0
   /** Whether an entry was restored. */
   holdsRestored = false
   /** Of timers: whether an operator has opened their queue. */
@@ -109,8 +111,7 @@ export class StateTable {
   private ifLive(entry: KeyedEntry): KeyedEntry | undefined {
     entry.flags |= REFERENCED
     if ((entry.flags & LIVE) === 0) return undefined
-    if (this.ttl !== undefined && !this.keepAlive(entry, this.ttl)) return undefined
-    return entry
+    return this.ttl === undefined || this.keepAlive(entry, this.ttl) ? entry : undefined
   }
 
   /** The entry to write, created when memory has none; the store is not asked. */
@@ -152,7 +153,7 @@ export class StateTable {
     hash: number,
     stored: Uint8Array | undefined,
   ): KeyedEntry | undefined {
-    const value = stored === undefined ? undefined : valueOfStored(stored)
+    const value = stored && valueOfStored(stored)
     if (value === undefined && this.context.restoring) return undefined
     const entry = this.create(keyGroup, key, key.length, hash)
     if (value === undefined) return entry
@@ -196,8 +197,7 @@ export class StateTable {
 
   /** The entry of the selected key and namespace in memory; a frequent key remembers it. */
   private findSelected(selection: KeySelection): KeyedEntry | undefined {
-    const { frequent } = selection
-    const { lasting } = selection
+    const { frequent, lasting } = selection
     const remembers =
       frequent !== undefined && (lasting !== undefined || selection.namespace.length === 0)
     if (remembers) {

@@ -279,6 +279,23 @@ function hasMark(head: Uint8Array): boolean {
   return head[0] === MARK[0] && head[1] === MARK[1]
 }
 
+/** Appends a head or a chunk with its elements written by `rewrite`, which gets the bytes of each. Throws MALFORMED_DATA. */
+export function rewriteElements(
+  list: Uint8Array,
+  writer: ByteWriter,
+  rewrite: (element: Uint8Array, writer: ByteWriter) => void,
+): void {
+  const elements = elementsOf(list)
+  writer.raw(list.subarray(0, list.length - elements.length))
+  const reader = new ByteReader(elements)
+  const element = new ByteWriter(256)
+  while (reader.remaining > 0) {
+    element.reset()
+    rewrite(reader.sized(), element)
+    writer.sized(element.bytes.subarray(0, element.length))
+  }
+}
+
 /** Appends a value preceded by its length. */
 function writeElement(serializer: Serializer<unknown>, value: unknown, writer: ByteWriter): void {
   const start = writer.length

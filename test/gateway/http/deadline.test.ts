@@ -6,7 +6,7 @@ describe('a request with a deadline', () => {
     const world = new GatewayWorld()
     const never = (): Promise<never> => new Promise(() => {})
     await using app = await world.open({
-      observations: { append: never, reachable: never },
+      observations: { topic: 'ratings', append: never, reachable: never },
       models: new Proxy({}, { get: () => never }) as never,
     })
     const headers = { 'weir-deadline-ms': '100' }

@@ -70,6 +70,18 @@ describe('the check of a declared fold', () => {
     ).toBe(true)
   })
 
+  it('passes a function that throws once, for a reason of its own', () => {
+    let calls = 0
+    const sum = declared<number>((a, b) => {
+      calls += 1
+      // The first call for the parts, after two calls in turn.
+      if (calls === 3) throw new Error('not now')
+      return a + b
+    })
+    expect(checked(sum, [1, 2, 3]).hasPassed).toBe(true)
+    expect(calls).toBeGreaterThan(3)
+  })
+
   it('finds a function whose result depends on the order, where parts have none', () => {
     const last = <T>(_: T, b: T): T => b
     expect(() => checked(declared(last), [1, 2, 3])).toThrow(differs('change places'))

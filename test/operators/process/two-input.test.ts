@@ -142,11 +142,19 @@ describe('BroadcastProcessOperator', () => {
     const harness = await open<string>(create())
     harness.process(['t', 3], -1, { input: 1 })
     const snapshot = await harness.snapshot()
-    const entry = [1, 6, ...new TextEncoder().encode('limits'), 2, 0xa1, 0x74, 1, 3]
+    const name = [6, ...new TextEncoder().encode('limits')]
+    const id = [9, ...new TextEncoder().encode('msgpack/1')]
+    const entry = [2, ...name, ...id, ...id, 2, 0xa1, 0x74, 1, 3]
     expect(snapshot.operatorState).toEqual([
       { name: 'broadcast', redistribution: 'broadcast', entries: [Uint8Array.from(entry)] },
     ])
-    snapshot.operatorState[0]!.entries[0]![0] = 2
+    const [state] = snapshot.operatorState
+    const former = Uint8Array.of(1, ...name, 2, 0xa1, 0x74, 1, 3)
+    const old = { ...snapshot, operatorState: [{ ...state!, entries: [former] }] }
+    const restored = await open<string>(create(), { restore: [old] })
+    restored.process(['t', 5])
+    expect(restored.values).toEqual(['t 5 > 3'])
+    snapshot.operatorState[0]!.entries[0]![0] = 3
     await expect(open(create(), { restore: [snapshot] })).rejects.toMatchObject({
       code: 'UNSUPPORTED_VERSION',
     })

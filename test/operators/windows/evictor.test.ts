@@ -57,4 +57,20 @@ describe('evictors', () => {
     harness.endInput()
     expect(harness.values).toEqual(['a: 5'])
   })
+
+  it('keep records as they came, whatever a function that reduces them changes', async () => {
+    const fold = reduceFold<Event>((a, b) => {
+      const changed = a as unknown as [string, number]
+      changed[1] += b[1]
+      return a
+    })
+    const harness = await open({
+      assigner: globalWindows(),
+      trigger: countTrigger(2),
+      evictor: countEvictor(3),
+      fold: { fold, serializer: msgpackSerializer<unknown>() } as never,
+    })
+    feed(harness, 'a', 1, 2, 3, 4, 5, 6)
+    expect(harness.values).toEqual(['a: 3', 'a: 9', 'a: 15'])
+  })
 })

@@ -51,6 +51,7 @@ function attemptOfTwoSlots(clock: Clock = systemClock) {
       generation: 0,
       storageUrl: undefined,
       restoredCheckpoint: 0,
+      mayHaveChanged: true,
       restoredSplits: [],
       plan: new Map(),
     },

@@ -33,6 +33,7 @@ it('a slot that still builds its graph learns of tables that a faster slot opens
     generation: 0,
     storageUrl: undefined,
     restoredCheckpoint: 0,
+    mayHaveChanged: true,
     restoredSplits: [],
     restore: [],
     board: ProgressBoard.create(1, 1).share,

@@ -57,7 +57,14 @@ beforeAll(async () => {
   built = join(folder, 'weir')
   consumer = join(folder, 'consumer')
   mkdirSync(built)
-  for (const name of ['package.json', 'LICENSE', 'README.md', 'CHANGELOG.md', 'SECURITY.md', 'docs']) {
+  for (const name of [
+    'package.json',
+    'LICENSE',
+    'README.md',
+    'CHANGELOG.md',
+    'SECURITY.md',
+    'docs',
+  ]) {
     cpSync(join(ROOT, name), join(built, name), { recursive: true })
   }
   symlinkSync(join(ROOT, 'node_modules'), join(built, 'node_modules'))
