@@ -4,7 +4,7 @@
  * package (`src/*.ts`) may import everything. One table, and so one file, however many rooms there are.
  */
 export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
-  access: ['core', 'files'],
+  access: ['core', 'core/text', 'files'],
   batch: ['core', 'core/hash', 'core/options'],
   'checkpoint/coordinator': [
     'checkpoint/manifest',
@@ -64,6 +64,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'training/data',
   ],
   'cli/flags': [
+    'access',
     'checkpoint/coordinator',
     'checkpoint/storage',
     'cli/command',
@@ -410,7 +411,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'serving/port',
     'wire',
   ],
-  'gateway/http': ['access', 'core', 'http', 'serving/port', 'tracing', 'wire'],
+  'gateway/http': ['access', 'core', 'gateway/port', 'http', 'serving/port', 'tracing', 'wire'],
   'gateway/inference': [
     'access',
     'core',
@@ -482,7 +483,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'wire',
     'wire/inference',
   ],
-  http: ['access', 'core', 'core/text'],
+  http: ['access', 'core', 'core/lifetime', 'core/text'],
   'inference/cache': ['inference/port'],
   'inference/engine': [
     'core',
@@ -546,6 +547,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ],
   jobs: [
     'access',
+    'access/watch',
     'connectors/topics',
     'core',
     'core/options',
@@ -593,6 +595,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'dataflow',
     'jobs/model-topic',
     'jobs/registry',
+    'models/linear',
     'models/registry',
     'operators/port',
     'runtime/protocol',
@@ -782,6 +785,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'jobs/retention',
     'models/als',
     'models/als/online',
+    'models/linear',
     'models/registry',
     'runtime/configuration',
     'runtime/job',
@@ -928,6 +932,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'rest/server': [
     'access',
     'core',
+    'core/lifetime',
     'http',
     'rest/live',
     'rest/openapi',
@@ -1030,18 +1035,28 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'checkpoint/segment',
     'checkpoint/storage',
     'core',
+    'core/formats',
     'core/options',
     'core/text',
     'dataflow',
     'operators/port',
     'operators/process',
+    'operators/windows',
     'runtime/job',
     'runtime/subtask',
     'state',
     'state/catalog',
     'state/port',
+    'state/values',
   ],
-  'serving/catalog': ['core', 'serving/port', 'state/catalog', 'state/port', 'tracing'],
+  'serving/catalog': [
+    'core',
+    'core/lifetime',
+    'serving/port',
+    'state/catalog',
+    'state/port',
+    'tracing',
+  ],
   'serving/port': ['core', 'core/formats', 'core/lifetime', 'wire', 'wire/inference'],
   'serving/reader': [
     'core',
@@ -1063,6 +1078,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'core',
     'core/lifetime',
     'core/options',
+    'http',
     'serving/port',
     'tracing',
     'wire',
@@ -1092,6 +1108,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ],
   'serving/top-k': [
     'core',
+    'core/lifetime',
     'kernels',
     'serving/catalog',
     'serving/port',
@@ -1127,6 +1144,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'state/timers': ['core/hash', 'core/text', 'state/entries', 'state/port', 'state/typed'],
   'state/typed': [
     'core',
+    'core/formats',
     'core/text',
     'state/entries',
     'state/port',
@@ -1254,4 +1272,6 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'serving/port',
     'wire',
   ],
+  'access/watch': ['access', 'core', 'files'],
+  'core/formats/struct': ['core', 'core/formats', 'core/text'],
 }
