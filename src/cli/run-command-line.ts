@@ -1,6 +1,5 @@
 import { systemClock } from '../core/clock.ts'
 import { asWeirError, isWeirError, messageOf, systemErrorOf } from '../core/errors.ts'
-import { nearestWord } from '../core/text/nearest-word.ts'
 import { printable } from '../core/text/printable.ts'
 import {
   type Command,
@@ -12,6 +11,7 @@ import {
   UsageError,
   unlessInterrupted,
 } from './command/command.ts'
+import { guessVerb } from './command/guess-verb.ts'
 import { helpOf } from './command/help.ts'
 import {
   errorLine,
@@ -22,6 +22,7 @@ import {
 } from './command/json-lines.ts'
 import { parseCommandLine } from './command/parse.ts'
 import { readSettings } from './command/settings.ts'
+import { verbFirst } from './command/verb-first.ts'
 import { COMMAND_LOADERS } from './command-loaders.ts'
 import { packageVersion } from './text/package-version.ts'
 import { wrappedLines } from './text/wrapped-lines.ts'
@@ -46,11 +47,11 @@ interface CommandRun {
   form: OutputForm
 }
 
-async function dispatch(argv: readonly string[], run: CommandRun): Promise<number> {
+async function dispatch(typed: readonly string[], run: CommandRun): Promise<number> {
   const { io } = run
-  const [first] = argv
+  const [first] = typed
   if (first === undefined) {
-    io.err(await overview())
+    io.err(wrappedLines(await overview(), columnsOf(io)))
     return 2
   }
   if (first === '--version' || first === '-V' || first === '-v' || first === 'version') {
@@ -58,9 +59,10 @@ async function dispatch(argv: readonly string[], run: CommandRun): Promise<numbe
     return 0
   }
   if (first === '--help' || first === '-h' || first === 'help') {
-    showHelp(await helpFor(argv.slice(1)), io)
+    showHelp(await helpFor(typed.slice(1)), io)
     return 0
   }
+  const argv = await verbFirst(typed, isGroup, allCommands)
   if (requestsHelp(argv) && isGroup(namesIn(argv))) {
     showHelp(await helpFor(argv), io)
     return 0
@@ -92,9 +94,14 @@ async function warnOfSecrets(flags: CommandInput['flags'], io: CommandIo): Promi
 
 const SECRET_FLAG = /^tokens$|-file$|-key$/
 
-/** Prints a help text as wide as the terminal. */
-function showHelp(text: string, { out, columns }: CommandIo): void {
-  out(columns === undefined ? text : wrappedLines(text, columns))
+/** Prints a help text as wide as the terminal, or 80 columns wide. */
+function showHelp(text: string, io: CommandIo): void {
+  io.out(wrappedLines(text, columnsOf(io)))
+}
+
+/** Columns of a help text: those of the terminal, or of a usual one. */
+function columnsOf({ columns = 80 }: CommandIo): number {
+  return columns
 }
 
 /** Whether the words contain `--help` or `-h`; words after `--` are not flags. */
@@ -143,14 +150,33 @@ function unknownCommand(argv: readonly string[]): string {
     const verbs = group.map((name) => name.slice(prefix.length + 1)).join(', ')
     const problem =
       typed[words] === undefined ? 'missing subcommand' : `unknown subcommand "${typed[words]}"`
-    return `${problem} for "weir ${prefix}"; expected ${verbs}`
+    const guess = typed[words] === undefined ? undefined : guessVerb(typed, COMMAND_NAMES)
+    const meant = guess?.startsWith(`${prefix} `) === true ? `; did you mean "weir ${guess}"?` : ''
+    return `${problem} for "weir ${prefix}"; expected ${verbs}${meant}`
   }
-  const nearest =
-    nearestWord(typed.slice(0, 2).join(' '), COMMAND_NAMES) ??
-    nearestWord(typed[0] ?? '', COMMAND_NAMES)
+  const nearest = guessVerb(typed, COMMAND_NAMES)
   const hint = nearest === undefined ? '' : `; did you mean "${nearest}"?`
   return `unknown command "${typed.join(' ') || argv[0]}"${hint === '' ? '.' : hint} Run "weir --help" for the list.`
 }
+
+/** The groups of `weir --help`, with the first words of their commands. */
+const VERB_GROUPS: readonly { readonly title: string; readonly verbs: readonly string[] }[] = [
+  { title: 'Begin', verbs: ['quickstart', 'doctor', 'completion'] },
+  { title: 'Run jobs', verbs: ['run', 'learn', 'gateway'] },
+  {
+    title: 'Many jobs on a JobManager',
+    verbs: ['jobmanager', 'cluster', 'list', 'info', 'cancel', 'stop', 'rescale', 'savepoint'],
+  },
+  { title: 'Checkpoints', verbs: ['checkpoint'] },
+  {
+    title: 'Ask a running job',
+    verbs: ['predict', 'recommend', 'query', 'infer', 'classify', 'load'],
+  },
+  { title: 'Train and evaluate', verbs: ['train', 'retrain', 'evaluate', 'generate'] },
+  { title: 'Models and their versions', verbs: ['model'] },
+  { title: 'Topics', verbs: ['topic', 'log', 'kafka'] },
+  { title: 'Tokens', verbs: ['token'] },
+]
 
 async function allCommands(): Promise<readonly Command[]> {
   return (await import('./commands.ts')).COMMANDS
@@ -159,15 +185,19 @@ async function allCommands(): Promise<readonly Command[]> {
 async function overview(prefix = ''): Promise<string> {
   const commands = (await allCommands()).filter(({ name }) => name.startsWith(prefix))
   const width = Math.max(...commands.map((command) => command.name.length)) + 3
-  const lines = commands.map((command) => `  ${command.name.padEnd(width)}${command.summary}`)
+  const line = ({ name, summary }: Command): string => `  ${name.padEnd(width)}${summary}`
+  const lines = VERB_GROUPS.flatMap(({ title, verbs }) => {
+    const own = commands.filter(({ name }) => verbs.includes(name.split(' ')[0]!))
+    return own.length === 0 ? [] : ['', `${title}:`, ...own.map(line)]
+  })
   return `weir: stream processing and model serving
 
 Usage: weir COMMAND [options]
-
 ${lines.join('\n')}
 
-"weir help COMMAND" shows the options of a command, "weir --version" the version. Flags override
-environment variables (WEIR_DATA_DIR, WEIR_EXECUTION_CHECKPOINTING_INTERVAL), which override weir.yaml.`
+"weir help COMMAND" shows the options of a command, "weir --version" the
+version. Flags override environment variables (WEIR_DATA_DIR,
+WEIR_EXECUTION_CHECKPOINTING_INTERVAL), which override weir.yaml.`
 }
 
 function report(error: unknown, { io, form }: CommandRun): void {

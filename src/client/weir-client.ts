@@ -1,4 +1,5 @@
-import { requireArgument, WeirError } from '../core/errors.ts'
+import { sleep } from '../core/clock.ts'
+import { isWeirError, requireArgument, WeirError } from '../core/errors.ts'
 import { mergedFeatures } from '../core/feature.ts'
 import { keyText } from '../core/formats/key-text.ts'
 import type { PlainKey } from '../core/formats/plain-key.ts'
@@ -66,6 +67,9 @@ import { Retries } from './retries.ts'
 import { mayBeCached, RowCache } from './row-cache.ts'
 import { type RetrySparse, SparseDots } from './sparse-dots.ts'
 
+/** Time between two attempts to reach a job that starts, ms. */
+const CONNECT_AGAIN_MS = 50
+
 // Above 300 lines, because it is the whole public interface of the client: one short method for each kind of request.
 
 /**
@@ -110,18 +114,25 @@ export class WeirClient implements ModelReader {
   /**
    * Fetches the routing table from the bootstrap port and connects to every query thread. Takes at most
    * `deadlineMs`: so long it waits for a port that does not answer, and for a job that has no query threads
-   * yet. Where the port refuses the connection it fails at once. Rejects with UNAVAILABLE, which has the host
+   * yet. Where the port refuses the connection it fails at once, without `waitForJob`. Rejects with UNAVAILABLE, which has the host
    * and the port in its details, UNAUTHENTICATED, UNSUPPORTED_VERSION.
    */
   static async connect(options: ClientOptions = {}): Promise<WeirClient> {
-    const client = new WeirClient(resolveClientOptions(options))
-    try {
-      await client.pool.open()
-    } catch (error) {
-      await client.close()
-      throw error
+    const resolved = resolveClientOptions(options)
+    const { clock, deadlineMs, waitForJob } = resolved
+    const giveUpAtMs = clock.monotonicMs() + deadlineMs
+    for (;;) {
+      const client = new WeirClient(resolved)
+      try {
+        await client.pool.open()
+        return client
+      } catch (error) {
+        await client.close()
+        const isLate = clock.monotonicMs() + CONNECT_AGAIN_MS >= giveUpAtMs
+        if (!waitForJob || isLate || !isWeirError(error, 'UNAVAILABLE')) throw error
+      }
+      await sleep(clock, CONNECT_AGAIN_MS)
     }
-    return client
   }
 
   /** Endpoints and states of the last routing table. */

@@ -327,11 +327,11 @@ async function runModule(path: string, flags: Flags, io: CommandIo): Promise<Ser
     const { checkTypes } = await import('../serve/check-types.ts')
     await checkTypes(path)
   }
-  const { url, definition } = await loadJobModule(path, [
-    ...Object.keys(MODEL_JOBS),
-    HISTORIES,
-    MODELS,
-  ])
+  const log = logOf(path, flags, io)
+  const builtIn = [...Object.keys(MODEL_JOBS), HISTORIES, MODELS]
+  const { url, definition } = await loadJobModule(path, builtIn, (warning) =>
+    log.warn(`warning: ${warning}`),
+  )
   const { name } = definition
   const options = servedOptions(flags, io)
   await warnOfForeground(name, options.configuration, { flags, io })
