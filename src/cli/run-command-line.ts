@@ -11,18 +11,10 @@ import {
   UsageError,
   unlessInterrupted,
 } from './command/command.ts'
-import { guessVerb } from './command/guess-verb.ts'
 import { helpOf } from './command/help.ts'
-import {
-  errorLine,
-  formOf,
-  formOfWords,
-  type OutputForm,
-  withJsonLog,
-} from './command/json-lines.ts'
+import type { OutputForm } from './command/json-lines.ts'
 import { parseCommandLine } from './command/parse.ts'
 import { readSettings } from './command/settings.ts'
-import { verbFirst } from './command/verb-first.ts'
 import { COMMAND_LOADERS } from './command-loaders.ts'
 import { packageVersion } from './text/package-version.ts'
 import { wrappedLines } from './text/wrapped-lines.ts'
@@ -35,10 +27,40 @@ export async function runCommandLine(argv: readonly string[], io: CommandIo): Pr
   try {
     return await dispatch(argv, run)
   } catch (error) {
-    report(error, run)
+    await report(error, run)
     await io.jobManager?.failed(error)
     return exitCodeOf(error)
   }
+}
+
+/** The form that parsed flags ask for. */
+function formOf(flags: CommandInput['flags']): OutputForm {
+  return { json: flags['json'] === true, jsonLog: flags['log-format'] === 'json' }
+}
+
+/** The form that words ask for which could not be parsed. */
+function formOfWords(argv: readonly string[]): OutputForm {
+  const end = argv.indexOf('--')
+  const words = end < 0 ? argv : argv.slice(0, end)
+  const isLog = (word: string, i: number): boolean =>
+    word === '--log-format=json' || (word === '--log-format' && words[i + 1] === 'json')
+  return { json: words.includes('--json'), jsonLog: words.some(isLog) }
+}
+
+/** The surroundings of a command, whose lines on standard error have the form that was asked for. */
+async function loggedAs({ io, form }: CommandRun): Promise<CommandIo> {
+  if (!form.jsonLog) return io
+  const { withJsonLog } = await import('./command/json-lines.ts')
+  return withJsonLog(io, () => systemClock.nowMs())
+}
+
+/** The words with the verb in front of the flags; few command lines have it elsewhere, so the code is loaded for those alone. */
+async function withVerbFirst(typed: readonly string[]): Promise<readonly string[]> {
+  const [first, second] = typed
+  const isSplit = second?.startsWith('-') === true && isGroup([first!])
+  if (first?.startsWith('-') !== true && !isSplit) return typed
+  const { verbFirst } = await import('./command/verb-first.ts')
+  return verbFirst(typed, await allCommands())
 }
 
 /** A command line that runs: its surroundings, and in which form it prints, as far as that is known. */
@@ -62,7 +84,7 @@ async function dispatch(typed: readonly string[], run: CommandRun): Promise<numb
     showHelp(await helpFor(typed.slice(1)), io)
     return 0
   }
-  const argv = await verbFirst(typed, isGroup, allCommands)
+  const argv = await withVerbFirst(typed)
   if (requestsHelp(argv) && isGroup(namesIn(argv))) {
     showHelp(await helpFor(argv), io)
     return 0
@@ -77,7 +99,7 @@ async function dispatch(typed: readonly string[], run: CommandRun): Promise<numb
   const read = (configFlag: string | undefined) => readSettings(io.env, configFlag)
   const parsed = parseCommandLine(command, rest, read)
   run.form = formOf(parsed.flags)
-  const logged = withJsonLog(io, run.form, () => systemClock.nowMs())
+  const logged = await loggedAs(run)
   refuseExtraArguments(command, parsed.args)
   await warnOfSecrets(parsed.flags, logged)
   const running = command.run({ ...parsed, io: logged, commands: allCommands })
@@ -138,10 +160,11 @@ async function select(
     if (!Object.hasOwn(COMMAND_LOADERS, name)) continue
     return { command: await COMMAND_LOADERS[name]!(), rest: argv.slice(words) }
   }
-  throw new UsageError(unknownCommand(argv))
+  throw new UsageError(await unknownCommand(argv))
 }
 
-function unknownCommand(argv: readonly string[]): string {
+async function unknownCommand(argv: readonly string[]): Promise<string> {
+  const { guessVerb } = await import('./command/guess-verb.ts')
   const typed = argv.filter((word) => !word.startsWith('-')).slice(0, 3)
   for (const words of [2, 1]) {
     const prefix = typed.slice(0, words).join(' ')
@@ -200,14 +223,14 @@ version. Flags override environment variables (WEIR_DATA_DIR,
 WEIR_EXECUTION_CHECKPOINTING_INTERVAL), which override weir.yaml.`
 }
 
-function report(error: unknown, { io, form }: CommandRun): void {
+async function report(error: unknown, { io, form }: CommandRun): Promise<void> {
   // A line of progress must not share its line with the error.
   if (error instanceof InterruptedError) io.rewriteLine?.('')
   // An error of the file system that no code below has named gets its code and advice here.
   const shown = systemErrorOf(error) === undefined ? error : asWeirError(error, 'ILLEGAL_STATE')
-  const line = errorLine(shown, form, () => systemClock.nowMs())
-  if (line !== undefined) {
-    io.err(line)
+  if (form.json || form.jsonLog) {
+    const { errorLine } = await import('./command/json-lines.ts')
+    io.err(errorLine(shown, form, systemClock.nowMs()))
     return
   }
   const code = isWeirError(shown) ? `${shown.code}: ` : ''

@@ -1,5 +1,4 @@
-import { sleep } from '../core/clock.ts'
-import { isWeirError, requireArgument, WeirError } from '../core/errors.ts'
+import { requireArgument, WeirError } from '../core/errors.ts'
 import { mergedFeatures } from '../core/feature.ts'
 import { keyText } from '../core/formats/key-text.ts'
 import type { PlainKey } from '../core/formats/plain-key.ts'
@@ -63,12 +62,9 @@ import { GeneralRequests } from './general-requests.ts'
 import { type ClientOptions, type ResolvedClientOptions, resolveClientOptions } from './options.ts'
 import { Predictions } from './predictions.ts'
 import { inferBody, modelsBody, sparseProduct, topKRequest } from './request-bodies.ts'
-import { Retries } from './retries.ts'
+import { Retries, whileJobStarts } from './retries.ts'
 import { mayBeCached, RowCache } from './row-cache.ts'
 import { type RetrySparse, SparseDots } from './sparse-dots.ts'
-
-/** Time between two attempts to reach a job that starts, ms. */
-const CONNECT_AGAIN_MS = 50
 
 // Above 300 lines, because it is the whole public interface of the client: one short method for each kind of request.
 
@@ -119,20 +115,13 @@ export class WeirClient implements ModelReader {
    */
   static async connect(options: ClientOptions = {}): Promise<WeirClient> {
     const resolved = resolveClientOptions(options)
-    const { clock, deadlineMs, waitForJob } = resolved
-    const giveUpAtMs = clock.monotonicMs() + deadlineMs
-    for (;;) {
+    return await whileJobStarts(resolved, async () => {
       const client = new WeirClient(resolved)
-      try {
-        await client.pool.open()
-        return client
-      } catch (error) {
-        await client.close()
-        const isLate = clock.monotonicMs() + CONNECT_AGAIN_MS >= giveUpAtMs
-        if (!waitForJob || isLate || !isWeirError(error, 'UNAVAILABLE')) throw error
-      }
-      await sleep(clock, CONNECT_AGAIN_MS)
-    }
+      const opened = client.pool.open().then(() => client)
+      return await opened.catch((error: unknown) =>
+        client.close().then(() => Promise.reject(error)),
+      )
+    })
   }
 
   /** Endpoints and states of the last routing table. */

@@ -3,18 +3,13 @@ import { COMMON_OPTIONS } from './command.ts'
 
 /**
  * The words of a command line with the verb in front: `--json model list` is `model list --json`. A word behind a flag
- * that takes a value is its value. `commands` are asked only where a flag stands before or within the verb.
+ * that takes a value is its value.
  */
-export async function verbFirst(
+export function verbFirst(
   argv: readonly string[],
-  isGroup: (words: readonly string[]) => boolean,
-  commands: () => Promise<readonly Command[]>,
-): Promise<readonly string[]> {
-  const [first, second] = argv
-  const isBehindFlag = first?.startsWith('-') === true
-  const isSplit = second?.startsWith('-') === true && first !== undefined && isGroup([first])
-  if (!isBehindFlag && !isSplit) return argv
-  const takesValue = valueFlags(await commands())
+  commands: readonly Command[],
+): readonly string[] {
+  const takesValue = valueFlags(commands)
   const words: string[] = []
   const flags: string[] = []
   for (let i = 0; i < argv.length; i++) {

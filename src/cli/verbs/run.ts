@@ -29,7 +29,6 @@ import {
   SERVING_OPTIONS,
   slotsOf,
 } from '../flags/serving.ts'
-import { endJob } from '../serve/end-job.ts'
 import { type JobLog, jobLogOf } from '../serve/job-log.ts'
 import { droppedReporter } from '../serve/report-dropped.ts'
 import { reportRestarts } from '../serve/report-restarts.ts'
@@ -161,6 +160,7 @@ Examples:
       report({ event: 'finished', runtimeMs }, `finished after ${Math.round(runtimeMs)} ms`),
     )
     await Promise.race([ended, io.interrupted, shown.lost])
+    const { endJob } = await import('../serve/end-job.ts')
     await endJob(job, report)
     return 0
   },
