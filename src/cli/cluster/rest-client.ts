@@ -37,7 +37,8 @@ export interface RestClientOptions {
 
 /** Client of the REST interface. Every call throws UNAVAILABLE, or the error of the answer. */
 export class RestClient {
-  private readonly base: string
+  /** Address with its protocol. */
+  readonly base: string
   private readonly headers: Readonly<Record<string, string>>
   private readonly tls: RequestTls | undefined
 

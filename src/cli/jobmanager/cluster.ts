@@ -141,7 +141,10 @@ function clusterOf(flags: Flags): {
   readonly url: string
 } {
   const address = flags.optional('jobmanager')
-  if (address !== undefined) return { client: RestClient.of(flags), url: address }
+  if (address !== undefined) {
+    const client = RestClient.of(flags)
+    return { client, url: client.base }
+  }
   const folder = folderOf(flags)
   const running = runningJobManager(nodeFileSystem, folder)
   if (running?.url === undefined) throw notRunning(folder)
