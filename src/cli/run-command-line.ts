@@ -1,6 +1,5 @@
 import { systemClock } from '../core/clock.ts'
 import { asWeirError, isWeirError, messageOf, systemErrorOf } from '../core/errors.ts'
-import { nearestWord } from '../core/text/nearest-word.ts'
 import { printable } from '../core/text/printable.ts'
 import {
   type Command,
@@ -13,13 +12,7 @@ import {
   unlessInterrupted,
 } from './command/command.ts'
 import { helpOf } from './command/help.ts'
-import {
-  errorLine,
-  formOf,
-  formOfWords,
-  type OutputForm,
-  withJsonLog,
-} from './command/json-lines.ts'
+import type { OutputForm } from './command/json-lines.ts'
 import { parseCommandLine } from './command/parse.ts'
 import { readSettings } from './command/settings.ts'
 import { COMMAND_LOADERS } from './command-loaders.ts'
@@ -34,10 +27,40 @@ export async function runCommandLine(argv: readonly string[], io: CommandIo): Pr
   try {
     return await dispatch(argv, run)
   } catch (error) {
-    report(error, run)
+    await report(error, run)
     await io.jobManager?.failed(error)
     return exitCodeOf(error)
   }
+}
+
+/** The form that parsed flags ask for. */
+function formOf(flags: CommandInput['flags']): OutputForm {
+  return { json: flags['json'] === true, jsonLog: flags['log-format'] === 'json' }
+}
+
+/** The form that words ask for which could not be parsed. */
+function formOfWords(argv: readonly string[]): OutputForm {
+  const end = argv.indexOf('--')
+  const words = end < 0 ? argv : argv.slice(0, end)
+  const isLog = (word: string, i: number): boolean =>
+    word === '--log-format=json' || (word === '--log-format' && words[i + 1] === 'json')
+  return { json: words.includes('--json'), jsonLog: words.some(isLog) }
+}
+
+/** The surroundings of a command, whose lines on standard error have the form that was asked for. */
+async function loggedAs({ io, form }: CommandRun): Promise<CommandIo> {
+  if (!form.jsonLog) return io
+  const { withJsonLog } = await import('./command/json-lines.ts')
+  return withJsonLog(io, () => systemClock.nowMs())
+}
+
+/** The words with the verb in front of the flags; few command lines have it elsewhere, so the code is loaded for those alone. */
+async function withVerbFirst(typed: readonly string[]): Promise<readonly string[]> {
+  const [first, second] = typed
+  const isSplit = second?.startsWith('-') === true && isGroup([first!])
+  if (first?.startsWith('-') !== true && !isSplit) return typed
+  const { verbFirst } = await import('./command/verb-first.ts')
+  return verbFirst(typed, await allCommands())
 }
 
 /** A command line that runs: its surroundings, and in which form it prints, as far as that is known. */
@@ -46,11 +69,11 @@ interface CommandRun {
   form: OutputForm
 }
 
-async function dispatch(argv: readonly string[], run: CommandRun): Promise<number> {
+async function dispatch(typed: readonly string[], run: CommandRun): Promise<number> {
   const { io } = run
-  const [first] = argv
+  const [first] = typed
   if (first === undefined) {
-    io.err(await overview())
+    io.err(wrappedLines(await overview(), columnsOf(io)))
     return 2
   }
   if (first === '--version' || first === '-V' || first === '-v' || first === 'version') {
@@ -58,9 +81,10 @@ async function dispatch(argv: readonly string[], run: CommandRun): Promise<numbe
     return 0
   }
   if (first === '--help' || first === '-h' || first === 'help') {
-    showHelp(await helpFor(argv.slice(1)), io)
+    showHelp(await helpFor(typed.slice(1)), io)
     return 0
   }
+  const argv = await withVerbFirst(typed)
   if (requestsHelp(argv) && isGroup(namesIn(argv))) {
     showHelp(await helpFor(argv), io)
     return 0
@@ -75,7 +99,7 @@ async function dispatch(argv: readonly string[], run: CommandRun): Promise<numbe
   const read = (configFlag: string | undefined) => readSettings(io.env, configFlag)
   const parsed = parseCommandLine(command, rest, read)
   run.form = formOf(parsed.flags)
-  const logged = withJsonLog(io, run.form, () => systemClock.nowMs())
+  const logged = await loggedAs(run)
   refuseExtraArguments(command, parsed.args)
   await warnOfSecrets(parsed.flags, logged)
   const running = command.run({ ...parsed, io: logged, commands: allCommands })
@@ -92,9 +116,14 @@ async function warnOfSecrets(flags: CommandInput['flags'], io: CommandIo): Promi
 
 const SECRET_FLAG = /^tokens$|-file$|-key$/
 
-/** Prints a help text as wide as the terminal. */
-function showHelp(text: string, { out, columns }: CommandIo): void {
-  out(columns === undefined ? text : wrappedLines(text, columns))
+/** Prints a help text as wide as the terminal, or 80 columns wide. */
+function showHelp(text: string, io: CommandIo): void {
+  io.out(wrappedLines(text, columnsOf(io)))
+}
+
+/** Columns of a help text: those of the terminal, or of a usual one. */
+function columnsOf({ columns = 80 }: CommandIo): number {
+  return columns
 }
 
 /** Whether the words contain `--help` or `-h`; words after `--` are not flags. */
@@ -131,10 +160,11 @@ async function select(
     if (!Object.hasOwn(COMMAND_LOADERS, name)) continue
     return { command: await COMMAND_LOADERS[name]!(), rest: argv.slice(words) }
   }
-  throw new UsageError(unknownCommand(argv))
+  throw new UsageError(await unknownCommand(argv))
 }
 
-function unknownCommand(argv: readonly string[]): string {
+async function unknownCommand(argv: readonly string[]): Promise<string> {
+  const { guessVerb } = await import('./command/guess-verb.ts')
   const typed = argv.filter((word) => !word.startsWith('-')).slice(0, 3)
   for (const words of [2, 1]) {
     const prefix = typed.slice(0, words).join(' ')
@@ -143,14 +173,33 @@ function unknownCommand(argv: readonly string[]): string {
     const verbs = group.map((name) => name.slice(prefix.length + 1)).join(', ')
     const problem =
       typed[words] === undefined ? 'missing subcommand' : `unknown subcommand "${typed[words]}"`
-    return `${problem} for "weir ${prefix}"; expected ${verbs}`
+    const guess = typed[words] === undefined ? undefined : guessVerb(typed, COMMAND_NAMES)
+    const meant = guess?.startsWith(`${prefix} `) === true ? `; did you mean "weir ${guess}"?` : ''
+    return `${problem} for "weir ${prefix}"; expected ${verbs}${meant}`
   }
-  const nearest =
-    nearestWord(typed.slice(0, 2).join(' '), COMMAND_NAMES) ??
-    nearestWord(typed[0] ?? '', COMMAND_NAMES)
+  const nearest = guessVerb(typed, COMMAND_NAMES)
   const hint = nearest === undefined ? '' : `; did you mean "${nearest}"?`
   return `unknown command "${typed.join(' ') || argv[0]}"${hint === '' ? '.' : hint} Run "weir --help" for the list.`
 }
+
+/** The groups of `weir --help`, with the first words of their commands. */
+const VERB_GROUPS: readonly { readonly title: string; readonly verbs: readonly string[] }[] = [
+  { title: 'Begin', verbs: ['quickstart', 'doctor', 'completion'] },
+  { title: 'Run jobs', verbs: ['run', 'learn', 'gateway'] },
+  {
+    title: 'Many jobs on a JobManager',
+    verbs: ['jobmanager', 'cluster', 'list', 'info', 'cancel', 'stop', 'rescale', 'savepoint'],
+  },
+  { title: 'Checkpoints', verbs: ['checkpoint'] },
+  {
+    title: 'Ask a running job',
+    verbs: ['predict', 'recommend', 'query', 'infer', 'classify', 'load'],
+  },
+  { title: 'Train and evaluate', verbs: ['train', 'retrain', 'evaluate', 'generate'] },
+  { title: 'Models and their versions', verbs: ['model'] },
+  { title: 'Topics', verbs: ['topic', 'log', 'kafka'] },
+  { title: 'Tokens', verbs: ['token'] },
+]
 
 async function allCommands(): Promise<readonly Command[]> {
   return (await import('./commands.ts')).COMMANDS
@@ -159,25 +208,29 @@ async function allCommands(): Promise<readonly Command[]> {
 async function overview(prefix = ''): Promise<string> {
   const commands = (await allCommands()).filter(({ name }) => name.startsWith(prefix))
   const width = Math.max(...commands.map((command) => command.name.length)) + 3
-  const lines = commands.map((command) => `  ${command.name.padEnd(width)}${command.summary}`)
+  const line = ({ name, summary }: Command): string => `  ${name.padEnd(width)}${summary}`
+  const lines = VERB_GROUPS.flatMap(({ title, verbs }) => {
+    const own = commands.filter(({ name }) => verbs.includes(name.split(' ')[0]!))
+    return own.length === 0 ? [] : ['', `${title}:`, ...own.map(line)]
+  })
   return `weir: stream processing and model serving
 
 Usage: weir COMMAND [options]
-
 ${lines.join('\n')}
 
-"weir help COMMAND" shows the options of a command, "weir --version" the version. Flags override
-environment variables (WEIR_DATA_DIR, WEIR_EXECUTION_CHECKPOINTING_INTERVAL), which override weir.yaml.`
+"weir help COMMAND" shows the options of a command, "weir --version" the
+version. Flags override environment variables (WEIR_DATA_DIR,
+WEIR_EXECUTION_CHECKPOINTING_INTERVAL), which override weir.yaml.`
 }
 
-function report(error: unknown, { io, form }: CommandRun): void {
+async function report(error: unknown, { io, form }: CommandRun): Promise<void> {
   // A line of progress must not share its line with the error.
   if (error instanceof InterruptedError) io.rewriteLine?.('')
   // An error of the file system that no code below has named gets its code and advice here.
   const shown = systemErrorOf(error) === undefined ? error : asWeirError(error, 'ILLEGAL_STATE')
-  const line = errorLine(shown, form, () => systemClock.nowMs())
-  if (line !== undefined) {
-    io.err(line)
+  if (form.json || form.jsonLog) {
+    const { errorLine } = await import('./command/json-lines.ts')
+    io.err(errorLine(shown, form, systemClock.nowMs()))
     return
   }
   const code = isWeirError(shown) ? `${shown.code}: ` : ''

@@ -2,6 +2,7 @@ import type { ConnectionOptions } from 'node:tls'
 import { type Clock, systemClock } from '../core/clock.ts'
 import {
   count,
+  flag,
   milliseconds,
   name,
   numberIn,
@@ -48,6 +49,8 @@ export interface ClientOptions {
   readonly client?: string
   /** Milliseconds until DEADLINE_EXCEEDED, unless the call has its own deadline. @default 5000 */
   readonly deadlineMs?: number
+  /** Whether `connect` waits until `deadlineMs` for a job that has not opened its port yet. @default false */
+  readonly waitForJob?: boolean
   /** Most calls that wait for answers; a further call fails with OVERLOADED. @default 65536 */
   readonly maxInFlight?: number
   readonly retry?: Partial<RetryOptions>
@@ -70,6 +73,7 @@ const CLIENT: OptionShape<ClientOptions> = {
   tls: objectWith("Node's TLS options"),
   client: text,
   deadlineMs: numberIn({ above: 0, orInfinity: true }),
+  waitForJob: flag,
   maxInFlight: count,
   retry: nested<Partial<RetryOptions>>({
     maxAttempts: count,
@@ -95,6 +99,7 @@ export interface ResolvedClientOptions {
   readonly tls: ConnectionOptions | undefined
   readonly client: string
   readonly deadlineMs: number
+  readonly waitForJob: boolean
   readonly maxInFlight: number
   readonly retry: RetryOptions
   readonly cache: CacheOptions | undefined
@@ -121,6 +126,7 @@ export function resolveClientOptions(options: ClientOptions): ResolvedClientOpti
     tls: options.tls,
     client: options.client ?? 'weir-client',
     deadlineMs: options.deadlineMs ?? 5_000,
+    waitForJob: options.waitForJob ?? false,
     maxInFlight: options.maxInFlight ?? 65_536,
     retry: withDefaults<Partial<RetryOptions>>(DEFAULT_RETRY, options.retry ?? {}),
     cache: options.cache,

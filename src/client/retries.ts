@@ -1,3 +1,4 @@
+import { sleep } from '../core/clock.ts'
 import { isWeirError, WeirError } from '../core/errors.ts'
 import { answerErrorOf } from '../wire/answer.ts'
 import { channels } from './diagnostics.ts'
@@ -80,4 +81,28 @@ function tooLate(error: WeirError): WeirError {
     `no answer before the deadline; the last try failed: ${error.message}`,
     { cause: error, details: { ...error.details, lastError: error.code } },
   )
+}
+
+/** Time between two attempts to reach a job that starts, ms. */
+const CONNECT_AGAIN_MS = 50
+
+/** Connects; with `waitForJob`, again until the deadline while no process listens. Rejects as the last attempt. */
+export async function whileJobStarts<T>(
+  {
+    clock,
+    deadlineMs,
+    waitForJob,
+  }: Pick<ResolvedClientOptions, 'clock' | 'deadlineMs' | 'waitForJob'>,
+  connect: () => Promise<T>,
+): Promise<T> {
+  const lastMs = clock.monotonicMs() + deadlineMs - CONNECT_AGAIN_MS
+  for (;;) {
+    try {
+      return await connect()
+    } catch (error) {
+      const mayStart = waitForJob && isWeirError(error, 'UNAVAILABLE')
+      if (!mayStart || clock.monotonicMs() >= lastMs) throw error
+    }
+    await sleep(clock, CONNECT_AGAIN_MS)
+  }
 }

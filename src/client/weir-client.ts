@@ -62,7 +62,7 @@ import { GeneralRequests } from './general-requests.ts'
 import { type ClientOptions, type ResolvedClientOptions, resolveClientOptions } from './options.ts'
 import { Predictions } from './predictions.ts'
 import { inferBody, modelsBody, sparseProduct, topKRequest } from './request-bodies.ts'
-import { Retries } from './retries.ts'
+import { Retries, whileJobStarts } from './retries.ts'
 import { mayBeCached, RowCache } from './row-cache.ts'
 import { type RetrySparse, SparseDots } from './sparse-dots.ts'
 
@@ -110,18 +110,18 @@ export class WeirClient implements ModelReader {
   /**
    * Fetches the routing table from the bootstrap port and connects to every query thread. Takes at most
    * `deadlineMs`: so long it waits for a port that does not answer, and for a job that has no query threads
-   * yet. Where the port refuses the connection it fails at once. Rejects with UNAVAILABLE, which has the host
+   * yet. Where the port refuses the connection it fails at once, without `waitForJob`. Rejects with UNAVAILABLE, which has the host
    * and the port in its details, UNAUTHENTICATED, UNSUPPORTED_VERSION.
    */
   static async connect(options: ClientOptions = {}): Promise<WeirClient> {
-    const client = new WeirClient(resolveClientOptions(options))
-    try {
-      await client.pool.open()
-    } catch (error) {
-      await client.close()
-      throw error
-    }
-    return client
+    const resolved = resolveClientOptions(options)
+    return await whileJobStarts(resolved, async () => {
+      const client = new WeirClient(resolved)
+      const opened = client.pool.open().then(() => client)
+      return await opened.catch((error: unknown) =>
+        client.close().then(() => Promise.reject(error)),
+      )
+    })
   }
 
   /** Endpoints and states of the last routing table. */

@@ -226,9 +226,35 @@ export class WeirError extends Error {
   }
 }
 
-/** Whether `error` is a WeirError, of `code` if one is given. */
+/**
+ * Whether `error` is a WeirError, of `code` if one is given. An error of another copy of Weir in the process, such as
+ * that of the project whose job a global `weir` runs, is one, too: its code counts, not its class.
+ */
 export function isWeirError(error: unknown, code?: ErrorCode): error is WeirError {
-  return error instanceof WeirError && (code === undefined || error.code === code)
+  const isOne = error instanceof WeirError || isOfOtherCopy(error)
+  return isOne && (code === undefined || error.code === code)
+}
+
+function isOfOtherCopy(error: unknown): error is WeirError {
+  if (!(error instanceof Error) || error.name !== 'WeirError') return false
+  const { code, details } = error as Partial<WeirError>
+  return typeof code === 'string' && Object.hasOwn(ERROR_CODES, code) && typeof details === 'object'
+}
+
+/** The copies of Weir in this thread, by the URL of this module. */
+const COPIES: Set<string> = copiesOfThread()
+COPIES.add(import.meta.url)
+
+function copiesOfThread(): Set<string> {
+  const shared = globalThis as { [key: symbol]: Set<string> | undefined }
+  const name = Symbol.for('weir.copies')
+  shared[name] ??= new Set()
+  return shared[name]
+}
+
+/** The URLs of the copies of Weir that this thread has loaded; usually one. */
+export function loadedCopies(): readonly string[] {
+  return [...COPIES]
 }
 
 /**
@@ -236,7 +262,7 @@ export function isWeirError(error: unknown, code?: ErrorCode): error is WeirErro
  * message, after `context` if given. An error of the file system gets its own code and advice.
  */
 export function asWeirError(thrown: unknown, code: ErrorCode, context?: string): WeirError {
-  if (thrown instanceof WeirError) return thrown
+  if (isWeirError(thrown)) return thrown
   const system = systemErrorOf(thrown)
   const message =
     system === undefined ? messageOf(thrown) : `${messageOf(thrown)}; ${system.advice}`

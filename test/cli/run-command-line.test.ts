@@ -22,10 +22,9 @@ describe('weir', () => {
 
   it('lists every verb with --help, and as an error if no verb is given', async () => {
     const help = await run('--help')
-    for (const { name, summary } of COMMANDS) {
-      expect(help.out).toContain(name)
-      expect(help.out).toContain(summary)
-    }
+    // A long summary goes on in the next line.
+    const text = help.out.replaceAll(/\s+/g, ' ')
+    for (const { name, summary } of COMMANDS) expect(text).toContain(`${name} ${summary}`)
     const nothing = await run()
     expect(nothing).toMatchObject({ code: 2, out: '', err: help.out })
   })
@@ -82,6 +81,50 @@ describe('weir', () => {
     expect(await runCommandLine(['predict', '1', '2', '--port', String(port)], io)).toBe(130)
     expect(err).toEqual(['weir: interrupted'])
     silent.close()
+  })
+
+  it.each([
+    [['--json', 'topic', 'list', 'more']],
+    [['topic', '--json', 'list', 'more']],
+    [['--data-dir', 'list', 'topic', 'list', 'more']],
+  ])('takes flags before and within a verb: %j', async (words) => {
+    const { err, code } = await run(...words)
+    expect(code).toBe(2)
+    // The command was found: what is wrong is the word behind it.
+    expect(err).toContain('Usage: weir topic list')
+  })
+
+  it.each([
+    [['topics'], 'topic list'],
+    [['topics', 'list'], 'topic list'],
+    [['topic', 'lst'], 'topic list'],
+    [['model', 'ls'], 'model list'],
+    [['models', 'remove'], 'model drop'],
+    [['token', 'rm'], 'token revoke'],
+    [['topic', 'cat'], 'topic consume'],
+    [['cluster', 'down'], 'cluster stop'],
+  ])('guesses what %j means', async (words, meant) => {
+    expect((await run(...words)).err).toMatch(new RegExp(`did you mean "(weir )?${meant}"\\?`))
+  })
+
+  it('prints help within 80 columns, in groups', async () => {
+    const help = await run('--help')
+    expect(help.out).toContain('\nTopics:\n  topic list')
+    for (const words of [[], ['learn', 'als'], ['run'], ['train', 'als'], ['gateway']]) {
+      const { out } = await run(...words, '--help')
+      const long = out.split('\n').filter((line) => line.length > 80 && / /.test(line.trim()))
+      expect(long).toEqual([])
+    }
+  })
+
+  it.each([
+    [['topic', 'nonsense', '--json'], 'INVALID_ARGUMENT'],
+    [['topic', 'list', '--json', '--nonsense'], 'INVALID_ARGUMENT'],
+    [['log', 'check', '--data-dir', '/nowhere', '--json'], expect.any(String)],
+  ])('prints the error of %j as JSON', async (words, code) => {
+    const { out, err } = await run(...words)
+    expect(out).toBe('')
+    expect(JSON.parse(err)).toMatchObject({ error: { code, message: expect.any(String) } })
   })
 
   it('suggests the most similar verb', async () => {

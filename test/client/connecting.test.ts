@@ -6,6 +6,7 @@ import { WeirClient } from '../../src/client/index.ts'
 import { WeirError } from '../../src/core/errors.ts'
 import { QueryServer } from '../../src/serving/server/query-server.ts'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
+import { freePorts } from '../services/free-port.ts'
 import { TestedClient } from './tested-client.ts'
 
 let tested: TestedClient
@@ -30,6 +31,21 @@ async function besideSilentThread() {
 }
 
 describe('the connections of a client', () => {
+  it('wait for a job that opens its port later, if asked to, and until the deadline', async () => {
+    const [port] = await freePorts(1)
+    const early = WeirClient.connect({ port: port!, waitForJob: true, deadlineMs: 30_000 })
+    await expect(WeirClient.connect({ port: port! })).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    const late = WeirClient.connect({ port: port!, waitForJob: true, deadlineMs: 200 })
+    await expect(late).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    tested.backend.endpoints = [{ server: 'query-0', host: '', port: port! }]
+    const server = new QueryServer(tested.backend, { ports: [port!] })
+    await server.listen()
+    tested.cleanups.push(() => server.close())
+    const client = await early
+    expect(client.routing.states.length).toBeGreaterThan(0)
+    await client.close()
+  })
+
   it.each([
     ['HTTP', 'HTTP/1.1 400 Bad Request\r\n\r\n', 'it answered in HTTP'],
     ['no frames', 'WELCOME stranger, welcome', 'its answer is not a frame'],

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import {
+  asWeirError,
   ERROR_CODES,
   type ErrorCode,
   isWeirError,
@@ -68,5 +69,24 @@ describe('WeirError', () => {
   it('has the sentence of a broken requirement as its message', () => {
     expect(() => requireArgument(false, 'n must be positive')).toThrow('n must be positive')
     expect(() => requireArgument(true, 'unused')).not.toThrow()
+  })
+})
+
+describe('errors of another copy of Weir in the process', () => {
+  it('are recognised by their code, with what follows from it', async () => {
+    // As a project's own copy is loaded beside a global one.
+    const other = (await import(
+      `${new URL('../../src/core/errors.ts', import.meta.url)}?copy`
+    )) as {
+      WeirError: typeof WeirError
+    }
+    const error = new other.WeirError('UNKNOWN_TOPIC', 'no topic', { details: { topic: 'a' } })
+    expect(error).not.toBeInstanceOf(WeirError)
+    expect(isWeirError(error, 'UNKNOWN_TOPIC')).toBe(true)
+    expect(isWeirError(error, 'DISK_FULL')).toBe(false)
+    expect(asWeirError(error, 'OPERATOR_FAILED')).toBe(error)
+    // A name alone makes no error of Weir.
+    const foreign = Object.assign(new Error('x'), { name: 'WeirError', code: 'NOPE', details: {} })
+    expect(isWeirError(foreign)).toBe(false)
   })
 })

@@ -646,4 +646,14 @@ export const MOVED_TESTS: readonly MovedTest[] = [
       },
     ],
   },
+  {
+    promise: 'a job says within 5 s that it waits for a service, and why, again with growing pauses',
+    was: 'test/connectors/kafka/client/broker-connections.test.ts, of brokers of Kafka alone',
+    now: [
+      {
+        file: 'test/core/lifetime/outage.test.ts',
+        test: 'is said within 5 s with the address and the cause, and again with growing pauses',
+      },
+    ],
+  },
 ]

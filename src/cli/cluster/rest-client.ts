@@ -44,7 +44,8 @@ export interface RestClientOptions {
 
 /** Client of the REST interface. Every call throws UNAVAILABLE, or the error of the answer. */
 export class RestClient {
-  private readonly base: string
+  /** Address with its protocol. */
+  readonly base: string
   private readonly headers: Readonly<Record<string, string>>
   private readonly tls: RequestTls | undefined
   private readonly limits: RequestLimits | undefined
@@ -130,9 +131,10 @@ export class RestClient {
 
 /** The address with its protocol: `https:` if TLS is wanted. Throws UsageError. */
 function baseOf(text: string, isEncrypted: boolean): string {
+  const scheme = `http${isEncrypted ? 's' : ''}://`
   const base = /^https?:\/\//.test(text)
     ? text.replace(/\/+$/, '')
-    : `http${isEncrypted ? 's' : ''}://${text}`
+    : `${scheme}${/^[0-9]+$/.test(text) ? `127.0.0.1:${text}` : text}`
   if (URL.parse(base)?.port === undefined) {
     throw new UsageError(`--jobmanager takes HOST:PORT, not "${text}"`)
   }
@@ -152,6 +154,13 @@ function unavailable(base: string, cause: unknown): string {
   const reason = messageOf(error)
   if (NOBODY.includes(code)) {
     return `nothing answers at ${base} (${reason}); start a JobManager with "weir cluster start", or give --jobmanager HOST:PORT`
+  }
+  // OpenSSL's name of a first record that is no TLS.
+  if (base.startsWith('https:') && /wrong version number|packet length too long/i.test(reason)) {
+    return `${base} speaks plain HTTP, and TLS was asked for; write http://, or leave out --${JOB_MANAGER_TLS}...`
+  }
+  if (base.startsWith('http:') && (code.startsWith('HPE_') || code === 'ECONNRESET')) {
+    return `${base} does not answer in plain HTTP (${reason}); it probably speaks TLS: give --${JOB_MANAGER_TLS}, with --${JOB_MANAGER_TLS}-ca FILE for a certificate of your own`
   }
   const hint = base.startsWith('https:')
     ? `check --${JOB_MANAGER_TLS}-ca, which must have signed its certificate, and --${JOB_MANAGER_TLS}-cert with --${JOB_MANAGER_TLS}-key, which it may demand`

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { WeirError } from '../../core/errors.ts'
+import { isWeirError } from '../../core/errors.ts'
 import type { ParentChannel } from '../../jobmanager/process/supervised-job.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -212,7 +212,7 @@ export function exitCodeOf(error: unknown): number {
   if (error instanceof InterruptedError) return 130
   if (error instanceof UsageError) return 2
   if (
-    error instanceof WeirError &&
+    isWeirError(error) &&
     (error.code === 'UNKNOWN_OPTION' || error.code === 'INVALID_ARGUMENT')
   ) {
     return 2

@@ -87,13 +87,35 @@ function withDefaults(
 ): CommandInput['flags'] {
   const flags: Record<string, string | boolean | readonly string[] | undefined> = {}
   for (const [name, spec] of Object.entries(specs)) {
-    flags[name] = given[name] ?? settingOf(name, spec, settings) ?? spec.default
+    flags[name] =
+      given[name] ??
+      settingOf(name, spec, settings) ??
+      derivedOf(name, spec, settings) ??
+      spec.default
   }
   if (Object.hasOwn(specs, KEYS_OPTION)) {
     const keys = Object.entries(settings.configuration).map(([key, value]) => `${key}=${value}`)
     flags[KEYS_OPTION] = [...keys, ...((given[KEYS_OPTION] ?? []) as readonly string[])]
   }
   return flags
+}
+
+/** Hosts on which a server listens on every address of its machine. */
+const EVERY_ADDRESS = new Set(['0.0.0.0', '::'])
+
+/** The address of the JobManager, where the keys with which one starts in this folder name its port. */
+function derivedOf(
+  name: string,
+  spec: OptionSpec,
+  { configuration }: Settings,
+): string | undefined {
+  // Without a default the flag means another thing where it is missing.
+  if (spec.default === undefined) return undefined
+  const port = /^[0-9]+/.exec(configuration['rest.port'] ?? '')?.[0]
+  if (name !== 'jobmanager' || port === undefined || port === '0') return undefined
+  const host = configuration['rest.bind-address'] ?? '127.0.0.1'
+  const shown = EVERY_ADDRESS.has(host) ? '127.0.0.1' : host
+  return `${shown.includes(':') ? `[${shown}]` : shown}:${port}`
 }
 
 /** The value of a flag in the environment or the file; there, `true` and `false` are words. */

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { sleep, systemClock } from '../../core/clock.ts'
-import { WeirError } from '../../core/errors.ts'
+import { isWeirError, WeirError } from '../../core/errors.ts'
 import { longRunningFlags } from '../../core/sibling-module.ts'
 import { nodeFileSystem } from '../../files/node-file-system.ts'
 import { OWN_LOG } from '../../jobmanager/job-manager.ts'
@@ -10,7 +10,13 @@ import { JobLogs } from '../../jobmanager/logs.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
 import { JOB_MANAGER_TLS_OPTIONS } from '../cluster/options.ts'
 import { RestClient } from '../cluster/rest-client.ts'
-import { type Command, type CommandIo, Flags, UsageError } from '../command/command.ts'
+import {
+  type Command,
+  type CommandIo,
+  Flags,
+  type OptionSpec,
+  UsageError,
+} from '../command/command.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { TOKEN_OPTIONS } from '../flags/token.ts'
 import { JOB_MANAGER_SERVER_OPTIONS } from './jobmanager.ts'
@@ -20,6 +26,17 @@ const START_MS = 60_000
 /** Time for a JobManager to end its jobs with a last checkpoint. */
 const STOP_MS = 90_000
 const POLL_MS = 50
+/** The address of a JobManager; without one, that of the data folder is meant. */
+const ADDRESS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  jobmanager: {
+    type: 'string',
+    short: 'm',
+    value: 'HOST:PORT',
+    help: 'REST address of the JobManager (default: that of the data folder)',
+  },
+  ...JOB_MANAGER_TLS_OPTIONS,
+  ...TOKEN_OPTIONS,
+}
 /** Exit status of a command whose words or configuration are wrong. */
 const USAGE = 'status 2'
 
@@ -58,13 +75,17 @@ export const clusterStopCommand: Command = {
   name: 'cluster stop',
   summary: 'End the JobManager with a checkpoint of every job',
   usage: '',
-  options: DATA_DIR_OPTION,
-  details: `The jobs are not cancelled: the next "weir cluster start" continues them.
+  options: { ...ADDRESS_OPTIONS, ...DATA_DIR_OPTION },
+  details: `The jobs are not cancelled: the next "weir cluster start" continues them. Without --jobmanager it ends the
+JobManager of the data folder, which is one of this machine.
 
-Example:
-  weir cluster stop`,
+Examples:
+  weir cluster stop
+  weir cluster stop -m host:8081`,
   async run({ flags: values, io }) {
     const flags = new Flags(values)
+    const address = flags.optional('jobmanager')
+    if (address !== undefined) return await stopAt(address, flags, io)
     const folder = folderOf(flags)
     const running = runningJobManager(nodeFileSystem, folder)
     if (running === undefined) throw notRunning(folder)
@@ -90,28 +111,74 @@ export const clusterStatusCommand: Command = {
   name: 'cluster status',
   summary: 'Say whether a JobManager runs and how many jobs it has',
   usage: '',
-  options: { ...TOKEN_OPTIONS, ...JOB_MANAGER_TLS_OPTIONS, ...DATA_DIR_OPTION },
-  details: `The exit status is 0 if a JobManager of the data folder runs and answers, otherwise 1.
+  options: { ...ADDRESS_OPTIONS, ...DATA_DIR_OPTION },
+  details: `The exit status is 0 if a JobManager of the data folder, or at --jobmanager, runs and answers, otherwise 1.
 
-Example:
-  weir cluster status`,
+Examples:
+  weir cluster status
+  weir cluster status -m host:8081`,
   async run({ flags: values, io }) {
     const flags = new Flags(values)
-    const folder = folderOf(flags)
-    const running = runningJobManager(nodeFileSystem, folder)
-    if (running?.url === undefined) throw notRunning(folder)
-    const client = RestClient.ofThisMachine(running.url, flags)
+    const { client, pid, url } = clusterOf(flags)
     const overview = await client.request<Record<string, number>>('GET', '/overview')
-    const { pid, url } = running
-    if (flags.boolean('json')) io.out(JSON.stringify({ pid, url, ...overview }))
-    else {
-      io.out(`JobManager: process ${pid}, REST interface on ${url}`)
+    if (flags.boolean('json')) {
+      io.out(JSON.stringify({ ...(pid === undefined ? {} : { pid }), url, ...overview }))
+    } else {
+      const process = pid === undefined ? '' : `process ${pid}, `
+      io.out(`JobManager: ${process}REST interface on ${url}`)
       io.out(
         `Jobs: ${overview['jobs-running']} running, ${overview['jobs-finished']} finished, ${overview['jobs-cancelled']} cancelled, ${overview['jobs-failed']} failed; ${overview['slots-total']} slots`,
       )
     }
     return 0
   },
+}
+
+/** The JobManager at `--jobmanager`, else that of the data folder. Throws UNAVAILABLE where none runs. */
+function clusterOf(flags: Flags): {
+  readonly client: RestClient
+  readonly pid?: number
+  readonly url: string
+} {
+  const address = flags.optional('jobmanager')
+  if (address !== undefined) {
+    const client = RestClient.of(flags)
+    return { client, url: client.base }
+  }
+  const folder = folderOf(flags)
+  const running = runningJobManager(nodeFileSystem, folder)
+  if (running?.url === undefined) throw notRunning(folder)
+  const { pid, url } = running
+  return { client: RestClient.ofThisMachine(url, flags), pid, url }
+}
+
+/** Ends the JobManager at an address, and waits until it no longer answers there. */
+async function stopAt(address: string, flags: Flags, io: CommandIo): Promise<number> {
+  const client = RestClient.of(flags)
+  await client.request('DELETE', '/cluster')
+  const lastMs = systemClock.monotonicMs() + STOP_MS
+  while (await answers(client)) {
+    if (systemClock.monotonicMs() > lastMs) {
+      throw new WeirError(
+        'DEADLINE_EXCEEDED',
+        `the JobManager at ${address} has not ended within ${STOP_MS / 1000} s`,
+      )
+    }
+    await sleep(systemClock, POLL_MS)
+  }
+  if (flags.boolean('json')) io.out(JSON.stringify({ event: 'stopped', jobmanager: address }))
+  else io.out(`JobManager stopped: ${address}`)
+  return 0
+}
+
+async function answers(client: RestClient): Promise<boolean> {
+  try {
+    await client.request('GET', '/health/live')
+    return true
+  } catch (error) {
+    if (isWeirError(error, 'UNAVAILABLE')) return false
+    throw error
+  }
 }
 
 function folderOf(flags: Flags): string {

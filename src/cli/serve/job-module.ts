@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { WeirError } from '../../core/errors.ts'
+import { loadedCopies, WeirError } from '../../core/errors.ts'
 import { nearestWord } from '../../core/text/nearest-word.ts'
 import type { JobDefinition } from '../../dataflow/job-definition.ts'
 import type { JobOptionSpec } from '../../dataflow/job-option-specs.ts'
@@ -18,7 +18,11 @@ export interface JobModule {
  * Imports the module of a job to check that it defines one. Throws UsageError if there is no such
  * file, and INVALID_ARGUMENT if the module fails to load or its default export is not a job.
  */
-export async function loadJobModule(path: string, builtIn: readonly string[]): Promise<JobModule> {
+export async function loadJobModule(
+  path: string,
+  builtIn: readonly string[],
+  warn: (sentence: string) => void = () => {},
+): Promise<JobModule> {
   const file = resolve(path)
   if (!existsSync(file)) {
     const nearest = nearestWord(path, builtIn)
@@ -34,6 +38,8 @@ export async function loadJobModule(path: string, builtIn: readonly string[]): P
     const problem = loadProblem(cause, { source, nodeVersion: process.versions.node })
     throw new WeirError('INVALID_ARGUMENT', `${path} cannot be loaded: ${problem}`, { cause })
   }
+  const warning = copiesWarning(loadedCopies())
+  if (warning !== undefined) warn(warning)
   const definition = exported.default
   if (typeof definition?.name === 'string' && typeof definition.build === 'function') {
     return { url, definition: definition as JobDefinition }
@@ -42,6 +48,13 @@ export async function loadJobModule(path: string, builtIn: readonly string[]): P
     'INVALID_ARGUMENT',
     `${path} is not a job: end it with "export default defineJob({ name, build(env, options) { ... } })"`,
   )
+}
+
+/** What to do about several copies of Weir; undefined for one. */
+export function copiesWarning(copies: readonly string[]): string | undefined {
+  if (copies.length < 2) return undefined
+  const places = copies.map((url) => url.replace(/\/(src|dist)\/core\/errors\.[jt]s$/, ''))
+  return `this process has ${copies.length} copies of Weir: ${places.join(' and ')}; run the "weir" of the project (npx weir), so that both are the same version`
 }
 
 /** The lines of `--help` about the declared options of a job; undefined if it declares none. */

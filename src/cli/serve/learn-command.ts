@@ -16,7 +16,6 @@ import { topicsPlaceOf } from '../flags/kafka.ts'
 import { listenerOf } from '../flags/listener.ts'
 import { configurationOf, slotsOf } from '../flags/serving.ts'
 import { counted } from '../text/counted.ts'
-import { endJob } from './end-job.ts'
 import { type JobLog, jobLogOf } from './job-log.ts'
 import { droppedReporter } from './report-dropped.ts'
 import { reportRestarts } from './report-restarts.ts'
@@ -53,6 +52,7 @@ export async function runLearning(command: LearnCommand): Promise<number> {
   )
   await using shown = await showWhenRunning(job, flags, { name, io, report })
   await Promise.race([job.execution.result, io.interrupted, shown.lost])
+  const { endJob } = await import('./end-job.ts')
   await endJob(job, report)
   return 0
 }

@@ -29,7 +29,6 @@ import {
   SERVING_OPTIONS,
   slotsOf,
 } from '../flags/serving.ts'
-import { endJob } from '../serve/end-job.ts'
 import { type JobLog, jobLogOf } from '../serve/job-log.ts'
 import { droppedReporter } from '../serve/report-dropped.ts'
 import { liveEvent, liveText } from '../serve/version-live.ts'
@@ -166,6 +165,7 @@ Examples:
       report({ event: 'finished', runtimeMs }, `finished after ${Math.round(runtimeMs)} ms`),
     )
     await Promise.race([ended, io.interrupted, shown.lost])
+    const { endJob } = await import('../serve/end-job.ts')
     await endJob(job, report)
     return 0
   },
@@ -332,11 +332,11 @@ async function runModule(path: string, flags: Flags, io: CommandIo): Promise<Ser
     const { checkTypes } = await import('../serve/check-types.ts')
     await checkTypes(path)
   }
-  const { url, definition } = await loadJobModule(path, [
-    ...Object.keys(MODEL_JOBS),
-    HISTORIES,
-    MODELS,
-  ])
+  const log = logOf(path, flags, io)
+  const builtIn = [...Object.keys(MODEL_JOBS), HISTORIES, MODELS]
+  const { url, definition } = await loadJobModule(path, builtIn, (warning) =>
+    log.warn(`warning: ${warning}`),
+  )
   const { name } = definition
   const options = servedOptions(flags, io)
   await warnOfForeground(name, options.configuration, { flags, io })

@@ -15,7 +15,7 @@ export interface FileToRead {
 /**
  * The files at a place, a path or an `hdfs://` URL: the file itself, or the files directly in the
  * folder, sorted by name. Names that begin with a dot or an underscore are skipped, as in Hadoop.
- * Throws FILE_NOT_FOUND.
+ * Throws FILE_NOT_FOUND, and INVALID_ARGUMENT for a folder with another folder in it.
  */
 export async function filesAt(place: string): Promise<readonly FileToRead[]> {
   const parsed = parseStorageUrl(place)
@@ -35,6 +35,10 @@ async function localFiles(path: string): Promise<FileToRead[]> {
   }
   if (!found.isDirectory()) return [{ place: path, bytes: found.size }]
   const entries = await readdir(path, { withFileTypes: true })
+  refuseSubfolders(
+    path,
+    entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])),
+  )
   const names = entries.filter((entry) => entry.isFile() && isShown(entry.name))
   return await Promise.all(
     names.map(async ({ name }) => {
@@ -56,6 +60,10 @@ async function hdfsFiles(url: string): Promise<FileToRead[]> {
     const folder = before.replace(/\/+$/, '')
     const query = settings === '' ? '' : `?${settings}`
     const entries = (await client.list(path)) ?? []
+    refuseSubfolders(
+      url,
+      entries.flatMap(({ name, isFolder }) => (isFolder ? [name] : [])),
+    )
     return entries
       .filter(({ name, isFolder }) => !isFolder && isShown(name))
       .map(({ name, bytes }) => ({
@@ -65,6 +73,16 @@ async function hdfsFiles(url: string): Promise<FileToRead[]> {
   } finally {
     client.close()
   }
+}
+
+/** Throws for folders in a folder: reading a part of the data without a word would train on that part. */
+function refuseSubfolders(place: string, names: readonly string[]): void {
+  const shown = names.filter(isShown)
+  if (shown.length === 0) return
+  const [first] = shown
+  const more = shown.length === 1 ? '' : ` and ${shown.length - 1} more`
+  const message = `${place} has the folder "${first}"${more}, and folders in a folder are not read; name the folder that has the files, or move them into one`
+  throw new WeirError('INVALID_ARGUMENT', message, { details: { place } })
 }
 
 function notFound(place: string, cause?: unknown): WeirError {

@@ -29,7 +29,7 @@ export class JobCoordinators {
   /** `warn` gets the notices about sources that are held back. Throws INVALID_GRAPH when an operator asks a model and the job has none. */
   constructor(
     board: ProgressBoard,
-    { graph, coordinators, models }: JobExecutionOptions,
+    { graph, coordinators, models, clock }: JobExecutionOptions,
     warn: (notice: WeirError) => void,
   ) {
     this.graph = graph
@@ -37,7 +37,7 @@ export class JobCoordinators {
     const asking = graph.nodes.filter((node) => node.model !== undefined)
     const ofModels = asking.map((node) => [node.uid, (models ?? withoutModels(node))()] as const)
     this.alignment = new AlignmentGroups(graph.nodes)
-    this.heldBack = new HeldBackSources(warn)
+    this.heldBack = new HeldBackSources(clock, warn)
     this.coordinators = { ...coordinators, ...Object.fromEntries(ofModels) }
   }
 

@@ -1,3 +1,4 @@
+import type { Cancel, Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import { waitEndNotice, waitNotice } from '../../core/lifetime/wait.ts'
 import { makesWatermarks, type WatermarkStrategy } from '../../dataflow/watermark-strategy.ts'
@@ -14,6 +15,9 @@ export interface SourceSilence {
 
 /** Time without a record after which a partition is silent, ms. */
 export const SILENT_AFTER_MS = 60_000
+
+/** Time in which the subtasks of a source report what is said together, ms. */
+const SETTLE_MS = 1_000
 
 /** Whether a source can be held back by a silent partition: it has watermarks, no end, and no idle timeout. */
 export function canBeHeldBack(
@@ -32,19 +36,24 @@ export function canBeHeldBack(
  * have records and others have none gives no results, which nothing else shows.
  */
 export class HeldBackSources {
+  private readonly clock: Clock
   private readonly say: (notice: WeirError) => void
   /** By source, what each subtask reported last. */
   private reported = new Map<string, Map<number, SourceSilence>>()
   /** By source, the sentence that was said; a source that is not held back has none. */
   private readonly said = new Map<string, string>()
+  private cancelDecision: Cancel | undefined
 
   /** `say` is called when a source is held back, when other partitions hold it back, and when none does any more. */
-  constructor(say: (notice: WeirError) => void) {
+  constructor(clock: Clock, say: (notice: WeirError) => void) {
+    this.clock = clock
     this.say = say
   }
 
   /** An attempt begins: what was reported before counts no more. */
   start(): void {
+    this.cancelDecision?.()
+    this.cancelDecision = undefined
     this.reported.clear()
     this.said.clear()
   }
@@ -55,7 +64,10 @@ export class HeldBackSources {
     const subtasks = this.reported.get(uid) ?? new Map<number, SourceSilence>()
     subtasks.set(subtask, event)
     this.reported.set(uid, subtasks)
-    this.decide(uid, [...subtasks.values()])
+    this.cancelDecision ??= this.clock.after(SETTLE_MS, () => {
+      this.cancelDecision = undefined
+      for (const [source, reports] of this.reported) this.decide(source, [...reports.values()])
+    })
     return true
   }
 

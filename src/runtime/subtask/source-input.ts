@@ -209,7 +209,8 @@ export class SourceInput
 
   /** Reports which partitions hold the watermark back, if that has changed. */
   private reportSilence(nowMs: number): void {
-    this.nextSilenceMs = nowMs + SILENCE_EVERY_MS
+    // All subtasks look at the same time, so that one notice has what they all report.
+    this.nextSilenceMs = nowMs + SILENCE_EVERY_MS - (nowMs % SILENCE_EVERY_MS)
     const silence = this.watermarks.silence(nowMs, SILENT_AFTER_MS)
     const text = `${silence.silentPartitions.join()} ${silence.hasActive}`
     if (text === this.lastSilence) return

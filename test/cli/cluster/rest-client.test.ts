@@ -1,3 +1,4 @@
+import { createServer as createTlsServer } from 'node:https'
 import { describe, expect, it } from 'vitest'
 import { RestClient } from '../../../src/cli/cluster/rest-client.ts'
 import { Flags } from '../../../src/cli/command/command.ts'
@@ -31,7 +32,7 @@ describe('the client of a JobManager', () => {
     })
   })
 
-  it('says which flags to check where the encrypted connection fails', async () => {
+  it('says that the port speaks plain HTTP where TLS was asked for', async () => {
     const server = createServer()
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as { readonly port: number }
@@ -40,12 +41,39 @@ describe('the client of a JobManager', () => {
         const jobs = clientOf('-m', `127.0.0.1:${port}`, ...flags).jobs()
         await expect(jobs).rejects.toMatchObject({
           code: 'UNAVAILABLE',
-          message: expect.stringContaining('check --jobmanager-tls-ca'),
+          message: expect.stringContaining('speaks plain HTTP, and TLS was asked for'),
         })
       }
     } finally {
       server.close()
     }
+  })
+
+  it('says that the port probably speaks TLS where plain HTTP was asked for', async () => {
+    const server = createTlsServer({}, () => {})
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as { readonly port: number }
+    try {
+      await expect(clientOf('-m', String(port)).jobs()).rejects.toMatchObject({
+        code: 'UNAVAILABLE',
+        message: expect.stringMatching(/does not answer in plain HTTP .*give --jobmanager-tls/),
+      })
+    } finally {
+      server.close()
+    }
+  })
+
+  it.each([
+    [{ 'rest.port': '39481' }, '127.0.0.1:39481'],
+    [{ 'rest.port': '8090-8099', 'rest.bind-address': '0.0.0.0' }, '127.0.0.1:8090'],
+    [{ 'rest.port': '39481', 'rest.bind-address': '::1' }, '[::1]:39481'],
+    [{}, '127.0.0.1:8081'],
+  ])('asks where the keys %j of weir.yaml let a JobManager listen', (configuration, address) => {
+    const settings = { flags: {}, configuration }
+    const parse = (...argv: readonly string[]) =>
+      parseCommandLine(listCommand, argv, () => settings as never).flags['jobmanager']
+    expect(parse()).toBe(address)
+    expect(parse('-m', 'other:1')).toBe('other:1')
   })
 
   it('sends the body and the token, and reads an error of the answer', async () => {

@@ -1,8 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import { jobOptionsHelp, logOptions } from '../../../src/cli/serve/job-module.ts'
+import { copiesWarning, jobOptionsHelp, logOptions } from '../../../src/cli/serve/job-module.ts'
 import { checkedOptions, defineJob } from '../../../src/dataflow/job-definition.ts'
 
 const build = (): void => {}
+
+describe('several copies of Weir in one process', () => {
+  it('are named in a warning, with what to do', () => {
+    const urls = ['file:///usr/lib/weir/dist/core/errors.js', 'file:///job/weir/src/core/errors.ts']
+    expect(copiesWarning(urls.slice(0, 1))).toBeUndefined()
+    expect(copiesWarning(urls)).toBe(
+      'this process has 2 copies of Weir: file:///usr/lib/weir and file:///job/weir; run the "weir" of the project (npx weir), so that both are the same version',
+    )
+  })
+})
 
 describe('the help of a job', () => {
   it('lists its declared options with type, choices and default', () => {

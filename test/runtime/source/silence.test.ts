@@ -3,6 +3,7 @@ import { waitIn } from '../../../src/core/lifetime/wait.ts'
 import { boundedOutOfOrderness, noWatermarks } from '../../../src/dataflow/watermark-strategy.ts'
 import { canBeHeldBack, HeldBackSources } from '../../../src/runtime/source/silence.ts'
 import { SourceWatermarks } from '../../../src/runtime/source/watermarks.ts'
+import { ManualClock } from '../../../src/testing/manual-clock.ts'
 
 const MINUTE_MS = 60_000
 
@@ -10,7 +11,8 @@ const MINUTE_MS = 60_000
 function bench() {
   const said: string[] = []
   const waits: boolean[] = []
-  const sources = new HeldBackSources(({ message, details }) => {
+  const clock = new ManualClock()
+  const sources = new HeldBackSources(clock, ({ message, details }) => {
     said.push(message)
     waits.push(waitIn(details)?.wait !== undefined)
   })
@@ -19,33 +21,42 @@ function bench() {
     const event = { silentPartitions, sinceMs: 0, hasActive }
     expect(sources.onEvent('clicks', subtask, event)).toBe(true)
   }
-  return { said, waits, sources, report }
+  return { said, waits, sources, report, clock }
 }
 
 describe('a source of which some partitions are silent', () => {
   it('is named with the partitions, also where they are in another subtask than those with records', () => {
-    const { said, waits, report } = bench()
+    const { said, waits, report, clock } = bench()
     report(0, [], true)
+    clock.advance(1_000)
     expect(said).toEqual([])
     report(1, [2], false)
+    clock.advance(1_000)
     expect(said).toEqual([
       'no output: partition 2 of clicks has had no record for 60 s and no idle timeout is set; set idleAfterMs of the watermarks of this source, or send records to each partition',
     ])
+    // What several subtasks report at a time is said in one line.
+    report(0, [], true)
     report(0, [0], true)
+    clock.advance(1_000)
     expect(said.at(-1)).toMatch(/^no output: partitions 0 and 2 of clicks have had no record/)
     report(0, [0], true)
+    clock.advance(1_000)
     report(0, [], true)
     report(1, [], true)
+    clock.advance(1_000)
     expect(said.at(-1)).toBe('event time of source clicks goes on')
-    expect(waits).toEqual([true, true, true, false])
+    expect(waits).toEqual([true, true, false])
   })
 
   it('is not named while no partition has a record, and forgotten with the attempt', () => {
-    const { said, sources, report } = bench()
+    const { said, sources, report, clock } = bench()
     report(0, [0, 1], false)
+    clock.advance(1_000)
     expect(said).toEqual([])
     sources.start()
     report(1, [], true)
+    clock.advance(1_000)
     expect(said).toEqual([])
     expect(sources.onEvent('clicks', 0, { sourceWatermark: 3 })).toBe(false)
   })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import { until } from '../../run/until.ts'
-import { type CommandProcess, jsonLines, REPOSITORY, weir } from './command-process.ts'
+import { type CommandProcess, jsonLines, REPOSITORY, weir } from '../cli/command-process.ts'
 
 const source = (path: string): string => pathToFileURL(join(REPOSITORY, 'src', path)).href
 
