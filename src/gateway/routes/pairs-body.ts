@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { jsonTextOf } from '../../http/json-body.ts'
 import { alsKey } from '../../models/als/row-key.ts'
 import type { EncodedPairs } from '../../wire/encoded-pairs.ts'
 import { FrameWriter } from '../../wire/frame-writer.ts'
@@ -33,7 +34,7 @@ class ScannedBody implements PairsBody {
   }
 }
 
-/** Parses bodies of JSON: pairs in their usual form as keys, everything else as Fastify does. */
+/** Parses bodies of JSON: pairs in their usual form as keys, everything else within the limits of JSON. */
 export function addPairsParser(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error')
   app.removeContentTypeParser('application/json')
@@ -42,8 +43,18 @@ export function addPairsParser(app: FastifyInstance): void {
     { parseAs: 'buffer' },
     (request, body, done) => {
       const keys = scanPairs(body)
-      if (keys === undefined) parseJson(request, body.toString(), done)
-      else done(null, new ScannedBody(keys))
+      if (keys !== undefined) {
+        done(null, new ScannedBody(keys))
+        return
+      }
+      let text: string
+      try {
+        text = jsonTextOf(body)
+      } catch (error) {
+        done(error as Error)
+        return
+      }
+      void parseJson(request, text, done)
     },
   )
 }
