@@ -108,7 +108,9 @@ export class RunningGateway implements AsyncDisposable {
         // Without tokens every request may run: none is checked, and OpenAPI names no token.
         ...(settings.access.needsToken ? { access } : {}),
         audit: auditTrail({
-          write: (line) => void process.stderr.write(`${line}\n`),
+          write: (line) => {
+            if (level !== 'silent') process.stderr.write(`${line}\n`)
+          },
           isJson: true,
           file: settings.auditFile,
           clock: systemClock,
