@@ -2,6 +2,7 @@ import type { Clock } from '../core/clock.ts'
 import type { WeirError } from '../core/errors.ts'
 import type { AuditSink } from './audit.ts'
 import { type AccessObject, rightText, roleOn } from './object-rights.ts'
+import type { PeopleSettings } from './people-settings.ts'
 import { RateBucket } from './rate-bucket.ts'
 import { limitedError, rightError, roleError, unauthenticatedError } from './refusals.ts'
 import { mayActAs, type Role } from './role.ts'
@@ -17,6 +18,26 @@ export interface AccessShare extends AcceptedTokens {
   readonly buckets: SharedArrayBuffer
   /** As of `usesMemory`. */
   readonly uses: SharedArrayBuffer
+  /** Who signs the tokens of people. @default people have none */
+  readonly people?: PeopleSettings
+}
+
+/** Tokens of people. A token is verified before the first request with it is authorized. */
+export interface PeopleTokens {
+  /** Whether a text has the form of such a token. */
+  takes(token: string): boolean
+  /** The person of a token that was verified and has not expired. */
+  find(token: string): (Principal & { readonly expiresMs: number }) | undefined
+  /** Verifies a token; never rejects. */
+  verify(token: string): Promise<void>
+}
+
+/** Parts of an `AccessControl` that a port may have. */
+export interface AccessParts {
+  /** Takes an entry for each change that a client asks for. @default none is kept */
+  readonly audit?: AuditSink | undefined
+  /** @default people have no tokens */
+  readonly people?: PeopleTokens
 }
 
 /** What a request is about, besides its token. */
@@ -49,6 +70,8 @@ export type AccessDecision =
     }
 
 const BYTES_PER_WORD = 8
+/** What the ids of people begin with. */
+export const PERSON = 'person:'
 const NO_FACTS: RequestFacts = {}
 const ANONYMOUS: Principal = { id: 'anonymous', name: '', role: 'admin' }
 
@@ -64,12 +87,17 @@ export const OPEN_ACCESS: AccessShare = {
  * Data of an `AccessControl` that accepts the tokens of a file, and a shared token with the role `admin`
  * if one is given. With neither it refuses everyone.
  */
-export function shareAccess(records: readonly TokenRecord[], sharedToken?: string): AccessShare {
+export function shareAccess(
+  records: readonly TokenRecord[],
+  sharedToken?: string,
+  people?: PeopleSettings,
+): AccessShare {
   return {
     needsToken: true,
     records,
     buckets: new SharedArrayBuffer(records.length * BYTES_PER_WORD),
     uses: usesMemory(records.length),
+    ...(people === undefined ? {} : { people }),
     ...(sharedToken === undefined ? {} : { sharedSha256: digestOf(sharedToken).toString('hex') }),
   }
 }
@@ -99,14 +127,16 @@ export function shareAccess(records: readonly TokenRecord[], sharedToken?: strin
 export class AccessControl {
   /** Takes an entry for each change that a client asks for. */
   readonly audit: AuditSink
+  private readonly people: PeopleTokens | undefined
   private readonly clock: Clock
   private isOpen: boolean
   private verifier: TokenVerifier
   private buckets: ReadonlyMap<string, RateBucket>
   private uses: TokenUses
 
-  constructor(share: AccessShare, clock: Clock, audit: AuditSink = () => {}) {
+  constructor(share: AccessShare, clock: Clock, { audit = () => {}, people }: AccessParts = {}) {
     this.audit = audit
+    this.people = people
     this.clock = clock
     this.isOpen = !share.needsToken
     this.verifier = new TokenVerifier(share)
@@ -132,9 +162,20 @@ export class AccessControl {
     if (this.isOpen) return ANONYMOUS
     if (token === undefined) return undefined
     const nowMs = this.clock.nowMs()
+    if (this.people?.takes(token) === true) return this.people.find(token)
     const verified = this.verifier.verify(token, nowMs)
     if (verified !== undefined) this.uses.note(verified.index, nowMs, from)
     return verified
+  }
+
+  /**
+   * Verifies the token of a person that this process does not know yet; wait for it before `authorize`. Undefined where
+   * there is nothing to wait for.
+   */
+  prove(token: string | undefined): Promise<void> | undefined {
+    const { people } = this
+    if (people === undefined || token === undefined || !people.takes(token)) return undefined
+    return people.find(token) === undefined ? people.verify(token) : undefined
   }
 
   /** Whether a request that needs a role may run; it counts in the rate of its token. */
@@ -156,6 +197,7 @@ export class AccessControl {
   /** Whether a holder's token is still accepted: for a connection that authenticates once. */
   holds(principal: Principal): boolean {
     if (this.isOpen) return true
+    if (principal.id.startsWith(PERSON)) return this.clock.nowMs() < (principal.expiresMs ?? 0)
     const { id, role, rights } = principal
     const held = this.verifier.holder(id, this.clock.nowMs())
     return held?.role === role && rightsText(held.rights) === rightsText(rights)

@@ -41,7 +41,7 @@ export function rightError(
   const right = `${needed}:${kind}:${(name ?? 'NAME').slice(0, 100)}`
   return new WeirError(
     'ACCESS_DENIED',
-    `token ${id} has not the right "${needed}" on ${what}; create one with --right ${right}`,
+    `token ${id} has not the right "${needed}" on ${what}; it needs the right ${right}`,
     { details: { needed, kind } },
   )
 }

@@ -10,6 +10,8 @@ export interface Principal {
   readonly role: Role
   /** What it may do with objects; its role then holds only for what is none. @default what its role says */
   readonly rights?: readonly ObjectRight[]
+  /** Time from which its token is refused, ms since 1970. */
+  readonly expiresMs?: number
 }
 
 /** A token of the verifier, with its digest as bytes. */

@@ -101,20 +101,26 @@ async function dispatch(typed: readonly string[], run: CommandRun): Promise<numb
   run.form = formOf(parsed.flags)
   const logged = await loggedAs(run)
   refuseExtraArguments(command, parsed.args)
-  await warnOfSecrets(parsed.flags, logged)
+  await checkSecrets(parsed.flags, logged)
   const running = command.run({ ...parsed, io: logged, commands: allCommands })
   return (await (command.stopsItself === true ? running : unlessInterrupted(running, io))) ?? 0
 }
 
-/** Says which secrets of the flags others can read. Few commands have any, so the code is loaded for those alone. */
-async function warnOfSecrets(flags: CommandInput['flags'], io: CommandIo): Promise<void> {
+/**
+ * Says which secrets of the flags others can read, or refuses them with --strict-secrets. Few commands have any, so the
+ * code is loaded for those alone. Throws UsageError.
+ */
+async function checkSecrets(flags: CommandInput['flags'], io: CommandIo): Promise<void> {
   const names = Object.keys(flags).filter((name) => flags[name] !== undefined)
   if (!names.some((name) => SECRET_FLAG.test(name))) return
   const { secretFileWarnings } = await import('./command/secret-files.ts')
-  for (const warning of secretFileWarnings(flags)) io.err(warning)
+  const warnings = secretFileWarnings(flags)
+  if (flags['strict-secrets'] === true && warnings.length > 0)
+    throw new UsageError(warnings.join('; '))
+  for (const warning of warnings) io.err(`warning: ${warning}`)
 }
 
-const SECRET_FLAG = /^tokens$|-file$|-key$/
+const SECRET_FLAG = /^(?:tokens|people)$|-file$|-key$/
 
 /** Prints a help text as wide as the terminal, or 80 columns wide. */
 function showHelp(text: string, io: CommandIo): void {

@@ -1,8 +1,9 @@
 import { AllowedHosts } from '../access/allowed-hosts.ts'
 import { auditTrail } from '../access/audit.ts'
-import { AccessControl, type AccessShare } from '../access/control.ts'
+import type { AccessControl, AccessShare } from '../access/control.ts'
 import { isLoopback } from '../access/listener.ts'
 import type { ModelControlRights } from '../access/model-control.ts'
+import { httpAccess } from '../access/people/http-access.ts'
 import type { ClientOptions } from '../client/options.ts'
 import { WeirClient } from '../client/weir-client.ts'
 import { openTopics } from '../connectors/topics/open.ts'
@@ -88,7 +89,7 @@ export class RunningGateway implements AsyncDisposable {
     )
     const histories = await historiesOf(settings, started)
     const observations = await appenderOf(settings, started)
-    const access = new AccessControl(settings.access, systemClock)
+    const access = httpAccess(settings.access, systemClock)
     const { logLevel: level = 'warn', siblings } = settings
     const logger = loggerOf({ level, thread: siblings?.thread ?? 0 })
     const app = await createGateway(
@@ -107,7 +108,9 @@ export class RunningGateway implements AsyncDisposable {
         // Without tokens every request may run: none is checked, and OpenAPI names no token.
         ...(settings.access.needsToken ? { access } : {}),
         audit: auditTrail({
-          write: (line) => void process.stderr.write(`${line}\n`),
+          write: (line) => {
+            if (level !== 'silent') process.stderr.write(`${line}\n`)
+          },
           isJson: true,
           file: settings.auditFile,
           clock: systemClock,

@@ -1,13 +1,16 @@
+import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import type { AuditSink } from '../access/audit.ts'
 import { type AccessShare, OPEN_ACCESS, shareAccess } from '../access/control.ts'
 import { decideListener } from '../access/listener.ts'
+import { type PeopleSettings, parsePeople } from '../access/people-settings.ts'
 import { readTokens } from '../access/tokens-on-disk.ts'
 import { tokensChange } from '../access/watch/tokens-change.ts'
 import { watchTokens } from '../access/watch/tokens-watch.ts'
 import { UsesWatch } from '../access/watch/uses-watch.ts'
 import { type Cancel, systemClock } from '../core/clock.ts'
-import { messageOf, requireArgument, WeirError } from '../core/errors.ts'
+import { asWeirError, messageOf, requireArgument, WeirError } from '../core/errors.ts'
 import { aFunction, flag, name, objectWith, text } from '../core/options/kinds.ts'
 import type { OptionShape } from '../core/options/shape.ts'
 import type { ServerTlsConfiguration } from '../runtime/configuration/configuration.ts'
@@ -23,6 +26,8 @@ export interface QueryAccessOptions {
   readonly token?: string
   /** File with the hashes of further tokens (`weir token create`); read again when it changes. */
   readonly tokensFile?: string
+  /** File about people who sign in at an issuer (OpenID Connect): HTTP ports take their tokens. */
+  readonly peopleFile?: string
   /** Certificate and key as PEM text. @default those of `queryable-state.server.tls.*` */
   readonly tls?: TlsFiles
   /** Lets the port listen on any address without TLS and tokens; every start warns. @default false */
@@ -39,6 +44,7 @@ export const QUERY_ACCESS: OptionShape<QueryAccessOptions> = {
   host: name,
   token: text,
   tokensFile: name,
+  peopleFile: name,
   tls: objectWith('certificate and key'),
   insecureListener: flag,
   onAccessWarning: aFunction(),
@@ -94,7 +100,7 @@ export function watchQueryAccess(
     file,
     clock: systemClock,
     onChange: (records) => {
-      const changed = shareAccess(records, token)
+      const changed = shareAccess(records, token, share.people)
       uses.replace(changed)
       onChange(changed)
       const entry = tokensChange(before, records)
@@ -110,17 +116,32 @@ export function watchQueryAccess(
   }
 }
 
-function accessOf({ token, tokensFile }: QueryAccessOptions): AccessShare {
+function accessOf({ token, tokensFile, peopleFile }: QueryAccessOptions): AccessShare {
   requireArgument(token !== '', 'the token is empty; leave it out to let everyone in')
+  const people = peopleFile === undefined ? undefined : peopleOf(peopleFile)
   if (tokensFile === undefined) {
-    return token === undefined ? OPEN_ACCESS : shareAccess([], token)
+    return token === undefined && people === undefined
+      ? OPEN_ACCESS
+      : shareAccess([], token, people)
   }
   const records = readTokens(tokensFile)
   requireArgument(
-    records.length > 0 || token !== undefined,
+    records.length > 0 || token !== undefined || people !== undefined,
     `${tokensFile} has no tokens, so that no one could connect; run "weir token create --role read --file ${tokensFile}"`,
   )
-  return shareAccess(records, token)
+  return shareAccess(records, token, people)
+}
+
+/** Settings of the file about people. Throws INVALID_ARGUMENT, FILE_NOT_FOUND, PERMISSION_DENIED. */
+function peopleOf(file: string): PeopleSettings {
+  const read = (path: string): string => {
+    try {
+      return readFileSync(path, 'utf8')
+    } catch (error) {
+      throw asWeirError(error, 'INVALID_ARGUMENT', `the file about people: ${path}`)
+    }
+  }
+  return parsePeople(read(file), file, (path) => read(resolve(dirname(file), path)))
 }
 
 /**

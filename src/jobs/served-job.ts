@@ -1,5 +1,6 @@
 import nodeModule from 'node:module'
-import { AccessControl, type AccessShare } from '../access/control.ts'
+import type { AccessControl, AccessShare } from '../access/control.ts'
+import { httpAccess } from '../access/people/http-access.ts'
 import { TOPICS_PLACE, type TopicsPlace } from '../connectors/topics/place.ts'
 import { type Cancel, systemClock } from '../core/clock.ts'
 import type { MetricSnapshot } from '../core/metrics.ts'
@@ -144,7 +145,7 @@ export class ServedJob implements AsyncDisposable {
     this.companion = options.companion
     this.askedModels = options.askedModels
     this.model = options.model
-    this.access = new AccessControl(access, systemClock, options.audit)
+    this.access = httpAccess(access, systemClock, options.audit)
     this.cancelWatch = watchQueryAccess(options, access, (changed) => {
       queries.replaceAccess(changed)
       this.access.replace(changed)

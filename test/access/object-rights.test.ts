@@ -110,7 +110,7 @@ describe('a token with rights', () => {
     const holder = access.authenticate(limited.text)!
     expect(mayOn(holder, 'read', { kind: 'state', name: 'x' })).toBe(true)
     expect(() => requireOn(holder, 'admin', { kind: 'topic', name: 'ratings' })).toThrow(
-      `token ${limited.record.id} has not the right "admin" on the topic "ratings"; create one with --right admin:topic:ratings`,
+      `token ${limited.record.id} has not the right "admin" on the topic "ratings"; it needs the right admin:topic:ratings`,
     )
   })
 

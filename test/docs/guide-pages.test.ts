@@ -54,3 +54,18 @@ describe('a guide with commands', () => {
     expect(withCommands.filter((name) => !page(name).includes('](install.md'))).toEqual([])
   })
 })
+
+it('the threat model names for each promise a test that exists', () => {
+  const rows = page('threat-model.md')
+    .split('\n')
+    .filter((line) => line.includes('`test/'))
+  const named = rows.map((row) => /`(test\/[\w/.-]+\.test\.ts)`: "([^"]+)" \|$/.exec(row))
+  expect(rows.filter((_, n) => named[n] === null)).toEqual([])
+  const missing = named.filter((found) => {
+    const [, file = '', test = ''] = found ?? []
+    const path = join(ROOT, file)
+    return !existsSync(path) || !readFileSync(path, 'utf8').includes(test)
+  })
+  expect(missing.map((found) => found![0])).toEqual([])
+  expect(rows.length).toBeGreaterThan(10)
+})

@@ -11,6 +11,7 @@ const PATHS: readonly string[] = [
   'titles',
   'tokens',
   'audit-file',
+  'people',
   'server-tls-cert',
   'server-tls-key',
   'server-tls-ca',

@@ -111,6 +111,10 @@ export const COMMON_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     value: 'FILE',
     help: 'Configuration file (default: weir.yaml if it exists)',
   },
+  'strict-secrets': {
+    type: 'boolean',
+    help: 'Refuse files with secrets that other users can read (default: warn)',
+  },
 }
 
 /** The usage of a command without its options. */

@@ -10,8 +10,8 @@ const SECRETS: readonly string[] = [
   'query-tls-key',
   'jobmanager-tls-key',
 ]
-/** Flag of the file whose hashes decide who may enter. */
-const TOKENS = 'tokens'
+/** Flags of the files that decide who may enter. */
+const DECIDING: readonly string[] = ['tokens', 'people']
 
 const OTHERS_READ = 0o044
 const OTHERS_WRITE = 0o022
@@ -20,7 +20,10 @@ const OTHERS_WRITE = 0o022
 export function secretFileWarnings(flags: CommandInput['flags']): readonly string[] {
   if (process.platform === 'win32') return []
   const read = SECRETS.flatMap((flag) => warningOf(flag, flags[flag], OTHERS_READ, 'read'))
-  return [...read, ...warningOf(TOKENS, flags[TOKENS], OTHERS_WRITE, 'change')]
+  return [
+    ...read,
+    ...DECIDING.flatMap((flag) => warningOf(flag, flags[flag], OTHERS_WRITE, 'change')),
+  ]
 }
 
 function warningOf(flag: string, file: unknown, bits: number, what: string): readonly string[] {
@@ -30,6 +33,6 @@ function warningOf(flag: string, file: unknown, bits: number, what: string): rea
   if (status?.isFile() !== true || (status.mode & bits) === 0) return []
   const mode = (status.mode & 0o777).toString(8).padStart(4, '0')
   return [
-    `warning: other users of this machine can ${what} --${flag} ${file} (mode ${mode}); run "chmod 600 ${file}"`,
+    `other users of this machine can ${what} --${flag} ${file} (mode ${mode}); run "chmod 600 ${file}"`,
   ]
 }

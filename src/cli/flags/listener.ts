@@ -20,6 +20,11 @@ export const LISTENER_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     value: 'FILE',
     help: 'File with a further token, with the role admin (or set WEIR_TOKEN)',
   },
+  people: {
+    type: 'string',
+    value: 'FILE',
+    help: 'Accept people who signed in at the OpenID Connect issuer of this file, on HTTP ports',
+  },
   'server-tls-cert': { type: 'string', value: 'FILE', help: 'Encrypt with this certificate (PEM)' },
   'server-tls-key': { type: 'string', value: 'FILE', help: 'Private key of the certificate (PEM)' },
   'server-tls-ca': {
@@ -59,6 +64,7 @@ export const MODEL_CONTROL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
 export function listenerOf(flags: Flags, io: CommandIo): QueryAccessOptions {
   const token = tokenOf(flags)
   const tokensFile = flags.optional('tokens')
+  const peopleFile = flags.optional('people')
   const tls = serverTlsOf(flags)
   return {
     host: flags.string('host'),
@@ -67,6 +73,7 @@ export function listenerOf(flags: Flags, io: CommandIo): QueryAccessOptions {
     audit: auditOf(flags, io),
     ...(token === undefined ? {} : { token }),
     ...(tokensFile === undefined ? {} : { tokensFile }),
+    ...(peopleFile === undefined ? {} : { peopleFile }),
     ...(tls === undefined ? {} : { tls }),
   }
 }
@@ -104,7 +111,8 @@ function serverTlsOf(flags: Flags): NonNullable<QueryAccessOptions['tls']> | und
 
 /** Access to a port that this process itself uses, too: with a token if the others need one. */
 export function withOwnToken(access: QueryAccessOptions): QueryAccessOptions {
-  const needsToken = access.tokensFile !== undefined && access.token === undefined
+  const hasOthers = access.tokensFile !== undefined || access.peopleFile !== undefined
+  const needsToken = hasOthers && access.token === undefined
   return needsToken ? { ...access, token: randomBytes(32).toString('base64url') } : access
 }
 

@@ -69,8 +69,8 @@ async function openModels(flags: Flags, io: CommandIo, report: Report): Promise<
 
 /** What clients of the HTTP port may change in the models. Throws UsageError, INVALID_ARGUMENT, ACCESS_DENIED. */
 function rightsOf(flags: Flags, io: CommandIo): ModelControlRights {
-  const { tokensFile, token } = listenerOf(flags, io)
-  const rights = modelControlOf(flags, tokensFile !== undefined || token !== undefined)
+  const { tokensFile, peopleFile, token } = listenerOf(flags, io)
+  const rights = modelControlOf(flags, (tokensFile ?? peopleFile ?? token) !== undefined)
   if (!rights.isAllowed || flags.optional('http') !== undefined) return rights
   throw new UsageError('--model-control is about the HTTP port; give --http HOST:PORT, too')
 }

@@ -1,4 +1,4 @@
-import { AccessControl } from '../../access/control.ts'
+import { httpAccess } from '../../access/people/http-access.ts'
 import { systemClock } from '../../core/clock.ts'
 import {
   type QueryAccessOptions,
@@ -27,7 +27,7 @@ export async function openRest(
     { ...access, host, what: 'the REST interface' },
     undefined,
   )
-  const control = new AccessControl(share, systemClock, access.audit)
+  const control = httpAccess(share, systemClock, access.audit)
   const rest = await RestServer.start({
     cluster,
     access: control,

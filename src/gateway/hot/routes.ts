@@ -65,6 +65,11 @@ export function addHotRoutes(app: FastifyInstance, context: HotRoutesContext): v
   const { bodyLimit = MAX_BODY_BYTES } = app.initialConfig
   const maxBodyBytes = Math.min(bodyLimit, MAX_BODY_BYTES)
   const answer: AnswerHot = (exchange, token) => {
+    const proof = context.access?.prove(token)
+    if (proof === undefined) answerProven(exchange, token)
+    else void proof.then(() => answerProven(exchange, token))
+  }
+  const answerProven: AnswerHot = (exchange, token) => {
     const { request } = exchange
     if (request.kind === 'infer') inferences.answer(exchange, request, token)
     else if (request.kind === 'recommend') recommendations.answer(exchange, request, token)

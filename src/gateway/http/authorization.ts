@@ -23,7 +23,10 @@ export function addAuthorization(app: FastifyInstance, access: AccessControl): v
   app.addHook('onRequest', async (request, reply) => {
     const role = roleOf(request)
     if (role === 'public') return
-    const decision = access.authorize(bearerTokenOf(request.headers.authorization), role, {
+    const token = bearerTokenOf(request.headers.authorization)
+    const proof = access.prove(token)
+    if (proof !== undefined) await proof
+    const decision = access.authorize(token, role, {
       on: request.routeOptions.config.on?.(request),
       from: request.socket,
     })

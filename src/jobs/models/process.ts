@@ -1,4 +1,5 @@
-import { AccessControl } from '../../access/control.ts'
+import type { AccessControl } from '../../access/control.ts'
+import { httpAccess } from '../../access/people/http-access.ts'
 import { systemClock } from '../../core/clock.ts'
 import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
 import { MetricGroup } from '../../core/metrics.ts'
@@ -112,7 +113,7 @@ export class ModelsProcess implements AsyncDisposable {
     })
     started.use(server)
     const port = await server.listen()
-    const control = new AccessControl(access, systemClock, options.audit)
+    const control = httpAccess(access, systemClock, options.audit)
     const stopWatching = watchQueryAccess(options, access, (tokens) => {
       server.replaceAccess(tokens)
       control.replace(tokens)

@@ -202,6 +202,7 @@ async function decide(
 ): Promise<AccessDecision> {
   const token = bearerTokenOf(request.headers.authorization)
   const needed = neededRole(request)
+  await access.prove(token)
   const principal = access.authenticate(token)
   const hasRights = principal?.rights !== undefined
   const on = hasRights ? await objectsOf(cluster, request, { principal, needed }) : undefined

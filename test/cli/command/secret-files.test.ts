@@ -26,7 +26,7 @@ describe('a file with a secret', () => {
       const file = fileWith(mode)
       const shown = mode.toString(8)
       expect(secretFileWarnings({ [flag]: file })).toEqual([
-        `warning: other users of this machine can read --${flag} ${file} (mode 0${shown}); run "chmod 600 ${file}"`,
+        `other users of this machine can read --${flag} ${file} (mode 0${shown}); run "chmod 600 ${file}"`,
       ])
     }
     expect(secretFileWarnings({ [flag]: fileWith(0o600) })).toEqual([])
@@ -35,10 +35,12 @@ describe('a file with a secret', () => {
   })
 
   it('of hashes may be read by others, and is warned about when they can change it', () => {
-    expect(secretFileWarnings({ tokens: fileWith(0o644) })).toEqual([])
-    expect(secretFileWarnings({ tokens: fileWith(0o664) })).toEqual([
-      expect.stringContaining('can change --tokens'),
-    ])
+    for (const flag of ['tokens', 'people']) {
+      expect(secretFileWarnings({ [flag]: fileWith(0o644) })).toEqual([])
+      expect(secretFileWarnings({ [flag]: fileWith(0o664) })).toEqual([
+        expect.stringContaining(`can change --${flag}`),
+      ])
+    }
   })
 
   it('is warned about by each command that is given one', async () => {
@@ -46,5 +48,12 @@ describe('a file with a secret', () => {
     const words = ['predict', '1', '2', '--port', '1', '--timeout', '1']
     await runCommandLine([...words, '--token-file', fileWith(0o644)], io)
     expect(err[0]).toMatch(/^warning: other users .* --token-file/)
+  })
+
+  it('is refused with --strict-secrets, before the command runs', async () => {
+    const { io, err } = recordedIo()
+    const words = ['predict', '1', '2', '--port', '1', '--strict-secrets']
+    expect(await runCommandLine([...words, '--token-file', fileWith(0o644)], io)).toBe(2)
+    expect(err).toEqual([expect.stringMatching(/^weir: other users .* --token-file .*chmod 600/)])
   })
 })

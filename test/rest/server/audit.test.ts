@@ -12,7 +12,9 @@ const ON_JOB = `jobid=${JOB_ID}`
 
 async function open(share = shareAccess([admin.record, reader.record])) {
   const entries: AuditEntry[] = []
-  const access = new AccessControl(share, new ManualClock(), (entry) => entries.push(entry))
+  const access = new AccessControl(share, new ManualClock(), {
+    audit: (entry) => entries.push(entry),
+  })
   const app = await fakeApp(fakeCluster([new FakeJob()]), { access })
   const ask = async (route: string, token?: string, payload?: object) => {
     const [method, url] = route.split(' ')

@@ -32,7 +32,14 @@ const QUERIES: Readonly<Record<string, string>> = {
 }
 /** Routes that answer without a token: probes, and events, which a test of their own walks. */
 const OPEN = ['GET /weir/events', 'GET /health/live', 'GET /health/ready']
-/** What a route needs, by its path alone, as the guide says it. */
+const BELOW_V1: ReadonlySet<string> = new Set([
+  'no token',
+  'the right',
+  'no rights (admin)',
+  'rights on other objects (admin)',
+])
+
+/** What a route needs, told by its path alone, as the guide says it. */
 function needsOf(route: string): Needs {
   const [method, path = ''] = route.split(' ')
   const role = method === 'GET' ? 'read' : 'admin'
@@ -67,7 +74,9 @@ it('the REST interface answers each route to whom may use it, by job, state and 
     const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => VALUES[name]!)
     for (const walker of walkersOf(needsOf(route), access, systemClock.nowMs())) {
       const { title, token, expected } = walker
-      for (const prefix of ['', '/v1']) {
+      // The same routes below /v1, with those who find a hole if there is one.
+      const prefixes = BELOW_V1.has(title) ? ['', '/v1'] : ['']
+      for (const prefix of prefixes) {
         const { statusCode } = await app.inject({
           method: method as 'GET',
           url: `${prefix}${filled}${QUERIES[route] ?? ''}`,
@@ -80,7 +89,7 @@ it('the REST interface answers each route to whom may use it, by job, state and 
     }
   }
   expect(holes).toEqual([])
-  expect(tried).toBeGreaterThan(1_500)
+  expect(tried).toBeGreaterThan(1_000)
 })
 
 /** A REST interface of two jobs, with one token that has these rights. */

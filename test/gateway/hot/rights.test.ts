@@ -1,0 +1,87 @@
+import type { FastifyInstance } from 'fastify'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { shareAccess } from '../../../src/access/control.ts'
+import { parseRight } from '../../../src/access/object-rights.ts'
+import { httpAccess } from '../../../src/access/people/http-access.ts'
+import { systemClock } from '../../../src/core/clock.ts'
+import { keySetOf, rsaKey, signed } from '../../access/people/issuer.ts'
+import { tokenOf } from '../../access/tokens.ts'
+import { GatewayWorld } from '../world.ts'
+
+const OWN = ['read:state:ALS_MODEL', 'read:model:ALS_MODEL'].map(parseRight)
+const FOREIGN = ['admin:state:ALS', 'admin:model:ALS', 'admin:job:*', 'admin:topic:*'].map(
+  parseRight,
+)
+const KEY = rsaKey('one')
+const own = tokenOf(1, { rights: OWN })
+const foreign = tokenOf(2, { role: 'admin', rights: FOREIGN })
+const reader = tokenOf(3)
+
+const CLAIMS = {
+  ...{ iss: 'https://id.example.org', aud: 'weir' },
+  exp: Math.floor(systemClock.nowMs() / 1000) + 600,
+}
+const person = (name: string, groups: readonly string[]): string =>
+  signed(KEY, { ...CLAIMS, sub: name, groups })
+
+const TENSORS = JSON.stringify({
+  inputs: [
+    { name: 'user', shape: [1], datatype: 'BYTES', data: ['1'] },
+    { name: 'item', shape: [1], datatype: 'BYTES', data: ['50'] },
+  ],
+})
+const REQUESTS: readonly (readonly [method: string, path: string, body: string | undefined])[] = [
+  ['GET', '/v1/predict/1/50', undefined],
+  ['POST', '/v1/predict', '{"pairs":[["1","50"]]}'],
+  ['GET', '/recommend/1', undefined],
+  ['POST', '/v2/models/ALS_MODEL/infer', TENSORS],
+  ['POST', '/v2/models/ALS_MODEL/versions/1/infer', TENSORS],
+]
+
+let app: FastifyInstance
+let url: string
+
+beforeAll(async () => {
+  const people = {
+    ...{ issuer: CLAIMS.iss, audience: CLAIMS.aud, claim: 'groups', clockSkewSeconds: 0 },
+    keys: { json: keySetOf(KEY) },
+    grants: {
+      own: { role: 'read', rights: OWN },
+      foreign: { role: 'admin', rights: FOREIGN },
+    },
+  } as const
+  const records = [own, foreign, reader].map(({ record }) => record)
+  const access = httpAccess(shareAccess(records, undefined, people), systemClock)
+  app = await new GatewayWorld().open({}, { access })
+  url = await app.listen({ port: 0 })
+})
+
+afterAll(() => app.close())
+
+it.each(REQUESTS)(
+  'the hot way asks for the same rights as the other: %s %s',
+  async (method, path, body) => {
+    const ask = async (token: string, extra: Record<string, string> = {}): Promise<number> => {
+      const headers = { authorization: `Bearer ${token}`, ...extra }
+      const json = body === undefined ? {} : { 'content-type': 'application/json' }
+      const answer = await fetch(`${url}${path}`, {
+        method,
+        headers: { ...headers, ...json },
+        ...(body === undefined ? {} : { body }),
+      })
+      await answer.arrayBuffer()
+      return answer.status
+    }
+    // An option in a header makes a request one that node:http takes.
+    const ways = [{}, { 'weir-deadline-ms': '5000' }]
+    for (const way of ways) {
+      expect(await ask(own.text, way)).not.toBe(403)
+      expect(await ask(own.text, way)).toBe(await ask(reader.text, way))
+      expect(await ask(foreign.text, way)).toBe(403)
+      expect(await ask(person('ann', ['own']), way)).toBe(await ask(reader.text, way))
+      expect(await ask(person('bob', ['foreign']), way)).toBe(403)
+      expect(await ask(person('eve', ['no group']), way)).toBe(401)
+      expect(await ask(`${person('ann', ['own'])}x`, way)).toBe(401)
+    }
+  },
+)
