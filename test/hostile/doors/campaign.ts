@@ -42,6 +42,8 @@ export interface DoorCampaignOptions {
   readonly say: (line: string) => void
   /** How often a case with a problem runs again; the last time counts. @default 0 */
   readonly retries?: number
+  /** As `doorProblems`. @default 0 */
+  readonly noiseMs?: number
 }
 
 /** Figures of one case. */
@@ -192,7 +194,7 @@ class DoorCampaign implements AsyncDisposable {
       keptBytes: await this.keptBytes(pid, bytes),
       longestMs: isHolding ? longestMs : undefined,
     }
-    const problems = doorProblems(measured)
+    const problems = doorProblems(measured, this.options.noiseMs)
     return { door: door.name, attack: one.attack, origin, measured, problems }
   }
 

@@ -57,3 +57,9 @@ test('what the machine is late by itself, as the witness shows, is no fault of t
   const later = { ...late, good: { p99Ms: 32, worstMs: 131 } }
   expect(doorProblems({ ...SOUND, attack: later })).toHaveLength(2)
 })
+
+test('what a busy machine adds to waits may be left out, of memory and lives nothing', () => {
+  const late = { ...SOUND, attack: measurement(130, 200), keptBytes: MOST_BYTES + 1024 ** 2 }
+  expect(doorProblems(late)).toHaveLength(3)
+  expect(doorProblems(late, 100)).toEqual(['65 MiB stay'])
+})
