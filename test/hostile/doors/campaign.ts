@@ -17,7 +17,7 @@ import { DoorWorld, doorName, type OpenDoor, SERVERS, type Server } from './worl
 /** Time of the measurement without the attack, and beside one that holds nothing, ms. */
 const SHORT_MS = 2_500
 /** Time beside an attack that holds connections: longer than a request may live, ms. */
-const HOLDING_MS = 14_000
+const HOLDING_MS = 16_000
 /** Time that an attack has to take effect before it is measured. */
 const LEAD_MS = 300
 /** Time in which memory must be given back. */
