@@ -208,6 +208,13 @@ export class AccessControl {
     return this.buckets.get(principal.id)
   }
 
+  /** Takes requests that have run already from the rate of a token; the next ones wait for them. */
+  charge(token: string | undefined, requests: number): void {
+    if (requests === 0 || this.buckets.size === 0) return
+    const principal = this.authenticate(token)
+    if (principal !== undefined) this.bucketOf(principal)?.spend(requests, this.clock.monotonicMs())
+  }
+
   private takeFrom(principal: Principal, requests: number): number {
     return this.bucketOf(principal)?.take(requests, this.clock.monotonicMs()) ?? 0
   }

@@ -6,6 +6,19 @@ export interface RateLimit {
   readonly burst: number
 }
 
+/** Bytes of a request that count as one more request. */
+const BYTES_PER_REQUEST = 64 * 1024
+/** Time of a thread, ms, that counts as one more request. */
+const MS_PER_REQUEST = 5
+
+/**
+ * How many requests the bytes and the work of one count as, beside itself: who sends a few large ones takes as much of a
+ * server as who sends many.
+ */
+export function furtherRequests({ bytes = 0, ms = 0 }: { bytes?: number; ms?: number }): number {
+  return Math.floor(bytes / BYTES_PER_REQUEST) + Math.floor(ms / MS_PER_REQUEST)
+}
+
 const NS_PER_MS = 1e6
 const NS_PER_SECOND = 1e9
 
@@ -49,6 +62,17 @@ export class RateBucket {
       if (waitNs > 0n) return Number(waitNs) / NS_PER_MS
       const next = fullAt + costNs
       if (Atomics.compareExchange(this.words, this.index, stored, next) === stored) return 0
+    }
+  }
+
+  /** Takes requests that have run already; the next ones wait for them. */
+  spend(count: number, nowMs: number): void {
+    const now = BigInt(Math.round(nowMs * NS_PER_MS))
+    const costNs = BigInt(Math.round(count * this.nsEach))
+    for (;;) {
+      const stored = Atomics.load(this.words, this.index)
+      const next = (stored > now ? stored : now) + costNs
+      if (Atomics.compareExchange(this.words, this.index, stored, next) === stored) return
     }
   }
 }

@@ -7,6 +7,7 @@ import Fastify, {
   type FastifyServerOptions,
 } from 'fastify'
 import type { AuditSink } from '../access/audit.ts'
+import { bearerTokenOf } from '../access/bearer.ts'
 import { ByteBudget, type ByteBudgetLimits } from '../access/byte-budget.ts'
 import type { AccessControl } from '../access/control.ts'
 import type { Clock } from '../core/clock.ts'
@@ -54,7 +55,7 @@ export interface GatewayOptions {
   readonly requestTimeoutMs?: number
   /** Open connections, half of them of one address; beyond it the oldest silent one gives way. @default 4,096 */
   readonly maxConnections?: number
-  /** Bytes of bodies that are not answered yet. @default 256 MiB, 96 MiB of one token, or of one address without tokens */
+  /** Bytes of bodies that are not answered yet. @default 256 MiB divided among the threads, 96 MiB of one token, or of one address without tokens */
   readonly bodies?: ByteBudgetLimits
   /** Version in the OpenAPI document. */
   readonly version: string
@@ -83,6 +84,11 @@ const DEFAULT_REQUEST_TIMEOUT_MS = 10_000
 const DEFAULT_MAX_CONNECTIONS = 4096
 const MIB = 1024 * 1024
 const BODIES: ByteBudgetLimits = { most: 256 * MIB, mostPerClient: 96 * MIB }
+
+/** The part of a thread in the memory for bodies of its process: at least what one client may have. */
+function bodiesOf(threads: number): ByteBudgetLimits {
+  return { ...BODIES, most: Math.max(BODIES.mostPerClient, BODIES.most / threads) }
+}
 /** A path segment is at most an id of 1,024 characters, each of up to nine characters when escaped. */
 const MAX_PATH_SEGMENT = 9 * 1024
 
@@ -141,9 +147,11 @@ export async function createGateway(
   addUnknownPathHandler(app)
   refuseUnknownFields(app, schemaOf)
   addBodyParsers(app, {
-    budget: new ByteBudget(options.bodies ?? BODIES),
+    budget: new ByteBudget(options.bodies ?? bodiesOf(options.siblings?.threads ?? 1)),
     clientOf: ({ headers, ip }) => (options.access && headers.authorization) ?? ip,
     turns: connections.turns,
+    charge: ({ headers }, requests) =>
+      options.access?.charge(bearerTokenOf(headers.authorization), requests),
   })
   await addOpenApi(app, { version: options.version, needsToken: options.access !== undefined })
   if (options.audit !== undefined) addAudit(app, options.audit, changeOf)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { RateBucket } from '../../src/access/rate-bucket.ts'
+import { furtherRequests, RateBucket } from '../../src/access/rate-bucket.ts'
 import { seededRandom } from '../../src/core/random.ts'
 
 const LIMIT = { perSecond: 10, burst: 5 }
@@ -34,6 +34,18 @@ describe('RateBucket', () => {
     expect(bucket.take(50, 0)).toBe(0)
     expect(bucket.take(1, 4_500)).toBeCloseTo(100)
     expect(bucket.take(1, 4_600)).toBe(0)
+  })
+
+  it('makes the next ones wait for what has run already', () => {
+    const bucket = new RateBucket(LIMIT)
+    bucket.spend(8, 0)
+    expect(bucket.take(1, 0)).toBeCloseTo(400)
+    expect(bucket.take(1, 400)).toBe(0)
+  })
+
+  it('counts each 64 KiB and each 5 ms of a request as one more', () => {
+    expect(furtherRequests({ bytes: 65_535, ms: 4.9 })).toBe(0)
+    expect(furtherRequests({ bytes: 64 * 65_536, ms: 12 })).toBe(66)
   })
 
   it('never allows more than the burst and the rate together, at random times', () => {

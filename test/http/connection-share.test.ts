@@ -121,6 +121,17 @@ describe('the connections of an HTTP port', () => {
     expect(String(await answer)).toContain('the answer')
   })
 
+  it('are closed with more than 64 requests that are not answered', async () => {
+    const world = await World.open(10)
+    const socket = await world.connect()
+    socket.write(GET.repeat(64))
+    await until('all have come', () => world.pending.length === 64)
+    expect(socket.destroyed).toBe(false)
+    socket.write(GET)
+    await isClosed(socket)
+    expect(world.pending).toHaveLength(64)
+  })
+
   it('are closed 5 s after they came without the head of a request', async () => {
     const world = await World.open(10)
     const silent = await world.connect()

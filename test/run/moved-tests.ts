@@ -656,4 +656,24 @@ export const MOVED_TESTS: readonly MovedTest[] = [
       },
     ],
   },
+  {
+    promise: 'owners with thousands of items do not hold up one with a single item',
+    was: 'test/serving/catalog/fair-queue.test.ts',
+    now: [
+      {
+        file: 'test/core/lifetime/fair-queue.test.ts',
+        test: 'serves its owners in turn and keeps the order of each',
+      },
+    ],
+  },
+  {
+    promise: 'a frame must become whole in time, however its bytes come',
+    was: 'test/serving/server/held-frame.test.ts, 30 s for frames of more than 128 KiB; now 10 s for every frame',
+    now: [
+      {
+        file: 'test/serving/server/held-frame.test.ts',
+        test: 'must be whole in 10 s, however its bytes come',
+      },
+    ],
+  },
 ]

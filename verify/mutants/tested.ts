@@ -240,4 +240,40 @@ export const TESTED_MUTANTS: readonly TestedMutant[] = [
     file: 'test/system/inference/rows/row-independence.test.ts',
     test: 'get as many boxes as there are in their own pictures',
   },
+  {
+    name: 'elements-unchecked',
+    edits: [
+      {
+        file: 'http/json-body.ts',
+        text: "if (++containers > limits.containers) throw tooMany('lists and objects', limits.containers)",
+        replacement: '++containers',
+      },
+    ],
+    file: 'test/gateway/http/hostile-bodies.test.ts',
+    test: 'says what is too much',
+  },
+  {
+    name: 'share-unchecked',
+    edits: [
+      {
+        file: 'access/byte-budget.ts',
+        text: 'if (own + bytes > mostPerClient || this.total + bytes > most) return false',
+        replacement: 'if (this.total + bytes > most + mostPerClient) return false',
+      },
+    ],
+    file: 'test/gateway/http/body-budget.test.ts',
+    test: 'bodies that are never whole take no more than the share of their client',
+  },
+  {
+    name: 'deadline-not-kept',
+    edits: [
+      {
+        file: 'serving/server/held-frame.ts',
+        text: 'else if (nowMs - this.partSinceMs > WHOLE_MS) {',
+        replacement: 'else if (nowMs < 0) {',
+      },
+    ],
+    file: 'test/serving/server/held-frame.test.ts',
+    test: 'must be whole in 10 s, however its bytes come',
+  },
 ]

@@ -1,5 +1,8 @@
+import { existsSync } from 'node:fs'
+import { isLoopback } from '../../access/listener.ts'
 import { sleep, systemClock } from '../../core/clock.ts'
 import { ERROR_CODES, type ErrorCode, messageOf, WeirError } from '../../core/errors.ts'
+import { localSocketPath } from '../../files/local-socket.ts'
 import { type Flags, UsageError } from '../command/command.ts'
 import { clientTlsOf } from '../flags/client-tls.ts'
 import { tokenOf } from '../flags/token.ts'
@@ -8,6 +11,7 @@ import {
   type RequestLimits,
   type RequestTls,
   type RestAnswer,
+  type RestRequest,
   sendRequest,
 } from './send-request.ts'
 
@@ -121,12 +125,35 @@ export class RestClient {
 
   private async send(method: string, path: string, body?: object): Promise<RestAnswer> {
     const { base, headers, tls, limits } = this
+    const request = { method, url: `${base}${path}`, headers, body, tls, limits }
     try {
-      return await sendRequest({ method, url: `${base}${path}`, headers, body, tls, limits })
+      return await sendRequest(request)
     } catch (cause) {
+      const socketPath = otherWay(request, cause)
+      const answer =
+        socketPath && (await sendRequest({ ...request, socketPath }).catch(() => undefined))
+      if (answer) return answer
       throw new WeirError('UNAVAILABLE', unavailable(base, cause), { cause })
     }
   }
+}
+
+/**
+ * The socket of a server of this machine whose port cut the connection, as one does that is full; undefined for another
+ * failure, and for a submission, which could run twice.
+ */
+function otherWay(
+  { method, url }: Pick<RestRequest, 'method' | 'url'>,
+  cause: unknown,
+): string | undefined {
+  const { protocol, hostname, port, pathname } = new URL(url)
+  const isCut = (cause as NodeJS.ErrnoException).code === 'ECONNRESET'
+  if (!isCut || (method === 'POST' && pathname.endsWith('/jobs'))) return undefined
+  const host = hostname.replaceAll(/[[\]]/g, '')
+  const hosts = isLoopback(host) ? [host, '127.0.0.1', '0.0.0.0', '::'] : [host]
+  const number = Number(port || (protocol === 'https:' ? 443 : 80))
+  const paths = hosts.map((one) => localSocketPath(one, number))
+  return paths.find((path) => path !== undefined && existsSync(path))
 }
 
 /** The address with its protocol: `https:` if TLS is wanted. Throws UsageError. */

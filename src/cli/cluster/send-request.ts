@@ -14,6 +14,8 @@ export interface RestRequest {
   readonly body?: object | undefined
   /** Only for `https:`. @default the authorities of Node, no client certificate */
   readonly tls?: RequestTls | undefined
+  /** Socket of the server, which is then asked without TLS. @default its port */
+  readonly socketPath?: string | undefined
   /** @default REQUEST_LIMITS */
   readonly limits?: RequestLimits | undefined
 }
@@ -61,16 +63,18 @@ export async function sendRequest(request: RestRequest): Promise<RestAnswer> {
 }
 
 function answerTo(
-  { method, url, headers, body, tls }: RestRequest,
+  { method, url, headers, body, tls, socketPath }: RestRequest,
   { silenceMs, deadlineMs }: RequestLimits,
 ): Promise<IncomingMessage> {
   const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
   const length = bytes === undefined ? {} : { 'content-type': 'application/json' }
-  const options = { method, headers: { ...headers, ...length }, agent: false as const }
+  const way = socketPath === undefined ? {} : { socketPath }
+  const options = { method, headers: { ...headers, ...length }, agent: false as const, ...way }
   return new Promise((resolve, reject) => {
-    const sent = url.startsWith('https:')
+    const isEncrypted = url.startsWith('https:') && socketPath === undefined
+    const sent = isEncrypted
       ? process.getBuiltinModule('node:https').request(url, { ...options, ...tls })
-      : process.getBuiltinModule('node:http').request(url, options)
+      : process.getBuiltinModule('node:http').request(url.replace(/^https:/, 'http:'), options)
     sent.once('response', resolve)
     sent.on('error', reject)
     sent.setTimeout(silenceMs, () => sent.destroy(new Error(`no answer for ${silenceMs / 1000} s`)))

@@ -3,6 +3,7 @@ import { Transform } from 'node:stream'
 import { createGunzip, createInflate, type Gunzip, type Inflate } from 'node:zlib'
 import type { FastifyInstance, FastifyRequest, RequestPayload } from 'fastify'
 import type { ByteBudget } from '../../access/byte-budget.ts'
+import { furtherRequests } from '../../access/rate-bucket.ts'
 import type { Cancel } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { FairTurns } from '../../http/fair-turns.ts'
@@ -37,6 +38,8 @@ export interface BodyOptions {
   readonly clientOf: (request: FastifyRequest) => string
   /** When a large body is read. */
   readonly turns: FairTurns
+  /** Takes requests that a large body counts as, from the rate of its client. @default none has a rate */
+  readonly charge?: (request: FastifyRequest, requests: number) => void
 }
 
 /**
@@ -44,19 +47,23 @@ export interface BodyOptions {
  * route counts bytes after decompression, so that a small body cannot fill the memory. A large body is read as there is
  * room for it, until the deadline of its request.
  */
-export function addBodyParsers(
-  app: FastifyInstance,
-  { budget, clientOf, turns }: BodyOptions,
-): void {
+export function addBodyParsers(app: FastifyInstance, options: BodyOptions): void {
+  const { budget, clientOf, turns, charge = () => {} } = options
   addJsonParser(app, turns)
   app.addContentTypeParser([...RAW_TYPES], { parseAs: 'buffer' }, (_request, body, done) => {
     done(null, body)
   })
-  /** Requests whose bodies take time to read. */
-  const large = new WeakSet<FastifyRequest>()
+  /** Requests whose bodies take time to read, with the bytes of them. */
+  const large = new WeakMap<FastifyRequest, CountedBytes>()
   app.addHook('preValidation', (request, _reply, done) => {
-    if (large.has(request)) turns.run(request.ip, done)
-    else done()
+    const counted = large.get(request)
+    if (counted === undefined) return done()
+    turns.run(request.ip, () => {
+      const startMs = performance.now()
+      done()
+      const ms = performance.now() - startMs
+      charge(request, furtherRequests({ bytes: counted.bytes, ms }))
+    })
   })
   app.addHook('preParsing', async (request, reply, payload) => {
     const coding = request.headers['content-encoding']
@@ -70,8 +77,9 @@ export function addBodyParsers(
     }
     const client = clientOf(request)
     const { bodyLimit } = request.routeOptions
-    const counted = countedStream({ budget, client, bodyLimit }, reply.raw)
-    large.add(request)
+    const bytes: CountedBytes = { bytes: 0 }
+    const counted = countedStream({ budget, client, bodyLimit, counted: bytes }, reply.raw)
+    large.set(request, bytes)
     // No one may read the body: of an unknown path, after a refusal, beyond the limit. An error without a
     // listener would end the process.
     counted.on('error', () => {})
@@ -95,8 +103,14 @@ function decoded(payload: RequestPayload, decoder: Gunzip | Inflate, counted: Tr
   })
 }
 
+/** Bytes of a body that have come. */
+interface CountedBytes {
+  bytes: number
+}
+
 /** Where the bytes of a body are counted, and how many there may be. */
 interface CountedBody {
+  readonly counted: CountedBytes
   readonly budget: ByteBudget
   readonly client: string
   readonly bodyLimit: number
@@ -106,11 +120,11 @@ interface CountedBody {
  * Takes bytes as there is room for them, and passes them on when the body is whole, or too long; they are given back when
  * the request is answered, or its client is gone.
  */
-function countedStream({ budget, client, bodyLimit }: CountedBody, response: ServerResponse) {
+function countedStream(body: CountedBody, response: ServerResponse) {
+  const { budget, client, bodyLimit, counted } = body
   let taken = 0
   let isOver = false
   let stopWaiting: Cancel | undefined
-  let bytes = 0
   const staged = new StagedBytes()
   const end = (): void => {
     isOver = true
@@ -125,10 +139,10 @@ function countedStream({ budget, client, bodyLimit }: CountedBody, response: Ser
       if (isOver) return done()
       stopWaiting = budget.take(client, chunk.length, () => {
         taken += chunk.length
-        bytes += chunk.length
+        counted.bytes += chunk.length
         staged.add(chunk)
         // Who reads it refuses what is too long.
-        if (bytes > bodyLimit) for (const part of staged.parts()) this.push(part)
+        if (counted.bytes > bodyLimit) for (const part of staged.parts()) this.push(part)
         done()
       })
       if (stopWaiting === undefined) done(noRoom(response))

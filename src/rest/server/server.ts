@@ -12,6 +12,7 @@ import { ConnectionShare, HANDSHAKE_TIMES, REQUEST_TIMES } from '../../http/conn
 import { JobHistories } from '../live/job-histories.ts'
 import { AsyncOperations } from '../routes/async-operations.ts'
 import type { RestAppOptions } from './app.ts'
+import { LocalPort } from './local-port.ts'
 
 /** Options of the REST server. */
 export interface RestServerOptions
@@ -42,6 +43,7 @@ export class RestServer implements AsyncDisposable {
   private readonly operations: AsyncOperations
   private readonly histories: JobHistories
   private readonly connections: ConnectionShare
+  private local: LocalPort | undefined
   private stopCollecting: () => void = () => {}
   private app: Promise<{ readonly handle: Handler; close(): Promise<unknown> }> | undefined
 
@@ -63,6 +65,9 @@ export class RestServer implements AsyncDisposable {
     await rest.listen()
     rest.histories.start()
     rest.stopCollecting = collectWhenIdle()
+    rest.local = await LocalPort.open(options.host, rest.port, (request, response) => {
+      void rest.handle(request, response)
+    })
     return rest
   }
 
@@ -88,6 +93,7 @@ export class RestServer implements AsyncDisposable {
     while (this.operations.hasUnreported && clock.monotonicMs() < lastMs) await sleep(clock, 50)
     const closed = new Promise<void>((resolve) => this.server.close(() => resolve()))
     this.server.closeAllConnections()
+    this.local?.[Symbol.dispose]()
     this.connections[Symbol.dispose]()
     await closed
     await (await this.app)?.close()

@@ -1,5 +1,5 @@
 import { requireOn } from '../../access/control.ts'
-import type { RateBucket } from '../../access/rate-bucket.ts'
+import { furtherRequests, type RateBucket } from '../../access/rate-bucket.ts'
 import { limitedError } from '../../access/refusals.ts'
 import { isWeirError, WeirError } from '../../core/errors.ts'
 import { CONTEXT_BYTES, decodeContext, type TraceContext } from '../../tracing/context.ts'
@@ -221,7 +221,8 @@ export class ConnectionRequests implements AnswerOutput {
 
   /** Throws OVERLOADED. */
   private takeFromRate(rate: RateBucket, requests: number): void {
-    const retryAfterMs = rate.take(requests, this.context.options.clock.monotonicMs())
+    const counted = requests + furtherRequests({ bytes: this.frameBytes })
+    const retryAfterMs = rate.take(counted, this.context.options.clock.monotonicMs())
     if (retryAfterMs > 0) throw limitedError(retryAfterMs)
   }
 

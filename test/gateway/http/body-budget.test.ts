@@ -13,13 +13,18 @@ const SHARE = 300_000
 let app: FastifyInstance
 let budget: ByteBudget
 let sockets: Socket[]
+let charged: number
 
 beforeEach(async () => {
   sockets = []
   budget = new ByteBudget({ most: 500_000, mostPerClient: SHARE })
   app = fastify({ bodyLimit: SHARE })
   const turns = new FairTurns(() => performance.now())
-  addBodyParsers(app, { budget, clientOf: ({ ip }) => ip, turns })
+  charged = 0
+  const charge = (_: unknown, requests: number): void => {
+    charged += requests
+  }
+  addBodyParsers(app, { budget, clientOf: ({ ip }) => ip, turns, charge })
   app.post('/', async ({ body }) => ({ bytes: (body as Buffer).length }))
   await app.listen({ host: '127.0.0.1', port: 0 })
 })
@@ -53,6 +58,19 @@ it('bodies that are never whole take no more than the share of their client, and
   expect(budget.taken).toBeLessThanOrEqual(SHARE + 100_000)
   for (const socket of sockets) socket.destroy()
   await until('all is given back', () => budget.taken === 0)
+})
+
+it('a large body counts as more requests, a compressed one by what it becomes', async () => {
+  const csv = { 'content-type': 'text/csv' }
+  const send = (payload: Buffer, headers: Record<string, string>) =>
+    app.inject({ method: 'POST', url: '/', payload, headers })
+  await send(Buffer.alloc(10_000), csv)
+  expect(charged).toBe(0)
+  await send(Buffer.alloc(3 * 65_536), csv)
+  expect(charged).toBeGreaterThanOrEqual(3)
+  charged = 0
+  await send(gzipSync(Buffer.alloc(2 * 65_536, 0x31)), { ...csv, 'content-encoding': 'gzip' })
+  expect(charged).toBeGreaterThanOrEqual(2)
 })
 
 it('of many bodies that find no room all but some are refused at once, and their connections end', async () => {

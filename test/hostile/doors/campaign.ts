@@ -17,7 +17,7 @@ import { DoorWorld, doorName, type OpenDoor, SERVERS, type Server } from './worl
 /** Time of the measurement without the attack, and beside one that holds nothing, ms. */
 const SHORT_MS = 2_500
 /** Time beside an attack that holds connections: longer than a request may live, ms. */
-const HOLDING_MS = 14_000
+const HOLDING_MS = 16_000
 /** Time that an attack has to take effect before it is measured. */
 const LEAD_MS = 300
 /** Time in which memory must be given back. */
@@ -42,6 +42,8 @@ export interface DoorCampaignOptions {
   readonly say: (line: string) => void
   /** How often a case with a problem runs again; the last time counts. @default 0 */
   readonly retries?: number
+  /** As `doorProblems`. @default 0 */
+  readonly noiseMs?: number
 }
 
 /** Figures of one case. */
@@ -192,7 +194,7 @@ class DoorCampaign implements AsyncDisposable {
       keptBytes: await this.keptBytes(pid, bytes),
       longestMs: isHolding ? longestMs : undefined,
     }
-    const problems = doorProblems(measured)
+    const problems = doorProblems(measured, this.options.noiseMs)
     return { door: door.name, attack: one.attack, origin, measured, problems }
   }
 

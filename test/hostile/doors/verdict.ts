@@ -11,8 +11,11 @@ export const NOISE_MS = 5
 export const BUDGET_BYTES = 256 * MIB
 /** Memory beyond the budget during an attack, and beyond the start after it. */
 export const MOST_BYTES = 64 * MIB
-/** Time from the first byte of a request to its last one, with what a busy server is late, ms. */
-export const LONGEST_REQUEST_MS = 12_500
+/**
+ * Time from the first byte of a request to its end, ms: 10 s, the look of each second, 2 s in which the query port lets a
+ * peer read why, and what a busy server is late.
+ */
+export const LONGEST_REQUEST_MS = 14_000
 
 /** What an attack on a door did. */
 export interface DoorMeasured {
@@ -31,8 +34,11 @@ function lateBy(figure: keyof Waits, { solo, attack }: DoorMeasured): number {
   return Math.max(0, attack.witness[figure] - solo.witness[figure])
 }
 
-/** Why an attack harms the good client or the server; empty when it does not. */
-export function doorProblems(measured: DoorMeasured): string[] {
+/**
+ * Why an attack harms the good client or the server; empty when it does not. `noiseMs`: what a machine that runs other
+ * programs adds to waits, beside what the witness shows.
+ */
+export function doorProblems(measured: DoorMeasured, noiseMs = 0): string[] {
   const { solo, attack, peakBytes, keptBytes, longestMs } = measured
   const problems: string[] = []
   const problem = (isOne: boolean, text: string): void => {
@@ -40,12 +46,13 @@ export function doorProblems(measured: DoorMeasured): string[] {
   }
   const [lost] = attack.lost
   problem(lost !== undefined, `the good client lost ${attack.lost.length} answers: ${lost}`)
-  const mostWorstMs = MOST_WORST_MS + lateBy('worstMs', measured)
+  const mostWorstMs = MOST_WORST_MS + noiseMs + lateBy('worstMs', measured)
   problem(
     attack.good.worstMs > mostWorstMs,
     `the good client waited ${ms(attack.good.worstMs)}, at most ${ms(mostWorstMs)}`,
   )
-  const mostP99Ms = Math.max(NOISE_MS, MOST_TIMES * solo.good.p99Ms) + lateBy('p99Ms', measured)
+  const mostP99Ms =
+    Math.max(NOISE_MS, MOST_TIMES * solo.good.p99Ms) + noiseMs + lateBy('p99Ms', measured)
   problem(
     attack.good.p99Ms > mostP99Ms,
     `p99 ${ms(attack.good.p99Ms)}, at most ${ms(mostP99Ms)} (${ms(solo.good.p99Ms)} without the attack)`,

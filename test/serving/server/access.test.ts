@@ -70,4 +70,22 @@ describe('the access of a query server', () => {
     predict(3)
     expect((await client.next())!.kind).toBe(KIND.predict + 0x80)
   })
+
+  it('counts the bytes of a request as further requests', async () => {
+    const token = tokenOf(1, { limit: { perSecond: 1, burst: 3 } })
+    const client = await served.start({ access: shareAccess([token.record]) })
+    await client.hello(token.text)
+    const predict = (id: number, key: string, pairs: number) =>
+      client.send((writer) => {
+        beginRequest(writer, KIND.predict, 0, id, PREAMBLE)
+        for (let i = 0; i < 2 * pairs; i++) writer.key(key)
+        writer.end(pairs)
+      })
+    // Two predictions in 160 kB count as four requests: one more than the burst, which is paid for afterwards.
+    predict(1, 'x'.repeat(40_000), 2)
+    await client.next()
+    predict(2, '1-U', 1)
+    const error = readErrorFrame((await client.next())!)
+    expect(error).toMatchObject({ code: 'OVERLOADED', details: { retryAfterMs: 2000 } })
+  })
 })
