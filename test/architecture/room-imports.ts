@@ -465,7 +465,6 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'core',
     'core/formats',
     'gateway/http',
-    'gateway/inference',
     'gateway/observations',
     'gateway/port',
     'http',
@@ -1223,7 +1222,6 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'gateway/grpc': [
     'access',
     'core',
-    'gateway',
     'gateway/http',
     'gateway/inference',
     'gateway/metrics',

@@ -6,6 +6,7 @@ import { givenQueryOptions, QUERY_OPTION_SCHEMAS } from '../http/query-options.t
 import { ownerOf } from '../http/socket-owner.ts'
 import type { GatewayServices, ServedState } from '../port/services.ts'
 import { requireLiveModel } from '../routes/live-model.ts'
+import { requireLive, requireReady } from '../routes/require-live.ts'
 import type { InferenceAnswers } from './answers.ts'
 import { addClassifyRoutes } from './classify-routes.ts'
 import { configOf, indexOf, metadataOf } from './descriptions.ts'
@@ -13,7 +14,6 @@ import { documented } from './documented.ts'
 import { JSON_LENGTH_HEADER, objectOf } from './message.ts'
 import { requireModelControl } from './model-control.ts'
 import { type ModelRepository, type ServedModelEntry, versionNumber } from './repository.ts'
-import { requireLive, requireReady } from './require-live.ts'
 import {
   CHANGED,
   CONFIG_ANSWER,

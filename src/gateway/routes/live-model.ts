@@ -1,8 +1,8 @@
 import { WeirError } from '../../core/errors.ts'
 import type { ModelInfo } from '../../wire/inference/models.ts'
 import { MODEL_KIND } from '../../wire/routing-table.ts'
-import { whyNoneIsLive } from '../inference/require-live.ts'
 import type { ServedState } from '../port/services.ts'
+import { whyNoneIsLive } from './require-live.ts'
 
 /**
  * Throws RESTORING while the job serves no live model version, MODEL_NOT_LOADED while a model of any kind does not answer

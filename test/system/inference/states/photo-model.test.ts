@@ -32,7 +32,7 @@ function field(number: number, value: number | string | Uint8Array): Buffer {
 const message = (...fields: readonly Buffer[]): Buffer => Buffer.concat(fields)
 
 /** A value of floats; 0 is a size of any name. */
-function valueOf(name: string, shape: readonly number[]): Buffer {
+function valueInfo(name: string, shape: readonly number[]): Buffer {
   const sizes = shape.map((size) => field(1, size === 0 ? field(2, 'n') : field(1, size)))
   const type = message(field(1, 1), field(2, message(...sizes)))
   return message(field(1, name), field(2, field(1, type)))
@@ -58,8 +58,8 @@ function photoModel(): Buffer {
     node('MatMul', ['flat', 'w'], 'scores'),
     field(2, 'photo'),
     field(5, weights),
-    field(11, valueOf('x', [0, 3, 1, 1])),
-    field(12, valueOf('scores', [0, 3])),
+    field(11, valueInfo('x', [0, 3, 1, 1])),
+    field(12, valueInfo('scores', [0, 3])),
   )
   return message(field(1, 8), field(7, graph), field(8, message(field(1, ''), field(2, 13))))
 }
