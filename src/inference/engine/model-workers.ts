@@ -218,6 +218,10 @@ export class ModelWorkers {
     return [...this.running.values()].filter(runs).length
   }
 
+  get isShared(): boolean {
+    return this.shared !== undefined
+  }
+
   /** Workers that the deployment asks for. */
   get wanted(): number {
     return this.deployment.workers ?? 1

@@ -22,10 +22,9 @@ const MOST_FILES = 1000
  */
 export async function versionFiles(files: FileSystem, path: string): Promise<VersionFile[]> {
   const status = await files.stat(path)
-  const parts = status?.isFolder === true ? await folderFiles(files, path) : [fileOf(path)]
-  const [model] = parts
-  // A file that is missing is reported by the one who reads it.
-  if (model!.to === 'model.onnx' && status !== undefined) requireWeights(path, parts)
+  if (status === undefined) throw new WeirError('FILE_NOT_FOUND', `there is no file ${path}`)
+  const parts = status.isFolder ? await folderFiles(files, path) : [fileOf(path)]
+  if (parts[0]!.to === 'model.onnx') requireWeights(path, parts)
   return parts
 }
 
