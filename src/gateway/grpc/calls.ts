@@ -110,7 +110,7 @@ export class GrpcCalls {
         role: 'read',
         answer: async (message: ModelMessage) => ({
           ready: await isReady(async () => {
-            const entry = await find(message)
+            const entry = await repository.findNow(message.name, message.version || undefined)
             if (message.version === '') requireLive(entry)
             else requireReady(entry, versionNumber(message.version))
           }),

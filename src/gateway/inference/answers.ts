@@ -83,7 +83,8 @@ export class InferenceAnswers {
     const entry = repository.known(name, version) ?? (await repository.find(name, version))
     const { info, model } = entry
     try {
-      if (version === undefined) requireLive(entry)
+      // Whether its workers can answer now the model says itself: what is known here may be older.
+      if (version === undefined && info.liveVersion === 0) requireLive(entry)
       const codec = this.codecOf(model)
       const request = form.read(codec.requests)
       const goalMs = shorterOf(options.deadlineMs, request.timeoutMs) ?? (model.sloMs || undefined)

@@ -60,6 +60,12 @@ export class ModelRepository {
     return isLoaded === true ? entry : undefined
   }
 
+  /** As `find`, with the states of the versions as they are now. */
+  async findNow(name: string, version: string | undefined): Promise<ServedModelEntry> {
+    this.signatures.delete(name.split('@')[0]!)
+    return await this.find(name, version)
+  }
+
   /**
    * A model, or a model and its alias (`NAME@ALIAS`), and the version that the path names. Throws UNKNOWN_MODEL,
    * UNKNOWN_VERSION, MODEL_NOT_LOADED for a version that is there and not loaded.

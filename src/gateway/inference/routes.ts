@@ -138,7 +138,7 @@ class InferenceRoutes {
         `${path}/ready`,
         documented('Whether a model can answer', { params, response: READY_ANSWER }),
         async ({ params }) => {
-          const entry = await this.repository.find(params.model, params.version)
+          const entry = await this.repository.findNow(params.model, params.version)
           if (params.version === undefined) requireLive(entry)
           else requireReady(entry, versionNumber(params.version))
           const { problems } = entry
