@@ -2,6 +2,7 @@ import type { Clock } from '../../core/clock.ts'
 import { asWeirError, WeirError } from '../../core/errors.ts'
 import type { RequestOwner } from '../../serving/port/request-owner.ts'
 import type { QueryOptions } from '../../wire/model-reader.ts'
+import { WayOut } from '../http/way-out.ts'
 import { requireLive } from '../routes/require-live.ts'
 import { type InferenceRequest, ModelRequests } from './message.ts'
 import type { InferenceModel } from './model.ts'
@@ -9,7 +10,6 @@ import { type AnswerHead, type EncodedAnswer, ModelAnswers } from './model-answe
 import { type ModelRepository, versionNumber } from './repository.ts'
 import type { InferenceStatistics } from './statistics.ts'
 import type { Tensor } from './tensor.ts'
-import { WayOut } from '../http/way-out.ts'
 
 /** Deadline of a request whose time is over when it is read, ms: the model says so in its own words. */
 const SOON_MS = 0.001

@@ -63,7 +63,10 @@ describe('many small models', () => {
 
   it('have their turns: a flooded model does not keep the others from the thread', async () => {
     for (let i = 0; i < 4; i++) {
-      await engine.load({ name: nameOf(i), version: 1 }, sourceOf(i), { ...SHARED, maxBatchItems: 1 })
+      await engine.load({ name: nameOf(i), version: 1 }, sourceOf(i), {
+        ...SHARED,
+        maxBatchItems: 1,
+      })
     }
     let isOver = false
     let flooded = 0
@@ -94,7 +97,9 @@ describe('many small models', () => {
     }
     const inputs = [floats('x', [1], [HANGS])]
     const hung = engine.infer({ model: { name: 'odd', version: 1 }, inputs })
-    await expect(hung).rejects.toMatchObject({ code: expect.stringMatching(/DEADLINE|LOST|POISON/) })
+    await expect(hung).rejects.toMatchObject({
+      code: expect.stringMatching(/DEADLINE|LOST|POISON/),
+    })
     expect(await Promise.all([0, 1, 2].map((i) => ask(nameOf(i), 5)))).toEqual([5, 10, 15])
     const end = [floats('x', [1], [ENDS_WORKER])]
     const ended = engine.infer({ model: { name: 'odd', version: 1 }, inputs: end })
