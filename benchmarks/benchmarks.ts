@@ -20,6 +20,7 @@ import {
 import { floodBenchmark } from './inference/flood.ts'
 import { inferGrpcBenchmark } from './inference/grpc.ts'
 import { hedgeBenchmark } from './inference/hedge.ts'
+import { inferLoadBenchmark } from './inference/load-time.ts'
 import { inferServedBenchmark } from './inference/over-network.ts'
 import { inferRivalsBenchmark } from './inference/rivals.ts'
 import { swapBenchmark } from './inference/swap.ts'
@@ -118,6 +119,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   inferHeavyBenchmark,
   inferServedBenchmark,
   inferGrpcBenchmark,
+  inferLoadBenchmark,
   inferTinyModelsBenchmark,
   inferRivalsBenchmark,
   hedgeBenchmark,

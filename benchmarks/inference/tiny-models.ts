@@ -38,7 +38,7 @@ async function askAll(port: number, models: number, seconds: number): Promise<nu
   const asked: Promise<number>[] = []
   for (let i = 0; i < seconds * PER_SECOND; i++) {
     const dueAt = startedAt + (i * 1000) / PER_SECOND
-    await new Promise((resolve) => setTimeout(resolve, dueAt - performance.now()))
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, dueAt - performance.now())))
     const path = `/v2/models/tiny-${random.below(models)}/infer`
     asked.push(connections.ask(writer(path, BODY)).then(() => performance.now() - dueAt))
   }

@@ -15,6 +15,8 @@ export const TIMERS: Readonly<Record<string, string>> = {
   'test/system/cli/pipes.test.ts': 'a reader of a pipe comes late',
   'test/system/docs/page-session.ts': 'a shell script of a page asks until a server answers',
   'test/system/inference/function-models.ts': 'models stall, or wait as for a service',
+  'test/system/inference/states/grpc.test.ts': 'a model runs as long as its input says',
+  'test/system/inference/states/model-states.test.ts': 'a model hangs while it is loaded',
   'test/system/inference/infer-stream.test.ts': 'a model runs for some time',
   'test/system/log/relay.process.ts': 'a writer in another process lets messages in',
 }

@@ -220,7 +220,7 @@ export const TESTED_MUTANTS: readonly TestedMutant[] = [
     name: 'probe-skipped',
     edits: [
       {
-        file: 'inference/workers/thread.ts',
+        file: 'inference/workers/run-worker.ts',
         text: 'return alone === undefined ? signature : { ...signature, alone }',
         replacement: 'return alone === undefined ? signature : { ...signature }',
       },

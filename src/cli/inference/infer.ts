@@ -1,13 +1,15 @@
 import { jsonOfRaw } from '../../wire/inference/json-tensor.ts'
 import { stringifyExactly } from '../../wire/inference/json-values.ts'
+import type { TensorSignature } from '../../wire/inference/models.ts'
+import type { RawTensor } from '../../wire/inference/tensor.ts'
 import {
   type InferResult,
   type OutputTensor,
   rawTensorOf,
 } from '../../wire/inference/typed-tensor.ts'
-import { type Command, Flags } from '../command/command.ts'
+import { type Command, Flags, UsageError } from '../command/command.ts'
 import { connectToModels, MODELS_OPTIONS, nameOf } from './flags.ts'
-import { readInputFile } from './input-file.ts'
+import { readInputFile, readPlainFiles } from './input-file.ts'
 
 /** Elements of an output that are shown as text. */
 const SHOWN = 10
@@ -16,7 +18,7 @@ const SHOWN = 10
 export const inferCommand: Command = {
   name: 'infer',
   summary: 'Run a model of "weir run models" on the inputs of a JSON file',
-  usage: 'MODEL',
+  usage: 'MODEL [FILE...]',
   options: {
     input: { type: 'string', value: 'FILE', help: 'JSON file with the inputs' },
     version: { type: 'string', value: 'N', help: 'Version (default: the live one)' },
@@ -29,20 +31,25 @@ export const inferCommand: Command = {
   },
   details: `MODEL is a name, or a name and an alias: digits@stable. The file holds values by input, {"x": [[0.5, 1]]},
 or a body of the Open Inference Protocol, {"inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 2], "data":
-[0.5, 1]}]}. The exit status is 1 when the model does not answer.
+[0.5, 1]}]}. A model with one input of bytes, such as one that decodes images, takes FILEs as they are. The exit status is 1 when the model does not answer.
 
 Examples:
   weir infer digits --input digit.json
+  weir infer photo-model cat.jpg
   weir infer digits@stable --input digit.json --deadline 20 --json`,
   async run({ flags: values, args, io }) {
     const flags = new Flags(values)
-    const model = nameOf(inferCommand, args)
-    const file = flags.string('input')
+    const [name, ...given] = args
+    const model = nameOf(inferCommand, name === undefined ? [] : [name])
+    const file = flags.optional('input')
+    if ((file === undefined) === (given.length === 0)) {
+      throw new UsageError('give --input FILE, or files for a model that takes them as they are')
+    }
     const version = flags.optionalInteger('version', 1, 0xffffffff)
     const deadlineMs = flags.optionalInteger('deadline', 1)
     await using client = await connectToModels(flags)
     const { inputs } = await client.signature(model, { deadlineMs: flags.integer('timeout', 1) })
-    const result = await client.infer(model, await readInputFile(file, inputs), {
+    const result = await client.infer(model, await inputsOfFiles(file, given, inputs), {
       ...(version === undefined ? {} : { version }),
       ...(deadlineMs === undefined ? {} : { deadlineMs }),
     })
@@ -51,6 +58,14 @@ Examples:
     return 0
   },
 }
+
+/** The inputs of a JSON file, or files as they are. */
+const inputsOfFiles = (
+  file: string | undefined,
+  given: readonly string[],
+  inputs: readonly TensorSignature[],
+): Promise<RawTensor[]> =>
+  file === undefined ? readPlainFiles(given, inputs) : readInputFile(file, inputs)
 
 function jsonOf(model: string, { outputs, modelVersion, ...facts }: InferResult) {
   return {

@@ -26,6 +26,36 @@ export async function readInputFile(
   return inputsOf(parse(text, file), signature, file)
 }
 
+/**
+ * The bytes of files as the only input of a model, an item a file. Throws FILE_NOT_FOUND, SIGNATURE_MISMATCH for a model
+ * with other inputs.
+ */
+export async function readPlainFiles(
+  paths: readonly string[],
+  signature: readonly TensorSignature[],
+): Promise<RawTensor[]> {
+  const [input, ...others] = signature
+  if (input?.datatype !== 'BYTES' || input.shape.length !== 1 || others.length > 0) {
+    const inputs = signature.map(
+      ({ name, datatype, shape }) => `${name} ${datatype} [${shape.join(', ')}]`,
+    )
+    const message = `the model takes no files as they are (its inputs are ${inputs.join('; ')}); use --input, or declare a transform of its input`
+    throw new WeirError('SIGNATURE_MISMATCH', message)
+  }
+  const parts: Buffer[] = []
+  for (const path of paths) {
+    const bytes = await readFile(path).catch((error: unknown) => {
+      throw asWeirError(error, 'STORAGE_FAILED', `cannot read ${path}`)
+    })
+    const length = Buffer.alloc(4)
+    length.writeUInt32LE(bytes.length)
+    parts.push(length, bytes)
+  }
+  return [
+    { name: input.name, datatype: 'BYTES', shape: [paths.length], data: Buffer.concat(parts) },
+  ]
+}
+
 function parse(text: string, file: string): Fields {
   try {
     const value = parseExactly(text)

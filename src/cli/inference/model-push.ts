@@ -7,18 +7,20 @@ import { nameOf, REPOSITORY_OPTION, repositoryOf } from './flags.ts'
 export const modelPushCommand: Command = {
   name: 'model push',
   summary: 'Add a version of any model (ONNX, module, remote endpoint) to a repository',
-  usage: 'FILE',
+  usage: 'FILE|FOLDER',
   options: {
     name: { type: 'string', value: 'NAME', help: 'Name of the model' },
     version: { type: 'string', value: 'N', help: 'Version (default: one more than the highest)' },
     ...REPOSITORY_OPTION,
   },
   details: `FILE ends with .onnx, .ts, .js or .mjs (a module that exports a model), or .json (a server of the Open
-Inference Protocol: {"url": "http://HOST:PORT", "model": "NAME"}). A running "weir run models" loads the version
-and makes it live when it is ready. Its checksum is stored with it: a file that changes later is refused.
+Inference Protocol: {"url": "http://HOST:PORT", "model": "NAME"}). A FOLDER has one such file, named model.onnx,
+model.ts, ... or ending with .onnx, and what belongs to it: weights outside the file, labels, a vocabulary. A running "weir run models" loads the version
+and makes it live when it is ready. The checksum of each file is stored with it: one that changes later is refused.
 
 Examples:
   weir model push digits.onnx --name digits
+  weir model push photo-model/ --name photo-model
   weir model push digits.onnx --name digits --version 7 --repository /srv/models`,
   async run({ flags: values, args, io }) {
     const flags = new Flags(values)
@@ -32,7 +34,7 @@ Examples:
     io.out(
       flags.boolean('json')
         ? JSON.stringify(pushed)
-        : `pushed version ${pushed.version} of ${pushed.name}: ${pushed.bytes} bytes, sha256 ${pushed.sha256.slice(0, 12)}`,
+        : `pushed version ${pushed.version} of ${pushed.name}: ${pushed.files} files, ${pushed.bytes} bytes, sha256 ${pushed.sha256.slice(0, 12)}`,
     )
     return 0
   },

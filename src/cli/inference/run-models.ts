@@ -24,13 +24,14 @@ export async function runModels(flags: Flags, io: CommandIo): Promise<number> {
   const configuration = keyValuesOf(flags, 'set')
   parseConfiguration(configuration)
   const modelControl = rightsOf(flags, io)
+  const places = placesOf(flags)
   await using models = await unlessInterrupted(openModels(flags, io, report), io)
   const place = `${flags.string('host')}:${models.port}`
   report(
     { event: 'started', port: models.port },
     `${NAME}: serving queries on ${place}; press Ctrl-C to stop`,
   )
-  await using _gateway = await openGateway(models, flags, { io, report, modelControl })
+  await using _gateway = await openGateway(models, flags, { io, report, modelControl, places })
   const { control, rest } = await openRest(models, configuration, io)
   await using _rest = rest
   if (rest !== undefined) report({ event: 'rest', url: rest.url }, `REST interface on ${rest.url}`)
@@ -75,7 +76,19 @@ function rightsOf(flags: Flags, io: CommandIo): ModelControlRights {
   throw new UsageError('--model-control is about the HTTP port; give --http HOST:PORT, too')
 }
 
-/** Opens the HTTP port of `--http`, if there is one. */
+/** Where the ports of `--http` and `--grpc` are. Throws UsageError. */
+function placesOf(flags: Flags) {
+  const [http, grpc] = (['http', 'grpc'] as const).map((flag) => {
+    const address = flags.optional(flag)
+    return address === undefined ? undefined : addressOf(address, `--${flag}`)
+  })
+  if (http !== undefined || grpc === undefined) return { http, grpc }
+  throw new UsageError(
+    '--grpc is beside the HTTP port, which has the metrics; give --http HOST:PORT, too',
+  )
+}
+
+/** Opens the HTTP port of `--http`, if there is one, and that of `--grpc`. */
 async function openGateway(
   models: ModelsProcess,
   flags: Flags,
@@ -83,22 +96,17 @@ async function openGateway(
     io,
     report,
     modelControl,
+    places,
   }: {
     readonly io: CommandIo
     readonly report: Report
     readonly modelControl: ModelControlRights
+    readonly places: ReturnType<typeof placesOf>
   },
 ): Promise<AsyncDisposable | undefined> {
-  const address = flags.optional('http')
-  const grpcAddress = flags.optional('grpc')
-  if (address === undefined) {
-    if (grpcAddress === undefined) return undefined
-    throw new UsageError(
-      '--grpc is beside the HTTP port, which has the metrics; give --http HOST:PORT, too',
-    )
-  }
-  const { host, port } = addressOf(address, '--http')
-  const grpc = grpcAddress === undefined ? undefined : addressOf(grpcAddress, '--grpc')
+  const { http, grpc } = places
+  if (http === undefined) return undefined
+  const { host, port } = http
   const [{ LocalGateway }, { queryAccessOf }] = await Promise.all([
     import('../../gateway/local.ts'),
     import('../../jobs/query-access.ts'),

@@ -17,10 +17,10 @@ import { statusOf } from '../http/problem.ts'
 import type { InferenceAnswers } from '../inference/answers.ts'
 import { indexOf, metadataOf } from '../inference/descriptions.ts'
 import { type ModelRepository, versionNumber } from '../inference/repository.ts'
-import { requireLive, requireReady } from '../inference/require-live.ts'
 import type { RequestMetrics, RouteMetrics } from '../metrics/request-metrics.ts'
 import type { GatewayServices } from '../port/services.ts'
 import { requireLiveModel } from '../routes/live-model.ts'
+import { requireLive, requireReady } from '../routes/require-live.ts'
 import { type InferMessage, type InferReply, replyOf, requestOf } from './messages.ts'
 import { SERVICE, type UnaryMethod } from './schema.ts'
 import { serviceErrorOf } from './status.ts'
@@ -110,7 +110,7 @@ export class GrpcCalls {
         role: 'read',
         answer: async (message: ModelMessage) => ({
           ready: await isReady(async () => {
-            const entry = await find(message)
+            const entry = await repository.findNow(message.name, message.version || undefined)
             if (message.version === '') requireLive(entry)
             else requireReady(entry, versionNumber(message.version))
           }),

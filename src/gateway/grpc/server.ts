@@ -2,7 +2,6 @@ import { Server, ServerCredentials, type ServiceDefinition } from '@grpc/grpc-js
 import { fromJSON } from '@grpc/proto-loader'
 import { asWeirError } from '../../core/errors.ts'
 import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
-import type { GatewayOptions } from '../gateway.ts'
 import { GrpcCalls, type GrpcContext } from './calls.ts'
 import { SCHEMA, SERVICE } from './schema.ts'
 
@@ -12,7 +11,7 @@ export interface GrpcPlace {
   /** 0 lets the system choose. */
   readonly port: number
   /** Certificate and key (PEM). @default plain text */
-  readonly tls?: NonNullable<GatewayOptions['tls']>
+  readonly tls?: { readonly cert: string; readonly key: string; readonly ca?: string }
 }
 
 /** Calls of one connection that are under way. */

@@ -2,14 +2,14 @@ import type { Clock } from '../../core/clock.ts'
 import { asWeirError, WeirError } from '../../core/errors.ts'
 import type { RequestOwner } from '../../serving/port/request-owner.ts'
 import type { QueryOptions } from '../../wire/model-reader.ts'
+import { WayOut } from '../http/way-out.ts'
+import { requireLive } from '../routes/require-live.ts'
 import { type InferenceRequest, ModelRequests } from './message.ts'
 import type { InferenceModel } from './model.ts'
 import { type AnswerHead, type EncodedAnswer, ModelAnswers } from './model-answers.ts'
 import { type ModelRepository, versionNumber } from './repository.ts'
-import { requireLive } from './require-live.ts'
 import type { InferenceStatistics } from './statistics.ts'
 import type { Tensor } from './tensor.ts'
-import { WayOut } from './way-out.ts'
 
 /** Deadline of a request whose time is over when it is read, ms: the model says so in its own words. */
 const SOON_MS = 0.001
@@ -83,7 +83,8 @@ export class InferenceAnswers {
     const entry = repository.known(name, version) ?? (await repository.find(name, version))
     const { info, model } = entry
     try {
-      if (version === undefined) requireLive(entry)
+      // Whether its workers can answer now the model says itself: what is known here may be older.
+      if (version === undefined && info.liveVersion === 0) requireLive(entry)
       const codec = this.codecOf(model)
       const request = form.read(codec.requests)
       const goalMs = shorterOf(options.deadlineMs, request.timeoutMs) ?? (model.sloMs || undefined)

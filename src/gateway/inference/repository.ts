@@ -2,10 +2,10 @@ import { requireArgument, WeirError } from '../../core/errors.ts'
 import type { ModelInfo, ModelVersionInfo } from '../../wire/inference/models.ts'
 import { MODEL_KIND, type QueryableStateInfo, type RoutingTable } from '../../wire/routing-table.ts'
 import type { ServedState, ServedTensorModels } from '../port/services.ts'
+import { requireReady } from '../routes/require-live.ts'
 import { AlsModel } from './als-model.ts'
 import { LinearModel } from './linear-model.ts'
 import type { InferenceModel } from './model.ts'
-import { requireReady } from './require-live.ts'
 import { TensorModel } from './tensor-model.ts'
 
 /** A model that the job serves, with what is known of its versions. */
@@ -58,6 +58,12 @@ export class ModelRepository {
     const entry = this.entries.get(name)
     const isLoaded = version === undefined || entry?.info.versions.includes(Number(version))
     return isLoaded === true ? entry : undefined
+  }
+
+  /** As `find`, with the states of the versions as they are now. */
+  async findNow(name: string, version: string | undefined): Promise<ServedModelEntry> {
+    this.signatures.delete(name.split('@')[0]!)
+    return await this.find(name, version)
   }
 
   /**

@@ -9,6 +9,7 @@ import { givenQueryOptions, QUERY_OPTION_SCHEMAS } from '../http/query-options.t
 import { ownerOf } from '../http/socket-owner.ts'
 import type { GatewayServices, ServedState } from '../port/services.ts'
 import { requireLiveModel } from '../routes/live-model.ts'
+import { requireLive, requireReady } from '../routes/require-live.ts'
 import type { InferenceAnswers } from './answers.ts'
 import { addClassifyRoutes } from './classify-routes.ts'
 import { configOf, indexOf, metadataOf } from './descriptions.ts'
@@ -16,7 +17,6 @@ import { documented } from './documented.ts'
 import { JSON_LENGTH_HEADER, objectOf } from './message.ts'
 import { requireModelControl } from './model-control.ts'
 import { type ModelRepository, type ServedModelEntry, versionNumber } from './repository.ts'
-import { requireLive, requireReady } from './require-live.ts'
 import {
   CHANGED,
   CONFIG_ANSWER,
@@ -144,7 +144,7 @@ class InferenceRoutes {
         `${path}/ready`,
         documented('Whether a model can answer', { params, response: READY_ANSWER }, ON_MODEL),
         async ({ params }) => {
-          const entry = await this.repository.find(params.model, params.version)
+          const entry = await this.repository.findNow(params.model, params.version)
           if (params.version === undefined) requireLive(entry)
           else requireReady(entry, versionNumber(params.version))
           const { problems } = entry

@@ -6,6 +6,7 @@ import {
   numberOfBrain,
   numberOfHalf,
 } from '../../core/numbers/half-floats.ts'
+import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
 import {
   BEYOND,
   digitsOf,
@@ -213,8 +214,8 @@ const CODECS: Readonly<Record<Datatype, DatatypeCodec>> = {
   BYTES,
 }
 
-/** Most elements of one tensor. */
-const MAX_ELEMENTS = 1 << 22
+/** Most elements of one tensor: a body has no more bytes. `input-bytes` and `output-bytes` of the model say what it takes. */
+const MAX_ELEMENTS = MAX_FRAME_BYTES
 
 /** Most dimensions of one tensor. */
 const MAX_DIMENSIONS = 32

@@ -1,7 +1,6 @@
 import { WeirError } from '../../core/errors.ts'
 import type { ModelInfo } from '../../wire/inference/models.ts'
 import { MODEL_KIND } from '../../wire/routing-table.ts'
-import { whyNoneIsLive } from '../inference/require-live.ts'
 import type { ServedState } from '../port/services.ts'
 
 /**
@@ -15,10 +14,9 @@ export async function requireLiveModel(state: ServedState): Promise<void> {
   const models = hasModels ? ((await state.models?.()) ?? []) : []
   const missing = models.filter((model) => model.isExpected && !answers(model))
   if (missing.length > 0) {
-    const reasons = missing.map(
-      ({ name, versions, problems }) => `${name}: ${whyNoneIsLive(versions, problems)}`,
-    )
-    const message = `${models.filter(answers).length} of ${models.length} models answer; ${reasons.join('; ')}`
+    // Everyone may ask, also without a token: names and reasons are not for everyone.
+    const answering = models.filter(answers).length
+    const message = `${answering} of ${models.length} models answer; /v2/models/NAME/ready says why one does not`
     throw new WeirError('MODEL_NOT_LOADED', message)
   }
   if (states.some(({ liveVersion }) => liveVersion > 0)) return

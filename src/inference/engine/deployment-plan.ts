@@ -62,7 +62,7 @@ export function mostRowsOf(signature: ModelSignature, { maxBatchItems }: Deploym
 /** What a worker starts with. One run may use the cores, shared among the workers. */
 export function workerStartOf(source: ModelSource, deployment: Deployment): WorkerStart {
   const { workers = 1, isolation = 'thread', memoryLimitBytes, warmUp } = deployment
-  const { batches, itemAxes, probe, isShared = false } = deployment
+  const { batches, itemAxes, probe, transforms, isShared = false } = deployment
   const threads = Math.max(1, Math.floor(CORES / workers))
   return {
     source,
@@ -72,6 +72,7 @@ export function workerStartOf(source: ModelSource, deployment: Deployment): Work
     batches,
     itemAxes,
     probe,
+    transforms,
     mostItems: mostItemsOf(deployment),
     threads: isShared ? 1 : threads,
     isSmall: isShared,

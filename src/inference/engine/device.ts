@@ -5,7 +5,8 @@ import { decideResidency, fetchInMs, type ResidentFacts } from '../policy/reside
 import { askingHistory } from '../queue/asking.ts'
 import { firstDeadline } from '../queue/demand.ts'
 import { ESTIMATE, HEADER, WORKER } from '../queue/layout.ts'
-import type { ModelMove, ModelWorkers } from './model-workers.ts'
+import type { ModelWorkers } from './model-workers.ts'
+import type { ModelMove } from './workers-options.ts'
 
 /** Time between two looks while a model waits for room, ms. */
 const LOOK_MS = 20

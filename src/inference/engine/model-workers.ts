@@ -21,9 +21,10 @@ import {
 } from '../queue/repair.ts'
 import type { WorkerStart } from '../workers/messages.ts'
 import { checkDeployment, maxItemsOf, queueShapeOf, workerStartOf } from './deployment-plan.ts'
-import type { SharedWorkers } from './shared-workers.ts'
+import { type SharedWorkers, startWorker } from './shared-workers.ts'
 import { WorkerRestarts } from './worker-restarts.ts'
-import { type ModelWorker, WorkerThread } from './worker-thread.ts'
+import type { ModelWorker } from './worker-thread.ts'
+import type { ModelWorkersOptions } from './workers-options.ts'
 
 const MAX_ATTEMPTS = 3
 const OVERTIME_FACTOR = 10
@@ -40,24 +41,6 @@ interface RunningWorker {
   isEnding: boolean
   /** Batches in its row when it started: the row may have been another worker's. */
   readonly batchesBefore: number
-}
-
-/**
- * Move of a model between the memory and the disk: it is away and wanted, has left, is back, or could not be
- * loaded again (it is tried later).
- */
-export type ModelMove = 'wanted' | 'left' | 'entered' | 'failed'
-
-/** How the workers of a model start. */
-export interface ModelWorkersOptions {
-  readonly clock: Clock
-  /** As `RunnerOptions.optimised`. */
-  readonly optimised?: string | undefined
-  readonly onMove: (kind: ModelMove) => void
-  /** Gives up the first load. */
-  readonly signal?: AbortSignal
-  /** Threads that the workers share with other models. @default each worker has a thread of its own */
-  readonly shared?: SharedWorkers | undefined
 }
 
 /**
@@ -111,7 +94,7 @@ export class ModelWorkers {
     const { optimised, signal, shared } = options
     const start = { ...workerStartOf(source, deployment), optimised }
     const count = deployment.workers ?? 1
-    const loading = Array.from({ length: count }, () => startOn(shared, start, signal))
+    const loading = Array.from({ length: count }, () => startWorker(shared, start, signal))
     const settled = await Promise.allSettled(loading)
     const loaded = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
     try {
@@ -229,12 +212,14 @@ export class ModelWorkers {
 
   /** Workers that run a batch now. */
   get busy(): number {
-    let busy = 0
-    for (const { number, isEnding } of this.running.values()) {
-      if (!isEnding && this.memory.numbers[this.memory.workerAt(number) + WORKER.runStartedAt]! > 0)
-        busy++
-    }
-    return busy
+    const { numbers } = this.memory
+    const runs = ({ number, isEnding }: RunningWorker): boolean =>
+      !isEnding && numbers[this.memory.workerAt(number) + WORKER.runStartedAt]! > 0
+    return [...this.running.values()].filter(runs).length
+  }
+
+  get isShared(): boolean {
+    return this.shared !== undefined
   }
 
   /** Workers that the deployment asks for. */
@@ -362,7 +347,7 @@ export class ModelWorkers {
     }
     const startedAt = this.clock.monotonicMs()
     try {
-      const thread = await startOn(this.shared, this.start).finally(() => {
+      const thread = await startWorker(this.shared, this.start).finally(() => {
         this.restarts.startMs = this.clock.monotonicMs() - startedAt
       })
       if (this.isClosed) await thread.dismiss()
@@ -409,11 +394,3 @@ export class ModelWorkers {
     }
   }
 }
-
-/** Starts a worker in a thread of its own, or in one that models share. */
-const startOn = (
-  shared: SharedWorkers | undefined,
-  start: WorkerStart,
-  signal?: AbortSignal,
-): Promise<ModelWorker> =>
-  shared === undefined ? WorkerThread.start(start, signal) : shared.start(start, signal)

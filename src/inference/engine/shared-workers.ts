@@ -10,7 +10,7 @@ import type {
   WorkerMessage,
   WorkerStart,
 } from '../workers/messages.ts'
-import type { ModelWorker, WorkerListener } from './worker-thread.ts'
+import { type ModelWorker, type WorkerListener, WorkerThread } from './worker-thread.ts'
 
 /** Most threads that models share. */
 const MOST_THREADS = 4
@@ -57,6 +57,14 @@ export class SharedWorkers implements Disposable {
     return thread
   }
 }
+
+/** Starts a worker in a thread of its own, or in one that models share. */
+export const startWorker = (
+  shared: SharedWorkers | undefined,
+  start: WorkerStart,
+  signal?: AbortSignal,
+): Promise<ModelWorker> =>
+  shared === undefined ? WorkerThread.start(start, signal) : shared.start(start, signal)
 
 /** One thread with the workers of many models. */
 class SharedThread {

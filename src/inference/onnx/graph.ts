@@ -50,6 +50,8 @@ export interface Graph {
 export interface ModelGraph {
   readonly graph: Graph
   readonly opsets: ReadonlyMap<string, number>
+  /** Files beside the model that have its weights, as paths from its folder. */
+  readonly files: ReadonlySet<string>
 }
 
 /** Most elements of a constant that are read: shapes, axes and scales have few. */
@@ -70,13 +72,15 @@ export function readModelGraph(source: ByteSource): ModelGraph {
       opsets.set(domain, version)
     }
   }
-  return { graph, opsets }
+  return { graph, opsets, files: reader.files }
 }
 
 /** `ai.onnx` is another name of the empty domain. */
 const domainOf = (text: string): string => (text === 'ai.onnx' ? '' : text)
 
 class GraphReader {
+  /** As `ModelGraph.files`. */
+  readonly files = new Set<string>()
   private readonly source: ByteSource
 
   constructor(source: ByteSource) {
@@ -151,6 +155,7 @@ class GraphReader {
       if (one.number === 2) type = one.value
       if (one.number === 8) name = this.text(one)
       if (one.number === 9) raw = one
+      if (one.number === 13) this.noteFile(one)
       if (given.length > MOST_VALUES) continue
       if (one.number === 4) given.push(...this.floats(one))
       if (one.number === 5 || one.number === 7) given.push(...this.numbers(one))
@@ -158,6 +163,16 @@ class GraphReader {
     const values = raw === undefined ? given : this.rawValues(raw, type)
     const count = shape.reduce((product, size) => product * size, 1)
     return { name, shape, values: values.length === count ? values : undefined }
+  }
+
+  /** An entry about weights outside the file: `location` names the file. */
+  private noteFile(field: ProtobufField): void {
+    let [key, value] = ['', '']
+    for (const one of this.fields(field)) {
+      if (one.number === 1) key = this.text(one)
+      if (one.number === 2) value = this.text(one)
+    }
+    if (key === 'location') this.files.add(value)
   }
 
   private rawValues({ from, to }: ProtobufField, type: number): number[] {

@@ -1,5 +1,6 @@
 import type { ItemAxes } from './signature.ts'
 import type { Tensor } from './tensor.ts'
+import type { Transforms } from './transforms.ts'
 
 /** Batching rule and its parameters. Times are ms. */
 export type BatchingSettings =
@@ -134,6 +135,8 @@ export interface Deployment {
    * comes back after an eviction is not warmed: its request waits. @default no warm-up
    */
   readonly warmUp?: WarmUp
+  /** What happens before and after each run, on the worker. @default nothing */
+  readonly transforms?: Transforms
   /** Attempts of a request whose worker was lost. @default 3 */
   readonly maxAttempts?: number
   /** A run is overtime after this many times its expected time, at least `overtimeMs`. @default 10 */

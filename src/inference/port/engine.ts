@@ -62,6 +62,8 @@ export interface ModelStatistics {
   /** Workers that are ready now. */
   readonly workers: number
   readonly workersBusy: number
+  /** 1 where the worker is in a thread that other models use, too. @default 0 */
+  readonly shared?: number
   /** Workers that the deployment asks for. */
   readonly workersWanted: number
   readonly workersLost: number

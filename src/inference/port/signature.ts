@@ -26,6 +26,8 @@ export interface ModelSignature {
   readonly batches?: boolean
   /** Why each request runs alone, for people; undefined where requests may share a run. */
   readonly alone?: string
+  /** Of a model with transforms: what the model itself takes and gives. */
+  readonly bare?: ModelSignature
 }
 
 /** Axis of the items of tensors by their name; null for a tensor without items. */

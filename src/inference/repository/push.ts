@@ -1,10 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { basename, extname, join } from 'node:path'
-import { asWeirError, requireArgument, WeirError } from '../../core/errors.ts'
+import { dirname, join } from 'node:path'
+import { asWeirError, WeirError } from '../../core/errors.ts'
 import { readFully } from '../../files/durable-files.ts'
 import { type FileSystem, systemCodeOf } from '../../files/file-system.ts'
 import { requireModelName, versionOf } from './name.ts'
-import { MANIFEST_FILE, MODEL_FILES } from './scan.ts'
+import { MANIFEST_FILE } from './scan.ts'
+import { type VersionFile, versionFiles } from './version-files.ts'
 
 /** A model to be added to a repository. */
 export interface Push {
@@ -13,7 +14,10 @@ export interface Push {
   readonly name: string
   /** @default one more than the highest */
   readonly version?: number
-  /** The model's file: `.onnx`, `.ts`, `.js`, `.mjs`, or `.json` for a remote endpoint. */
+  /**
+   * The model's file: `.onnx`, `.ts`, `.js`, `.mjs`, or `.json` for a remote endpoint; or a folder with one of them and
+   * the files that belong to it, such as weights, labels and a vocabulary.
+   */
   readonly file: string
 }
 
@@ -21,8 +25,13 @@ export interface Push {
 export interface PushedVersion {
   readonly name: string
   readonly version: number
+  /** Name of the model's file in the version. */
   readonly file: string
+  /** Number of files. */
+  readonly files: number
+  /** Bytes of all files. */
   readonly bytes: number
+  /** Checksum of the model's file. */
   readonly sha256: string
 }
 
@@ -30,32 +39,38 @@ export interface PushedVersion {
 const CHUNK = 1024 * 1024
 
 /**
- * Adds a version: copies the file, writes its checksum beside it, forces both, and gives the folder its name
+ * Adds a version: copies the files, writes their checksums beside them, forces all, and gives the folder its name
  * last, so that no one sees half of it. Throws INVALID_ARGUMENT, FILE_NOT_FOUND, VERSION_EXISTS, DISK_FULL.
  */
 export async function pushModel(files: FileSystem, push: Push): Promise<PushedVersion> {
   const { root, name, file } = push
   requireModelName(name)
-  const target = MODEL_FILES.find((known) => extname(known) === extname(file).toLowerCase())
-  requireArgument(
-    target !== undefined,
-    `${basename(file)} is no model: push a file that ends with .onnx, .ts, .js, .mjs or .json`,
-  )
+  const parts = await versionFiles(files, file)
   const folder = join(root, name)
   const incoming = join(folder, `.incoming-${randomUUID()}`)
   try {
     await files.makeFolder(incoming)
-    const { bytes, sha256 } = await copy(files, file, join(incoming, target))
-    await write(files, join(incoming, MANIFEST_FILE), {
-      files: { [target]: { bytes, sha256 } },
-    })
+    const digests = await copyAll(files, parts, incoming)
+    await write(files, join(incoming, MANIFEST_FILE), { files: digests })
     await files.syncFolder(incoming)
     const version = await place(files, folder, incoming, push.version)
-    return { name, version, file: target, bytes, sha256 }
+    const { to } = parts[0]!
+    const bytes = Object.values(digests).reduce((sum, one) => sum + one.bytes, 0)
+    return { name, version, file: to, files: parts.length, bytes, sha256: digests[to]!.sha256 }
   } catch (error) {
     await files.removeTree(incoming).catch(() => undefined)
     throw asWeirError(error, 'STORAGE_FAILED', `cannot push ${file} as "${name}"`)
   }
+}
+
+/** Copies the files into a folder; returns their digests by path. */
+async function copyAll(files: FileSystem, parts: readonly VersionFile[], folder: string) {
+  const digests: Record<string, { readonly bytes: number; readonly sha256: string }> = {}
+  const folders = new Set(parts.map(({ to }) => dirname(to)).filter((path) => path !== '.'))
+  for (const path of folders) await files.makeFolder(join(folder, path))
+  for (const { from, to } of parts) digests[to] = await copy(files, from, join(folder, to))
+  for (const path of folders) await files.syncFolder(join(folder, path))
+  return digests
 }
 
 /** Gives the folder its number; another push may take the next one at the same time. */

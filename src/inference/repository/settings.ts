@@ -5,6 +5,7 @@ import { isDatatype } from '../../wire/inference/tensor.ts'
 import type { BatchingSettings, Deployment } from '../port/deployment.ts'
 import type { ItemAxes } from '../port/signature.ts'
 import type { Tensor } from '../port/tensor.ts'
+import type { ImageTransform, LabelsTransform, Transforms } from '../port/transforms.ts'
 import { readYaml, type YamlFile } from './yaml-file.ts'
 
 /** Settings of `deployment.yaml`: the engine's, and those of the process around it. */
@@ -72,6 +73,8 @@ const SETTING_KEYS: Readonly<Record<string, string>> = {
   'memory-limit':
     'Most memory of the process of one worker (isolation: process), such as 1 GiB: a run that takes more is ended',
   hedge: 'A map with after-ms or quantile: when a second worker gets a request',
+  transforms:
+    'A map of inputs with image, and of outputs with labels: what happens before and after a run',
   default:
     'Outputs that answer a request that cannot be in time: a map of datatype, shape and data',
   version: 'Version that is live: latest, a number, or an alias such as @stable',
@@ -81,6 +84,8 @@ const SETTING_KEYS: Readonly<Record<string, string>> = {
   checks:
     'A map with signature (same or any), max-p99-ms and max-memory: what a version must keep to before it goes live',
 }
+
+const IMAGE_KEYS = ['size', 'fit', 'layout', 'channels', 'scale', 'mean', 'std']
 
 const RULES = ['slack', 'aimd', 'quantile', 'greedy', 'threshold', 'window', 'none'] as const
 
@@ -138,7 +143,7 @@ class SettingsReader {
     if (isolation !== undefined && isolation !== 'thread' && isolation !== 'process') {
       throw this.wrong('isolation', 'thread or process', isolation)
     }
-    return without({
+    return defined<Deployment>({
       sloMs: this.number(fields, 'slo-ms', { least: 1 }) ?? DEFAULT_SLO_MS,
       batching: fields['batching'] === undefined ? undefined : this.batching(fields['batching']),
       ...(fields['workers'] === 'shared'
@@ -155,6 +160,8 @@ class SettingsReader {
       memoryLimitBytes: this.limit(fields, isolation),
       isKeptLoaded: this.boolean(fields, 'keep-loaded'),
       warmUp: this.warmUp(fields),
+      transforms:
+        fields['transforms'] === undefined ? undefined : this.transforms(fields['transforms']),
       maxAttempts: this.whole(fields, 'max-attempts'),
       overtimeMs: this.number(fields, 'overtime-ms', { least: 1 }),
       overtimeFactor: this.number(fields, 'overtime-factor', { least: 1 }),
@@ -171,6 +178,74 @@ class SettingsReader {
       return [name, axis as number | null] as const
     })
     return Object.fromEntries(axes)
+  }
+
+  private transforms(value: unknown): Transforms {
+    const fields = this.map(value, 'transforms')
+    this.requireKeys(fields, ['inputs', 'outputs'], 'transforms.')
+    return {
+      images: this.each(fields, 'inputs', 'image', (of, key) => this.image(of, key)),
+      labels: this.each(fields, 'outputs', 'labels', (of, key) => this.labels(of, key)),
+    }
+  }
+
+  /** The transform of each tensor of a side. */
+  private each<T>(
+    fields: Fields,
+    side: 'inputs' | 'outputs',
+    kind: 'image' | 'labels',
+    read: (value: unknown, key: string) => T,
+  ): Readonly<Record<string, T>> {
+    const of = this.map(fields[side] ?? {}, `transforms.${side}`)
+    const entries = Object.entries(of).map(([name, value]) => {
+      const key = `transforms.${side}.${name}`
+      const transform = this.map(value, key)
+      this.requireKeys(transform, [kind], `${key}.`)
+      return [name, read(transform[kind], `${key}.${kind}`)] as const
+    })
+    return Object.fromEntries(entries)
+  }
+
+  private image(value: unknown, key: string): ImageTransform {
+    const fields = value === null ? {} : this.map(value, key)
+    this.requireKeys(fields, IMAGE_KEYS, `${key}.`)
+    const one = <T extends string>(name: string, known: readonly T[]): T | undefined => {
+      const found = known.find((word) => word === fields[name])
+      if (found !== undefined || fields[name] === undefined) return found
+      throw this.wrong(`${key}.${name}`, known.join(' or '), fields[name])
+    }
+    const numbers = (name: string, count: number): readonly number[] | undefined => {
+      const list = typeof fields[name] === 'number' ? Array(count).fill(fields[name]) : fields[name]
+      if (list === undefined) return undefined
+      const isRight = Array.isArray(list) && list.length === count && list.every(Number.isFinite)
+      if (isRight) return list as readonly number[]
+      throw this.wrong(`${key}.${name}`, `a number, or ${count} numbers`, fields[name])
+    }
+    const size = numbers('size', 2)
+    if (size?.some((pixels) => !(Number.isInteger(pixels) && pixels > 0)) === true)
+      throw this.wrong(`${key}.size`, 'pixels, or [width, height]', fields['size'])
+    const scale = this.number(fields, 'scale', { least: 0 })
+    const transform = {
+      size: size as ImageTransform['size'],
+      fit: one('fit', ['cover', 'contain', 'fill'] as const),
+      layout: one('layout', ['nchw', 'nhwc'] as const),
+      channels: one('channels', ['rgb', 'bgr'] as const),
+      scale,
+      mean: numbers('mean', 3),
+      std: numbers('std', 3),
+    }
+    return defined<ImageTransform>(transform)
+  }
+
+  private labels(value: unknown, key: string): LabelsTransform {
+    const fields = typeof value === 'string' ? { file: value } : this.map(value, key)
+    this.requireKeys(fields, ['file', 'top', 'softmax'], `${key}.`)
+    const file = fields['file']
+    if (typeof file !== 'string' || !/^[^/\\.][^/\\]*(\/[^/\\.][^/\\]*)*$/.test(file)) {
+      throw this.wrong(`${key}.file`, 'a file of the version, such as labels.txt', file)
+    }
+    const top = this.whole(fields, 'top')
+    return defined<LabelsTransform>({ file, top, softmax: this.boolean(fields, 'softmax') })
   }
 
   private warmUp(fields: Fields): Deployment['warmUp'] {
@@ -317,8 +392,8 @@ class SettingsReader {
 }
 
 /** The object without its undefined fields. */
-function without(fields: { [Key in keyof Deployment]: Deployment[Key] | undefined }): Deployment {
+function defined<T>(fields: { [Key in keyof T]: T[Key] | undefined }): T {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined),
-  ) as unknown as Deployment
+  ) as unknown as T
 }

@@ -4,6 +4,7 @@ import { readFileSync } from '../../files/durable-files.ts'
 import { digestOf, type FileDigest, requireDigest } from '../../files/file-digest.ts'
 import type { FileSystem } from '../../files/file-system.ts'
 import { MANIFEST_FILE } from './scan.ts'
+import { pathsIn } from './version-files.ts'
 
 const REMEDY =
   'the version is not the one that was pushed; put the file back, or push the model as a new version'
@@ -28,8 +29,8 @@ export async function verifyVersion(
 
 async function presentDigests(files: FileSystem, folder: string): Promise<FileDigest[]> {
   const digests: FileDigest[] = []
-  for (const { name, isFolder } of await files.list(folder)) {
-    if (!isFolder) digests.push(await digestOf(files, join(folder, name)))
+  for (const path of await pathsIn(files, folder)) {
+    digests.push(await digestOf(files, join(folder, path)))
   }
   return digests
 }

@@ -2,6 +2,7 @@ import type { ErrorCode } from '../../core/errors.ts'
 import type { Deployment, SharingProbe, WarmUp } from '../port/deployment.ts'
 import type { ModelSource } from '../port/model.ts'
 import type { ItemAxes, ModelSignature } from '../port/signature.ts'
+import type { Transforms } from '../port/transforms.ts'
 
 /** Data that the thread of a worker starts with. */
 export interface WorkerStart {
@@ -23,6 +24,8 @@ export interface WorkerStart {
   readonly batches?: boolean | undefined
   /** As `Deployment.itemAxes`. */
   readonly itemAxes?: ItemAxes | undefined
+  /** As `Deployment.transforms`. */
+  readonly transforms?: Transforms | undefined
   /** As `Deployment.probe`. */
   readonly probe?: SharingProbe | undefined
   /** As `RunnerOptions.signature`; it was probed. */

@@ -4,6 +4,7 @@ import type { LoadedModel } from '../port/runner.ts'
 import type { ModelSignature } from '../port/signature.ts'
 import { QueueMemory } from '../queue/memory.ts'
 import { openModel } from '../runners/open.ts'
+import { withTransforms } from '../transforms/transformed-model.ts'
 import { openChildModel } from './child-model.ts'
 import type { ServeMessage, WorkerMessage, WorkerStart } from './messages.ts'
 import { mostItemsOfRun, zeroInputs } from './sample-inputs.ts'
@@ -38,16 +39,23 @@ async function loadAndServe(
   start: WorkerStart,
   { post, started, turns }: WorkerThreadPort,
 ): Promise<void> {
-  const load = (options: WorkerStart): Promise<LoadedModel> =>
+  const open = (options: WorkerStart): Promise<LoadedModel> =>
     options.isolation === 'process'
       ? openChildModel(options, {
           onStarted: (pid) => post({ kind: 'child', pid }),
           onExceeded: () => post({ kind: 'exceeded' }),
         })
       : openModel(options.source, options)
+  // A runner knows the model itself, without its transforms.
+  const load = async (options: WorkerStart): Promise<LoadedModel> => {
+    const known = options.signature?.bare ?? options.signature
+    const bare = await open({ ...options, signature: known })
+    const leave = await turns?.enter()
+    const found = await sharedSignature(bare, options).finally(leave)
+    return await withTransforms(bare, found, options)
+  }
   const model = await load(start)
-  const leave = await turns?.enter()
-  const signature = await sharedSignature(model, start).finally(leave)
+  const { signature } = model
   if (start.warmUp !== undefined) await warmUp(model, start.warmUp, start.mostItems)
   const runMs = turns === undefined ? 0 : await runTime(model, start.mostItems, turns)
   post({ kind: 'loaded', signature, runMs })

@@ -66,6 +66,8 @@ export class ServedModel {
     if (isRead && settings !== this.lastSettings) {
       this.revision++
       this.lastSettings = settings
+      // What failed may have failed by its settings.
+      this.forgetFailures()
     }
     if (found === undefined) this.aliases = {}
     else if (!isWeirError(found.aliases)) this.aliases = found.aliases

@@ -15,6 +15,39 @@ const bodyOf = (data: readonly unknown[], more: object = {}) =>
 /** What a reader that has seen no request before makes of a body. */
 const freshly = (body: Buffer) => new ModelRequests(INPUTS).read(body, undefined)
 
+describe('a large tensor', () => {
+  it('has as many elements as its body has bytes for: an image in full HD as floats', () => {
+    const shape = [1, 3, 1080, 1920]
+    const data = Buffer.alloc(4 * 3 * 1080 * 1920)
+    const parameters = { binary_data_size: data.length }
+    const head = JSON.stringify({ inputs: [{ name: 'x', datatype: 'FP32', shape, parameters }] })
+    const body = Buffer.concat([Buffer.from(head), data])
+    const { inputs } = new ModelRequests([{ ...INPUTS[0], shape: [-1, 3, -1, -1] }]).read(
+      body,
+      String(head.length),
+    )
+    expect(inputs[0]!.shape).toEqual(shape)
+    expect(bytesOfData(inputs[0]!).length).toBe(data.length)
+  })
+})
+
+describe('a parameter that the server does not know', () => {
+  it.each([
+    [
+      'of the request',
+      { parameters: { sequence_id: 7 } },
+      'the request has the parameter "sequence_id"',
+    ],
+    [
+      'of an output',
+      { outputs: [{ name: 'y', parameters: { top: 2 } }] },
+      'output "y" has the parameter "top"',
+    ],
+  ])('%s is refused', (_, more, sentence) => {
+    expect(() => freshly(bodyOf([1, 2], more))).toThrow(sentence)
+  })
+})
+
 describe('the requests for a model in JSON', () => {
   it('are the same whether the JSON around the numbers is known or not', () => {
     const requests = new ModelRequests(INPUTS)

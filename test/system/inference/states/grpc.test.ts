@@ -1,9 +1,17 @@
 import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { type Client, credentials, loadPackageDefinition, Metadata, status } from '@grpc/grpc-js'
+import {
+  type ChannelCredentials,
+  type Client,
+  credentials,
+  loadPackageDefinition,
+  Metadata,
+  status,
+} from '@grpc/grpc-js'
 import { fromJSON } from '@grpc/proto-loader'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AllowedHosts } from '../../../../src/access/allowed-hosts.ts'
@@ -15,6 +23,7 @@ import { pushModel } from '../../../../src/inference/repository/push.ts'
 import { ModelsProcess } from '../../../../src/jobs/models/process.ts'
 import { needs } from '../../../run/needs.ts'
 import { until } from '../../../run/until.ts'
+import { hasOpenssl, writeCertificates } from '../../../services/certificates.ts'
 import { pythonWith } from '../../../services/python-packages.ts'
 import { linearModel } from '../models.ts'
 
@@ -98,20 +107,21 @@ const definition = loadPackageDefinition(
   }
 }
 
-const clientOf = (gateway: LocalGateway) =>
-  new definition.inference.GRPCInferenceService(
-    `127.0.0.1:${gateway.grpcPort}`,
-    credentials.createInsecure(),
-  )
+const clientOf = (gateway: LocalGateway, security = credentials.createInsecure()) =>
+  new definition.inference.GRPCInferenceService(`127.0.0.1:${gateway.grpcPort}`, security)
 
 /** One call, with a bearer token and a deadline where they are given. */
 async function call(
   gateway: LocalGateway,
   method: string,
   message: object,
-  { token, deadlineMs }: { token?: string; deadlineMs?: number } = {},
+  {
+    token,
+    deadlineMs,
+    security,
+  }: { token?: string; deadlineMs?: number; security?: ChannelCredentials } = {},
 ): Promise<Reply> {
-  const client = clientOf(gateway)
+  const client = clientOf(gateway, security)
   const metadata = new Metadata()
   if (token !== undefined) metadata.set('authorization', `Bearer ${token}`)
   const options = deadlineMs === undefined ? {} : { deadline: Date.now() + deadlineMs }
@@ -252,6 +262,35 @@ describe('a client of gRPC', () => {
     expect(text).toMatch(/route="\/inference.GRPCInferenceService\/ModelInfer"/)
   })
 })
+
+describe(
+  'gRPC with TLS',
+  needs(await hasOpenssl(), 'openssl cannot make certificates here'),
+  () => {
+    it('has the certificate of the HTTP port, and answers nobody without it', async () => {
+      await writeCertificates(folder)
+      const read = (name: string): string => readFileSync(join(folder, name), 'utf8')
+      await using secure = await LocalGateway.start({
+        state: models.state,
+        host: '127.0.0.1',
+        port: 0,
+        repository: join(folder, 'models'),
+        access: models.access,
+        version: '1.2.3',
+        tls: { cert: read('server.crt'), key: read('server.key') },
+        grpc: { host: '127.0.0.1', port: 0 },
+      })
+      const trusted = credentials.createSsl(readFileSync(join(folder, 'ca.crt')))
+      expect(await call(secure, 'ServerLive', {}, { security: trusted })).toEqual({ live: true })
+      const plain = call(secure, 'ServerLive', {}, { deadlineMs: 5000 })
+      await expect(plain).rejects.toMatchObject({
+        code: expect.toSatisfy((code) =>
+          [status.UNAVAILABLE, status.DEADLINE_EXCEEDED].includes(code as number),
+        ),
+      })
+    })
+  },
+)
 
 describe(
   'tritonclient[grpc] from PyPI, unchanged',

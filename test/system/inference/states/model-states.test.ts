@@ -107,7 +107,7 @@ describe('a server whose models are loading, failed or unloaded (readiness while
     }
     expect(await ask('/health/ready')).toMatchObject({
       status: 503,
-      error: '1 of 2 models answer; hangs: it is being loaded; try again',
+      error: '1 of 2 models answer; /v2/models/NAME/ready says why one does not',
     })
     expect(await ask('/models/no/infer', request(1))).toMatchObject({ status: 404 })
     expect(await ask('/models/good/versions/9/infer', request(1))).toMatchObject({ status: 404 })
@@ -142,7 +142,7 @@ describe('a server whose models are loading, failed or unloaded (readiness while
     await models!.loaded
     expect(await ask('/health/ready')).toMatchObject({
       status: 503,
-      error: expect.stringMatching(/^1 of 2 models answer; broken: .*no weights/),
+      error: '1 of 2 models answer; /v2/models/NAME/ready says why one does not',
     })
   })
 })

@@ -31,7 +31,7 @@ function notLoaded(what: string, reason: string): WeirError {
 }
 
 /** Why a model has no live version: its newest version is the one that should be live. */
-export function whyNoneIsLive(
+function whyNoneIsLive(
   versions: readonly ModelVersionInfo[],
   problems: ModelInfo['problems'],
 ): string {
