@@ -289,7 +289,7 @@ export class JobExecution implements AttemptListener {
     if (fallback instanceof WeirError) this.giveUp(fallback, 'no older checkpoint can be restored')
     else if (fallback === 'older-checkpoint') await this.restartAfter(0)
     else {
-      const decision = this.restarts.decide(error, phase)
+      const decision = this.restarts.decide(error, phase, this.board.completedCheckpoint())
       if (decision.kind === 'fail') this.giveUp(error, decision.reason)
       else await this.restartAfter(decision.delayMs)
     }
