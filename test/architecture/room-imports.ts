@@ -362,7 +362,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'state/port',
   ],
   'dataflow/checks': ['core', 'core/text', 'operators/port'],
-  'dataflow/plan': ['dataflow'],
+  'dataflow/plan': ['core', 'dataflow'],
   files: ['core'],
   gateway: [
     'access',
