@@ -53,6 +53,7 @@ import {
   nexmarkRocksdbBenchmark,
   nexmarkSpilledBenchmark,
 } from './streams/nexmark.ts'
+import { streamBenchmarks } from './streams/operators.ts'
 import { trainA9aBenchmark } from './training/a9a.ts'
 import { trainAlsBenchmark } from './training/als.ts'
 import { trainAlsGpuBenchmark } from './training/als-gpu.ts'
@@ -76,6 +77,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   nexmarkRocksdbBenchmark,
   nexmarkSpilledBenchmark,
   asyncIoBenchmark,
+  ...streamBenchmarks,
   modelLoadBenchmark,
   kafkaRatingsBenchmark,
   kafkaModelLoadBenchmark,

@@ -37,6 +37,8 @@ export interface NodeSpec {
   readonly needsEventTime?: boolean
   /** Makes watermarks: a source with a strategy, or `assignTimestampsAndWatermarks`. */
   readonly makesWatermarks?: boolean
+  /** Windows to which it adds each record. */
+  readonly windowsOfRecord?: number
   /** Declared by `broadcast(...)` on the second input. */
   readonly broadcastStates?: readonly MapStateDescriptor<unknown, unknown>[]
 }

@@ -285,6 +285,20 @@ function unusedStream(draft: GraphDraft): string[] {
   return [...main, ...side]
 }
 
+/** To add a record to so many windows takes some 50 ms, in which a slot does nothing else. */
+const MOST_WINDOWS = 1000
+
+function manyWindows(draft: GraphDraft): string[] {
+  return draft.nodes.flatMap((node) => {
+    const windows = node.spec.windowsOfRecord ?? 0
+    return windows <= MOST_WINDOWS
+      ? []
+      : [
+          `${label(node)} adds each record to ${windows.toLocaleString('en')} windows, each with a copy of it: make the slide larger, or use aggregate(...) or a reduce(...) that is declared associative, which keep one sum for each slide`,
+        ]
+  })
+}
+
 const ERROR_RULES: readonly Rule[] = [
   unreadFailures,
   missingSource,
@@ -305,4 +319,4 @@ const ERROR_RULES: readonly Rule[] = [
   conflictingBroadcastState,
 ]
 
-const WARNING_RULES: readonly Rule[] = [unusedStream]
+const WARNING_RULES: readonly Rule[] = [unusedStream, manyWindows]

@@ -69,7 +69,7 @@ export function createWindowOperator<K, T>(
     eventTime,
   }
   if (assigner.kind === 'count') {
-    return new CountWindowOperator(assigner, options, serializer)
+    return new CountWindowOperator(assigner, options, { serializer, fold: plan.fold?.fold })
   }
   if (plan.trigger !== undefined || plan.evictor !== undefined || assigner.kind === 'global') {
     return createTriggered(plan, assigner, options)
@@ -80,6 +80,19 @@ export function createWindowOperator<K, T>(
   }
   const contents = new SlicedContents(plan.fold.fold, plan.fold.serializer, serializer)
   return new SlicedWindowOperator<K, T>(assigner, { ...options, contents })
+}
+
+/** Windows to which the operator of a plan adds each record; in slices, it adds a record to one. */
+export function windowsOfRecord<K, T>({
+  assigner,
+  trigger,
+  evictor,
+  fold,
+}: WindowPlan<K, T>): number {
+  if (assigner.kind !== 'aligned') return 1
+  const isPlain = trigger === undefined && evictor === undefined
+  if (isPlain && fold?.fold.parts === 'any-order' && canSlice(assigner)) return 1
+  return Math.ceil(assigner.sizeMs / assigner.slideMs)
 }
 
 function createTriggered<K, T>(

@@ -31,6 +31,7 @@ import {
   type StoredFold,
   senderFold,
   type WindowPlan,
+  windowsOfRecord,
 } from './window-plan.ts'
 
 /** The keyed stream of which windows are made. */
@@ -255,6 +256,7 @@ abstract class StreamInWindows<K, T> extends FieldFolds<T, DataStream<T>> {
         ...(this.input.single === true ? { parallelism: 1 } : {}),
         inputs: 1,
         needsKey: true,
+        windowsOfRecord: windowsOfRecord(plan),
         needsEventTime: this.assigner.timeDomain === 'event-time',
         sideOutputs: this.sideOutputs(createFunction !== undefined),
         body: ({ eventTime }) => ({

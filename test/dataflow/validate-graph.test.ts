@@ -7,7 +7,10 @@ import { LatestValueOperator } from '../../src/operators/basic/latest-value.ts'
 import { OutputTag } from '../../src/operators/port/output-tag.ts'
 import type { Sink } from '../../src/operators/port/sink.ts'
 import type { ProcessFunction } from '../../src/operators/process/function.ts'
-import { tumblingEventTimeWindows } from '../../src/operators/windows/assigner.ts'
+import {
+  slidingEventTimeWindows,
+  tumblingEventTimeWindows,
+} from '../../src/operators/windows/assigner.ts'
 import { mapState, valueState } from '../../src/state/port/descriptors.ts'
 
 const nowhere = { guarantee: 'none', createWriter: () => ({}) } as unknown as Sink<unknown>
@@ -265,6 +268,21 @@ describe('graph validation', () => {
 
   it('does not warn of a stream that discard() ends', () => {
     expect(messages((stream) => stream.map(String).discard(), 'warning')).toEqual([])
+  })
+
+  it('warns of windows so fine that each record is in thousands of them, but not of sums in slices', () => {
+    const fine = (stream: DataStream<number>) =>
+      stream
+        .assignTimestampsAndWatermarks(
+          boundedOutOfOrderness<number>(0, { timestampOf: (time) => time }),
+        )
+        .keyBy(parity)
+        .window(slidingEventTimeWindows(60_000, 10))
+    expect(messages((stream) => fine(stream).reduce(sum).discard(), 'warning')).toEqual([
+      expect.stringContaining('adds each record to 6,000 windows, each with a copy of it'),
+    ])
+    const declared: Build = (stream) => fine(stream).reduce(sum, { associative: true }).discard()
+    expect(messages(declared, 'warning')).toEqual([])
   })
 
   it('reports all errors in one', () => {

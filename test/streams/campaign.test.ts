@@ -5,11 +5,11 @@ import { type CaseKind, runStreams } from './campaign.ts'
 
 /** Cases of each kind, 2,000 in all and 100,000. */
 const SIZES: Readonly<Record<CaseKind, number>> = {
-  windows: campaignSize(1_400, 70_000),
+  windows: campaignSize(1_360, 70_000),
   joins: campaignSize(300, 15_000),
   timers: campaignSize(270, 13_500),
   jobs: campaignSize(20, 1_000),
-  'changed jobs': campaignSize(10, 500),
+  'changed jobs': campaignSize(50, 500),
 }
 
 describe('random streams give what a plain computation gives', () => {

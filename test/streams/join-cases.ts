@@ -74,19 +74,31 @@ function feed(harness: OperatorHarness<Reading, string>, step: JoinStep): void {
   }
 }
 
-/** All pairs of a key within the bounds, of records that are not behind the watermark when they come. */
+/**
+ * All pairs of a key within the bounds, of records that are not behind the watermark when they come. As in Flink, a record
+ * is gone when the watermark reaches the time of its last partner, though one of just that time is not late.
+ */
 function pairsOf(steps: readonly JoinStep[], { lower, upper }: Bounds): string[] {
+  const pairs: string[] = []
   const sides: [Reading[], Reading[]] = [[], []]
+  const keptMs = [Math.max(0, upper), Math.max(0, -lower)] as const
   let watermark = MIN_TIMESTAMP
   for (const step of steps) {
-    if (typeof step === 'number') watermark = Math.max(watermark, step)
-    else if (step.reading.time >= watermark) sides[step.input]!.push(step.reading)
+    if (typeof step === 'number') {
+      watermark = Math.max(watermark, step)
+      continue
+    }
+    const { input, reading } = step
+    if (reading.time < watermark) continue
+    const other = 1 - input
+    for (const partner of sides[other]!) {
+      const [left, right] = input === 0 ? [reading, partner] : [partner, reading]
+      const apart = right.time - left.time
+      const isGone = partner.time + keptMs[other]! <= watermark
+      if (isGone || left.key !== right.key || apart < lower || apart > upper) continue
+      pairs.push(pairOf(left, right))
+    }
+    sides[input]!.push(reading)
   }
-  const [lefts, rights] = sides
-  return lefts.flatMap((left) => {
-    const partners = rights.filter(({ key, time }) => {
-      return key === left.key && time - left.time >= lower && time - left.time <= upper
-    })
-    return partners.map((right) => pairOf(left, right))
-  })
+  return pairs
 }

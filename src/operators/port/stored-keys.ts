@@ -25,21 +25,28 @@ export function keyFormatEntry(keyFormat: string): Uint8Array {
 }
 
 /**
- * Throws STATE_CONFLICT where the restored keys were written by another serializer: their bytes, and so the key groups
- * that they are in, would be others. Checkpoints of former releases do not say it.
+ * Stores the id of the serializer of keys, where it is known. Throws STATE_CONFLICT where the restored keys were written
+ * by another one: their bytes, and so the key groups that they are in, would be others. Checkpoints of former releases do
+ * not say it.
  */
-export function requireKeyFormat(
+export function keepKeyFormat(
   uid: string,
   operatorState: OperatorStateStore,
-  keyFormat: string,
+  keyFormat: string | undefined,
 ): void {
-  for (const entry of operatorState.restored(STORED_KEYS)) {
+  const restored = operatorState.restored(STORED_KEYS)
+  if (keyFormat === undefined) return
+  for (const entry of restored) {
     const stored = new ByteReader(entry).text()
-    if (stored === keyFormat) continue
-    throw new WeirError(
-      'STATE_CONFLICT',
-      `the keys of operator "${uid}" are ${stored} in the checkpoint and ${keyFormat} in the job, so that no record would find its state; give keyBy the serializer that it had, or write the state by its new keys with SavepointReader and SavepointWriter (docs/guide/state-evolution.md)`,
-      { details: { operator: uid } },
-    )
+    if (stored !== keyFormat) throw otherKeys(uid, stored, keyFormat)
   }
+  storeKeyFormat(operatorState, keyFormat)
+}
+
+function otherKeys(uid: string, stored: string, keyFormat: string): WeirError {
+  return new WeirError(
+    'STATE_CONFLICT',
+    `the keys of operator "${uid}" are ${stored} in the checkpoint and ${keyFormat} in the job, so that no record would find its state; give keyBy the serializer that it had, or write the state by its new keys with SavepointReader and SavepointWriter (docs/guide/state-evolution.md)`,
+    { details: { operator: uid } },
+  )
 }

@@ -1,9 +1,18 @@
 import type { Serializer } from '../../core/serializer.ts'
 import { listState, valueState } from '../../state/port/descriptors.ts'
 import type { ListState, ValueState } from '../../state/port/handles.ts'
+import { type Fold, foldAll } from '../folds/fold.ts'
 import { ALL_TIME, type CountWindows, type WindowAssigner } from './assigner.ts'
 import { NO_NAMESPACE } from './namespace.ts'
 import { WindowOperator, type WindowOptions } from './operator.ts'
+
+/** The records of windows that overlap or have gaps. */
+interface KeptRecords<IN> {
+  /** Encodes the records in state. */
+  readonly serializer: Serializer<IN>
+  /** What a window makes of its records; undefined where it has them all. */
+  readonly fold: Fold<IN, unknown> | undefined
+}
 
 /**
  * The operator of count windows. A window fires after each `slide` records of a key, with the last `size` of
@@ -13,20 +22,18 @@ export class CountWindowOperator<K, IN> extends WindowOperator<K, IN> {
   private readonly windows: CountWindows
   /** Records since the window fired last. */
   private count!: ValueState<number>
-  /** The last `size` records and up to `slide` before them; only where windows overlap or have gaps. */
+  /** The last `size` records and some before them; only where windows overlap or have gaps. */
   private records!: ListState<IN>
+  private readonly kept: KeptRecords<IN>
 
-  private readonly serializer: Serializer<IN>
-
-  /** `serializer` encodes the records in state. */
   constructor(
     windows: CountWindows,
     options: Omit<WindowOptions<K, IN>, 'timeDomain'>,
-    serializer: Serializer<IN>,
+    kept: KeptRecords<IN>,
   ) {
     super({ ...options, timeDomain: windows.timeDomain })
     this.windows = windows
-    this.serializer = serializer
+    this.kept = kept
   }
 
   processElement(_input: number, value: unknown, timestamp: number): void {
@@ -40,7 +47,10 @@ export class CountWindowOperator<K, IN> extends WindowOperator<K, IN> {
       return
     }
     this.count.clear()
-    if (size !== slide) this.fill(size)
+    if (size !== slide) {
+      this.emit(ALL_TIME, timestamp, this.lastOf(size))
+      return
+    }
     this.fire(ALL_TIME, timestamp)
     this.contents.clear()
   }
@@ -52,7 +62,7 @@ export class CountWindowOperator<K, IN> extends WindowOperator<K, IN> {
   protected override openState(): void {
     this.count = this.keyedState.value(valueState<number>('window-count'))
     this.records = this.keyedState.list(
-      listState<IN>('window-records', { serializer: this.serializer }),
+      listState<IN>('window-records', { serializer: this.kept.serializer }),
     )
   }
 
@@ -60,10 +70,15 @@ export class CountWindowOperator<K, IN> extends WindowOperator<K, IN> {
     this.keyedState.setCurrentNamespace(NO_NAMESPACE)
   }
 
-  /** Puts the last `size` records into the contents, and forgets those before them. */
-  private fill(size: number): void {
-    const last = this.records.get().slice(-size)
-    this.records.update(last)
-    for (const record of last) this.contents.add(record)
+  /**
+   * The last `size` records, or what they are folded to. Those before them leave state when they are as many: the list is
+   * written once for `size` windows.
+   */
+  private lastOf(size: number): readonly unknown[] {
+    const records = this.records.get()
+    const last = records.slice(-size)
+    if (records.length >= 2 * size) this.records.update(last)
+    const { fold } = this.kept
+    return fold === undefined ? last : foldAll(fold, last)
   }
 }

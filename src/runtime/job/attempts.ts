@@ -5,6 +5,7 @@ import type { Barrier } from '../../checkpoint/protocol/checkpoint-types.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { MetricSnapshot } from '../../core/metrics.ts'
 import { graphFingerprint } from '../../dataflow/plan/graph-fingerprint.ts'
+import { requireUids } from '../../dataflow/plan/require-uids.ts'
 import type { AccumulatorPart } from '../../operators/port/accumulator.ts'
 import { ProgressBoard } from '../../state/catalog/progress-board.ts'
 import { readersAreUpToDate } from '../../state/catalog/readers-are-up-to-date.ts'
@@ -48,6 +49,7 @@ export class JobAttempts {
     const { graph, configuration, clock, startSlot } = options
     this.options = options
     this.listener = listener
+    if (!configuration.autoGenerateUids) requireUids(graph)
     this.plan = planJob(graph)
     const slots = slotsOf(this.plan, configuration)
     this.board = ProgressBoard.create(slots, BOARD_PARTITIONS, this.plan.sources)

@@ -15,7 +15,6 @@ import { JobAttempts } from './attempts.ts'
 import { fallBackFrom, noCheckpoints, openJobCheckpoints } from './checkpoints.ts'
 import { type FinishListener, JobEnd, type StopOptions, type StoredCheckpoint } from './end.ts'
 import type { JobExecutionOptions } from './execution-options.ts'
-import { requireUids } from './require-uids.ts'
 import { type FailurePhase, type JobFailure, JobRestarts } from './restarts.ts'
 import { accumulatorResults, FinishedJob, jobEnded, jobFailed } from './result.ts'
 import { type JobStatus, type JobStatusListener, JobStatusMachine } from './status.ts'
@@ -52,13 +51,9 @@ export class JobExecution implements AttemptListener {
   private startedMs = 0
   private ending: Ending | undefined
 
-  /**
-   * Throws INVALID_ARGUMENT when the configuration has fewer slots than the job needs, INVALID_GRAPH for an operator
-   * without a uid where each must have one.
-   */
+  /** Throws INVALID_ARGUMENT when the configuration has fewer slots than the job needs, INVALID_GRAPH where uids are missing. */
   constructor(options: JobExecutionOptions) {
     const { configuration, clock, random, jobId } = options
-    if (!configuration.autoGenerateUids) requireUids(options.graph)
     this.options = options
     this.jobId = jobId
     this.warnings = new JobWarnings(clock, this.jobMetrics)
@@ -294,7 +289,7 @@ export class JobExecution implements AttemptListener {
     if (fallback instanceof WeirError) this.giveUp(fallback, 'no older checkpoint can be restored')
     else if (fallback === 'older-checkpoint') await this.restartAfter(0)
     else {
-      const decision = this.restarts.decide(error, phase)
+      const decision = this.restarts.decide(error, phase, this.board.completedCheckpoint())
       if (decision.kind === 'fail') this.giveUp(error, decision.reason)
       else await this.restartAfter(decision.delayMs)
     }

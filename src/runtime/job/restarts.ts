@@ -31,6 +31,7 @@ export class JobRestarts {
   private readonly random: Random
   private history: RestartHistory = NO_FAILURES
   private repeated = { message: '', times: 0 }
+  private silent = { checkpoint: -1, times: 0 }
   private atRecord = { place: '', times: 0 }
   private endWait: (() => void) | undefined
 
@@ -47,14 +48,20 @@ export class JobRestarts {
 
   /**
    * Decides about a failure. An error that cannot pass by itself ends the job, and so does an error of
-   * an operator that several attempts met with the same message before they ran, or at the same record.
+   * an operator that several attempts met with the same message before they ran, or at the same record; so does a slot
+   * that does not answer in several attempts, with no checkpoint (`completedCheckpoint`) between them.
    */
-  decide(error: WeirError, phase: FailurePhase): RestartDecision {
+  decide(error: WeirError, phase: FailurePhase, completedCheckpoint = 0): RestartDecision {
     const code = codeOfFailure(error)
     const passes =
       phase === 'not-deployed' ? ERROR_CODES[code].retryable : mayPassAfterRestart(code)
     if (!passes) return { kind: 'fail', reason: `${code} does not pass without a change` }
     const times = this.countRepeated(error, phase)
+    const silent = this.countSilent(error, completedCheckpoint)
+    if (silent >= SAME_FAILURES) {
+      const reason = `${silent} attempts in a row ended so, and no checkpoint completed meanwhile: code of the job keeps its thread busy for longer than heartbeat.timeout`
+      return { kind: 'fail', reason }
+    }
     if (code === 'OPERATOR_FAILED' && times >= SAME_FAILURES) {
       const reason = `${times} attempts in a row failed with this message before they ran`
       return { kind: 'fail', reason }
@@ -83,6 +90,14 @@ export class JobRestarts {
     const times = this.repeated.message === message ? this.repeated.times + 1 : 1
     this.repeated = phase === 'running' ? { message: '', times: 0 } : { message, times }
     return this.repeated.times
+  }
+
+  /** Attempts in a row of which a slot did not answer, since the last checkpoint. */
+  private countSilent(error: WeirError, checkpoint: number): number {
+    const isSilent = error.details['unanswered'] === true
+    const isAgain = isSilent && this.silent.checkpoint === checkpoint
+    this.silent = { checkpoint, times: isAgain ? this.silent.times + 1 : isSilent ? 1 : 0 }
+    return this.silent.times
   }
 
   /** Attempts in a row that failed with this message in this operator at this record. */

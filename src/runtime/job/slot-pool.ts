@@ -116,6 +116,9 @@ export class SlotPool {
     this.dead.add(slot)
     host.kill()
     const sentence = `slot ${slot} has not answered for ${this.configuration.heartbeatTimeoutMs} ms`
-    this.listener.lost(slot, new WeirError('SLOT_LOST', sentence, { details: { slot } }))
+    this.listener.lost(
+      slot,
+      new WeirError('SLOT_LOST', sentence, { details: { slot, unanswered: true } }),
+    )
   }
 }

@@ -8,7 +8,7 @@ import { MIN_TIMESTAMP } from '../../core/time.ts'
 import { isPlainKeySerializer } from '../../dataflow/key-serializer.ts'
 import type { StreamEdge, StreamNode } from '../../dataflow/stream-graph.ts'
 import type { Output } from '../../operators/port/operator.ts'
-import { requireKeyFormat, storeKeyFormat } from '../../operators/port/stored-keys.ts'
+import { keepKeyFormat } from '../../operators/port/stored-keys.ts'
 import { restoredWatermark } from '../../operators/port/stored-watermark.ts'
 import { FrequentKeyReader } from '../channel/frequent-key-reader.ts'
 import { decodeInFlight } from '../channel/in-flight-format.ts'
@@ -135,11 +135,7 @@ class SubtaskBuilder {
       : undefined
     this.addRates(metrics)
     const operatorState = site.operatorState(node, subtask.index)
-    const keyFormat = keyedState?.keyFormat
-    if (keyFormat !== undefined) {
-      requireKeyFormat(node.uid, operatorState, keyFormat)
-      storeKeyFormat(operatorState, keyFormat)
-    }
+    if (keyedState !== undefined) keepKeyFormat(node.uid, operatorState, keyedState.keyFormat)
     const operator = node.body.kind === 'operator' ? node.body.create() : this.sourceOf(node.body)
     // A source that is not restored may bring earlier records: time begins again.
     const knowsTime = keyedState !== undefined && site.restoresSources(planned.sources)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
 import { plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
-import { reduceFold } from '../../../src/operators/folds/fold.ts'
+import { type Fold, reduceFold } from '../../../src/operators/folds/fold.ts'
 import { countWindows } from '../../../src/operators/windows/assigner.ts'
 import {
   FoldedContents,
@@ -24,6 +24,7 @@ function open<OUT>(
   contents: WindowContents<Event> = new ListedContents<Event>(msgpackSerializer()),
   windowFunction: typeof listing | null = listing,
   restore: readonly HarnessSnapshot[] = [],
+  fold?: Fold<Event, unknown>,
 ): Promise<OperatorHarness<Event, OUT>> {
   const options = {
     keySerializer: plainKeySerializer<string>(),
@@ -34,11 +35,10 @@ function open<OUT>(
     allowedLatenessMs: 0,
     lateDataTag: undefined,
   }
-  const operator = new CountWindowOperator(
-    countWindows(size, slide),
-    options,
-    msgpackSerializer<Event>(),
-  )
+  const operator = new CountWindowOperator(countWindows(size, slide), options, {
+    serializer: msgpackSerializer<Event>(),
+    fold,
+  })
   const keys = { selectors: [([key]: Event) => key], serializer: plainKeySerializer() }
   return OperatorHarness.open<Event, OUT>({ operator, keys, restore })
 }
@@ -103,10 +103,24 @@ describe('count windows', () => {
     expect(harness.values).toEqual(windows.map((amounts) => ['a', amounts]))
   })
 
+  it('keep fewer than twice the records of a window, and give the last ones all along', async () => {
+    const harness = await open<readonly [string, readonly number[]]>([3, 1])
+    const amounts = Array.from({ length: 40 }, (_, i) => i)
+    feed(harness, 'a', ...amounts)
+    expect(harness.values).toEqual(
+      amounts.map((amount) => ['a', amounts.slice(Math.max(0, amount - 2), amount + 1)]),
+    )
+    const { entries } = await harness.snapshot()
+    const kept = entries.find(({ state }) => state === 'window-records')!
+    // A record takes a length, an array, a text of one letter and a number: 5 or 6 bytes.
+    expect(kept.value.length).toBeLessThan(3 * 2 * 6)
+  })
+
   it.each([undefined, 1])('fold their records, slide %s', async (slide) => {
     const sum = reduceFold<Event>(([key, a], [, b]) => [key, a + b])
     const contents = new FoldedContents<Event, Event>(sum, msgpackSerializer())
-    const harness = await open<Event>([3, slide], contents, null)
+    const fold = sum as Fold<Event, unknown>
+    const harness = await open<Event>([3, slide], contents, null, [], fold)
     feed(harness, 'a', 1, 2, 3, 4, 5, 6)
     expect(harness.values.map(([, amount]) => amount)).toEqual(
       slide === undefined ? [6, 15] : [1, 3, 6, 9, 12, 15],

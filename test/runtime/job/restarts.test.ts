@@ -52,6 +52,19 @@ describe('JobRestarts', () => {
     expect(restarts().decide(error, 'running').kind).toBe(expected)
   })
 
+  it('ends after several attempts whose slots did not answer, with no checkpoint between them', () => {
+    const silent = (slot: number): WeirError =>
+      new WeirError('SLOT_LOST', 'has not answered', { details: { slot, unanswered: true } })
+    const same = restarts()
+    const kinds = [1, 1, 2, 2, 2, 2, 2].map(
+      (checkpoint, slot) => same.decide(silent(slot), 'running', checkpoint).kind,
+    )
+    expect(kinds).toEqual([...Array.from({ length: 6 }, () => 'restart'), 'fail'])
+    const killed = new WeirError('SLOT_LOST', 'killed', { details: { slot: 0 } })
+    const others = restarts()
+    for (let n = 0; n < 10; n++) expect(others.decide(killed, 'running', 1).kind).toBe('restart')
+  })
+
   it('ends after several attempts that failed with the same message and never ran', () => {
     const same = restarts()
     const thrown = new Error('no native build')

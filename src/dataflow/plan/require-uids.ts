@@ -1,5 +1,5 @@
 import { WeirError } from '../../core/errors.ts'
-import type { StreamGraph } from '../../dataflow/stream-graph.ts'
+import type { StreamGraph } from '../stream-graph.ts'
 
 /** Throws INVALID_GRAPH with the names of all operators whose uid was generated. */
 export function requireUids({ nodes }: StreamGraph): void {

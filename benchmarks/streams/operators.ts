@@ -1,0 +1,222 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { GeneratorSource } from '../../src/connectors/memory/generator-source.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import type { DataStream } from '../../src/dataflow/data-stream.ts'
+import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
+import { boundedOutOfOrderness } from '../../src/dataflow/watermark-strategy.ts'
+import {
+  slidingEventTimeWindows,
+  tumblingEventTimeWindows,
+} from '../../src/operators/windows/assigner.ts'
+import { LocalExecutor } from '../../src/runtime/job/local-executor.ts'
+import type { Benchmark, BenchmarkOptions, Figure } from '../harness/benchmark.ts'
+import { rounded } from '../load/statistics.ts'
+
+/** A record of the benchmarks. */
+interface Reading {
+  readonly key: number
+  readonly time: number
+  readonly value: number
+}
+
+/** How the records of a benchmark come. */
+interface Shape {
+  readonly records: number
+  readonly keys: number
+  /** Records of one ms. */
+  readonly perMs: number
+  /** How far watermarks are behind, in ms. */
+  readonly behindMs: number
+}
+
+/** One job over a stream of readings. */
+interface Measured {
+  readonly name: string
+  readonly summary: string
+  readonly shape: Shape
+  /** At most so many us a record. */
+  readonly mostUs: number
+  build(readings: DataStream<Reading>): { discard(): unknown }
+}
+
+/** Share of the records before the clock starts: the compiler is done with the operators then. */
+const WARM_UP = 0.2
+
+/** What a run took. */
+interface Costs {
+  /** Of a record. */
+  readonly us: number
+  /** Of processors, garbage collection included. */
+  readonly cpuUs: number
+  /** Longest time between two turns of the event loop, in which barriers and cancels come. */
+  readonly longestMs: number
+}
+
+/** Runs a job in one subtask. Returns the us of a record after the first fifth, the end of input included. */
+async function run(
+  { shape, build }: Pick<Measured, 'shape' | 'build'>,
+  records: number,
+): Promise<Costs> {
+  const { keys, perMs, behindMs } = shape
+  const from = Math.round(records * WARM_UP)
+  let startMs = 0
+  let startCpu = process.cpuUsage()
+  const source = new GeneratorSource<Reading>({
+    countPerPartition: records,
+    generate: (index) => {
+      if (index === from) {
+        startMs = systemClock.monotonicMs()
+        startCpu = process.cpuUsage()
+      }
+      const time = Math.floor(index / perMs)
+      return { key: Math.imul(index, 0x9e3779b1) % keys, time, value: index & 1 }
+    },
+    timestampOf: ({ time }) => time,
+  })
+  const env = new StreamExecutionEnvironment({ parallelism: 1, executor: new LocalExecutor() })
+  build(env.fromSource(source, boundedOutOfOrderness<Reading>(behindMs))).discard()
+  const turns = monitorEventLoopDelay({ resolution: 20 })
+  turns.enable()
+  await env.execute('operators')
+  turns.disable()
+  const us = ((systemClock.monotonicMs() - startMs) * 1000) / (records - from)
+  const { user, system } = process.cpuUsage(startCpu)
+  return { us, cpuUs: (user + system) / (records - from), longestMs: turns.max / 1e6 }
+}
+
+async function measure(measured: Measured, { scale }: BenchmarkOptions): Promise<Figure> {
+  const records = Math.max(1000, Math.round(measured.shape.records * scale))
+  const plain = await run(
+    { ...measured, build: (readings) => readings.map((each) => each) },
+    records,
+  )
+  const { us, cpuUs, longestMs } = await run(measured, records)
+  return {
+    name: measured.name,
+    value: rounded(us),
+    unit: 'us a record',
+    target: measured.mostUs,
+    higher: false,
+    details: {
+      records,
+      cpuUs: rounded(cpuUs),
+      plainMapUs: rounded(plain.us),
+      longestTurnMs: rounded(longestMs),
+    },
+  }
+}
+
+const join =
+  (boundMs: number) =>
+  (readings: DataStream<Reading>): { discard(): unknown } => {
+    const side = (value: number) =>
+      readings.filter((reading) => reading.value === value).keyBy(({ key }) => key)
+    return side(0)
+      .intervalJoin(side(1))
+      .between(0, boundMs)
+      .process(() => ({ processElement() {} }))
+  }
+
+const MEASURED: readonly Measured[] = [
+  {
+    name: 'stream-join-hot',
+    summary: 'interval join of one key, 2,000 records buffered, us a record',
+    shape: { records: 300_000, keys: 1, perMs: 1, behindMs: 2000 },
+    mostUs: 10,
+    build: join(1),
+  },
+  {
+    name: 'stream-join-small',
+    summary: 'interval join of 1,000 keys with small buffers, us a record',
+    shape: { records: 1_000_000, keys: 1000, perMs: 1, behindMs: 100 },
+    mostUs: 3,
+    build: join(1000),
+  },
+  {
+    name: 'stream-count-window',
+    summary: 'countWindow(100, 1) of 1,000 keys, us a record',
+    shape: { records: 1_000_000, keys: 1000, perMs: 1, behindMs: 100 },
+    mostUs: 3,
+    build: (readings) =>
+      readings
+        .keyBy(({ key }) => key)
+        .countWindow(100, 1)
+        .reduce((a, b) => (a.value > b.value ? a : b)),
+  },
+  {
+    name: 'stream-sliding-process',
+    summary: 'sliding windows, ten of each record, with process, us a record',
+    shape: { records: 1_000_000, keys: 1000, perMs: 1, behindMs: 0 },
+    mostUs: 5,
+    build: (readings) =>
+      readings
+        .keyBy(({ key }) => key)
+        .window(slidingEventTimeWindows(10_000, 1000))
+        .process<number>(() => ({
+          process: (_key, _context, elements, out) => out.collect(elements.length),
+        })),
+  },
+  {
+    name: 'stream-tumbling-late',
+    summary: 'tumbling reduce with allowed lateness, 1 M keys, us a record',
+    shape: { records: 4_000_000, keys: 1_000_000, perMs: 1, behindMs: 0 },
+    mostUs: 4,
+    build: (readings) =>
+      readings
+        .keyBy(({ key }) => key)
+        .window(tumblingEventTimeWindows(1_000_000))
+        .allowedLateness(500_000)
+        .reduce(({ key, time, value }, b) => ({ key, time, value: value + b.value })),
+  },
+]
+
+const TIMERS = 10_000_000
+const MOST_SECONDS = 20
+
+/** Timers of one moment, in one subtask: how long they take to fire, and the longest turn meanwhile. */
+async function measureTimers({ scale }: BenchmarkOptions): Promise<Figure> {
+  const timers = Math.round(TIMERS * scale)
+  const source = new GeneratorSource<number>({
+    countPerPartition: timers,
+    generate: (index) => index,
+    timestampOf: () => 1,
+  })
+  const env = new StreamExecutionEnvironment({ parallelism: 1, executor: new LocalExecutor() })
+  let firstMs = 0
+  env
+    .fromSource(source, boundedOutOfOrderness<number>(0))
+    .keyBy((key) => key)
+    .process<number>(() => ({
+      processElement: (_key, { timerService }) => timerService.registerEventTimeTimer(1000),
+      onTimer() {
+        if (firstMs === 0) firstMs = systemClock.monotonicMs()
+      },
+    }))
+    .discard()
+  const turns = monitorEventLoopDelay({ resolution: 20 })
+  turns.enable()
+  await env.execute('timers')
+  turns.disable()
+  return {
+    name: 'stream-timers',
+    value: rounded((systemClock.monotonicMs() - firstMs) / 1000),
+    unit: 's',
+    target: MOST_SECONDS,
+    higher: false,
+    details: { timers, longestTurnMs: rounded(turns.max / 1e6) },
+  }
+}
+
+/** The `stream-...` benchmarks: what operators take, beside the limits of their costs. */
+export const streamBenchmarks: readonly Benchmark[] = [
+  ...MEASURED.map((measured) => ({
+    name: measured.name,
+    summary: measured.summary,
+    run: async (options: BenchmarkOptions) => [await measure(measured, options)],
+  })),
+  {
+    name: 'stream-timers',
+    summary: '10 M timers of one moment in one slot (needs 6 GB of heap), and the longest turn',
+    run: async (options) => [await measureTimers(options)],
+  },
+]
