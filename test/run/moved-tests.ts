@@ -646,4 +646,24 @@ export const MOVED_TESTS: readonly MovedTest[] = [
       },
     ],
   },
+  {
+    promise: 'each page of the dashboard is right in light, in dark and on a phone',
+    was: 'all three; now in light and, from page to page, one of the others, and in all three',
+    now: [
+      {
+        file: `${SYSTEM}/dashboard/pages.test.ts`,
+        test: 'shows %s of running jobs in its looks, without errors, and accessible',
+      },
+    ],
+  },
+  {
+    promise: 'each page of Flink’s own dashboard shows a running job',
+    was: 'all pages; now every second one of each commit, and all',
+    now: [
+      {
+        file: `${SYSTEM}/jobmanager/flink-dashboard.test.ts`,
+        test: 'shows %s of a running job without an error',
+      },
+    ],
+  },
 ]
