@@ -676,4 +676,54 @@ export const MOVED_TESTS: readonly MovedTest[] = [
       },
     ],
   },
+  {
+    promise: 'each page of the dashboard is right in light, in dark and on a phone',
+    was: 'all three; now in light and, from page to page, one of the others, and in all three',
+    now: [
+      {
+        file: `${SYSTEM}/dashboard/pages.test.ts`,
+        test: 'shows %s of running jobs in its looks, without errors, and accessible',
+      },
+    ],
+  },
+  {
+    promise: 'each page of Flink’s own dashboard shows a running job',
+    was: 'all pages; now every second one of each commit, and all',
+    now: [
+      {
+        file: `${SYSTEM}/jobmanager/flink-dashboard.test.ts`,
+        test: 'shows %s of a running job without an error',
+      },
+    ],
+  },
+  {
+    promise: 'sinks and sources on three brokers lose and repeat nothing when a leader is killed',
+    was: 'both guarantees; now one by the seed, and both',
+    now: [
+      {
+        file: `${SYSTEM}/kafka/failover.test.ts`,
+        test: 'loses and repeats nothing when the leader is killed and restarted',
+      },
+    ],
+  },
+  {
+    promise: 'the session of the guide on clusters runs on the embedded log and on Kafka',
+    was: 'both; now one by the seed, and both',
+    now: [
+      {
+        file: `${SYSTEM}/jobmanager/guide.test.ts`,
+        test: 'docs/guide/cluster.md: its commands run on %s, one after the other',
+      },
+    ],
+  },
+  {
+    promise: 'each rule follows a promotion to rows of another layout, and the way back',
+    was: 'four rules; now every second one by the seed, and all four',
+    now: [
+      {
+        file: `${SYSTEM}/training/learner-follows.test.ts`,
+        test: '%s follows a promotion to rows of another layout, and the way back',
+      },
+    ],
+  },
 ]

@@ -56,7 +56,7 @@ export class SummaryReporter implements Reporter {
     if (costs.length < 2) return ''
     const busyPercent = (100 * (1 - idleShare(this.before, cpus()))).toFixed(0)
     const busy = `The processors of this machine were ${busyPercent} % busy.`
-    return `Slowest files, in seconds:\n${slowestTable(costs, this.count)}\n${busy}`
+    return `Slowest files, in seconds; npm test -- FILE runs one alone:\n${slowestTable(costs, this.count)}\n${busy}`
   }
 }
 

@@ -4,21 +4,27 @@ export const ALONE_FILES: Readonly<Record<string, string>> = {
   'test/system/serving/hostile-clients.test.ts': 'measures latencies beside attacks',
 }
 
-/** Files that take a minute or more: they come first, so that none of them ends a run while the cores are idle. */
+/**
+ * Files that take 40 s or more, whole or in their short part, longest first. They start in this order, before all
+ * others, so that none of them ends a run while the cores are idle.
+ */
 export const LONG_FILES: readonly string[] = [
-  'test/recovery/retired-versions.test.ts',
-  'test/system/cli/quickstart.test.ts',
   'test/system/cli/verify.test.ts',
   'test/system/combinations/campaign.test.ts',
-  'test/system/combinations/kafka-week.test.ts',
-  'test/system/combinations/week.test.ts',
   'test/system/dashboard/pages.test.ts',
   'test/system/docs/guide-sessions.test.ts',
+  'test/system/verify/tested-mutants.test.ts',
+  'test/system/verify/soak.test.ts',
+  'test/system/combinations/week.test.ts',
+  'test/system/kafka/cli.test.ts',
+  'test/system/combinations/kafka-week.test.ts',
   'test/system/hdfs/faults.test.ts',
   'test/system/jobmanager/flink-dashboard.test.ts',
-  'test/system/kafka/cli.test.ts',
+  'test/system/jobmanager/rescaling.test.ts',
   'test/system/runtime/nexmark-rows.test.ts',
   'test/system/runtime/workers.test.ts',
-  'test/system/verify/soak.test.ts',
-  'test/system/verify/tested-mutants.test.ts',
+  'test/system/cli/quickstart.test.ts',
+  'test/system/cli/package.test.ts',
+  'test/recovery/unaligned-checkpoints.test.ts',
+  'test/system/kafka/outages/aborted-transactions.test.ts',
 ]

@@ -22,7 +22,7 @@ it('two files run at a time, and the next one starts when one ends', async () =>
 
 it('while cores are idle, each look starts one more file, up to the limit', async () => {
   const { places: some, running } = await places(3)
-  some.look(0.2)
+  some.look(0.1)
   expect(await running()).toEqual([1, 2])
   some.look(0.5)
   expect(await running()).toEqual([1, 2, 3])

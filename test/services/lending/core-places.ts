@@ -6,7 +6,7 @@ export const MOST_FILES = availableParallelism() + 2
 /** Files that run at any time. */
 const ALWAYS = 2
 /** Share of the cores whose idleness lets one more file start. */
-const IDLE_SHARE = 0.3
+const IDLE_SHARE = 0.2
 
 /** A place is no service: a file that has one has nothing to know. */
 const PLACE: Pooled = { access: {}, clear: async () => undefined, stop: async () => undefined }

@@ -5,9 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { campaignSize } from '../../run/campaign-size.ts'
 import { needs } from '../../run/needs.ts'
 import { until } from '../../run/until.ts'
 import { CHROMIUM } from '../../services/chromium.ts'
+import { commitSeed } from '../../services/commit-seed.ts'
 import { sharedBrowser } from '../../services/lending/browser.ts'
 import { type CommandProcess, REPOSITORY, weir } from '../cli/command-process.ts'
 import { PAGES, type ShownJobs } from './page-table.ts'
@@ -29,6 +31,13 @@ const LOOKS: Readonly<Record<string, Look>> = {
   light: { viewport: { width: 1400, height: 850 }, colorScheme: 'light' },
   dark: { viewport: { width: 1400, height: 850 }, colorScheme: 'dark' },
   phone: { viewport: { width: 390, height: 844 }, colorScheme: 'light' },
+}
+
+/** The looks of a page, the light one first. The short part has it and, from page to page, one of the others. */
+function looksOf(name: string): readonly string[] {
+  const [light, ...others] = Object.keys(LOOKS) as [string, ...string[]]
+  const one = others[(Object.keys(PAGES).indexOf(name) + commitSeed()) % others.length]!
+  return [light, ...campaignSize([one], others)]
 }
 
 /** Tabs that every job has, here with checkpoints. */
@@ -180,13 +189,14 @@ interface AxeResult {
 
 describe('the dashboard', needs(existsSync(CHROMIUM), `no browser at ${CHROMIUM}`), () => {
   it.each(Object.keys(PAGES))(
-    'shows %s of running jobs in light, dark and on a phone, without errors, and accessible',
+    'shows %s of running jobs in its looks, without errors, and accessible',
     async (name) => {
       const { at, shows, logs } = PAGES[name]!
       const hash = await at({ url, jobs })
       // One window for all looks: its second load finds the code compiled.
       const check = async (page: Page): Promise<void> => {
-        for (const [n, [look, { viewport, colorScheme }]] of Object.entries(LOOKS).entries()) {
+        for (const [n, look] of looksOf(name).entries()) {
+          const { viewport, colorScheme } = LOOKS[look]!
           await page.emulateMedia({ colorScheme })
           await page.setViewportSize(viewport)
           if (n > 0) await page.reload()

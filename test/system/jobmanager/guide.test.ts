@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openTopics } from '../../../src/connectors/topics/open.ts'
+import { campaignSize } from '../../run/campaign-size.ts'
+import { commitSeed } from '../../services/commit-seed.ts'
 import { sharedKafka } from '../../services/lending/kafka.ts'
 import { type CommandResult, REPOSITORY } from '../cli/command-process.ts'
 import { installPackage } from '../docs/installed-package.ts'
@@ -25,13 +27,13 @@ function checkCluster({ stdout }: CommandResult): void {
   expect(stdout).toMatch(/^JobManager stopped: process \d+$/m)
 }
 
-it('docs/guide/cluster.md: its commands run, one after the other', async () => {
+async function runOnLog(): Promise<void> {
   checkCluster(
     await runPage(commandsOf(guidePage('cluster.md')), { folder: join(folder, 'cluster') }),
   )
-})
+}
 
-it('docs/guide/cluster.md: the same session runs on Kafka', async () => {
+async function runOnKafka(): Promise<void> {
   await using broker = await sharedKafka()
   const cwd = join(folder, 'cluster-on-kafka')
   const settings = { WEIR_BROKERS: broker.bootstrap }
@@ -40,7 +42,18 @@ it('docs/guide/cluster.md: the same session runs on Kafka', async () => {
   const ends = (await topics.bounds('observations')).map(({ end }) => end)
   expect(Math.max(...ends)).toBeGreaterThan(0)
   expect(existsSync(join(cwd, '.weir/log'))).toBe(false)
-})
+}
+
+/** Where the session of the page runs. The short part has one of them, by the seed. */
+const PLACES = [
+  ['the embedded log', runOnLog],
+  ['Kafka', runOnKafka],
+] as const
+
+it.each(PLACES.filter((_, n) => campaignSize(n === commitSeed() % 2, true)))(
+  'docs/guide/cluster.md: its commands run on %s, one after the other',
+  (_, run) => run(),
+)
 
 it('docs/guide/tutorial.md: its commands run in the project that npm create makes', async () => {
   const project = join(folder, 'tutorial')

@@ -52,7 +52,9 @@ async function copies(): Promise<readonly string[]> {
 }
 
 function copy(topic: string, ...more: readonly string[]) {
-  const flags = ['--port', '0', '--slots', '1', '-D', 'rest.enabled=false']
+  // Copies are written at a checkpoint.
+  const often = ['-D', 'execution.checkpointing.interval=100ms']
+  const flags = ['--port', '0', '--slots', '1', '-D', 'rest.enabled=false', ...often]
   return weir([
     ...['run', join(folder, 'copy.ts'), '--option', `topic=${topic}`, '--data-dir', data],
     ...flags,

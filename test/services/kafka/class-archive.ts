@@ -3,7 +3,7 @@ import { existsSync, renameSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 /** Folder of downloaded services; git ignores `.weir`. */
-const CACHE = resolve(import.meta.dirname, '../../.weir/services')
+const CACHE = resolve(import.meta.dirname, '../../../.weir/services')
 
 /**
  * The classes of a class path as a JVM keeps them for the next ones (class data sharing), which then start with two
@@ -12,9 +12,9 @@ const CACHE = resolve(import.meta.dirname, '../../.weir/services')
 export class ClassArchive {
   private readonly file: string
 
-  constructor(classPath: string) {
+  constructor(classPath: string, folder = CACHE) {
     const digest = createHash('sha256').update(classPath).digest('hex').slice(0, 16)
-    this.file = join(CACHE, `${digest}.jsa`)
+    this.file = join(folder, `${digest}.jsa`)
   }
 
   get exists(): boolean {
