@@ -12,7 +12,7 @@ import type { AnswerEnvelope, Consistency } from '../../wire/model-reader.ts'
 import type { OwnedQueryOptions, RequestOwner } from '../port/request-owner.ts'
 import { type BoundRequest, BoundWaiters, notReached, type SlotBounds } from './bound-waiters.ts'
 import { ReadBounds } from './bounds.ts'
-import { UnknownErrors } from './unknown-errors.ts'
+import { notPromoted, UnknownErrors } from './unknown-errors.ts'
 
 const DEFAULT_DEADLINE_MS = 5000
 const LIVE: Consistency = { level: 'live' }
@@ -125,22 +125,13 @@ export class LocalRequests implements SlotBounds {
     return { ...common, version: 0, checkpointAsOfMs: 0, waits: undefined }
   }
 
-  private liveVersion(
-    name: string,
-    model: number | undefined,
-    loaded: readonly number[] = [],
-  ): number {
+  private liveVersion(name: string, model: number | undefined, loaded?: readonly number[]): number {
     const version = model === undefined ? 0 : this.board.liveVersion(model)
     if (version > 0) return version
     const message = `no version of "${name}" is live yet`
     if (model === undefined) throw this.errors.unknown('UNKNOWN_VERSION', message)
     if (this.errors.isRestoring()) throw this.errors.unknown('RESTORING', message)
-    const newest = loaded.at(-1)
-    const remedy =
-      newest === undefined
-        ? 'publish one'
-        : `version ${newest} is published, not promoted: make it live with "weir model promote ${newest} --model TOPIC"`
-    throw new WeirError('RESTORING', `${message}; ${remedy}, or ask again later`)
+    throw notPromoted(message, loaded)
   }
 
   /** The same request at the checkpoint that is now the last one. */
