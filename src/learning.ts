@@ -70,8 +70,6 @@ export { type TopicRecordsOptions, topicRecords } from './jobs/model-topic/recor
 export { ModelRowsOperator } from './jobs/model-topic/rows-operator.ts'
 export { deltasTopic } from './jobs/model-topic/topics.ts'
 export { WeightRowsOperator } from './jobs/model-topic/weight-rows-operator.ts'
-// Rules that learn, and what they learn from.
-export { type Feedback, feedbackOf, targetOf } from './models/als/feedback.ts'
 export {
   ModelDeltaBuffer,
   type ModelDeltaKind,
@@ -109,6 +107,8 @@ export {
   type RowUpdate,
   RowUpdateSerializer,
 } from './models/als/row-update.ts'
+// Rules that learn, and what they learn from.
+export { type Feedback, feedbackOf, targetOf } from './models/feedback.ts'
 export { decodeLinearDelta, encodeLinearDelta, type LinearDelta } from './models/linear/delta.ts'
 export { ExampleRecordReader, type ExampleView } from './models/linear/example-record.ts'
 export {

@@ -45,8 +45,8 @@ export interface Kind {
   sent(lines: readonly string[]): readonly string[]
   /** Losses of the golden set, one for each case, from rows. */
   losses(rows: Rows): readonly number[]
-  /** The mean loss of observations, as the job that learns them reports it; undefined where it reports none. */
-  streamLoss?(rows: Rows, lines: readonly string[]): number
+  /** The mean loss of observations, as the job that learns them reports it. */
+  streamLoss(rows: Rows, lines: readonly string[]): number
   /** The mean of these losses as the product measures it. */
   evaluated(at: Installation, service: Service): Promise<number>
   /** Predictions of a face beside those of rows. */

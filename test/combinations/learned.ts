@@ -6,13 +6,26 @@ import type { Service } from './service.ts'
 
 /** The error that a learning job reports. */
 export interface ReportedError {
-  readonly ratings: number
-  readonly mse: number
+  /** Observations that were predicted before they were learned. */
+  readonly count: number
+  /** Their mean squared error, or mean loss. */
+  readonly loss: number
 }
 
-/** What a job reports of a version that it learns; undefined before its first rating. */
-export function errorOf(service: Service, version: number): Promise<ReportedError | undefined> {
-  return service.client.get<ReportedError>('LEARNING_ERROR', String(version))
+/** What a job reports of a version that it learns; undefined before its first observation. */
+export async function errorOf(
+  service: Service,
+  version: number,
+): Promise<ReportedError | undefined> {
+  const reported = await service.client.get<{
+    readonly ratings?: number
+    readonly mse?: number
+    readonly examples?: number
+    readonly loss?: number
+  }>('LEARNING_ERROR', String(version))
+  if (reported === undefined) return undefined
+  const { ratings, mse, examples = ratings, loss = mse } = reported
+  return { count: examples!, loss: loss! }
 }
 
 /** What a job is to have learned. */
@@ -48,14 +61,13 @@ export async function untilLearned(
     },
     { everyMs: 50 },
   )
-  if (kind.state !== 'ALS_MODEL') return
   const counted = count - uncounted
-  let ratings: number | undefined
+  let reported: number | undefined
   await until(
-    () => `LEARNING_ERROR counts ${ratings} ratings, not ${counted}`,
+    () => `LEARNING_ERROR counts ${reported} observations, not ${counted}`,
     async () => {
-      ratings = (await errorOf(service, version))?.ratings
-      return ratings === counted
+      reported = (await errorOf(service, version))?.count
+      return reported === counted
     },
     { everyMs: 50 },
   )

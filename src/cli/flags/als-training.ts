@@ -1,6 +1,6 @@
 import { systemClock } from '../../core/clock.ts'
-import type { Feedback } from '../../models/als/feedback.ts'
 import { BIAS_COLUMNS } from '../../models/als/row.ts'
+import type { Feedback } from '../../models/feedback.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'
 import type { AlsModel } from '../../training/als/solver/model.ts'
 import type { AlsOptions } from '../../training/als/solver/options.ts'

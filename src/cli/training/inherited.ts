@@ -1,6 +1,6 @@
 import type { FactorsTrainer, RetrainAlsOptions } from '../../jobs/retrain/messages.ts'
-import { type Feedback, feedbackOf } from '../../models/als/feedback.ts'
 import { BIAS_COLUMNS } from '../../models/als/row.ts'
+import { type Feedback, feedbackOf } from '../../models/feedback.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'
 import { type Flags, UsageError } from '../command/command.ts'
 import { inheritedAlsOptions } from '../flags/als-training.ts'

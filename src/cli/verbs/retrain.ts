@@ -13,8 +13,8 @@ import type { RetrainedModel, RetrainOptions, RetrainOutcome } from '../../jobs/
 import { RetrainProcess } from '../../jobs/retrain/process.ts'
 import { retrain } from '../../jobs/retrain/retrain.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
-import { feedbackOf } from '../../models/als/feedback.ts'
 import { ONLINE_RULES, type OnlineRuleOptions } from '../../models/als/online/rules.ts'
+import { feedbackOf } from '../../models/feedback.ts'
 import type { RetrainDecision, RetrainFacts } from '../../models/registry/retrain-trigger.ts'
 import {
   liveVersionOf,

@@ -42,6 +42,8 @@ export interface VersionCoordinatorOptions {
    * the checkpoint; 0 if that is not known, and nothing is served.
    */
   readonly onRegistryMissing?: (live: number) => void
+  /** The version is loaded, and no version is live: it waits for its promotion. */
+  readonly onWaiting?: (version: number) => void
 }
 
 const VERSION_COORDINATOR: OptionShape<VersionCoordinatorOptions> = {
@@ -52,6 +54,7 @@ const VERSION_COORDINATOR: OptionShape<VersionCoordinatorOptions> = {
   onDropped: aFunction(),
   onTextTaken: aFunction(),
   onRegistryMissing: aFunction(),
+  onWaiting: aFunction(),
 }
 
 /** Events of the operator that reads the model topic (`ModelTopicOperator`). */
@@ -94,6 +97,8 @@ export class VersionCoordinator implements OperatorCoordinator {
   private cancelMissing: Cancel | undefined
   /** The version that the operators keep in checkpoints as the one of the registry, in this attempt. */
   private keptLive = 0
+  /** The version that was last said to wait for its promotion. */
+  private waiting = 0
   private isClosed = false
   /** Oldest first: subtasks answer in this order. */
   private questions: readonly Question[] = []
@@ -274,6 +279,7 @@ export class VersionCoordinator implements OperatorCoordinator {
       context.board.setLiveVersion(model, decision.version)
       this.options.onLive?.(decision.version, this.markers.get(decision.version)![0]!.marker)
     }
+    this.sayWaiting(context.board.liveVersion(model), ready)
     this.keepLive(context)
     if (ready.includes(context.board.liveVersion(model))) {
       context.board.setLiveIncomplete(model, false)
@@ -294,6 +300,14 @@ export class VersionCoordinator implements OperatorCoordinator {
       if ((this.desired?.live ?? 0) === 0) this.options.onRegistryMissing?.(this.restoredLive)
     })
     return { live: restoredLive, rollback: 0 }
+  }
+
+  /** Says once of each version that it waits, if the registry has the model and none of its versions is live. */
+  private sayWaiting(live: number, ready: readonly number[]): void {
+    const newest = Math.max(0, ...ready)
+    if (live > 0 || this.desired?.live !== 0 || newest === 0 || newest === this.waiting) return
+    this.waiting = newest
+    this.options.onWaiting?.(newest)
   }
 
   private keepLive({ board, sendEvent }: OperatorCoordinatorContext): void {

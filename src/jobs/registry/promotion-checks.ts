@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts'
-import { feedbackOf } from '../../models/als/feedback.ts'
+import { feedbackOf } from '../../models/feedback.ts'
 import type { Interval } from '../../models/quality/intervals.ts'
 import type { DataLimits } from '../../models/registry/checks/data.ts'
 import type { QualityLimits } from '../../models/registry/checks/quality.ts'

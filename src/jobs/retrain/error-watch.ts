@@ -5,7 +5,7 @@ import { ByteReader } from '../../core/byte-reader.ts'
 import type { Clock } from '../../core/clock.ts'
 import { isWeirError } from '../../core/errors.ts'
 import { msgpackSerializer } from '../../core/formats/msgpack-serializer.ts'
-import { type Feedback, targetOf } from '../../models/als/feedback.ts'
+import { type Feedback, targetOf } from '../../models/feedback.ts'
 import {
   type AlarmsByDetector,
   DriftMonitor,

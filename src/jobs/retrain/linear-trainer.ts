@@ -3,7 +3,6 @@ import { WeirError } from '../../core/errors.ts'
 import type { LinearPrior } from '../../models/linear/prior.ts'
 import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
 import { newestOf } from '../../models/registry/trained-on.ts'
-import type { DataRange } from '../../models/registry/version.ts'
 import { type SparseTable, SparseTableBuilder } from '../../training/data/sparse-table.ts'
 import type { LinearModel } from '../../training/linear/model.ts'
 import { defaultTolerance } from '../../training/linear/options.ts'
@@ -92,13 +91,7 @@ function* keyed(rows: ReturnType<typeof weightBlockRows>) {
 }
 
 /** The examples of the ranges. One partition at a time, so that the order and the weights are reproducible. */
-async function observed({
-  place,
-  ranges,
-}: {
-  readonly place: TrainRequest['place']
-  readonly ranges: readonly DataRange[]
-}): Promise<{
+async function observed({ place, ranges, labels }: TrainRequest): Promise<{
   readonly table: SparseTable
   readonly leftOut: LeftOut | undefined
   readonly newestEventMs: number
@@ -109,7 +102,16 @@ async function observed({
   let newestEventMs = -1
   for (const range of [...ranges].sort((a, b) => a.partition - b.partition)) {
     for await (const piece of readExamples(topics, [range], leftOut.onBad)) {
-      for (const { label, ids, values, timestamp } of piece) {
+      for (const { label, ids, values, timestamp, partition, offset } of piece) {
+        if (labels !== undefined && label !== labels.positive && label !== labels.negative) {
+          const { positive, negative } = labels
+          leftOut.onBad(
+            partition,
+            offset,
+            `its label ${label} is neither ${positive} nor ${negative}`,
+          )
+          continue
+        }
         builder.add(label, ids, values)
         newestEventMs = newestOf(newestEventMs, timestamp)
       }

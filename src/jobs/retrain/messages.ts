@@ -1,5 +1,6 @@
 import type { TopicsPlace } from '../../connectors/topics/place.ts'
 import type { OnlineRuleOptions } from '../../models/als/online/rules.ts'
+import type { TrainedWith } from '../../models/linear/trained-with.ts'
 import type { DataRange, Hyperparameters } from '../../models/registry/version.ts'
 import type { AlsOptions } from '../../training/als/solver/options.ts'
 import type { BmfOptions } from '../../training/bmf/options.ts'
@@ -72,7 +73,11 @@ export type Training =
       /** Model file with the rows to start from. */
       readonly startingRows?: string
     }
-  | { readonly linear: RetrainLinearOptions }
+  | {
+      readonly linear: RetrainLinearOptions
+      /** The labels of the live version: an example with another one is left out, as the job that learns refuses it. */
+      readonly labels?: TrainedWith['labels']
+    }
 
 /** A request to the training process; each has one answer. */
 export type TrainerRequest =

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { openTopics } from '../../connectors/topics/open.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { checkOptions } from '../../core/options/shape.ts'
+import { trainedWith } from '../../models/linear/trained-with.ts'
 import { processingName, versionOfInputs } from '../../models/registry/processing-name.ts'
 import {
   type DataRange,
@@ -155,7 +156,8 @@ function trainingOf(
   }
   const { linear } = options
   const range = linear.range ?? live?.dimension
-  return { linear: { ...linear, ...(range === undefined ? {} : { range }) } }
+  const { labels } = trainedWith(live?.lineage.hyperparameters ?? {})
+  return { linear: { ...linear, ...(range === undefined ? {} : { range }) }, labels }
 }
 
 /** One run of `retrain`. */

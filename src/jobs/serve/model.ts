@@ -107,6 +107,10 @@ export async function serveModel<O extends Readonly<Record<string, unknown>>>(
       options.onWarning?.(
         `the record at ${partition}:${offset} of ${options.topic} is read as a text row, though it has the length of a row of floats; floats that are to be read as such need the record header f32`,
       ),
+    onWaiting: (version) =>
+      options.onWarning?.(
+        `version ${version} of ${options.topic} is published, not promoted, and no version is live: "weir model promote ${version} --model ${options.topic}" makes it live`,
+      ),
     onRegistryMissing: (live) => options.onWarning?.(registryMissing(options.topic, live)),
     ...(options.onDropped === undefined ? {} : { onDropped: options.onDropped }),
   })

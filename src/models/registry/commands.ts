@@ -1,4 +1,4 @@
-import { feedbackOf } from '../als/feedback.ts'
+import { feedbackOf } from '../feedback.ts'
 import { type PromotionVerdict, promotionVerdict, type StoredCheck } from './checks/stored-check.ts'
 import type { RetrainingLease } from './retraining-lease.ts'
 import {

@@ -1,4 +1,4 @@
-import type { Feedback } from '../als/feedback.ts'
+import type { Feedback } from '../feedback.ts'
 import type { StoredCheck } from './checks/stored-check.ts'
 import type { RetrainingLease } from './retraining-lease.ts'
 

@@ -12,7 +12,7 @@ import type { AnswerEnvelope, Consistency } from '../../wire/model-reader.ts'
 import type { OwnedQueryOptions, RequestOwner } from '../port/request-owner.ts'
 import { type BoundRequest, BoundWaiters, notReached, type SlotBounds } from './bound-waiters.ts'
 import { ReadBounds } from './bounds.ts'
-import { UnknownErrors } from './unknown-errors.ts'
+import { notPromoted, UnknownErrors } from './unknown-errors.ts'
 
 const DEFAULT_DEADLINE_MS = 5000
 const LIVE: Consistency = { level: 'live' }
@@ -96,7 +96,7 @@ export class LocalRequests implements SlotBounds {
     // A model has no tables before its first row.
     if (state === undefined && model === undefined)
       throw this.errors.unknownState('vector state', name)
-    const version = options.version ?? this.liveVersion(name, model)
+    const version = options.version ?? this.liveVersion(name, model, state?.versions())
     if (state?.keyClasses.some((keyClass) => keyClass.versions.has(version)) !== true) {
       throw this.errors.notLoaded(name, version, options)
     }
@@ -125,13 +125,13 @@ export class LocalRequests implements SlotBounds {
     return { ...common, version: 0, checkpointAsOfMs: 0, waits: undefined }
   }
 
-  private liveVersion(name: string, model: number | undefined): number {
+  private liveVersion(name: string, model: number | undefined, loaded?: readonly number[]): number {
     const version = model === undefined ? 0 : this.board.liveVersion(model)
     if (version > 0) return version
     const message = `no version of "${name}" is live yet`
     if (model === undefined) throw this.errors.unknown('UNKNOWN_VERSION', message)
     if (this.errors.isRestoring()) throw this.errors.unknown('RESTORING', message)
-    throw new WeirError('RESTORING', `${message}; publish one, or ask again later`)
+    throw notPromoted(message, loaded)
   }
 
   /** The same request at the checkpoint that is now the last one. */

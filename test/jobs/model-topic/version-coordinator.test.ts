@@ -13,12 +13,14 @@ function coordinate(partitions = 1) {
   const readers = { areUpToDate: true }
   const sent: unknown[] = []
   const missing: number[] = []
+  const waiting: number[] = []
   const coordinator = new VersionCoordinator({
     model: 0,
     partitions,
     clock,
     onLive: (version) => live.push(version),
     onRegistryMissing: (version) => missing.push(version),
+    onWaiting: (version) => waiting.push(version),
   })
   const begin = (attempt: number): void =>
     coordinator.start({
@@ -30,7 +32,7 @@ function coordinate(partitions = 1) {
       sendEvent: (_subtask, event) => void sent.push(event),
     })
   begin(1)
-  return { clock, board, coordinator, live, missing, readers, sent, begin }
+  return { clock, board, coordinator, live, missing, waiting, readers, sent, begin }
 }
 
 function ready(version: number, offset: number): MarkerSeen {
@@ -59,6 +61,21 @@ function writtenBack(partition: number, offset: number, atMs: number): MarkerSee
 }
 
 describe('a version', () => {
+  it('that is loaded and not promoted is said to wait, once, while none is live', () => {
+    const { clock, board, coordinator, live, waiting } = coordinate()
+    coordinator.setDesired({ live: 0, rollback: 0 })
+    board.setProgress(0, 0, 11, 0)
+    coordinator.handleEvent(0, ready(1, 10))
+    clock.advance(10)
+    coordinator.setDesired({ live: 0, rollback: 0 })
+    expect({ live, waiting }).toEqual({ live: [], waiting: [1] })
+    coordinator.setDesired({ live: 1, rollback: 0 })
+    board.setProgress(0, 0, 21, 0)
+    coordinator.handleEvent(0, ready(2, 20))
+    clock.advance(10)
+    expect({ live, waiting }).toEqual({ live: [1], waiting: [1] })
+  })
+
   it('goes live when every row before its marker is applied', () => {
     const { clock, board, coordinator, live } = coordinate()
     coordinator.handleEvent(0, ready(1, 10))

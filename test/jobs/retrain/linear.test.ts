@@ -139,6 +139,27 @@ describe('a retraining of a linear model', () => {
     expect(outcome).toMatchObject({ kind: 'candidate', version: { dimension: RANGE } })
   })
 
+  it('keeps the labels of the live version, and leaves out examples with another one', async () => {
+    await feed(examples(300))
+    await retrain(options())
+    const command = { kind: 'promote', name: 'svm-model', number: 1, expectedLive: 0 } as const
+    await options().registry.require({ ...command, atMs: 1, force: 'the first version' })
+    await feed([...examples(60), '0 1:1', '5 9:1'])
+    const steps: string[] = []
+    const outcome = await retrain({ ...options(), onStep: (step) => steps.push(step) })
+    expect(outcome).toMatchObject({
+      kind: 'candidate',
+      version: {
+        lineage: {
+          hyperparameters: { positiveLabel: 2, negativeLabel: 1 },
+          metrics: { observations: 360, unparsable: 2 },
+        },
+      },
+    })
+    expect(steps.join()).toContain('left out 2 records of topic examples')
+    expect(steps.join()).toContain('its label 0 is neither 2 nor 1')
+  })
+
   it('is exported and imported with its blocks of weights', async () => {
     await feed(examples(300))
     const outcome = await retrain(options())

@@ -225,6 +225,10 @@ class Service {
     await this.job.execution.stopWithSavepoint()
   }
 
+  async cancel(): Promise<void> {
+    await this.job.execution.cancel()
+  }
+
   async stop(): Promise<void> {
     await this.job.close()
   }
@@ -353,6 +357,19 @@ it('a stop with a savepoint writes back what was learned, before it is answered'
   const served = await service.rows()
   await service.stopWithSavepoint()
   expect(await service.topicRows(1)).toEqual(served)
+  await service.stop()
+}, 60_000)
+
+it('a job that is canceled says that the topic lacks what it learned since the last write-back', async () => {
+  const service = new Service()
+  await service.publish(biased)
+  await service.start({ rule: 'gram' }, { writeBackMs: 3_600_000 })
+  const published = await service.topicRows(1)
+  await service.learn(100)
+  await service.cancel()
+  const said = 'the job is CANCELED: what it learned since the last write-back is not in topic'
+  await until('it says so', () => service.warnings.some((warning) => warning.includes(said)))
+  expect(await service.topicRows(1)).toEqual(published)
   await service.stop()
 }, 60_000)
 

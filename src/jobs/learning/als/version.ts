@@ -1,5 +1,4 @@
 import { WeirError } from '../../../core/errors.ts'
-import { type Feedback, feedbackOf } from '../../../models/als/feedback.ts'
 import type { OnlineRule } from '../../../models/als/online/rule.ts'
 import {
   type ModelMoments,
@@ -9,6 +8,7 @@ import {
 } from '../../../models/als/online/rules.ts'
 import { publishedMoments } from '../../../models/als/published-moments.ts'
 import { RowMoments } from '../../../models/als/row-moments.ts'
+import { type Feedback, feedbackOf } from '../../../models/feedback.ts'
 import { largestSquaredError } from '../../../models/quality/drift-monitor.ts'
 import type { PrequentialOptions } from '../../../models/quality/prequential-error.ts'
 import type { RatingRange } from '../../../models/ratings/rating.ts'

@@ -1,4 +1,4 @@
-import type { Feedback } from '../../als/feedback.ts'
+import type { Feedback } from '../../feedback.ts'
 import { atMost, type CheckMeasure } from './measure.ts'
 
 /** The three checks that a version must pass before it goes live. */
