@@ -647,7 +647,8 @@ export const MOVED_TESTS: readonly MovedTest[] = [
     ],
   },
   {
-    promise: 'a job says within 5 s that it waits for a service, and why, again with growing pauses',
+    promise:
+      'a job says within 5 s that it waits for a service, and why, again with growing pauses',
     was: 'test/connectors/kafka/client/broker-connections.test.ts, of brokers of Kafka alone',
     now: [
       {
