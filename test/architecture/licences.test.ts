@@ -11,8 +11,14 @@ const ALLOWED: ReadonlySet<string> = new Set([
   'ISC',
   'MIT',
 ])
-/** Further licences of packages that only development needs, which the package does not contain. */
+/**
+ * Further licences of packages that only development needs, which the package does not contain. LGPL: libvips, a
+ * dynamic library of sharp, which users install themselves for images.
+ */
 const IN_DEVELOPMENT: ReadonlySet<string> = new Set([
+  'LGPL-3.0-or-later',
+  'Apache-2.0 AND LGPL-3.0-or-later',
+  'Apache-2.0 AND LGPL-3.0-or-later AND MIT',
   'MPL-2.0',
   'Python-2.0',
   'MIT OR Apache-2.0',

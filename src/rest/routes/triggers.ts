@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { serializedThrowable } from '../json/serialized-throwable.ts'
 import type { JobControl } from '../port/job-control.ts'
 import type { OperationKey, OperationState } from './async-operations.ts'
 import { controlOf, param, type RouteContext } from './context.ts'
-import { serializedThrowable } from './serialized-throwable.ts'
 
 /** A request that triggers an operation. */
 export interface Acceptance {
