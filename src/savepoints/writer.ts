@@ -15,7 +15,7 @@ import { checkParallelism } from '../core/key-group.ts'
 import { checkOptions } from '../core/options/shape.ts'
 import { refuseArgument } from '../core/text/refuse-argument.ts'
 import type { KeyedStateBackend } from '../state/port/keyed-state-backend.ts'
-import { requirePath } from './arguments.ts'
+import { requirePath, requireUid } from './arguments.ts'
 import type { StateBootstrapTransformation } from './bootstrap.ts'
 import { openPlace, PLACE, type SavepointPlace, type SavepointPlaceOptions } from './place.ts'
 import { SavepointReader } from './reader.ts'
@@ -68,6 +68,7 @@ export class SavepointWriter {
 
   /** Leaves an operator out. */
   removeOperator(uid: string): this {
+    requireUid(uid, 'removeOperator(...)')
     this.changes.push({ kind: 'remove', uid })
     return this
   }
@@ -77,6 +78,7 @@ export class SavepointWriter {
    * INVALID_ARGUMENT for a transformation that is not finished.
    */
   withOperator(uid: string, transformation: StateBootstrapTransformation): this {
+    requireUid(uid, 'withOperator(...)')
     if (typeof (transformation as { readonly run?: unknown } | undefined)?.run !== 'function') {
       const example = 'bootstrapWith(rows).keyBy(selector).transform(() => new MyFunction())'
       refuseArgument(`withOperator("${uid}", ...)`, transformation, `new state: ${example}`)
@@ -87,6 +89,7 @@ export class SavepointWriter {
 
   /** Gives the state of an operator to another uid, for a job whose operator has got a new one. */
   changeOperatorIdentifier(uid: string, to: string): this {
+    for (const one of [uid, to]) requireUid(one, 'changeOperatorIdentifier(...)')
     this.changes.push({ kind: 'rename', uid, to })
     return this
   }

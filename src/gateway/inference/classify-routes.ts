@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { requireArgument, WeirError } from '../../core/errors.ts'
+import { nearestWord } from '../../core/text/nearest-word.ts'
 import { JSON_LIMITS } from '../../http/json-body.ts'
 import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
 import type { QueryOptions } from '../../wire/model-reader.ts'
@@ -16,6 +17,8 @@ import { dataOfJson, type Tensor, type TensorMetadata } from './tensor.ts'
 /** Classes of an answer that asks for no number of them. */
 const DEFAULT_TOP = 5
 const MAX_TOP = 1000
+/** Fields of the body of a classification. */
+const FIELDS = ['model', 'input', 'output', 'top']
 const NO_BODY = Buffer.alloc(0)
 
 /** Query of a registration. */
@@ -81,6 +84,12 @@ async function classify(
   json: Readonly<Record<string, unknown>>,
   options: QueryOptions,
 ) {
+  for (const field of Object.keys(json)) {
+    requireArgument(
+      FIELDS.includes(field),
+      `there is no field "${field.slice(0, 40)}"; did you mean "${nearestWord(field, FIELDS) ?? FIELDS.join('", "')}"?`,
+    )
+  }
   const { model: name, input, output, top = DEFAULT_TOP } = json
   requireArgument(typeof name === 'string', '"model" is the name of a model')
   requireArgument(
