@@ -53,8 +53,8 @@ const MODEL_TOPICS: OptionShape<ModelTopicsOptions> = {
   partitions: count,
   replicationFactor: count,
   deltas: nested<Retention>({
-    retentionMs: numberIn({ min: -1, orInfinity: true }),
-    retentionBytes: numberIn({ min: -1, orInfinity: true }),
+    retentionMs: numberIn({ min: -1 }),
+    retentionBytes: numberIn({ min: -1 }),
   }),
 }
 
