@@ -78,7 +78,7 @@ describe('graph validation', () => {
   it('refuses a parallelism that is no whole number from 1', () => {
     expect(() =>
       messages((stream) => stream.map(String).setParallelism(0).sinkTo(nowhere)),
-    ).toThrow('setParallelism(...): parallelism must be a whole number from 1 to 32768, not 0')
+    ).toThrow('setParallelism(...): parallelism must be a whole number from 1 to 32768, not the number 0')
   })
 
   it('refuses forward() between operators of unequal parallelism', () => {

@@ -476,6 +476,7 @@ export const ARGUMENTS: Readonly<Record<string, ArgumentsCall>> = {
   topicRecords: of(learning.topicRecords, undefined),
   resumeOffsetsOf: of(learning.resumeOffsetsOf, 1),
   quarantine: of(learning.quarantine, stream(), { logDirectory: 'log' }, 't'),
+  placeIn: of(learning.placeIn, { logDirectory: 'log' }),
   deltasTopic: of(learning.deltasTopic, 'rows'),
   feedbackOf: of(learning.feedbackOf, {}),
   targetOf: of(learning.targetOf, 'explicit', 1),
