@@ -6,15 +6,7 @@
 export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   access: ['core', 'files'],
   batch: ['core', 'core/hash', 'core/options'],
-  'checkpoint/coordinator': [
-    'checkpoint/manifest',
-    'checkpoint/protocol',
-    'checkpoint/segment',
-    'checkpoint/storage',
-    'core',
-    'files',
-    'prometheus',
-  ],
+  'checkpoint/coordinator': ['checkpoint/manifest', 'checkpoint/protocol', 'checkpoint/segment', 'checkpoint/storage', 'core', 'core/options', 'files', 'prometheus'],
   'checkpoint/manifest': [
     'checkpoint/protocol',
     'checkpoint/segment',
@@ -361,7 +353,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'operators/windows',
     'state/port',
   ],
-  'dataflow/checks': ['core', 'core/text', 'operators/port'],
+  'dataflow/checks': ['core', 'core/options', 'core/text', 'operators/port'],
   'dataflow/plan': ['dataflow'],
   files: ['core'],
   gateway: [
@@ -401,18 +393,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'wire',
   ],
   'gateway/http': ['access', 'core', 'http', 'tracing', 'wire'],
-  'gateway/inference': [
-    'access',
-    'core',
-    'core/numbers',
-    'gateway/http',
-    'gateway/port',
-    'gateway/routes',
-    'http',
-    'models/als',
-    'wire',
-    'wire/inference',
-  ],
+  'gateway/inference': ['access', 'core', 'core/numbers', 'core/text', 'gateway/http', 'gateway/port', 'gateway/routes', 'http', 'models/als', 'wire', 'wire/inference'],
   'gateway/metrics': [
     'core',
     'gateway/inference',
@@ -468,7 +449,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'models/ratings',
     'wire',
   ],
-  http: ['core'],
+  http: ['core', 'core/text'],
   'inference/cache': ['inference/port'],
   'inference/engine': [
     'core',
@@ -786,7 +767,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'load/targets': ['client', 'core', 'load/http', 'load/port', 'models/als', 'wire'],
   'load/threads': ['core', 'load/keys', 'load/port', 'load/sending', 'load/targets'],
   models: ['core'],
-  'models/als': ['core', 'kernels', 'models', 'models/registry'],
+  'models/als': ['core', 'core/options', 'core/text', 'kernels', 'models', 'models/registry'],
   'models/als/online': [
     'core',
     'core/numbers',
@@ -807,11 +788,11 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ],
   'models/quality': ['core', 'core/options'],
   'models/ratings': ['core', 'core/formats', 'core/options', 'core/text', 'models'],
-  'models/registry': ['core', 'models/registry/checks'],
+  'models/registry': ['core', 'core/options', 'models/registry/checks'],
   'models/registry/checks': [],
-  'operators/accumulators': ['core', 'operators/port'],
+  'operators/accumulators': ['core', 'core/options', 'core/text', 'operators/port'],
   'operators/async': ['core', 'core/options', 'operators/port', 'operators/process'],
-  'operators/basic': ['core', 'core/text', 'operators/port', 'operators/process', 'state/port'],
+  'operators/basic': ['core', 'core/options', 'core/text', 'operators/port', 'operators/process', 'state/port'],
   'operators/folding': [
     'core',
     'core/text',
@@ -1194,7 +1175,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'training/gpu',
     'training/threads',
   ],
-  'training/data': ['core', 'models/linear', 'models/ratings'],
+  'training/data': ['core', 'core/options', 'models/linear', 'models/ratings'],
   'training/gpu': ['core'],
   'training/linear': [
     'core',
@@ -1208,7 +1189,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'training/spill': ['core', 'core/options', 'models/ratings', 'training/data'],
   'training/threads': ['core'],
   webhdfs: ['core'],
-  wire: ['core', 'core/formats', 'core/lifetime', 'core/options', 'core/text'],
+  wire: ['core', 'core/formats', 'core/lifetime', 'core/options', 'core/text', 'wire/inference'],
   'wire/inference': ['core', 'core/numbers', 'core/options', 'wire'],
   'core/numbers': [],
 }
