@@ -109,10 +109,10 @@ export class WeirClient implements ModelReader {
   }
 
   /**
-   * Fetches the routing table from the bootstrap port and connects to every query thread. Takes at most
-   * `deadlineMs`: so long it waits for a port that does not answer, and for a job that has no query threads
-   * yet. Where the port refuses the connection it fails at once. Rejects with UNAVAILABLE, which has the host
-   * and the port in its details, UNAUTHENTICATED, UNSUPPORTED_VERSION.
+   * Fetches the routing table from the bootstrap port and connects to every query thread. Takes at most `deadlineMs`:
+   * so long it waits for a port that does not answer, and for a job that has no query threads yet. Where the port
+   * refuses the connection it fails at once. Rejects with UNAVAILABLE, which has the host and the port in its details,
+   * UNAUTHENTICATED, UNSUPPORTED_VERSION.
    */
   static async connect(options: ClientOptions = {}): Promise<WeirClient> {
     const client = new WeirClient(resolveClientOptions(options))

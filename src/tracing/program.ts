@@ -27,7 +27,7 @@ export function traceProgram(
   checkArgument(
     'traceProgram',
     'variables',
-    objectWith('variables of an environment, such as process.env'),
+    objectWith('variables of an environment, such as those of the process'),
     variables,
   )
   checkArgument('traceProgram', 'warn', optional(aFunction()), warn)

@@ -14,8 +14,6 @@ import {
   wholeNumber,
 } from '../core/options/kinds.ts'
 import { checkArgument, checkOptions, nested, type OptionShape } from '../core/options/shape.ts'
-import type { InferRequest } from './inference/infer.ts'
-import type { RawTensor } from './inference/tensor.ts'
 import { PREDICT, QUERY, type QueryOptions, type SparseVector } from './model-reader.ts'
 
 const KEY = kindOf<PlainKey>(
@@ -74,8 +72,11 @@ export const TOP_K_QUERY = either(
 )
 
 /** The tensors of a request. */
-const INFER_REQUEST: OptionKind<InferRequest> = nested<InferRequest>({
-  inputs: required(listOf(objectWith<RawTensor>('a tensor'))),
+const INFER_REQUEST = nested<{
+  readonly inputs: readonly object[]
+  readonly outputs: readonly string[]
+}>({
+  inputs: required(listOf(objectWith<object>('a tensor'))),
   outputs: required(listOf(text)),
 })
 

@@ -6,7 +6,16 @@
 export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   access: ['core', 'files'],
   batch: ['core', 'core/hash', 'core/options'],
-  'checkpoint/coordinator': ['checkpoint/manifest', 'checkpoint/protocol', 'checkpoint/segment', 'checkpoint/storage', 'core', 'core/options', 'files', 'prometheus'],
+  'checkpoint/coordinator': [
+    'checkpoint/manifest',
+    'checkpoint/protocol',
+    'checkpoint/segment',
+    'checkpoint/storage',
+    'core',
+    'core/options',
+    'files',
+    'prometheus',
+  ],
   'checkpoint/manifest': [
     'checkpoint/protocol',
     'checkpoint/segment',
@@ -393,7 +402,19 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'wire',
   ],
   'gateway/http': ['access', 'core', 'http', 'tracing', 'wire'],
-  'gateway/inference': ['access', 'core', 'core/numbers', 'core/text', 'gateway/http', 'gateway/port', 'gateway/routes', 'http', 'models/als', 'wire', 'wire/inference'],
+  'gateway/inference': [
+    'access',
+    'core',
+    'core/numbers',
+    'core/text',
+    'gateway/http',
+    'gateway/port',
+    'gateway/routes',
+    'http',
+    'models/als',
+    'wire',
+    'wire/inference',
+  ],
   'gateway/metrics': [
     'core',
     'gateway/inference',
@@ -792,7 +813,14 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'models/registry/checks': [],
   'operators/accumulators': ['core', 'core/options', 'core/text', 'operators/port'],
   'operators/async': ['core', 'core/options', 'operators/port', 'operators/process'],
-  'operators/basic': ['core', 'core/options', 'core/text', 'operators/port', 'operators/process', 'state/port'],
+  'operators/basic': [
+    'core',
+    'core/options',
+    'core/text',
+    'operators/port',
+    'operators/process',
+    'state/port',
+  ],
   'operators/folding': [
     'core',
     'core/text',
@@ -1189,7 +1217,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'training/spill': ['core', 'core/options', 'models/ratings', 'training/data'],
   'training/threads': ['core'],
   webhdfs: ['core'],
-  wire: ['core', 'core/formats', 'core/lifetime', 'core/options', 'core/text', 'wire/inference'],
+  wire: ['core', 'core/formats', 'core/lifetime', 'core/options', 'core/text'],
   'wire/inference': ['core', 'core/numbers', 'core/options', 'wire'],
   'core/numbers': [],
 }

@@ -1,5 +1,5 @@
 import { checkArgument } from '../../core/options/shape.ts'
-import { RATINGS_TABLE } from '../data/data-kinds.ts'
+import { RATINGS_TABLE } from '../data/kinds.ts'
 import type { RatingsTable } from '../data/ratings-table.ts'
 import { splitFolds } from '../data/split-ratings.ts'
 import type { ErrorSummary } from '../metrics/errors.ts'

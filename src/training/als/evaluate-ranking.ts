@@ -1,6 +1,6 @@
 import { count, numberIn, wholeNumber } from '../../core/options/kinds.ts'
 import { checkArgument, checkOptions, type OptionShape } from '../../core/options/shape.ts'
-import { FACTOR_MODEL, RATINGS_TABLE } from '../data/data-kinds.ts'
+import { FACTOR_MODEL, RATINGS_TABLE } from '../data/kinds.ts'
 import { countsOf, type RatingsTable } from '../data/ratings-table.ts'
 import { RankingAccumulator, type RankingSummary } from '../metrics/ranking.ts'
 import type { AlsModel } from './solver/model.ts'

@@ -1,5 +1,5 @@
 import { checkArgument } from '../../core/options/shape.ts'
-import { FACTOR_MODEL, RATINGS_TABLE } from '../data/data-kinds.ts'
+import { FACTOR_MODEL, RATINGS_TABLE } from '../data/kinds.ts'
 import type { RatingsTable } from '../data/ratings-table.ts'
 import { ErrorAccumulator, type ErrorSummary } from '../metrics/errors.ts'
 import type { AlsModel } from './solver/model.ts'

@@ -1,7 +1,7 @@
 import { checkArgument } from '../../core/options/shape.ts'
 import { LibsvmParser, type LibsvmParserOptions } from '../../models/linear/libsvm-format.ts'
-import { FILE_BYTES } from './data-kinds.ts'
 import { type FileBytes, parseFile } from './file-bytes.ts'
+import { FILE_BYTES } from './kinds.ts'
 import { type SparseTable, SparseTableBuilder } from './sparse-table.ts'
 
 /** A file of examples in memory. */

@@ -1,7 +1,7 @@
 import { checkArgument } from '../../core/options/shape.ts'
 import { RatingsParser, type RatingsParserOptions } from '../../models/ratings/parser.ts'
-import { FILE_BYTES } from './data-kinds.ts'
 import { type FileBytes, parseFile } from './file-bytes.ts'
+import { FILE_BYTES } from './kinds.ts'
 import { type RatingsTable, RatingsTableBuilder } from './ratings-table.ts'
 
 /** A ratings file in memory. */

@@ -1,8 +1,8 @@
 import { requireArgument } from '../../core/errors.ts'
 import { checkArgument } from '../../core/options/shape.ts'
 import { seededRandom } from '../../core/random.ts'
-import { RATINGS_TABLE } from './data-kinds.ts'
 import { foldRows } from './fold-rows.ts'
+import { RATINGS_TABLE } from './kinds.ts'
 import { countsOf, type RatingsTable, selectRatings } from './ratings-table.ts'
 
 /** A table in two parts; both keep the order of the table. */

@@ -1,7 +1,7 @@
 import { kindOf, optional } from '../../core/options/kinds.ts'
 import { checkArgument } from '../../core/options/shape.ts'
-import { LINEAR_MODEL, SPARSE_TABLE } from '../data/data-kinds.ts'
 import { foldRows } from '../data/fold-rows.ts'
+import { LINEAR_MODEL, SPARSE_TABLE } from '../data/kinds.ts'
 import type { SparseTable } from '../data/sparse-table.ts'
 import { ClassificationAccumulator, type ClassificationSummary } from '../metrics/classification.ts'
 import type { LinearModel } from './model.ts'

@@ -2,7 +2,7 @@ import { kindOf } from '../../core/options/kinds.ts'
 import { checkArgument } from '../../core/options/shape.ts'
 import { OnlineLinearRule } from '../../models/linear/online-rule.ts'
 import type { LinearPrior } from '../../models/linear/prior.ts'
-import { LINEAR_MODEL, SPARSE_TABLE } from '../data/data-kinds.ts'
+import { LINEAR_MODEL, SPARSE_TABLE } from '../data/kinds.ts'
 import type { SparseTable } from '../data/sparse-table.ts'
 import type { LinearModel } from './model.ts'
 
