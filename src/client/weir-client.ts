@@ -104,8 +104,7 @@ export class WeirClient implements ModelReader {
     })
     this.predictions = new Predictions(options, this.pool, this.retries)
     this.sparseDots = new SparseDots(options, this.pool, this.retrySparse)
-    this.cache =
-      options.cache === undefined ? undefined : new RowCache(options.cache, options.clock)
+    this.cache = options.cache && new RowCache(options.cache, options.clock)
   }
 
   /**
