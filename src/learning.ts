@@ -11,6 +11,7 @@ export {
   requireSameTopic,
   type TopicOrigin,
 } from './connectors/records/topic-origin.ts'
+export { placeIn } from './connectors/topics/place.ts'
 export { emptySpan, type MutableByteSpan } from './core/byte-span.ts'
 export { sleep } from './core/clock.ts'
 export { BIAS_FEATURE } from './core/feature.ts'

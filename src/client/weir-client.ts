@@ -2,15 +2,16 @@ import { requireArgument, WeirError } from '../core/errors.ts'
 import { mergedFeatures } from '../core/feature.ts'
 import { keyText } from '../core/formats/key-text.ts'
 import type { PlainKey } from '../core/formats/plain-key.ts'
-import { oneOf } from '../core/options/kinds.ts'
 import { checkArgument, checkOptions } from '../core/options/shape.ts'
 import {
   checkCall,
+  checkInferRaw,
   checkKey,
   checkKeys,
   checkProduct,
   checkRowKeys,
   type KeyRange,
+  MODEL_ACTION,
   NO_OPTIONS,
   predictionRefusal,
   productRefusal,
@@ -103,15 +104,14 @@ export class WeirClient implements ModelReader {
     })
     this.predictions = new Predictions(options, this.pool, this.retries)
     this.sparseDots = new SparseDots(options, this.pool, this.retrySparse)
-    this.cache =
-      options.cache === undefined ? undefined : new RowCache(options.cache, options.clock)
+    this.cache = options.cache && new RowCache(options.cache, options.clock)
   }
 
   /**
-   * Fetches the routing table from the bootstrap port and connects to every query thread. Takes at most
-   * `deadlineMs`: so long it waits for a port that does not answer, and for a job that has no query threads
-   * yet. Where the port refuses the connection it fails at once, without `waitForJob`. Rejects with UNAVAILABLE, which has the host
-   * and the port in its details, UNAUTHENTICATED, UNSUPPORTED_VERSION.
+   * Fetches the routing table from the bootstrap port and connects to every query thread. Takes at most `deadlineMs`:
+   * so long it waits for a port that does not answer, and for a job that has no query threads yet. Where the port
+   * refuses the connection it fails at once, without `waitForJob`. Rejects with UNAVAILABLE, which has the host and the
+   * port in its details, UNAUTHENTICATED, UNSUPPORTED_VERSION.
    */
   static async connect(options: ClientOptions = {}): Promise<WeirClient> {
     const resolved = resolveClientOptions(options)
@@ -132,8 +132,8 @@ export class WeirClient implements ModelReader {
   }
 
   /**
-   * Fetches the routing table now; calls at the same time share one request. Answers with another epoch do
-   * this by themselves, but a client that sends nothing is not informed of a version that goes live.
+   * Fetches the routing table now; calls at the same time share one request. Answers with another epoch do this by
+   * themselves, but a client that sends nothing is not informed of a version that goes live.
    */
   async refreshRouting(): Promise<RoutingTable> {
     await this.pool.refresh()
@@ -324,7 +324,7 @@ export class WeirClient implements ModelReader {
     request: InferRequest,
     options: QueryOptions = NO_OPTIONS,
   ): Promise<RawInferResult> {
-    checkCall('client.inferRaw', model, QUERY, options)
+    checkInferRaw(model, request, options)
     return await this.askModel(model, request, options)
   }
 
@@ -362,7 +362,7 @@ export class WeirClient implements ModelReader {
     options: QueryOptions = NO_OPTIONS,
   ): Promise<ModelInfo> {
     checkCall('client.changeModel', model, QUERY, options)
-    checkArgument('client.changeModel', 'action', oneOf('load', 'unload'), action)
+    checkArgument('client.changeModel', 'action', MODEL_ACTION, action)
     const [info] = await this.askModels({ action, model }, options)
     return info!
   }

@@ -1,3 +1,5 @@
+import { requireArgument } from './errors.ts'
+
 /** Cancels what it was returned for; calling it twice is harmless. */
 export type Cancel = () => void
 
@@ -68,6 +70,14 @@ function afterLong(delayMs: number, callback: () => void): Cancel {
 
 /** Resolves after `delayMs` of `clock`. */
 export function sleep(clock: Clock, delayMs: number): Promise<void> {
+  requireArgument(
+    typeof clock?.after === 'function',
+    'sleep(...) takes a clock, such as systemClock',
+  )
+  requireArgument(
+    typeof delayMs === 'number' && !Number.isNaN(delayMs),
+    `sleep(...) takes ms, a number, not ${String(delayMs)}`,
+  )
   return new Promise((resolve) => {
     clock.after(delayMs, resolve)
   })

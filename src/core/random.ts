@@ -1,3 +1,5 @@
+import { requireArgument } from './errors.ts'
+
 /** A seeded stream of random numbers: the same seed gives the same numbers on every machine. */
 export interface Random {
   /** A float64, 0 <= x < 1. */
@@ -106,6 +108,7 @@ class Xoshiro128 implements RandomStreams {
 
 /** A generator for `seed` (any whole number; its low 32 bits count). */
 export function seededRandom(seed: number): Random {
+  requireArgument(Number.isFinite(seed), `a seed is a finite number, not ${String(seed)}`)
   return new Xoshiro128(seed)
 }
 

@@ -13,6 +13,7 @@ import type { CoFlatMapFunction, CoMapFunction } from '../operators/process/rich
 import { requireFunction } from './checks/function-argument.ts'
 import { sampleOf } from './checks/function-factory.ts'
 import { FUNCTION_USES } from './checks/function-uses.ts'
+import { requireSerializer } from './checks/object-argument.ts'
 import type { DataStream } from './data-stream.ts'
 import { hashed, type StreamOrigin } from './graph-draft.ts'
 import { type PlainKey, plainKeySerializer } from './key-serializer.ts'
@@ -83,6 +84,7 @@ export class ConnectedStreams<A, B> extends TwoInputs<A, B, FunctionContext> {
   ): KeyedConnectedStreams<K, A, B> {
     requireFunction(selectA, FUNCTION_USES.keyByOfTwo)
     requireFunction(selectB, FUNCTION_USES.keyByOfTwo)
+    requireSerializer(serializer, 'keyBy')
     const [a, b] = this.inputs
     const inputs: ConnectedInputs = [
       hashed(a, { selector: selectA, serializer }),

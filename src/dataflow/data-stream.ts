@@ -28,7 +28,7 @@ import {
 import { requireFunction } from './checks/function-argument.ts'
 import { sampleOf } from './checks/function-factory.ts'
 import { FUNCTION_USES, PROCESS } from './checks/function-uses.ts'
-import { requireSink } from './checks/object-argument.ts'
+import { requireSerializer, requireSink } from './checks/object-argument.ts'
 import { requireStrategyOfStream } from './checks/strategy-argument.ts'
 import { refuseHalfKeyed, requireStream } from './checks/stream-argument.ts'
 import { ConnectedStreams } from './connected-streams.ts'
@@ -122,7 +122,7 @@ export class DataStream<T> extends NodeSettingsBase {
    * repository (`weir run JOB --repository DIR`). Throws INVALID_ARGUMENT for options outside their range.
    */
   infer<OUT>(model: string, options: InferStreamOptions<T, OUT>): DataStream<OUT> {
-    const { serializer } = options
+    const serializer = options?.serializer
     const { sideOutputs, create } = inferStream(model, options, commonSerializer(this.origins))
     return this.add({
       name: `Infer ${model}`,
@@ -169,7 +169,7 @@ export class DataStream<T> extends NodeSettingsBase {
   ): KeyedStream<K, T>
   keyBy<K>(selector: (value: T) => K, serializer: Serializer<K>): KeyedStream<K, T>
   keyBy<K>(selector: (value: T) => K, serializer?: Serializer<K>): KeyedStream<K, T> {
-    return this.keyed(selector, serializer, false)
+    return this.keyed(selector, serializer)
   }
 
   /**
@@ -363,7 +363,7 @@ export class DataStream<T> extends NodeSettingsBase {
 
   /** Sets the serializer of this stream's records. */
   returns(serializer: Serializer<T>): this {
-    for (const origin of this.origins) origin.node.serializer = serializer as Serializer<unknown>
+    for (const { node } of this.origins) node.serializer = requireSerializer(serializer, 'returns')
     return this
   }
 
@@ -390,11 +390,10 @@ export class DataStream<T> extends NodeSettingsBase {
 
   private keyed<K>(
     selector: (value: T) => K,
-    given: Serializer<K> | undefined,
-    inPlace: boolean,
+    given: Serializer<K> = plainKeySerializer() as Serializer<unknown> as Serializer<K>,
+    inPlace = false,
   ): KeyedStream<K, T> {
     requireFunction(selector, { ...FUNCTION_USES.keyBy, operator: labelOf(this.origins) })
-    const serializer = given ?? (plainKeySerializer() as Serializer<unknown> as Serializer<K>)
-    return new KeyedStream(this.factory, this.origins, { selector, serializer, inPlace })
+    return new KeyedStream(this.factory, this.origins, { selector, serializer: given, inPlace })
   }
 }

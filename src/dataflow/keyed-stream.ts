@@ -1,3 +1,5 @@
+import { kindOf, optional } from '../core/options/kinds.ts'
+import { checkArgument } from '../core/options/shape.ts'
 import type { Serializer } from '../core/serializer.ts'
 import type { CollectedResults } from '../operators/basic/collected-results.ts'
 import { FieldFolds } from '../operators/basic/field-folds.ts'
@@ -25,6 +27,7 @@ import { requireFunction } from './checks/function-argument.ts'
 import { sampleOf } from './checks/function-factory.ts'
 import { FUNCTION_USES } from './checks/function-uses.ts'
 import { requireName } from './checks/name-argument.ts'
+import { requireSerializer } from './checks/object-argument.ts'
 import { refuseHalfKeyed, requireStream } from './checks/stream-argument.ts'
 import { KeyedConnectedStreams } from './connected-streams.ts'
 import type { DataStream } from './data-stream.ts'
@@ -36,6 +39,11 @@ import type { StreamFactory } from './stream-factory.ts'
 import { WindowedStream } from './windowed-stream.ts'
 
 /** A stream by key: all records of a key go to the same subtask. */
+const DESCRIPTOR = kindOf<object>(
+  "a descriptor of state, such as valueState('last')",
+  (given) => typeof (given as { readonly kind?: unknown } | null)?.kind === 'string',
+)
+
 export class KeyedStream<K, T> extends FieldFolds<T, DataStream<T>> {
   /** Gives the canonical bytes of a key. */
   readonly keySerializer: Serializer<K>
@@ -48,6 +56,7 @@ export class KeyedStream<K, T> extends FieldFolds<T, DataStream<T>> {
   constructor(factory: StreamFactory, origins: readonly StreamOrigin[], keying: Keying<K, T>) {
     super()
     this.factory = factory
+    requireSerializer(keying.serializer, 'keyBy')
     this.keySerializer = keying.serializer
     this.origins = hashed(origins, keying)
   }
@@ -172,6 +181,7 @@ export class KeyedStream<K, T> extends FieldFolds<T, DataStream<T>> {
     descriptor?: ValueStateDescriptor<T> | FoldingDescriptor<T>,
   ): DataStreamSink {
     requireName(queryableName, 'asQueryableState')
+    checkArgument('asQueryableState', 'descriptor', optional(DESCRIPTOR), descriptor)
     const serializer = commonSerializer(this.origins) as Serializer<T>
     const given = descriptor ?? valueState<T>(queryableName, { serializer })
     const queryable = { ...given, queryableName }

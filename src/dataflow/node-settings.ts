@@ -1,4 +1,6 @@
 import { WeirError } from '../core/errors.ts'
+import { parallelism as subtasks } from '../core/options/kinds.ts'
+import { checkArgument } from '../core/options/shape.ts'
 import { refuseArgument } from '../core/text/refuse-argument.ts'
 import type { RecordErrorPolicy } from '../operators/port/failed-record.ts'
 import { requireTag } from '../operators/port/output-tag.ts'
@@ -29,12 +31,14 @@ export abstract class NodeSettingsBase {
 
   /** Sets the number of subtasks, 1 <= parallelism <= max parallelism. */
   setParallelism(parallelism: number): this {
+    checkArgument('setParallelism', 'parallelism', subtasks, parallelism)
     this.node().parallelism = parallelism
     return this
   }
 
   /** Sets the number of key groups, at most 32768. It cannot change once there is keyed state. */
   setMaxParallelism(maxParallelism: number): this {
+    checkArgument('setMaxParallelism', 'maxParallelism', subtasks, maxParallelism)
     this.node().maxParallelism = maxParallelism
     return this
   }

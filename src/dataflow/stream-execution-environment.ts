@@ -1,6 +1,15 @@
 import { WeirError } from '../core/errors.ts'
 import { MAX_MAX_PARALLELISM } from '../core/key-group.ts'
-import { count, name, objectWith, wholeNumber } from '../core/options/kinds.ts'
+import {
+  anything,
+  count,
+  name,
+  objectWith,
+  optional,
+  recordOf,
+  parallelism as subtasks,
+  wholeNumber,
+} from '../core/options/kinds.ts'
 import { serializer } from '../core/options/ports.ts'
 import { checkArgument, checkOptions, type OptionShape } from '../core/options/shape.ts'
 import type { Serializer } from '../core/serializer.ts'
@@ -84,12 +93,14 @@ export class StreamExecutionEnvironment {
 
   /** Sets the parallelism of operators that set none. */
   setParallelism(parallelism: number): this {
+    checkArgument('setParallelism', 'parallelism', subtasks, parallelism)
     this.draft.defaultParallelism = parallelism
     return this
   }
 
   /** Sets the number of key groups of operators that set none. It cannot change once there is keyed state. */
   setMaxParallelism(maxParallelism: number): this {
+    checkArgument('setMaxParallelism', 'maxParallelism', subtasks, maxParallelism)
     this.draft.defaultMaxParallelism = maxParallelism
     return this
   }
@@ -148,12 +159,15 @@ export class StreamExecutionEnvironment {
 
   /** The graph. Throws INVALID_GRAPH with one sentence per broken rule. */
   graph(jobName: string = this.jobName): StreamGraph {
+    checkArgument('graph', 'jobName', name, jobName)
     refuseErrors(this.validate())
     return buildGraph(this.draft, jobName)
   }
 
   /** Runs the graph with the environment's executor. Throws ILLEGAL_STATE when it has none. */
   async execute(jobName?: string, options: ExecuteOptions = {}): Promise<JobResult> {
+    checkArgument('execute', 'jobName', optional(name), jobName)
+    checkArgument('execute', 'options', CONFIGURATION, options)
     if (this.executor === undefined) {
       throw new WeirError(
         'ILLEGAL_STATE',
@@ -164,6 +178,7 @@ export class StreamExecutionEnvironment {
   }
 
   private start(jobName: string | undefined): StartedJob {
+    checkArgument('executeAndCollect', 'jobName', optional(name), jobName)
     if (this.executor?.start !== undefined) return this.executor.start(this.graph(jobName), {})
     throw new WeirError(
       'ILLEGAL_STATE',
@@ -171,6 +186,9 @@ export class StreamExecutionEnvironment {
     )
   }
 }
+
+/** Configuration keys, which the executor checks. */
+const CONFIGURATION = recordOf<unknown>(anything())
 
 interface SourceNodeOptions<T> extends SourceOptions<T> {
   readonly name: string

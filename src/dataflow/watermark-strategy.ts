@@ -109,7 +109,8 @@ function checked<T>(
 /** Throws INVALID_ARGUMENT for the function alone, without which all records would have no time. */
 function requireOptions(options: unknown): void {
   const takes = 'options: { timestampOf: (record) => record.time }'
-  if (typeof options !== 'object') refuseArgument('a watermark strategy', options, takes)
+  if (typeof options !== 'object' || options === null)
+    refuseArgument('a watermark strategy', options, takes)
   const { timestampOf } = options as WatermarkOptions<unknown>
   if (timestampOf === undefined) return
   requireFunction(timestampOf, {

@@ -22,6 +22,12 @@ export function requireDescriptor(given: unknown, call: string, example: string)
   refuseArgument(call, given, `the descriptor that the job's function declares: ${example}`)
 }
 
+/** Throws INVALID_ARGUMENT unless the argument is the uid of an operator. */
+export function requireUid(given: unknown, call: string): void {
+  if (typeof given === 'string' && given !== '') return
+  refuseArgument(call, given, 'the uid of an operator, a text')
+}
+
 /** Throws INVALID_ARGUMENT unless the argument is the path of a savepoint. */
 export function requirePath(given: unknown, call: string): void {
   if (typeof given === 'string') return

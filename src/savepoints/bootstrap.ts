@@ -1,6 +1,9 @@
 import type { OperatorStateEntries } from '../checkpoint/protocol/checkpoint-types.ts'
 import { ByteWriter } from '../core/byte-writer.ts'
 import { keyGroupOf } from '../core/key-group.ts'
+import { kindOf, listOf, objectWith, optional } from '../core/options/kinds.ts'
+import { serializer as serializerKind } from '../core/options/ports.ts'
+import { checkArgument } from '../core/options/shape.ts'
 import type { Serializer } from '../core/serializer.ts'
 import { refuseArgument } from '../core/text/refuse-argument.ts'
 import { NO_TIMESTAMP } from '../core/time.ts'
@@ -23,6 +26,15 @@ import { StandaloneContext } from './standalone-context.ts'
 
 const TRANSFORM = 'transform(...)'
 const EXAMPLE = 'transform(() => new MyFunction())'
+
+const DATA = kindOf<BootstrapData<unknown>>(
+  'records: an array, or another iterable',
+  (given) =>
+    typeof given === 'object' &&
+    given !== null &&
+    (Symbol.iterator in given || Symbol.asyncIterator in given),
+)
+const STATES = listOf(objectWith("a descriptor of broadcast state, such as mapState('rules')"))
 
 /** Records from which state is made; they may come from a reader of a savepoint, a file or a database. */
 export type BootstrapData<T> = Iterable<T> | AsyncIterable<T>
@@ -68,6 +80,7 @@ export class OneInputStateTransformation<T> {
     if (typeof selector !== 'function') {
       refuseArgument('keyBy(...)', selector, 'a function that returns the key of a record')
     }
+    checkArgument('keyBy', 'serializer', optional(serializerKind<K>()), serializer)
     const keys = serializer ?? (plainKeySerializer() as Serializer<unknown> as Serializer<K>)
     return new KeyedStateTransformation(this.data, selector, keys)
   }
@@ -86,6 +99,7 @@ export class OneInputStateTransformation<T> {
 
   /** Makes broadcast state; give the descriptors of the job's `broadcast(...)`. */
   broadcast(...states: BroadcastDescriptors): BroadcastStateTransformation<T> {
+    checkArgument('broadcast', 'states', STATES, states)
     return new BroadcastStateTransformation(this.data, states)
   }
 }
@@ -153,6 +167,7 @@ export class BroadcastStateTransformation<T> {
 
 /** Begins to make the state of an operator: `bootstrapWith(rows).keyBy(selector).transform(() => function)`. */
 export function bootstrapWith<T>(data: BootstrapData<T>): OneInputStateTransformation<T> {
+  checkArgument('bootstrapWith', 'data', DATA, data)
   return new OneInputStateTransformation(data)
 }
 

@@ -17,7 +17,7 @@ import { checkOptions } from '../core/options/shape.ts'
 import { refuseArgument } from '../core/text/refuse-argument.ts'
 import { keyFormatEntry, STORED_KEYS } from '../operators/port/stored-keys.ts'
 import type { StateDeclaration } from '../state/port/change.ts'
-import { requirePath } from './arguments.ts'
+import { requirePath, requireUid } from './arguments.ts'
 import type { StateBootstrapTransformation } from './bootstrap.ts'
 import {
   type EntryChange,
@@ -80,6 +80,7 @@ export class SavepointWriter {
 
   /** Leaves an operator out. */
   removeOperator(uid: string): this {
+    requireUid(uid, 'removeOperator(...)')
     this.changes.push({ kind: 'remove', uid })
     return this
   }
@@ -89,6 +90,7 @@ export class SavepointWriter {
    * INVALID_ARGUMENT for a transformation that is not finished.
    */
   withOperator(uid: string, transformation: StateBootstrapTransformation): this {
+    requireUid(uid, 'withOperator(...)')
     if (typeof (transformation as { readonly run?: unknown } | undefined)?.run !== 'function') {
       const example = 'bootstrapWith(rows).keyBy(selector).transform(() => new MyFunction())'
       refuseArgument(`withOperator("${uid}", ...)`, transformation, `new state: ${example}`)
@@ -99,6 +101,7 @@ export class SavepointWriter {
 
   /** Gives the state of an operator to another uid, for a job whose operator has got a new one. */
   changeOperatorIdentifier(uid: string, to: string): this {
+    for (const one of [uid, to]) requireUid(one, 'changeOperatorIdentifier(...)')
     this.changes.push({ kind: 'rename', uid, to })
     return this
   }

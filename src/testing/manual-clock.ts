@@ -1,6 +1,7 @@
 import type { Cancel, Clock } from '../core/clock.ts'
 import { requireArgument } from '../core/errors.ts'
-import { type OptionKind, objectWith } from '../core/options/kinds.ts'
+import { aFunction, numberIn, type OptionKind, objectWith } from '../core/options/kinds.ts'
+import { checkArgument } from '../core/options/shape.ts'
 
 interface Waiting {
   readonly dueMs: number
@@ -17,6 +18,7 @@ export class ManualClock implements Clock {
 
   /** `startMs`: the first wall-clock time, ms since 1970. */
   constructor(startMs = 0) {
+    checkArgument('new ManualClock', 'startMs', numberIn(), startMs)
     this.startMs = startMs
   }
 
@@ -29,6 +31,8 @@ export class ManualClock implements Clock {
   }
 
   after(delayMs: number, callback: () => void): Cancel {
+    checkArgument('clock.after', 'delayMs', numberIn({ orInfinity: true }), delayMs)
+    checkArgument('clock.after', 'callback', aFunction(), callback)
     const entry = { dueMs: this.elapsedMs + Math.max(0, delayMs), order: this.order++, callback }
     this.waiting.push(entry)
     return () => {
@@ -46,6 +50,7 @@ export class ManualClock implements Clock {
    * others, which are called, too. Throws INVALID_ARGUMENT when `ms` is below 0.
    */
   advance(ms: number): void {
+    checkArgument('clock.advance', 'ms', numberIn(), ms)
     requireArgument(ms >= 0, `the clock cannot go back by ${-ms} ms`)
     const target = this.elapsedMs + ms
     for (;;) {
@@ -60,6 +65,7 @@ export class ManualClock implements Clock {
 
   /** Advances the wall clock to `nowMs`, as `advance`. */
   advanceTo(nowMs: number): void {
+    checkArgument('clock.advanceTo', 'nowMs', numberIn(), nowMs)
     this.advance(nowMs - this.nowMs())
   }
 

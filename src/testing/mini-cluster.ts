@@ -3,19 +3,20 @@ import {
   count,
   either,
   flag,
+  kindOf,
   name,
   numberIn,
   objectWith,
   recordOf,
   text,
 } from '../core/options/kinds.ts'
-import { checkOptions, type OptionShape } from '../core/options/shape.ts'
+import { checkArgument, checkOptions, type OptionShape } from '../core/options/shape.ts'
 import { seededRandom } from '../core/random.ts'
 import type { JobOptions } from '../dataflow/job-definition.ts'
 import type { JobResult, StreamGraph } from '../dataflow/stream-graph.ts'
 import type { ConfigurationMap } from '../runtime/configuration/keys.ts'
 import type { JobExecution, JobExecutionOptions } from '../runtime/job/execution.ts'
-import { createLocalJob } from '../runtime/job/local-executor.ts'
+import { createLocalJob, GRAPH } from '../runtime/job/local-executor.ts'
 import { createWorkerJob } from '../runtime/job/worker-job.ts'
 
 /** Options of a mini cluster, for all its jobs. */
@@ -65,6 +66,7 @@ export class MiniCluster implements AsyncDisposable {
 
   /** Starts a graph with every slot in the calling thread. */
   startLocal(graph: StreamGraph, options: MiniClusterJobOptions = {}): JobExecution {
+    checkArgument('cluster.startLocal', 'graph', GRAPH, graph)
     const job = createLocalJob({
       ...options,
       graph,
@@ -80,6 +82,7 @@ export class MiniCluster implements AsyncDisposable {
     jobOptions: O,
     options: MiniClusterJobOptions = {},
   ): Promise<JobExecution> {
+    checkArgument('cluster.startWorkers', 'url', MODULE, url)
     const job = await createWorkerJob({
       ...options,
       module: url,
@@ -121,3 +124,8 @@ export class MiniCluster implements AsyncDisposable {
     }
   }
 }
+
+const MODULE = kindOf<URL>(
+  'the URL of a module: new URL("./job.ts", import.meta.url)',
+  (given) => given instanceof URL,
+)

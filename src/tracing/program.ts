@@ -1,4 +1,13 @@
-import { either, flag, numberIn, recordOf, text } from '../core/options/kinds.ts'
+import {
+  aFunction,
+  either,
+  flag,
+  numberIn,
+  objectWith,
+  optional,
+  recordOf,
+  text,
+} from '../core/options/kinds.ts'
 import { checkArgument, checkOptions, type OptionShape } from '../core/options/shape.ts'
 import { endWith } from './call-span.ts'
 import { type Environment, shareTracingEnvironment } from './environment.ts'
@@ -15,6 +24,13 @@ export function traceProgram(
   variables: Environment,
   warn?: (message: string) => void,
 ): AsyncDisposable {
+  checkArgument(
+    'traceProgram',
+    'variables',
+    objectWith('variables of an environment, such as those of the process'),
+    variables,
+  )
+  checkArgument('traceProgram', 'warn', optional(aFunction()), warn)
   shareTracingEnvironment(variables)
   startTracing(variables, warn)
   return { [Symbol.asyncDispose]: stopTracing }
@@ -44,6 +60,7 @@ export async function withSpan<T>(
   options: ProgramSpanOptions = {},
 ): Promise<T> {
   checkArgument('withSpan', 'name', text, name)
+  checkArgument('withSpan', 'work', aFunction(), work)
   checkOptions('withSpan', PROGRAM_SPAN, options)
   const span = spanOf(name, options)
   if (span === undefined) return await work()

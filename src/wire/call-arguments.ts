@@ -1,9 +1,20 @@
 import { asWeirError } from '../core/errors.ts'
 import { keyText } from '../core/formats/key-text.ts'
 import type { PlainKey } from '../core/formats/plain-key.ts'
-import { either, kindOf, listOf, name, required, text, wholeNumber } from '../core/options/kinds.ts'
+import {
+  either,
+  kindOf,
+  listOf,
+  name,
+  type OptionKind,
+  objectWith,
+  oneOf,
+  required,
+  text,
+  wholeNumber,
+} from '../core/options/kinds.ts'
 import { checkArgument, checkOptions, nested, type OptionShape } from '../core/options/shape.ts'
-import { PREDICT, type QueryOptions, type SparseVector } from './model-reader.ts'
+import { PREDICT, QUERY, type QueryOptions, type SparseVector } from './model-reader.ts'
 
 const KEY = kindOf<PlainKey>(
   'a text, or a finite number, a boolean, a bigint or a tuple of these, as keyBy gave it',
@@ -59,6 +70,18 @@ export const TOP_K_QUERY = either(
   text,
   kindOf<Float32Array>('a Float32Array', (given) => given instanceof Float32Array),
 )
+
+/** The tensors of a request. */
+const INFER_REQUEST = nested<{
+  readonly inputs: readonly object[]
+  readonly outputs: readonly string[]
+}>({
+  inputs: required(listOf(objectWith<object>('a tensor'))),
+  outputs: required(listOf(text)),
+})
+
+/** What may be done with a model of any kind. */
+export const MODEL_ACTION: OptionKind<'load' | 'unload'> = oneOf('load', 'unload')
 
 /** Options that a caller did not give: they are not checked again. */
 export const NO_OPTIONS: QueryOptions = {}
@@ -132,6 +155,12 @@ export function predictionRefusal(
   const refusal = refusalBy(() => checkRowKeys(call, state, [left, right], PREDICT, options))
   if (refusal === undefined) lastRight = options
   return refusal
+}
+
+/** As `checkCall`, for `client.inferRaw`. */
+export function checkInferRaw(model: unknown, request: unknown, options: unknown): void {
+  checkCall('client.inferRaw', model, QUERY, options)
+  checkArgument('client.inferRaw', 'request', INFER_REQUEST, request)
 }
 
 /** As `checkCall`, for a call with a sparse vector. */

@@ -1,5 +1,6 @@
 import type { WeirError } from '../core/errors.ts'
 import {
+  kindOf,
   listOf,
   milliseconds,
   numberIn,
@@ -8,7 +9,7 @@ import {
   text,
   wholeNumber,
 } from '../core/options/kinds.ts'
-import { type OptionShape, variants } from '../core/options/shape.ts'
+import { checkArgument, type OptionShape, variants } from '../core/options/shape.ts'
 
 /** How fresh or how consistent an answer must be. */
 export type Consistency =
@@ -29,8 +30,24 @@ export interface ReadPosition {
   readonly offset: number
 }
 
+const READ_POSITION: OptionShape<ReadPosition> = {
+  source: wholeNumber({ min: 0 }),
+  partition: required(wholeNumber({ min: -1 })),
+  offset: required(wholeNumber({ min: -1 })),
+}
+/** An envelope is a position, too. */
+const POSITION = kindOf<ReadPosition>(
+  'a position, with partition and offset, such as the envelope of an answer',
+  (given) => {
+    const { source, partition, offset } = (given ?? {}) as Partial<ReadPosition>
+    return [source ?? 0, partition, offset].every((one) => Number.isSafeInteger(one))
+  },
+)
+
 /** The consistency of a read that includes what is at a position, for example that of another answer. */
-export function atLeast({ source = 0, partition, offset }: ReadPosition): Consistency {
+export function atLeast(position: ReadPosition): Consistency {
+  checkArgument('atLeast', 'position', POSITION, position)
+  const { source = 0, partition, offset } = position
   return { level: 'at-least', source, partition, offset }
 }
 
@@ -38,11 +55,7 @@ export function atLeast({ source = 0, partition, offset }: ReadPosition): Consis
 const CONSISTENCY: OptionKind<Consistency> = variants<Consistency, 'level'>('level', {
   live: {},
   checkpoint: {},
-  'at-least': {
-    source: wholeNumber({ min: 0 }),
-    partition: required(wholeNumber({ min: -1 })),
-    offset: required(wholeNumber({ min: -1 })),
-  },
+  'at-least': READ_POSITION,
   bounded: { maxAgeMs: required(milliseconds) },
 })
 

@@ -1,5 +1,7 @@
 import type { Cancel } from '../../core/clock.ts'
 import { asWeirError, requireArgument, WeirError } from '../../core/errors.ts'
+import { name } from '../../core/options/kinds.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 import {
   type AckOutcome,
   type CollectingCheckpoint,
@@ -196,6 +198,7 @@ export class CheckpointCoordinator {
     parent: string = this.options.savepointFolder,
     isLast = false,
   ): Promise<string> {
+    checkArgument('job.triggerSavepoint', 'folder', name, parent)
     const folder = this.durable.savepoints.newFolder(parent)
     let copied: Promise<void> = Promise.resolve()
     try {

@@ -1,5 +1,5 @@
 import * as fs from 'node:fs'
-import { name } from '../../core/options/kinds.ts'
+import { flag, kindOf, name, wholeNumber } from '../../core/options/kinds.ts'
 import { checkArgument, checkOptions } from '../../core/options/shape.ts'
 import { nodeFileSystem } from '../../files/node-file-system.ts'
 import type { ProducerIdentity } from '../transactions/producer-identity.ts'
@@ -60,6 +60,7 @@ export class EmbeddedLog {
 
   /** Current bounds of a partition. Throws UNKNOWN_TOPIC, MALFORMED_DATA. */
   bounds(topic: string, partition: number): PartitionStatus {
+    checkPartition('log.bounds', topic, partition)
     const path = partitionPath(this.directory, topic, partition)
     requireOwnPlace(nodeFileSystem, path)
     return readStatus(path)
@@ -74,6 +75,7 @@ export class EmbeddedLog {
 
   /** A reader of one partition. Throws UNKNOWN_TOPIC. */
   reader(topic: string, partition: number, options: PartitionReaderOptions = {}): PartitionReader {
+    checkPartition('log.reader', topic, partition)
     checkOptions('log.reader', PARTITION_READER, options)
     return new PartitionReader(partitionPath(this.directory, topic, partition), options)
   }
@@ -89,13 +91,17 @@ export class EmbeddedLog {
   }
 
   /** Removes the segments of a partition whose records are all below an offset. Throws UNKNOWN_TOPIC. */
-  deleteRecords(topic: string, partition: number, before: number): Promise<void> {
-    return this.writer.deleteRecords(topic, partition, before)
+  async deleteRecords(topic: string, partition: number, before: number): Promise<void> {
+    checkPartition('log.deleteRecords', topic, partition)
+    checkArgument('log.deleteRecords', 'before', OFFSET, before)
+    await this.writer.deleteRecords(topic, partition, before)
   }
 
   /** Commits or aborts a prepared transaction, also of a process that has ended. */
-  endTransaction(producer: ProducerIdentity, commit: boolean): Promise<void> {
-    return this.writer.endTransaction(producer, commit)
+  async endTransaction(producer: ProducerIdentity, commit: boolean): Promise<void> {
+    checkArgument('log.endTransaction', 'producer', PRODUCER, producer)
+    checkArgument('log.endTransaction', 'commit', flag, commit)
+    await this.writer.endTransaction(producer, commit)
   }
 
   /** Ends this use of the log. The last use in the process closes the log. */
@@ -106,4 +112,15 @@ export class EmbeddedLog {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
   }
+}
+
+const OFFSET = wholeNumber({ min: 0 })
+const PRODUCER = kindOf<ProducerIdentity>(
+  'the identity of a producer, which its prepare() returns',
+  (given) => typeof (given as Partial<ProducerIdentity> | null)?.transactionalId === 'string',
+)
+
+function checkPartition(call: string, topic: unknown, partition: unknown): void {
+  checkArgument(call, 'topic', name, topic)
+  checkArgument(call, 'partition', OFFSET, partition)
 }

@@ -6,9 +6,10 @@ import type { TopicStore } from './store.ts'
  * Opens the topics of a place, without a request. The code of the log or of the Kafka client is loaded
  * only when it is used. Throws INVALID_ARGUMENT.
  */
-export async function openTopics({ logDirectory, kafka }: TopicsPlace): Promise<TopicStore> {
+export async function openTopics(place: TopicsPlace): Promise<TopicStore> {
   const { checkPlace } = await import('./place.ts')
-  checkPlace('openTopics', { logDirectory, kafka })
+  checkPlace('openTopics', place)
+  const { logDirectory, kafka } = place
   requireArgument(
     (logDirectory === undefined) !== (kafka === undefined),
     'give either logDirectory, for an embedded log, or kafka',

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { ByteReader } from '../byte-reader.ts'
 import { ByteWriter } from '../byte-writer.ts'
 import { WeirError } from '../errors.ts'
+import { refuseArgument } from '../text/refuse-argument.ts'
 import { type PlainKey, readPlainKey, writePlainKey } from './plain-key.ts'
 
 /*
@@ -36,8 +37,13 @@ function jsonPart(_name: string, part: unknown): unknown {
 
 /** The key of a text; a text of a key that is none of the plain types is returned as it is. */
 export function keyOfText(text: string): PlainKey {
+  requireText(text)
   if (!text.startsWith(OTHER) || text === OTHER) return text
   return parsed(text.slice(OTHER.length)) ?? text
+}
+
+function requireText(given: unknown): void {
+  if (typeof given !== 'string') refuseArgument('keyOfText(...)', given, 'the text of a key')
 }
 
 /** Whether a text is that of a key of another type. */

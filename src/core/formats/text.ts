@@ -1,4 +1,6 @@
 import { messageOf, requireArgument, WeirError } from '../errors.ts'
+import { aFunction, name, required } from '../options/kinds.ts'
+import { checkOptions, type OptionShape } from '../options/shape.ts'
 import type { Serializer } from '../serializer.ts'
 import { writeShortText } from '../text/short-text.ts'
 
@@ -18,8 +20,15 @@ export interface TextCodec<T> {
 // A byte order mark is part of the text, so that what is written is read back.
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
+const CODEC: OptionShape<TextCodec<never>> = {
+  id: required(name),
+  parse: required(aFunction()),
+  format: required(aFunction()),
+}
+
 /** A format of UTF-8 text. */
 export function textFormat<T>(codec: TextCodec<T>): Serializer<T> {
+  checkOptions('textFormat', CODEC, codec)
   return {
     id: codec.id,
     write(value, writer) {

@@ -144,6 +144,17 @@ export function aFunction<F>(takes = 'a function'): OptionKind<F> {
   return kindOf(takes, (value) => typeof value === 'function')
 }
 
+/** A kind that may be left out. */
+export function optional<T>(kind: OptionKind<T>): OptionKind<T | undefined> {
+  return {
+    takes: kind.takes,
+    problem: (path, value) => (value === undefined ? undefined : kind.problem(path, value)),
+  }
+}
+
+/** A number of subtasks or of key groups. */
+export const parallelism: OptionKind<number> = wholeNumber({ min: 1, max: 32_768 })
+
 /** An object that has these methods: an implementation of an interface. */
 export function objectWith<T>(takes: string, ...methods: readonly string[]): OptionKind<T> {
   return kindOf(

@@ -1,3 +1,6 @@
+import { serializer } from '../../core/options/ports.ts'
+import { checkArgument } from '../../core/options/shape.ts'
+import type { Serializer } from '../../core/serializer.ts'
 import { refuseArgument } from '../../core/text/refuse-argument.ts'
 
 /** A call of a stream that takes an object with methods. */
@@ -14,6 +17,12 @@ export function requireMethods(given: unknown, { call, methods, takes }: ObjectU
   const members = given as Readonly<Record<string, unknown>> | null | undefined
   if (methods.every((method) => typeof members?.[method] === 'function')) return
   refuseArgument(call, given, takes)
+}
+
+/** The serializer that a call got. Throws INVALID_ARGUMENT for what is none. */
+export function requireSerializer(given: unknown, call: string): Serializer<unknown> {
+  checkArgument(call, 'serializer', serializer<unknown>(), given)
+  return given as Serializer<unknown>
 }
 
 /** Throws INVALID_ARGUMENT for what is no sink, such as a function of a record. */

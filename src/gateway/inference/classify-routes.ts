@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { modelObject } from '../../access/object-rights.ts'
 import { requireArgument, WeirError } from '../../core/errors.ts'
+import { nearestWord } from '../../core/text/nearest-word.ts'
 import { JSON_LIMITS } from '../../http/json-body.ts'
 import { requireMayOf } from '../../http/principal.ts'
 import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
@@ -18,6 +19,8 @@ import { dataOfJson, type Tensor, type TensorMetadata } from './tensor.ts'
 /** Classes of an answer that asks for no number of them. */
 const DEFAULT_TOP = 5
 const MAX_TOP = 1000
+/** Fields of the body of a classification. */
+const FIELDS = ['model', 'input', 'output', 'top']
 const NO_BODY = Buffer.alloc(0)
 
 /** Query of a registration. */
@@ -88,6 +91,12 @@ async function classify(
   request: FastifyRequest,
   json: Readonly<Record<string, unknown>>,
 ) {
+  for (const field of Object.keys(json)) {
+    requireArgument(
+      FIELDS.includes(field),
+      `there is no field "${field.slice(0, 40)}"; did you mean "${nearestWord(field, FIELDS) ?? FIELDS.join('", "')}"?`,
+    )
+  }
   const { model: name, input, output, top = DEFAULT_TOP } = json
   requireArgument(typeof name === 'string', '"model" is the name of a model')
   requireArgument(

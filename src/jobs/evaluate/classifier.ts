@@ -1,5 +1,5 @@
-import { count, name, required } from '../../core/options/kinds.ts'
-import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
+import { count, flag, name, required } from '../../core/options/kinds.ts'
+import { checkArgument, checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
 import { LibsvmParser } from '../../models/linear/libsvm-format.ts'
 import {
   ClassificationAccumulator,
@@ -114,6 +114,7 @@ export class ServedClassifierQuality {
 
   /** `isLogOdds`: decision values are log-odds, so the summary has a log loss. */
   constructor(isLogOdds: boolean, options: LinearPredictOptions = {}) {
+    checkArgument('new ServedClassifierQuality', 'isLogOdds', flag, isLogOdds)
     checkOptions('new ServedClassifierQuality', LINEAR_PREDICT, options)
     const { positiveLabel = 1, threshold = 0 } = options
     this.quality = new ClassificationAccumulator(isLogOdds)

@@ -1,6 +1,6 @@
 import type { KafkaClientOptions } from '../../connectors/kafka/client/options.ts'
 import { openTopics } from '../../connectors/topics/open.ts'
-import { TOPICS_PLACE } from '../../connectors/topics/place.ts'
+import { placeIn, TOPICS_PLACE } from '../../connectors/topics/place.ts'
 import { name, required, wholeNumber } from '../../core/options/kinds.ts'
 import { checkOptions, type NamedOptions, type OptionShape } from '../../core/options/shape.ts'
 import { defineJob, type JobDefinition } from '../../dataflow/job-definition.ts'
@@ -43,7 +43,7 @@ const histories: JobDefinition<HistoriesOptions> = defineJob<HistoriesOptions>({
   name: 'histories',
   async build(env, options) {
     checkOptions('histories', HISTORIES, options)
-    await using topics = await openTopics(options)
+    await using topics = await openTopics(placeIn(options))
     const ratings = topicRecords(env, topics, {
       topic: options.observations,
       name: 'Observations',
@@ -53,7 +53,7 @@ const histories: JobDefinition<HistoriesOptions> = defineJob<HistoriesOptions>({
         sideOutputs: [REFUSED.id],
       })
       .uid(HISTORY_RATINGS_UID)
-    await quarantine(ratings.getSideOutput(REFUSED), options, options.quarantine)
+    await quarantine(ratings.getSideOutput(REFUSED), placeIn(options), options.quarantine)
     ratings
       .keyBy(({ user }) => user)
       .process(() => new KnownItemsFunction(options.maxKeyBytes))

@@ -1,4 +1,6 @@
 import { sleep } from '../../core/clock.ts'
+import { numberIn } from '../../core/options/kinds.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 import { AbstractOperator } from '../../operators/port/abstract-operator.ts'
 import type { OperatorContext } from '../../operators/port/operator.ts'
 import { InFlightLimit } from './in-flight-limit.ts'
@@ -22,6 +24,12 @@ export abstract class LearningGate extends AbstractOperator {
   /** `mostInFlight`: observations in flight over all slots; above it the gate closes. @default no limit */
   constructor(mostInFlight: number = Number.POSITIVE_INFINITY) {
     super()
+    checkArgument(
+      'new LearningGate',
+      'mostInFlight',
+      numberIn({ min: 1, orInfinity: true }),
+      mostInFlight,
+    )
     this.mostInFlight = mostInFlight
   }
 

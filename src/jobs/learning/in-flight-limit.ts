@@ -1,3 +1,6 @@
+import { kindOf, numberIn } from '../../core/options/kinds.ts'
+import { checkArgument } from '../../core/options/shape.ts'
+
 /**
  * Counts the observations in flight over all slots of an attempt, from their step to the fold of their
  * deltas, and limits them: a step on a row of long ago overshoots when many such steps are folded at
@@ -10,6 +13,8 @@ export class InFlightLimit {
 
   /** `buffer`: of the attempt (`newBuffer`). `most`: observations in flight at most. @default no limit */
   constructor(buffer: SharedArrayBuffer, most: number = Number.POSITIVE_INFINITY) {
+    checkArgument('new InFlightLimit', 'buffer', BUFFER, buffer)
+    checkArgument('new InFlightLimit', 'most', numberIn({ min: 1, orInfinity: true }), most)
     this.words = new Int32Array(buffer)
     this.most = most
   }
@@ -49,3 +54,8 @@ export class InFlightLimit {
     if (Atomics.load(this.words, 0) > 0) Atomics.sub(this.words, 0, 1)
   }
 }
+
+const BUFFER = kindOf<SharedArrayBuffer>(
+  'a SharedArrayBuffer: InFlightLimit.newBuffer()',
+  (given) => given instanceof SharedArrayBuffer,
+)

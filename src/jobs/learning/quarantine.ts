@@ -1,4 +1,7 @@
 import type { TopicsPlace } from '../../connectors/topics/place.ts'
+import { TOPICS_PLACE } from '../../connectors/topics/place.ts'
+import { objectWith } from '../../core/options/kinds.ts'
+import { checkArgument, nested } from '../../core/options/shape.ts'
 import type { DataStream } from '../../dataflow/data-stream.ts'
 import { type RefusedObservation, refusedSerializer } from './refused.ts'
 import { topicSink } from './topic-sink.ts'
@@ -12,6 +15,13 @@ export async function quarantine(
   place: TopicsPlace,
   topic: string | undefined,
 ): Promise<void> {
+  checkArgument(
+    'quarantine',
+    'refused',
+    objectWith('a stream of refused observations', 'sinkTo'),
+    refused,
+  )
+  checkArgument('quarantine', 'place', nested(TOPICS_PLACE), place)
   if (topic === undefined) return
   const sink = await topicSink(place, {
     topic,

@@ -2,8 +2,9 @@ import type { KafkaClientOptions } from '../../connectors/kafka/client/options.t
 import { LogSink } from '../../connectors/log/sink.ts'
 import type { RecordSerializer } from '../../connectors/records/outgoing-record.ts'
 import type { TopicsPlace } from '../../connectors/topics/place.ts'
+import { TOPICS_PLACE } from '../../connectors/topics/place.ts'
 import { aFunction, milliseconds, name, required } from '../../core/options/kinds.ts'
-import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
+import { checkArgument, checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
 import { type DeliveryGuarantee, GUARANTEE, type Sink } from '../../operators/port/sink.ts'
 
 /** How records are written to a topic. */
@@ -24,10 +25,12 @@ const TOPIC_SINK: OptionShape<TopicSinkOptions<unknown>> = {
 
 /** A sink of a topic of the embedded log or of Kafka, whose client is loaded only then. */
 export async function topicSink<T>(
-  { logDirectory, kafka }: TopicsPlace,
+  place: TopicsPlace,
   options: TopicSinkOptions<T>,
 ): Promise<Sink<T>> {
+  checkArgument('topicSink', 'place', nested(TOPICS_PLACE), place)
   checkOptions('topicSink', TOPIC_SINK, options)
+  const { logDirectory, kafka } = place
   if (logDirectory !== undefined) return new LogSink({ directory: logDirectory, ...options })
   const { KafkaSink } = await import('../../connectors/kafka/sink.ts')
   return new KafkaSink({ ...(kafka as KafkaClientOptions), ...options })

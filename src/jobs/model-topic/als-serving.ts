@@ -1,6 +1,6 @@
 import type { KafkaClientOptions } from '../../connectors/kafka/client/options.ts'
 import { openTopics } from '../../connectors/topics/open.ts'
-import { TOPICS_PLACE } from '../../connectors/topics/place.ts'
+import { placeIn, TOPICS_PLACE } from '../../connectors/topics/place.ts'
 import { spanSerializer } from '../../core/byte-span.ts'
 import { count, name, required, wholeNumber } from '../../core/options/kinds.ts'
 import { checkOptions, type NamedOptions, type OptionShape } from '../../core/options/shape.ts'
@@ -46,7 +46,7 @@ const alsServing: JobDefinition<AlsServingOptions> = defineJob<AlsServingOptions
   name: 'als-serving',
   async build(env, options) {
     checkOptions('als-serving', ALS_SERVING, options)
-    await using topics = await openTopics(options)
+    await using topics = await openTopics(placeIn(options))
     topicRecords(env, topics, { topic: options.topic, name: 'Model topic', uid: 'model-topic' })
       .transform<RowUpdate>(
         'Model rows',

@@ -1,6 +1,8 @@
 import { isWeirError } from '../../core/errors.ts'
 import type { Counter } from '../../core/metrics.ts'
 import { type ModelVersion, modelVersion } from '../../core/model-version.ts'
+import { count, flag } from '../../core/options/kinds.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 import { foldLinearStep, LINEAR_MEMORY, type LinearStep } from '../../models/linear/online-rule.ts'
 import type { WeightUpdate } from '../../models/linear/weight-update.ts'
 import type {
@@ -37,6 +39,8 @@ export class LinearServingFunction
 
   /** `learns`: steps come too. */
   constructor(range: number, learns = false) {
+    checkArgument('new LinearServingFunction', 'range', count, range)
+    checkArgument('new LinearServingFunction', 'learns', flag, learns)
     this.range = range
     this.learns = learns
   }

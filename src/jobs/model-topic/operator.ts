@@ -1,6 +1,7 @@
 import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
 import type { Counter } from '../../core/metrics.ts'
-import { type OptionKind, oneOf } from '../../core/options/kinds.ts'
+import { count, type OptionKind, oneOf } from '../../core/options/kinds.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 import {
   decodeMarker,
   isMarkerKey,
@@ -99,6 +100,8 @@ export abstract class ModelTopicOperator extends AbstractOperator {
 
   constructor(dimension: number, policy: BadRowPolicy) {
     super()
+    checkArgument('the operator of a model topic', 'dimension', count, dimension)
+    checkArgument('the operator of a model topic', 'policy', BAD_ROWS, policy)
     this.dimension = dimension
     this.policy = policy
   }

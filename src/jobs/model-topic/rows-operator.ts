@@ -2,6 +2,8 @@ import type { RecordHeader } from '../../batch/record-batch-format.ts'
 import type { ByteSpan, MutableByteSpan } from '../../core/byte-span.ts'
 import { WeirError } from '../../core/errors.ts'
 import { keyOfEveryGroup } from '../../core/key-group-keys.ts'
+import { flag } from '../../core/options/kinds.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 import { encodeFactors } from '../../models/als/row.ts'
 import { isMeanKeyBytes, kindOfKeyBytes } from '../../models/als/row-key.ts'
 import { emptyRow, type PublishedRow, type RowUpdate } from '../../models/als/row-update.ts'
@@ -31,6 +33,7 @@ export class ModelRowsOperator extends ModelTopicOperator {
   /** `readsRatings`: rows say on how many ratings they were trained. */
   constructor(dimension: number, policy: BadRowPolicy, readsRatings = false) {
     super(dimension, policy)
+    checkArgument('new ModelRowsOperator', 'readsRatings', flag, readsRatings)
     this.readsRatings = readsRatings
   }
 

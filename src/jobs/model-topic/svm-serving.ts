@@ -1,5 +1,6 @@
 import type { KafkaClientOptions } from '../../connectors/kafka/client/options.ts'
 import { openTopics } from '../../connectors/topics/open.ts'
+import { placeIn } from '../../connectors/topics/place.ts'
 import { defineJob, type JobDefinition } from '../../dataflow/job-definition.ts'
 import { rawKeySerializer } from '../../dataflow/key-serializer.ts'
 import { type WeightUpdate, WeightUpdateSerializer } from '../../models/linear/weight-update.ts'
@@ -30,7 +31,7 @@ export interface SvmServingOptions extends Readonly<Record<string, unknown>> {
 const svmServing: JobDefinition<SvmServingOptions> = defineJob<SvmServingOptions>({
   name: 'svm-serving',
   async build(env, options) {
-    await using topics = await openTopics(options)
+    await using topics = await openTopics(placeIn(options))
     topicRecords(env, topics, { topic: options.topic, name: 'Model topic', uid: 'model-topic' })
       .transform<WeightUpdate>(
         'Weights',

@@ -1,5 +1,7 @@
 import type { NewTopic, TopicStore } from '../../connectors/topics/store.ts'
 import { isWeirError, requireArgument } from '../../core/errors.ts'
+import { count, name, numberIn, objectWith } from '../../core/options/kinds.ts'
+import { checkArgument, checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
 
 const DEFAULT_PARTITIONS = 4
 /** Compaction removes retired versions only from segments that have ended, and publishing reads what it leaves. */
@@ -30,6 +32,7 @@ const DELTAS = '-deltas'
  * topic with this end, which would be that of the deltas of another model.
  */
 export function deltasTopic(rowsTopic: string): string {
+  checkArgument('deltasTopic', 'rowsTopic', name, rowsTopic)
   requireArgument(
     !rowsTopic.endsWith(DELTAS),
     `"${rowsTopic}" is the name of a topic of deltas; name the topic of the rows, "${rowsTopic.slice(0, -DELTAS.length)}", or give the model another name`,
@@ -40,9 +43,19 @@ export function deltasTopic(rowsTopic: string): string {
 /** How long and how many records a topic keeps. */
 export type Retention = Pick<NewTopic, 'retentionMs' | 'retentionBytes'>
 
-interface Shape extends Pick<NewTopic, 'partitions' | 'replicationFactor'> {
+/** Options of the topics of a model. */
+export interface ModelTopicsOptions extends Pick<NewTopic, 'partitions' | 'replicationFactor'> {
   /** Retention of the deltas. It must cover the oldest checkpoint that is restored. @default forever */
   readonly deltas?: Retention
+}
+
+const MODEL_TOPICS: OptionShape<ModelTopicsOptions> = {
+  partitions: count,
+  replicationFactor: count,
+  deltas: nested<Retention>({
+    retentionMs: numberIn({ min: -1 }),
+    retentionBytes: numberIn({ min: -1 }),
+  }),
 }
 
 /**
@@ -53,8 +66,16 @@ interface Shape extends Pick<NewTopic, 'partitions' | 'replicationFactor'> {
 export async function createModelTopics(
   topics: TopicStore,
   topic: string,
-  shape: Shape = {},
+  shape: ModelTopicsOptions = {},
 ): Promise<readonly string[]> {
+  checkArgument(
+    'createModelTopics',
+    'topics',
+    objectWith<TopicStore>('topics: openTopics(...)', 'has', 'create'),
+    topics,
+  )
+  checkArgument('createModelTopics', 'topic', name, topic)
+  checkOptions('createModelTopics', MODEL_TOPICS, shape)
   return (await topics.has(topic)) ? [] : await completeModelTopics(topics, topic, shape)
 }
 
@@ -62,7 +83,7 @@ export async function createModelTopics(
 export async function completeModelTopics(
   topics: TopicStore,
   topic: string,
-  { partitions = DEFAULT_PARTITIONS, replicationFactor, deltas = {} }: Shape = {},
+  { partitions = DEFAULT_PARTITIONS, replicationFactor, deltas = {} }: ModelTopicsOptions = {},
 ): Promise<readonly string[]> {
   const shape = { partitions, ...(replicationFactor === undefined ? {} : { replicationFactor }) }
   // The rows last: where their topic exists, that of the deltas does, even after an interruption.

@@ -1,6 +1,6 @@
 import { BIAS_FEATURE } from '../../core/feature.ts'
-import { count } from '../../core/options/kinds.ts'
-import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
+import { count, kindOf, numberIn, objectWith, optional } from '../../core/options/kinds.ts'
+import { checkArgument, checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import { LINEAR_MEMORY } from '../../models/linear/online-rule.ts'
 import type { LinearPrior } from '../../models/linear/prior.ts'
 import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
@@ -138,6 +138,14 @@ export function publishableWeights(
   intercept: number,
   prior?: LinearPrior,
 ): PublishableLinearModel {
+  checkArgument('publishableWeights', 'weights', WEIGHTS, weights)
+  checkArgument('publishableWeights', 'intercept', numberIn(), intercept)
+  checkArgument(
+    'publishableWeights',
+    'prior',
+    optional(objectWith<LinearPrior>('a prior, as linearPrior(...) gives it')),
+    prior,
+  )
   return {
     features: weights.length,
     intercept,
@@ -147,3 +155,8 @@ export function publishableWeights(
     },
   }
 }
+
+const WEIGHTS = kindOf<ArrayLike<number>>(
+  'an array of weights',
+  (given) => Array.isArray(given) || ArrayBuffer.isView(given),
+)

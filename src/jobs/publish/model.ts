@@ -32,7 +32,7 @@ import { Publication } from '../model-topic/publication.ts'
 import { floatsHeader } from '../model-topic/row-form.ts'
 import { rowPartition } from '../model-topic/row-partition.ts'
 import { ratingsHeader } from '../model-topic/row-ratings.ts'
-import { createModelTopics } from '../model-topic/topics.ts'
+import { createModelTopics, type ModelTopicsOptions } from '../model-topic/topics.ts'
 import { weightMemoryHeader } from '../model-topic/weight-memory.ts'
 import type { ModelRegistry } from '../registry/model-registry.ts'
 import { type PublishedVersions, publishedVersions } from '../registry/model-versions.ts'
@@ -137,6 +137,14 @@ const encoder = new TextEncoder()
 const PROGRESS_EVERY = 50_000
 const PAUSE_EVERY = 8192
 
+/** What of the options is about new topics. */
+function topicsOf({ partitions, replicationFactor }: PublishOptions): ModelTopicsOptions {
+  return {
+    ...(partitions === undefined ? {} : { partitions }),
+    ...(replicationFactor === undefined ? {} : { replicationFactor }),
+  }
+}
+
 /**
  * Publishes a version into the model topic: `announce`, all rows, then `ready` into every partition,
  * so that a reader that has passed the markers has all rows. Creates the topics of the model if they
@@ -152,7 +160,7 @@ export async function publishModel(
   const { log, topic } = options
   await using own = log instanceof EmbeddedLog ? new LogTopics(log.directory) : undefined
   const topics = own ?? (log as TopicStore)
-  await createModelTopics(topics, topic, options)
+  await createModelTopics(topics, topic, topicsOf(options))
   for (const warning of await checkModelTopics(topics, topic)) options.onWarning?.(warning)
   const { remedy = () => 'use another topic' } = options
   const published = await publishedVersions(topics, topic)

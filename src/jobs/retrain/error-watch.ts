@@ -1,10 +1,14 @@
 import { openTopics } from '../../connectors/topics/open.ts'
 import type { TopicsPlace } from '../../connectors/topics/place.ts'
+import { TOPICS_PLACE } from '../../connectors/topics/place.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { ByteReader } from '../../core/byte-reader.ts'
 import type { Clock } from '../../core/clock.ts'
 import { isWeirError } from '../../core/errors.ts'
 import { msgpackSerializer } from '../../core/formats/msgpack-serializer.ts'
+import { aFunction, name, numberIn, objectWith, oneOf, required } from '../../core/options/kinds.ts'
+import { CLOCK } from '../../core/options/ports.ts'
+import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
 import { type Feedback, targetOf } from '../../models/feedback.ts'
 import {
   type AlarmsByDetector,
@@ -70,6 +74,19 @@ export interface LiveErrorOptions {
   readonly onUnreadable?: (records: UnreadableRecords) => void
 }
 
+const LIVE_ERROR: OptionShape<LiveErrorOptions> = {
+  reader: required(objectWith("a reader of a job's state, such as a client", 'predict')),
+  place: required(nested(TOPICS_PLACE)),
+  observations: required(name),
+  state: required(name),
+  clock: required(CLOCK),
+  range: nested<RatingRange>({ min: required(numberIn()), max: required(numberIn()) }),
+  feedback: oneOf('explicit', 'implicit'),
+  positiveLabel: numberIn(),
+  onSource: aFunction(),
+  onUnreadable: aFunction(),
+}
+
 /** Error of one prediction. */
 interface PredictionError {
   readonly error: number
@@ -91,6 +108,7 @@ export class LiveErrorWatch {
   private source = ''
 
   constructor(options: LiveErrorOptions) {
+    checkOptions('new LiveErrorWatch', LIVE_ERROR, options)
     this.options = options
     this.drift = this.newMonitor()
   }

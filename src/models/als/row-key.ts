@@ -1,4 +1,5 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
+import { refuseArgument } from '../../core/text/refuse-argument.ts'
 import { isMeanId, MEAN_ID, MEAN_ID_IS_TAKEN } from '../mean-id.ts'
 import { splitVersionedKey } from '../versioned-key.ts'
 
@@ -40,13 +41,25 @@ export interface AlsKey {
  * id `MEAN`: its keys are those of the mean rows (`MEAN_KEYS`).
  */
 export function alsKey(id: string, kind: AlsRowKind | 'W', version?: number): string {
+  if (typeof id !== 'string' || !Object.hasOwn(LETTERS_OF_KEYS, kind)) refuseKey(id, kind)
+  if (version !== undefined && !(Number.isSafeInteger(version) && version >= 0)) {
+    refuseArgument('alsKey(...)', version, 'a version, a whole number')
+  }
   requireArgument(!isMeanId(id), MEAN_ID_IS_TAKEN)
   const key = `${id}-${kind}`
   return version === undefined ? key : `${key}@${version}`
 }
 
+const LETTERS_OF_KEYS = { U: 0, I: 0, W: 0 }
+
+function refuseKey(id: unknown, kind: unknown): never {
+  if (typeof id !== 'string') refuseArgument('alsKey(...)', id, 'an id, a text')
+  refuseArgument('alsKey(...)', kind, "the kind 'U', 'I' or 'W' after the id")
+}
+
 /** Takes a row key apart. Throws UNPARSABLE_RECORD if it ends neither in `-U` nor in `-I`. */
 export function parseAlsKey(text: string): AlsKey {
+  if (typeof text !== 'string') refuseArgument('parseAlsKey(...)', text, 'the key of a row, a text')
   const { key, version } = splitVersionedKey(text)
   const kind = key.at(-1)
   if (key.length < 3 || key.at(-2) !== '-' || (kind !== 'U' && kind !== 'I')) {

@@ -1,4 +1,5 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
+import { refuseArgument } from '../../core/text/refuse-argument.ts'
 import type { AlsRow } from './row.ts'
 
 /** A row as the text of the ancestor, `<id>,U|I,f1;f2;...`. Throws INVALID_ARGUMENT if the id holds a comma or line break. */
@@ -12,6 +13,9 @@ export function formatTextRow(row: AlsRow): string {
  * 1) where the text stops making sense.
  */
 export function parseTextRow(text: string, line = 1): AlsRow {
+  if (typeof text !== 'string') refuseArgument('parseTextRow(...)', text, 'a row, a text')
+  if (!Number.isSafeInteger(line))
+    refuseArgument('parseTextRow(...)', line, 'the number of the line')
   const firstComma = text.indexOf(',')
   if (firstComma <= 0) throw textRowError(line, 1, 'an id followed by a comma')
   const kind = text[firstComma + 1]

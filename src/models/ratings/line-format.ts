@@ -2,12 +2,13 @@ import type { ByteReader } from '../../core/byte-reader.ts'
 import type { ByteWriter } from '../../core/byte-writer.ts'
 import { requireArgument, WeirError } from '../../core/errors.ts'
 import { formatCsvField } from '../../core/formats/csv-row.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 import type { Serializer } from '../../core/serializer.ts'
 import { plainNumber } from '../../core/text/decimal-number.ts'
 import { shortText, writeShortText } from '../../core/text/short-text.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
 import { isMeanId, MEAN_ID_IS_TAKEN } from '../mean-id.ts'
-import { type RatingsFormat, SEPARATORS } from './format.ts'
+import { RATINGS_FORMAT, type RatingsFormat, SEPARATORS } from './format.ts'
 import { LARGEST_RATING, type Rating } from './rating.ts'
 import { isRefused, type RefusedLine, ratingOfLine } from './rating-fields.ts'
 
@@ -169,5 +170,6 @@ class RatingLineFormat implements RatingLineSerializer {
 
 /** Format of ratings as lines (`RatingLineFormat`). */
 export function ratingLineFormat(format: RatingsFormat = 'csv'): RatingLineSerializer {
+  checkArgument('ratingLineFormat', 'format', RATINGS_FORMAT, format)
   return new RatingLineFormat(format)
 }

@@ -1,5 +1,7 @@
 import { isWeirError, requireArgument, WeirError } from '../../core/errors.ts'
 import { HIGHEST_VERSION } from '../../core/model-version.ts'
+import { wholeNumber } from '../../core/options/kinds.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 import { isLearnedPart, type LearnedPart } from './learned-part.ts'
 import { isPublisher, type Publisher } from './publisher.ts'
 import { isTrainedOn, type TrainedOn } from './trained-on.ts'
@@ -71,6 +73,7 @@ const KEY_PREFIX = '!version@'
 
 /** The record key of a version's marker. */
 export function markerKey(version: number): string {
+  checkArgument('markerKey', 'version', wholeNumber({ min: 0 }), version)
   return `${KEY_PREFIX}${version}`
 }
 

@@ -1,4 +1,5 @@
 import type { Accumulator } from '../port/accumulator.ts'
+import { requireNumber } from './require-number.ts'
 
 /** Sum and number of what was added. */
 export interface AverageState {
@@ -12,7 +13,9 @@ export class AverageAccumulator implements Accumulator<number, number, AverageSt
   private sum = 0
   private count = 0
 
+  /** Throws INVALID_ARGUMENT for what is no number. */
   add(value: number): void {
+    requireNumber(value, this.type)
     this.sum += value
     this.count += 1
   }

@@ -1,12 +1,15 @@
 import { WeirError } from '../../core/errors.ts'
 import type { Accumulator } from '../port/accumulator.ts'
+import { requireNumber } from './require-number.ts'
 
 /** The base of sums. */
 abstract class Sum implements Accumulator<number, number, number> {
   abstract readonly type: string
   protected sum = 0
 
+  /** Throws INVALID_ARGUMENT for what is no number. */
   add(value: number): void {
+    requireNumber(value, this.type)
     this.sum += value
   }
 

@@ -1,4 +1,5 @@
 import type { Accumulator } from '../port/accumulator.ts'
+import { requireNumber } from './require-number.ts'
 
 /** The base of minima and maxima. Before the first number the result is the other end of the range, as in Flink. */
 abstract class Extreme implements Accumulator<number, number, number> {
@@ -13,7 +14,9 @@ abstract class Extreme implements Accumulator<number, number, number> {
     this.value = first
   }
 
+  /** Throws INVALID_ARGUMENT for what is no number. */
   add(value: number): void {
+    requireNumber(value, this.type)
     this.value = this.choose(this.value, value)
   }
 

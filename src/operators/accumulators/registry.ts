@@ -1,4 +1,6 @@
 import { WeirError } from '../../core/errors.ts'
+import { aFunction } from '../../core/options/kinds.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 import type { Accumulator } from '../port/accumulator.ts'
 import { AverageAccumulator } from './average.ts'
 import { DoubleCounter, IntCounter, LongCounter } from './counters.ts'
@@ -38,6 +40,7 @@ const creators = new Map(BUILT_IN.map((create) => [create().type, create]))
  * thread merges what the slots send. Throws STATE_CONFLICT when another one has this type.
  */
 export function registerAccumulator(create: CreateAccumulator): void {
+  checkArgument('registerAccumulator', 'create', aFunction(), create)
   const { type } = create()
   if (creators.has(type)) {
     throw new WeirError(

@@ -1,4 +1,6 @@
 import { WeirError } from '../../core/errors.ts'
+import { kindOf } from '../../core/options/kinds.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 
 /** Fields of a record that hold numbers; of a tuple, their positions. */
 export type NumberField<T> = T extends readonly unknown[]
@@ -25,11 +27,13 @@ export abstract class FieldFolds<T, Reduced> {
 
   /** The first record, with the sum of a field of all. */
   sum(field: NumberField<T>): Reduced {
+    checkArgument('sum', 'field', FIELD, field)
     return this.foldInParts((a, b) => withField(a, field, sumOf(a, b, field)), 'any-order')
   }
 
   /** The first record, with the smallest value of a field. */
   min(field: ComparableField<T>): Reduced {
+    checkArgument('min', 'field', FIELD, field)
     return this.foldInParts(
       (a, b) => (isLess(b, a, field) ? withField(a, field, fieldOf(b, field)) : a),
       'any-order',
@@ -38,6 +42,7 @@ export abstract class FieldFolds<T, Reduced> {
 
   /** The first record, with the greatest value of a field. */
   max(field: ComparableField<T>): Reduced {
+    checkArgument('max', 'field', FIELD, field)
     return this.foldInParts(
       (a, b) => (isLess(a, b, field) ? withField(a, field, fieldOf(b, field)) : a),
       'any-order',
@@ -46,16 +51,22 @@ export abstract class FieldFolds<T, Reduced> {
 
   /** The record with the smallest value of a field, of equal ones the first. */
   minBy(field: ComparableField<T>): Reduced {
+    checkArgument('minBy', 'field', FIELD, field)
     return this.foldInParts((a, b) => (isLess(b, a, field) ? b : a), 'in-order')
   }
 
   /** The record with the greatest value of a field, of equal ones the first. */
   maxBy(field: ComparableField<T>): Reduced {
+    checkArgument('maxBy', 'field', FIELD, field)
     return this.foldInParts((a, b) => (isLess(a, b, field) ? b : a), 'in-order')
   }
 }
 
 type AnyField = string | number | symbol
+
+const FIELD = kindOf<AnyField>('the name of a field, or a position of a tuple', (given) =>
+  ['string', 'number', 'symbol'].includes(typeof given),
+)
 
 function fieldOf<T>(record: T, field: AnyField): never {
   return (record as Record<AnyField, unknown>)[field] as never

@@ -1,4 +1,6 @@
 import { inspect } from 'node:util'
+import { aFunction, text } from '../../core/options/kinds.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 import type { DeliveryGuarantee, Sink, SinkWriter, SinkWriterContext } from '../port/sink.ts'
 import { DirectWriter } from './direct-writer.ts'
 
@@ -16,6 +18,8 @@ export class PrintSink<T> implements Sink<T> {
 
   constructor(prefix = '', writeLine: WriteLine = (line) => void process.stdout.write(line)) {
     this.prefix = prefix
+    checkArgument('new PrintSink', 'prefix', text, prefix)
+    checkArgument('new PrintSink', 'writeLine', aFunction(), writeLine)
     this.writeLine = writeLine
   }
 

@@ -1,6 +1,7 @@
 import { requireArgument } from '../../core/errors.ts'
 import { msgpackSerializer } from '../../core/formats/msgpack-serializer.ts'
 import { kindOf, type OptionKind, text } from '../../core/options/kinds.ts'
+import { serializer as serializerKind } from '../../core/options/ports.ts'
 import { checkArgument } from '../../core/options/shape.ts'
 import type { Serializer } from '../../core/serializer.ts'
 import { refuseArgument } from '../../core/text/refuse-argument.ts'
@@ -20,6 +21,7 @@ export class OutputTag<T> {
       `the id of an output tag is 1 to 128 letters, digits, ".", "_" or "-", not "${id}"`,
     )
     this.id = id
+    checkArgument('new OutputTag', 'serializer', serializerKind<T>(), serializer)
     this.serializer = serializer
   }
 }

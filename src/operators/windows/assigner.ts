@@ -1,4 +1,6 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
+import { aFunction } from '../../core/options/kinds.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../../core/time.ts'
 import { refusePromise } from '../port/refuse-promise.ts'
 import type { TimeDomain } from '../process/function.ts'
@@ -79,6 +81,7 @@ function session(timeDomain: TimeDomain, gapMs: number): SessionWindows {
 }
 
 function dynamicSession<T>(timeDomain: TimeDomain, gapMs: (record: T) => number): SessionWindows {
+  checkArgument('windows of sessions', 'gapMs', aFunction(), gapMs)
   return { kind: 'session', timeDomain, gapMs: (record) => requireGap(gapMs(record as T)) }
 }
 

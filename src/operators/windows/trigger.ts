@@ -1,5 +1,7 @@
 import { requireArgument } from '../../core/errors.ts'
 import type { MetricGroup } from '../../core/metrics.ts'
+import { aFunction, numberIn, objectWith } from '../../core/options/kinds.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 import type { Serializer } from '../../core/serializer.ts'
 import { reducingState, valueState } from '../../state/port/descriptors.ts'
 import type { TimerService } from '../process/function.ts'
@@ -117,6 +119,8 @@ export function deltaTrigger<T>(
   deltaOf: (before: T, record: T) => number,
   options: { readonly serializer?: Serializer<T> } = {},
 ): Trigger<T> {
+  checkArgument('deltaTrigger', 'threshold', numberIn(), threshold)
+  checkArgument('deltaTrigger', 'deltaOf', aFunction(), deltaOf)
   const last = valueState<T>('last-record', options)
   return {
     open: (context) => void context.getState(last),
@@ -146,8 +150,16 @@ export function neverTrigger(): Trigger<unknown> {
   }
 }
 
+const TRIGGER = objectWith<Trigger<unknown>>(
+  'a trigger, such as countTrigger(10)',
+  'onElement',
+  'onEventTime',
+  'onProcessingTime',
+)
+
 /** As another trigger, but the contents are dropped whenever that one fires. */
 export function purgingTrigger<T>(nested: Trigger<T>): Trigger<T> {
+  checkArgument('purgingTrigger', 'nested', TRIGGER, nested)
   const purging = (result: TriggerResult): TriggerResult =>
     result === 'FIRE' ? 'FIRE_AND_PURGE' : result
   return {

@@ -4,6 +4,8 @@ import type { CheckpointCoordinator } from '../../checkpoint/coordinator/coordin
 import type { Barrier } from '../../checkpoint/protocol/checkpoint-types.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { MetricSnapshot } from '../../core/metrics.ts'
+import { wholeNumber } from '../../core/options/kinds.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 import { graphFingerprint } from '../../dataflow/plan/graph-fingerprint.ts'
 import { requireUids } from '../../dataflow/plan/require-uids.ts'
 import type { AccumulatorPart } from '../../operators/port/accumulator.ts'
@@ -188,7 +190,9 @@ export class JobAttempts {
 
   /** Ends a slot abruptly: for tests of recovery. */
   killSlot(slot: number): void {
-    this.pool.hosts[slot]!.kill()
+    const { hosts } = this.pool
+    checkArgument('job.killSlot', 'slot', wholeNumber({ min: 0, max: hosts.length - 1 }), slot)
+    hosts[slot]!.kill()
   }
 
   /**

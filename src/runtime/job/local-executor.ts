@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { openStorage } from '../../checkpoint/storage/open.ts'
 import { noticeFrom } from '../../core/lifetime/wait.ts'
+import { anything, kindOf, type OptionKind, recordOf } from '../../core/options/kinds.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 import { type Random, seededRandom } from '../../core/random.ts'
 import type {
   ExecuteOptions,
@@ -40,11 +42,18 @@ export function createLocalJob(options: LocalJobOptions): JobExecution {
   return job
 }
 
+const VALUES = recordOf<unknown>(anything())
+export const GRAPH: OptionKind<StreamGraph> = kindOf(
+  'the graph of an environment: env.graph()',
+  (given) => Array.isArray((given as Partial<StreamGraph> | null)?.nodes),
+)
+
 /** The executor behind `env.execute()`: runs the graph in the calling thread until it has finished. */
 export class LocalExecutor implements JobExecutor {
   private readonly configuration: ConfigurationMap
 
   constructor(configuration: ConfigurationMap = { 'state.backend.type': 'heap' }) {
+    checkArgument('new LocalExecutor', 'configuration', VALUES, configuration)
     this.configuration = configuration
   }
 
@@ -55,6 +64,8 @@ export class LocalExecutor implements JobExecutor {
 
   /** As `execute`, without waiting for the end. */
   start(graph: StreamGraph, options: ExecuteOptions): StartedJob {
+    checkArgument('executor.start', 'graph', GRAPH, graph)
+    checkArgument('executor.start', 'options', VALUES, options)
     const overrides = Object.entries(options).map(([key, value]) => [key, String(value)])
     const configuration = { ...this.configuration, ...Object.fromEntries(overrides) }
     const job = createLocalJob({ graph, configuration })

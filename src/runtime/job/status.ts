@@ -1,4 +1,6 @@
 import { WeirError } from '../../core/errors.ts'
+import { aFunction, oneOf } from '../../core/options/kinds.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 
 /** States of a job, Flink's names and meaning. */
 export type JobStatus =
@@ -37,6 +39,8 @@ export const JOB_TRANSITIONS: Readonly<Record<JobStatus, readonly JobStatus[]>> 
   SUSPENDED: [],
 }
 
+const STATUS = oneOf(...(Object.keys(JOB_TRANSITIONS) as JobStatus[]))
+
 /** Whether nothing follows the state. */
 export function isTerminal(status: JobStatus): boolean {
   return JOB_TRANSITIONS[status].length === 0
@@ -72,11 +76,13 @@ export class JobStatusMachine {
 
   /** Calls `listener` after every change from now on. */
   onChange(listener: JobStatusListener): void {
+    checkArgument('job.onStatus', 'listener', aFunction(), listener)
     this.listeners.push(listener)
   }
 
   /** Resolves with the state once it is one of `statuses`, or one that nothing follows. */
   async reaches(statuses: readonly JobStatus[]): Promise<JobStatus> {
+    for (const status of statuses) checkArgument('job.waitFor', 'status', STATUS, status)
     while (!statuses.includes(this.current) && !isTerminal(this.current)) {
       await new Promise<void>((resolve) => this.waiters.push(resolve))
     }

@@ -1,6 +1,8 @@
 import type { Clock } from '../../core/clock.ts'
 import type { WeirError } from '../../core/errors.ts'
 import type { MetricGroup } from '../../core/metrics.ts'
+import { aFunction } from '../../core/options/kinds.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 import { JobWaits } from '../protocol/waits.ts'
 
 /** A problem that does not stop the job, but that its operator must see. */
@@ -35,6 +37,7 @@ export class JobWarnings {
 
   /** Calls `listener` for every warning so far and from now on. */
   onWarning(listener: (warning: JobWarning) => void): void {
+    checkArgument('job.onWarning', 'listener', aFunction(), listener)
     for (const warning of this.kept) listener(warning)
     this.listeners.push(listener)
   }

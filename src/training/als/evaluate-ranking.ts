@@ -1,5 +1,6 @@
 import { count, numberIn, wholeNumber } from '../../core/options/kinds.ts'
-import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
+import { checkArgument, checkOptions, type OptionShape } from '../../core/options/shape.ts'
+import { FACTOR_MODEL, RATINGS_TABLE } from '../data/kinds.ts'
 import { countsOf, type RatingsTable } from '../data/ratings-table.ts'
 import { RankingAccumulator, type RankingSummary } from '../metrics/ranking.ts'
 import type { AlsModel } from './solver/model.ts'
@@ -32,6 +33,9 @@ export function evaluateRanking(
   options: RankingOptions = {},
 ): RankingSummary {
   checkOptions('evaluateRanking', RANKING, options)
+  checkArgument('evaluateRanking', 'model', FACTOR_MODEL, model)
+  checkArgument('evaluateRanking', 'training', RATINGS_TABLE, training)
+  checkArgument('evaluateRanking', 'test', RATINGS_TABLE, test)
   const k = options.k ?? 10
   const counts = countsOf(training.item, training.items.length)
   const accumulator = new RankingAccumulator<string>(k, {

@@ -1,6 +1,8 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 import { BIAS_COLUMNS } from '../../models/als/row.ts'
 import type { Rating, RatingRange } from '../../models/ratings/rating.ts'
+import { RATINGS } from '../data/kinds.ts'
 import { ratingStatistics, ratingsTable } from '../data/ratings-table.ts'
 import { gpuOf } from './device-choice.ts'
 import { type AlsDevice, cpuDevice } from './solver/device.ts'
@@ -38,6 +40,7 @@ export async function trainAls(
   options: AlsOptions = {},
 ): Promise<AlsModel> {
   const chosen = alsSettings(options)
+  checkArgument('trainAls', 'ratings', RATINGS, ratings)
   const table = Symbol.iterator in ratings ? ratingsTable(ratings) : ratings
   const statistics = 'sides' in table ? table.statistics : ratingStatistics(table)
   const isSpilled = 'sides' in table

@@ -1,5 +1,7 @@
 import { WeirError } from '../../core/errors.ts'
 import { crc32c } from '../../core/hash/crc32c.ts'
+import { name, objectWith } from '../../core/options/kinds.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 import { publishFile, readFully } from '../../files/durable-files.ts'
 import type { FileSystem } from '../../files/file-system.ts'
 import { nodeFileSystem } from '../../files/node-file-system.ts'
@@ -29,6 +31,8 @@ interface ChainHeader extends Pick<ChainState, 'fingerprint' | 'sweep' | 'precis
  * A new state replaces the old one by a rename.
  */
 export function chainFile(path: string, files: FileSystem = nodeFileSystem): ChainStore {
+  checkArgument('chainFile', 'path', name, path)
+  checkArgument('chainFile', 'files', objectWith('a file system'), files)
   return {
     load: (fingerprint) => load(files, path, fingerprint),
     save: (state) => save(files, path, state),

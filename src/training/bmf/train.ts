@@ -1,6 +1,8 @@
+import { checkArgument } from '../../core/options/shape.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
 import { evaluateAls } from '../als/evaluate.ts'
 import type { AlsModel } from '../als/solver/model.ts'
+import { RATINGS } from '../data/kinds.ts'
 import { type RatingsTable, ratingStatistics, ratingsTable } from '../data/ratings-table.ts'
 import { Chain } from './chain.ts'
 import { chainFingerprint } from './chain-state.ts'
@@ -37,6 +39,7 @@ export async function trainBmf(
   options: BmfOptions = {},
 ): Promise<BmfResult> {
   const settings = bmfSettings(options)
+  checkArgument('trainBmf', 'ratings', RATINGS, ratings)
   const table = Symbol.iterator in ratings ? ratingsTable(ratings) : ratings
   const statistics = ratingStatistics(table)
   const share = bmfShare(table, settings, statistics.mean)

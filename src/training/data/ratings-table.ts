@@ -1,4 +1,6 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
+import { kindOf } from '../../core/options/kinds.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 import type { Rating, RatingRange } from '../../models/ratings/rating.ts'
 import { IdNumbers } from './id-numbers.ts'
 
@@ -81,6 +83,7 @@ function grown<T extends Uint32Array | Float32Array | Float64Array>(from: T, to:
 
 /** A table of `ratings`. */
 export function ratingsTable(ratings: Iterable<Rating>): RatingsTable {
+  checkArgument('ratingsTable', 'ratings', RATING_LIST, ratings)
   const builder = new RatingsTableBuilder()
   for (const { user, item, rating, timestamp } of ratings)
     builder.add(user, item, rating, timestamp)
@@ -134,3 +137,8 @@ export function countsOf(column: Uint32Array, length: number): Uint32Array {
   for (const number of column) counts[number]!++
   return counts
 }
+
+const RATING_LIST = kindOf<Iterable<Rating>>(
+  'a list of ratings',
+  (given) => typeof given === 'object' && given !== null && Symbol.iterator in given,
+)

@@ -1,5 +1,7 @@
+import { checkArgument } from '../../core/options/shape.ts'
 import { LibsvmParser, type LibsvmParserOptions } from '../../models/linear/libsvm-format.ts'
 import { type FileBytes, parseFile } from './file-bytes.ts'
+import { FILE_BYTES } from './kinds.ts'
 import { type SparseTable, SparseTableBuilder } from './sparse-table.ts'
 
 /** A file of examples in memory. */
@@ -18,6 +20,7 @@ export async function readLibsvm(
   file: FileBytes,
   options: LibsvmParserOptions = {},
 ): Promise<ReadExamples> {
+  checkArgument('readLibsvm', 'file', FILE_BYTES, file)
   const builder = new SparseTableBuilder()
   const read = await addExamples(builder, file, options)
   return { table: builder.build(), ...read }

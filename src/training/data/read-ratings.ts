@@ -1,5 +1,7 @@
+import { checkArgument } from '../../core/options/shape.ts'
 import { RatingsParser, type RatingsParserOptions } from '../../models/ratings/parser.ts'
 import { type FileBytes, parseFile } from './file-bytes.ts'
+import { FILE_BYTES } from './kinds.ts'
 import { type RatingsTable, RatingsTableBuilder } from './ratings-table.ts'
 
 /** A ratings file in memory. */
@@ -18,6 +20,7 @@ export async function readRatings(
   file: FileBytes,
   options: RatingsParserOptions = {},
 ): Promise<ReadRatings> {
+  checkArgument('readRatings', 'file', FILE_BYTES, file)
   const builder = new RatingsTableBuilder()
   const read = await addRatings(builder, file, options)
   return { table: builder.build(), ...read }

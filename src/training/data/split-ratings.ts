@@ -1,6 +1,8 @@
 import { requireArgument } from '../../core/errors.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 import { seededRandom } from '../../core/random.ts'
 import { foldRows } from './fold-rows.ts'
+import { RATINGS_TABLE } from './kinds.ts'
 import { countsOf, type RatingsTable, selectRatings } from './ratings-table.ts'
 
 /** A table in two parts; both keep the order of the table. */
@@ -14,6 +16,7 @@ export interface RatingsSplit {
  * INVALID_ARGUMENT.
  */
 export function splitAtRandom(table: RatingsTable, testFraction: number, seed = 1): RatingsSplit {
+  checkArgument('splitAtRandom', 'table', RATINGS_TABLE, table)
   checkFraction(testFraction)
   const random = seededRandom(seed)
   return splitBy(
@@ -27,6 +30,7 @@ export function splitAtRandom(table: RatingsTable, testFraction: number, seed = 
  * id, then by position. Throws INVALID_ARGUMENT.
  */
 export function splitByTime(table: RatingsTable, testFraction: number): RatingsSplit {
+  checkArgument('splitByTime', 'table', RATINGS_TABLE, table)
   checkFraction(testFraction)
   const order = timeOrder(table)
   const inTest = new Uint8Array(table.size)
@@ -41,6 +45,7 @@ export function splitByTime(table: RatingsTable, testFraction: number): RatingsS
  * stay in the training part, so that no test user is cold. Throws INVALID_ARGUMENT.
  */
 export function splitLeaveLast(table: RatingsTable, count: number): RatingsSplit {
+  checkArgument('splitLeaveLast', 'table', RATINGS_TABLE, table)
   requireArgument(
     Number.isSafeInteger(count) && count >= 1,
     `the number of ratings to leave out must be a whole number from 1, not ${count}`,
@@ -59,6 +64,7 @@ export function splitLeaveLast(table: RatingsTable, count: number): RatingsSplit
 
 /** `folds` splits at random: each rating is in exactly one test part. Throws INVALID_ARGUMENT. */
 export function splitFolds(table: RatingsTable, folds: number, seed = 1): readonly RatingsSplit[] {
+  checkArgument('splitFolds', 'table', RATINGS_TABLE, table)
   return foldRows(table.size, folds, seed).map(({ train, test }) => ({
     train: selectRatings(table, train),
     test: selectRatings(table, test),
@@ -67,7 +73,7 @@ export function splitFolds(table: RatingsTable, folds: number, seed = 1): readon
 
 function checkFraction(fraction: number): void {
   requireArgument(
-    fraction > 0 && fraction < 1,
+    typeof fraction === 'number' && fraction > 0 && fraction < 1,
     `the test fraction must be between 0 and 1, not ${fraction}`,
   )
 }

@@ -1,8 +1,12 @@
+import { kindOf, optional } from '../../core/options/kinds.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 import { foldRows } from '../data/fold-rows.ts'
+import { LINEAR_MODEL, SPARSE_TABLE } from '../data/kinds.ts'
 import type { SparseTable } from '../data/sparse-table.ts'
 import { ClassificationAccumulator, type ClassificationSummary } from '../metrics/classification.ts'
 import type { LinearModel } from './model.ts'
 import type { LinearOptions } from './options.ts'
+import { linearSettings } from './options.ts'
 import { trainLinear } from './train.ts'
 
 /** Quality of a classifier on rows of a table, by default on all. Throws EMPTY_DATASET. */
@@ -11,6 +15,9 @@ export function evaluateLinear(
   table: SparseTable,
   rows?: Uint32Array,
 ): ClassificationSummary {
+  checkArgument('evaluateLinear', 'model', LINEAR_MODEL, model)
+  checkArgument('evaluateLinear', 'table', SPARSE_TABLE, table)
+  checkArgument('evaluateLinear', 'rows', optional(ROWS), rows)
   const quality = new ClassificationAccumulator(model.loss === 'logistic')
   for (const row of rows ?? Uint32Array.from({ length: table.rows }, (_, n) => n)) {
     addRow(quality, model, { table, row })
@@ -36,6 +43,8 @@ export async function crossValidateLinear(
   folds: number,
   options: LinearOptions = {},
 ): Promise<ClassificationSummary> {
+  linearSettings(options)
+  checkArgument('crossValidateLinear', 'table', SPARSE_TABLE, table)
   const { rows: _rows, validation: _validation, ...settings } = options
   const quality = new ClassificationAccumulator(options.loss === 'logistic')
   for (const { train, test } of foldRows(table.rows, folds, options.seed)) {
@@ -44,3 +53,5 @@ export async function crossValidateLinear(
   }
   return quality.summary()
 }
+
+const ROWS = kindOf<Uint32Array>('a Uint32Array of rows', (given) => given instanceof Uint32Array)

@@ -1,5 +1,8 @@
+import { kindOf } from '../../core/options/kinds.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 import { OnlineLinearRule } from '../../models/linear/online-rule.ts'
 import type { LinearPrior } from '../../models/linear/prior.ts'
+import { LINEAR_MODEL, SPARSE_TABLE } from '../data/kinds.ts'
 import type { SparseTable } from '../data/sparse-table.ts'
 import type { LinearModel } from './model.ts'
 
@@ -17,8 +20,11 @@ const TIMES = 16
 export function linearPrior(
   table: SparseTable,
   model: LinearModel,
-  rows: Iterable<number> = Array(table.rows).keys(),
+  rows: Iterable<number> = Array(table?.rows ?? 0).keys(),
 ): LinearPrior {
+  checkArgument('linearPrior', 'table', SPARSE_TABLE, table)
+  checkArgument('linearPrior', 'model', LINEAR_MODEL, model)
+  checkArgument('linearPrior', 'rows', ROWS, rows)
   const { features } = table
   const prior = { squares: new Float64Array(features + 1), scales: new Float64Array(features + 1) }
   const rule = new OnlineLinearRule({ loss: model.loss === 'logistic' ? 'logistic' : 'hinge' })
@@ -48,3 +54,8 @@ function addExample(
   squares[features] = squares[features]! + slopeSquare
   scales[features] = 1
 }
+
+const ROWS = kindOf<Iterable<number>>(
+  'a list of rows',
+  (given) => typeof given === 'object' && given !== null && Symbol.iterator in given,
+)

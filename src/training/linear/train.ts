@@ -1,6 +1,8 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 import { siblingModule } from '../../core/sibling-module.ts'
 import { featureScales, scaledTable } from '../data/feature-scales.ts'
+import { SPARSE_TABLE } from '../data/kinds.ts'
 import type { SparseTable } from '../data/sparse-table.ts'
 import { callingThread, type TrainingThreads, workerThreads } from '../threads/training-threads.ts'
 import { LinearModel } from './model.ts'
@@ -33,6 +35,7 @@ export async function trainLinear(
   options: LinearOptions = {},
 ): Promise<LinearModel> {
   const settings = linearSettings(options)
+  checkArgument('trainLinear', 'table', SPARSE_TABLE, table)
   const rows = options.rows ?? Uint32Array.from({ length: table.rows }, (_, row) => row)
   requireArgument(
     table.features <= MOST_FEATURES,

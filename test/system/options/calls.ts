@@ -151,6 +151,10 @@ export const CALLS: Readonly<Record<string, OptionsCall>> = {
   LinearLearningOptions: { valid: { clock }, call: (o) => learning.linearLearning(o) },
   LinearOptions: { call: (o) => weir.trainLinear({} as never, o) },
   LinearPredictOptions: { call: (o, { client }) => client.predictLinear('s', features, o) },
+  LiveErrorOptions: {
+    valid: { reader: { predict: fn }, place, observations: 'o', state: 's', clock },
+    call: (o) => new weir.LiveErrorWatch(o),
+  },
   LogOptions: { call: (o, { folder }) => weir.EmbeddedLog.open(`${folder}/other`, o) },
   LogSinkOptions: {
     valid: { directory: 'd', topic: 't', serialize: fn },
@@ -162,6 +166,9 @@ export const CALLS: Readonly<Record<string, OptionsCall>> = {
   },
   MapStateOptions: { call: (o) => weir.mapState('s', o) },
   MemorySourceOptions: { call: (o) => new weir.MemorySource([[]], o) },
+  ModelTopicsOptions: {
+    call: (o, { topics }) => weir.createModelTopics(topics, 'm', o),
+  },
   MiniClusterJobOptions: { call: (o) => new testing.MiniCluster().startLocal(graph(), o) },
   MiniClusterOptions: { call: (o) => new testing.MiniCluster(o) },
   ModelRegistryOptions: { valid: { place, clock }, call: (o) => new weir.ModelRegistry(o) },

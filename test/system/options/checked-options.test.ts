@@ -1,41 +1,15 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { EmbeddedLog, openTopics, StreamExecutionEnvironment } from '../../../src/index.ts'
-import { MemorySource, MiniCluster } from '../../../src/testing/index.ts'
-import { TestedClient } from '../../client/tested-client.ts'
 import { CALLS, type World } from './calls.ts'
 import { type DeclaredKind, type DeclaredOption, declaredOptions } from './declared-options.ts'
+import { closeWorld, openWorld } from './world.ts'
 
 const declared = declaredOptions()
-const cleanups: (() => PromiseLike<unknown>)[] = []
 let world: World
 
 beforeAll(async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'weir-options-'))
-  cleanups.unshift(() => rm(folder, { recursive: true }))
-  const tested = new TestedClient()
-  cleanups.unshift(() => tested.close())
-  const log = await EmbeddedLog.open(join(folder, 'log'))
-  cleanups.unshift(() => log.close())
-  await log.createTopic('orders')
-  const topics = await openTopics({ logDirectory: join(folder, 'log') })
-  cleanups.unshift(() => topics[Symbol.asyncDispose]())
-  const cluster = new MiniCluster()
-  cleanups.unshift(() => cluster.close())
-  const env = new StreamExecutionEnvironment()
-  env.fromSource(new MemorySource([[1]], { bounded: false })).discard()
-  const configuration = { 'execution.checkpointing.dir': join(folder, 'checkpoints') }
-  const job = cluster.startLocal(env.graph(), { configuration })
-  job.result.catch(() => {})
-  await job.waitFor('RUNNING')
-  world = { client: await tested.start(), log, topics, folder, job }
+  world = await openWorld()
 })
-
-afterAll(async () => {
-  for (const cleanup of cleanups) await cleanup()
-})
+afterAll(closeWorld)
 
 /** The error of a call with these options besides those that it needs; undefined where it takes them. */
 async function refusalOf(type: string, options: object): Promise<unknown> {
@@ -55,6 +29,8 @@ const WRONG: Readonly<Record<DeclaredKind, readonly unknown[]>> = {
   flag: ['false', 0],
   words: ['no-such-word', 'EXACTLY_ONCES', 1.25],
   function: [{}, 'function'],
+  object: [5, 'text'],
+  any: [],
   other: [],
 }
 

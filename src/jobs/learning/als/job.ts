@@ -1,6 +1,6 @@
 import type { KafkaClientOptions } from '../../../connectors/kafka/client/options.ts'
 import { openTopics } from '../../../connectors/topics/open.ts'
-import { TOPICS_PLACE } from '../../../connectors/topics/place.ts'
+import { placeIn, TOPICS_PLACE } from '../../../connectors/topics/place.ts'
 import { spanSerializer } from '../../../core/byte-span.ts'
 import {
   count,
@@ -146,7 +146,7 @@ const onlineAls: JobDefinition<OnlineAlsOptions> = defineJob<OnlineAlsOptions>({
   name: 'online-als',
   async build(env, options) {
     checkOptions('online-als', ONLINE_ALS, options)
-    await using topics = await openTopics(options)
+    await using topics = await openTopics(placeIn(options))
     const { dimension, rule, lingerMs = 4, window } = options
     // Sums wait for their window: the limit must not wait for them.
     const mostInFlight =
@@ -202,7 +202,7 @@ const onlineAls: JobDefinition<OnlineAlsOptions> = defineJob<OnlineAlsOptions>({
         sideOutputs: [REFUSED.id, LEARNING_ERROR.id],
       })
       .uid(LEARNER_UID)
-    const deltasSink = await topicSink<OutgoingDelta>(options, {
+    const deltasSink = await topicSink<OutgoingDelta>(placeIn(options), {
       topic: deltasTopic(options.topic),
       serialize: deltaSerializer(kind, length),
       // Duplicates of sums cannot be recognized: sums must come once.
@@ -220,7 +220,7 @@ const onlineAls: JobDefinition<OnlineAlsOptions> = defineJob<OnlineAlsOptions>({
     const refused = learner
       .getSideOutput(REFUSED)
       .union((ratings as DataStream<unknown>).getSideOutput(REFUSED))
-    await quarantine(refused, options, options.quarantine)
+    await quarantine(refused, placeIn(options), options.quarantine)
   },
 })
 

@@ -1,6 +1,6 @@
 import type { KafkaClientOptions } from '../../../connectors/kafka/client/options.ts'
 import { openTopics } from '../../../connectors/topics/open.ts'
-import { TOPICS_PLACE } from '../../../connectors/topics/place.ts'
+import { placeIn, TOPICS_PLACE } from '../../../connectors/topics/place.ts'
 import {
   count,
   listOf,
@@ -112,7 +112,7 @@ const onlineSvm: JobDefinition<OnlineSvmOptions> = defineJob<OnlineSvmOptions>({
   name: 'online-svm',
   async build(env, options) {
     checkOptions('online-svm', ONLINE_SVM, options)
-    await using topics = await openTopics(options)
+    await using topics = await openTopics(placeIn(options))
     const {
       range,
       rule = {},
@@ -148,7 +148,7 @@ const onlineSvm: JobDefinition<OnlineSvmOptions> = defineJob<OnlineSvmOptions>({
       .uid(SVM_MODEL_UID)
       .name('Linear model')
       .discard()
-    const sink = await topicSink<LinearDelta>(options, {
+    const sink = await topicSink<LinearDelta>(placeIn(options), {
       topic: deltasTopic(options.topic),
       serialize: (delta, record) => {
         // One partition for all deltas of an observations partition keeps their order.
@@ -178,7 +178,7 @@ const onlineSvm: JobDefinition<OnlineSvmOptions> = defineJob<OnlineSvmOptions>({
       )
       .uid(SVM_OBSERVATIONS_UID)
     observed.sinkTo(sink).uid('deltas-sink').name('Deltas sink')
-    await quarantine(observed.getSideOutput(REFUSED), options, options.quarantine)
+    await quarantine(observed.getSideOutput(REFUSED), placeIn(options), options.quarantine)
     observed
       .getSideOutput(EXAMPLE_ERROR)
       .keyBy((part) => String(part.version))

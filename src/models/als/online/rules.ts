@@ -1,4 +1,4 @@
-import { numberIn, type OptionKind, oneOf } from '../../../core/options/kinds.ts'
+import { aFunction, kindOf, numberIn, type OptionKind, oneOf } from '../../../core/options/kinds.ts'
 import { checkArgument, variants } from '../../../core/options/shape.ts'
 import { RowMoments } from '../row-moments.ts'
 import { type FoldInOptions, FoldInRule } from './fold-in.ts'
@@ -65,7 +65,9 @@ export function onlineRule(
   options: OnlineRuleOptions,
   moments: () => ModelMoments,
 ): OnlineRule {
+  checkArgument('onlineRule', 'shape', ROW_SHAPE, shape)
   checkArgument('onlineRule', 'options', ONLINE_RULE, options)
+  checkArgument('onlineRule', 'moments', aFunction(), moments)
   switch (options.rule) {
     case 'sgd':
       return new SgdRule(shape, options)
@@ -89,3 +91,8 @@ export function deltaShape(
   const { kind, deltaLength } = onlineRule(shape, options, () => nothing)
   return { kind, length: deltaLength }
 }
+
+const ROW_SHAPE = kindOf<RowShape>(
+  'the shape of a row, with dimension and biased',
+  (given) => typeof (given as Partial<RowShape> | null)?.dimension === 'number',
+)

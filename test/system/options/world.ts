@@ -1,0 +1,36 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { EmbeddedLog, openTopics, StreamExecutionEnvironment } from '../../../src/index.ts'
+import { MemorySource, MiniCluster } from '../../../src/testing/index.ts'
+import { TestedClient } from '../../client/tested-client.ts'
+import type { World } from './calls.ts'
+
+const cleanups: (() => PromiseLike<unknown>)[] = []
+
+/** A client, a log and a job on which calls are made. */
+export async function openWorld(): Promise<World> {
+  const folder = await mkdtemp(join(tmpdir(), 'weir-options-'))
+  cleanups.unshift(() => rm(folder, { recursive: true }))
+  const tested = new TestedClient()
+  cleanups.unshift(() => tested.close())
+  const log = await EmbeddedLog.open(join(folder, 'log'))
+  cleanups.unshift(() => log.close())
+  await log.createTopic('orders')
+  const topics = await openTopics({ logDirectory: join(folder, 'log') })
+  cleanups.unshift(() => topics[Symbol.asyncDispose]())
+  const cluster = new MiniCluster()
+  cleanups.unshift(() => cluster.close())
+  const env = new StreamExecutionEnvironment()
+  env.fromSource(new MemorySource([[1]], { bounded: false })).discard()
+  const configuration = { 'execution.checkpointing.dir': join(folder, 'checkpoints') }
+  const job = cluster.startLocal(env.graph(), { configuration })
+  job.result.catch(() => {})
+  await job.waitFor('RUNNING')
+  return { client: await tested.start(), log, topics, folder, job }
+}
+
+/** Closes what `openWorld` has opened. */
+export async function closeWorld(): Promise<void> {
+  for (const cleanup of cleanups) await cleanup()
+}
