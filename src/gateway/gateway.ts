@@ -24,6 +24,7 @@ import { addAuthorization } from './http/authorization.ts'
 import { addBodyParsers } from './http/bodies.ts'
 import { addDeadlines } from './http/deadline.ts'
 import { addErrorHandlers, EARLY_ERRORS } from './http/errors.ts'
+import { DEADLINE_HEADER } from './http/query-options.ts'
 import { withSessions } from './http/session.ts'
 import { addTracing } from './http/tracing.ts'
 import { addUnknownPathHandler } from './http/unknown-paths.ts'
@@ -145,7 +146,7 @@ export async function createGateway(
   if (options.access !== undefined) addAuthorization(app, options.access)
   addErrorHandlers(app)
   addUnknownPathHandler(app)
-  refuseUnknownFields(app, schemaOf)
+  refuseUnknownFields(app, schemaOf, [DEADLINE_HEADER])
   addBodyParsers(app, {
     budget: new ByteBudget(options.bodies ?? bodiesOf(options.siblings?.threads ?? 1)),
     clientOf: ({ headers, ip }) => (options.access && headers.authorization) ?? ip,

@@ -19,11 +19,13 @@ const SHOWN = 60
 /**
  * Refuses query parameters that the route of a request does not read, and header fields of Weir that it does not obey,
  * with the nearest name: a request that is misspelt would be answered as if nothing had been asked. `schemaOf` is the
- * schema that names them; undefined for a page, whose parameters are its own affair.
+ * schema that names them; undefined for a page, whose parameters are its own affair. `everywhere` are fields that every
+ * route obeys.
  */
 export function refuseUnknownFields(
   app: FastifyInstance,
   schemaOf: (request: FastifyRequest) => FastifySchema | undefined,
+  everywhere: readonly string[] = [],
 ): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const parameters = Object.keys(request.query as object)
@@ -45,7 +47,8 @@ export function refuseUnknownFields(
     for (const name of parameters) {
       if (!known.includes(name)) throw unknown('query parameter', name, known, place)
     }
-    const obeyed = namesOf(schema.headers).filter((name) => name.startsWith(OWN))
+    const named = namesOf(schema.headers).filter((name) => name.startsWith(OWN))
+    const obeyed = [...new Set([...named, ...everywhere])]
     for (const name of fields) {
       if (!obeyed.includes(name)) throw unknown('header field', name, obeyed, place)
     }

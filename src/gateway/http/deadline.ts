@@ -1,3 +1,4 @@
+import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import type { Cancel, Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
@@ -23,7 +24,8 @@ export function addDeadlines(app: FastifyInstance, clock: Clock): void {
       const problem = problemOf(new WeirError('DEADLINE_EXCEEDED', message))
       // What the route answers later goes nowhere.
       reply.hijack()
-      reply.raw.writeHead(problem.status, { 'content-type': PROBLEM_TYPE })
+      const headers = { ...reply.getHeaders(), 'content-type': PROBLEM_TYPE }
+      reply.raw.writeHead(problem.status, headers as OutgoingHttpHeaders)
       reply.raw.end(JSON.stringify(problem))
     }
     cancels.set(request, clock.after(deadlineMs + GRACE_MS, late))
