@@ -2,7 +2,7 @@ import type { Cancel, Clock } from '../core/clock.ts'
 import { asWeirError } from '../core/errors.ts'
 import type { JobExecution } from '../runtime/job/execution.ts'
 
-/** What became of the last checkpoint of a process that is told to end. */
+/** What became of the last checkpoint of a process that ends by a signal. */
 export type LastCheckpoint =
   | { readonly kind: 'taken'; readonly checkpointId: number }
   /** The next process continues from an older checkpoint, and reads again what came after it. */
@@ -12,7 +12,7 @@ export type LastCheckpoint =
 
 /**
  * Takes a checkpoint of a job for the next process, for at most `execution.checkpointing.shutdown-timeout`: behind
- * records that wait for a slow operator it may take for ever, and a supervisor kills a process that does not end. Its
+ * records that wait for a slow operator it may take forever, and a supervisor kills a process that does not end. Its
  * barriers overtake such records where the job allows that. Does not throw.
  */
 export async function takeLastCheckpoint(

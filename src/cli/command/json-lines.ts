@@ -3,7 +3,7 @@ import type { CommandIo } from './command.ts'
 import { InterruptedError } from './command.ts'
 import { UsageError } from './usage-error.ts'
 
-/** How a command was told to print. */
+/** How a command prints. */
 export interface OutputForm {
   /** `--json`: an error is an object, too. */
   readonly json: boolean

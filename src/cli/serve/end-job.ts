@@ -4,7 +4,7 @@ import type { ServedJob } from '../../jobs/served-job.ts'
 type Report = (event: Record<string, unknown>, sentence: string) => void
 
 /**
- * Begins the end of a job that was told to end: says so at once, and takes the last checkpoint while the ports are
+ * Begins the end of a job by a signal: says so at once, and takes the last checkpoint while the ports are
  * open, so that probes and metrics answer until then. Does nothing for a job that does not run any more.
  */
 export async function endJob(

@@ -119,7 +119,7 @@ export class ModelRequests {
   }
 }
 
-/** Parameters of a request, of an input and of an output; others would change nothing, which nobody would notice. */
+/** Parameters of a request, of an input and of an output; others would change nothing, which would go unnoticed. */
 const KNOWN_PARAMETERS = {
   request: ['binary_data_output', 'timeout'],
   input: ['binary_data_size'],

@@ -69,7 +69,7 @@ async function loadAndServe(
     reload: () => load({ ...start, signature: options.signature }),
     report: (kind) => post({ kind }),
     nowMs: () => systemClock.monotonicMs(),
-    // A model on another server waits for the network, and holds up nobody meanwhile.
+    // A model on another server waits for the network, and holds up no other model meanwhile.
     turns: start.source.kind === 'remote' ? undefined : turns,
     isShared: turns !== undefined,
   })

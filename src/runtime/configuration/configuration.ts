@@ -15,7 +15,7 @@ export interface CheckpointConfiguration {
   /** Time that an unaligned checkpoint tries to be aligned. */
   readonly alignedTimeoutMs: number
   readonly timeoutMs: number
-  /** Most time of the last checkpoint of a process that is told to end. */
+  /** Most time of the last checkpoint of a process that a signal ends. */
   readonly shutdownTimeoutMs: number
   readonly minPauseMs: number
   readonly tolerableFailures: number

@@ -152,7 +152,7 @@ const OPTIONS: Readonly<Record<string, Option>> = {
   'execution.checkpointing.shutdown-timeout': ofCheckpoints(
     'shutdownTimeoutMs',
     duration(0),
-    'Time that the last checkpoint may take, of a process that is told to end; 0 takes none. Keep it below the time after which your supervisor kills the process.',
+    'Time that the last checkpoint may take, of a process that a signal ends; 0 takes none. Keep it below the time after which your supervisor kills the process.',
   ),
   'execution.checkpointing.min-pause': ofCheckpoints(
     'minPauseMs',
