@@ -19,7 +19,8 @@ const counting = (state: string, keyBy?: (word: Word) => unknown): Version =>
     open(context) {
       const count = context.getState(valueState<number>(state))
       return ({ word }, out) => {
-        count.update((count.value() ?? 0) + 1)
+        // A number whatever was stored: 'x' + 1 would be a text again, which no check of types can see.
+        count.update(Number(count.value() ?? 0) + 1)
         out.collect(`${word} ${count.value()}`)
       }
     },
