@@ -108,9 +108,9 @@ export const PAGES: Readonly<Record<string, ShownPage>> = {
     shows: async (page) => {
       await page.getByRole('link', { name: 'Served models' }).waitFor()
       const row = page.getByRole('region', { name: 'Served models' }).getByRole('row')
-      // Name, state, version, kind, rule, goal, p99, and requests of which some are answered.
+      // Name, state with the problems of other versions, version, kind, rule, goal, p99, and requests of which some are answered.
       const figures =
-        /^double ?ready ?1 ?function ?slack, ≤ 8 items ?100 ms ?[0-9.]+ ms ?\d+ ?[1-9]/
+        /^double ?ready.*1 ?function ?slack, ≤ 8 items ?100 ms ?[0-9.]+ ms ?\d+ ?[1-9]/
       await row.filter({ hasText: figures }).first().waitFor()
       const served = page.getByRole('region', { name: 'Served models' })
       await served.getByRole('columnheader', { name: 'Within goal' }).waitFor()
