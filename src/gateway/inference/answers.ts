@@ -91,12 +91,13 @@ export class InferenceAnswers {
       const askedMs = clock.monotonicMs()
       const deadlineMs =
         goalMs === undefined ? undefined : this.wayOut.leave(goalMs) - (askedMs - startedMs)
-      const { outputs, modelVersion, items, served } = await model.infer(name, request.inputs, {
+      const asked = {
         ...(version === undefined ? {} : { version: versionNumber(version) }),
         ...options,
         ...(deadlineMs === undefined ? {} : { deadlineMs: Math.max(deadlineMs, SOON_MS) }),
-        owner,
-      })
+      }
+      const result = await model.infer(name, request.inputs, asked, owner)
+      const { outputs, modelVersion, items, served } = result
       const answered = String(modelVersion)
       const head = { model_name: info.name, model_version: answered }
       const answer = form.write(codec.answers, { head, outputs, request })

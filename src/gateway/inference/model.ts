@@ -1,4 +1,5 @@
-import type { RunOptions } from '../port/services.ts'
+import type { RequestOwner } from '../../serving/port/request-owner.ts'
+import type { QueryOptions } from '../../wire/model-reader.ts'
 import type { VersionedAnswer } from './one-version.ts'
 import type { Tensor, TensorMetadata } from './tensor.ts'
 
@@ -27,8 +28,16 @@ export interface InferenceModel {
   readonly batching?: string
   /** Latency goal of requests that name no deadline, ms; 0 or absent for none. */
   readonly sloMs?: number
-  /** Answers a batch from one version. Rejects with the error of the first item that failed. */
-  infer(state: string, inputs: readonly Tensor[], options: RunOptions): Promise<InferenceResult>
+  /**
+   * Answers a batch from one version. A request whose owner is gone may be given up. Rejects with the error of the first
+   * item that failed.
+   */
+  infer(
+    state: string,
+    inputs: readonly Tensor[],
+    options: QueryOptions,
+    owner?: RequestOwner,
+  ): Promise<InferenceResult>
 }
 
 /** The tensor of an input that is not optional; `readRequest` has checked that it is there. */

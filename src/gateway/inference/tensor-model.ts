@@ -1,6 +1,8 @@
 import { requireArgument } from '../../core/errors.ts'
+import type { RequestOwner } from '../../serving/port/request-owner.ts'
 import type { ModelInfo, TensorSignature } from '../../wire/inference/models.ts'
-import type { RunOptions, ServedTensorModels } from '../port/services.ts'
+import type { QueryOptions } from '../../wire/model-reader.ts'
+import type { ServedTensorModels } from '../port/services.ts'
 import type { InferenceModel, InferenceResult } from './model.ts'
 import { BytesTensor, rawTensorOf, type Tensor, type TensorMetadata } from './tensor.ts'
 
@@ -28,7 +30,8 @@ export class TensorModel implements InferenceModel {
   async infer(
     name: string,
     inputs: readonly Tensor[],
-    options: RunOptions,
+    options: QueryOptions,
+    owner?: RequestOwner,
   ): Promise<InferenceResult> {
     const { consistency = { level: 'live' } } = options
     requireArgument(
@@ -36,9 +39,9 @@ export class TensorModel implements InferenceModel {
       `model "${name}" runs in a process of its own and reads no state; weir-consistency "${consistency.level}" does not apply to it, leave it out`,
     )
     const request = { inputs: inputs.map(rawTensorOf), outputs: [] }
-    const { owner: _, ...query } = options
     const { models } = this
-    const answer = await models.inferRaw(name, request, models.takesOwner ? options : query)
+    const run = models.takesOwner === true ? { ...options, owner } : options
+    const answer = await models.inferRaw(name, request, run)
     const { modelVersion, isCached, queueMicros, runMicros } = answer
     const outputs = answer.outputs.map((output) => new BytesTensor(output))
     const served = { isCached, queueNs: queueMicros * 1000, computeNs: runMicros * 1000 }
