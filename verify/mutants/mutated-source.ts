@@ -31,7 +31,7 @@ export function sourceOf(file: string): string {
 /** What the verifier needs of a Weir. */
 const VERIFIED = ['src', 'package.json', join('verify', 'jobs')]
 /** What tests need. */
-export const TESTED = ['src', 'test', 'verify', 'package.json', 'vitest.config.ts']
+export const TESTED = ['src', 'test', 'verify', 'scripts', 'package.json', 'vitest.config.ts']
 
 /** A copy of Weir with the error of a mutant, in a temporary folder. */
 export class MutatedSource implements Disposable {

@@ -98,7 +98,7 @@ export class JobModels implements AskedModels {
     )
     this.served = served
     // A model that takes long to load holds up no other; its subtasks get the route when it is live.
-    void served.start()
+    await served.look()
     return { engine, served }
   }
 }

@@ -88,11 +88,16 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
    * loaded or has failed.
    */
   async start(): Promise<void> {
+    await this.look()
+    const models = [...this.models.values()]
+    await Promise.all(models.map((model) => this.loaded(model)))
+  }
+
+  /** As `start`, but resolves when the models that are there are known: they may still be loaded. */
+  async look(): Promise<void> {
     await this.scan()
     await this.scan()
     this.schedule()
-    const models = [...this.models.values()]
-    await Promise.all(models.map((model) => this.loaded(model)))
   }
 
   /** Resolves when nothing of a model is being loaded or unloaded. Another model may take as long as it likes. */

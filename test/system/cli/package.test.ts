@@ -180,14 +180,17 @@ describe('the package', () => {
     )
   })
 
-  it('depends only on the packages that it imports; only a GPU needs an optional peer', () => {
+  it('depends only on the packages that it imports; ONNX models, a GPU and images need an optional peer', () => {
     const { dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta } =
       JSON.parse(readFileSync(join(built, 'package.json'), 'utf8')) as Record<
         string,
         Record<string, unknown>
       >
-    expect(Object.keys(peerDependencies!)).toEqual(['onnxruntime-node'])
-    expect(peerDependenciesMeta).toEqual({ 'onnxruntime-node': { optional: true } })
+    expect(Object.keys(peerDependencies!)).toEqual(['onnxruntime-node', 'sharp'])
+    expect(peerDependenciesMeta).toEqual({
+      'onnxruntime-node': { optional: true },
+      sharp: { optional: true },
+    })
     expect(
       Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies }).sort(),
     ).toEqual([...importedPackages(join(built, 'dist'))].sort())
