@@ -152,7 +152,7 @@ function otherWay(
   const host = hostname.replaceAll(/[[\]]/g, '')
   const hosts = isLoopback(host) ? [host, '127.0.0.1', '0.0.0.0', '::'] : [host]
   const number = Number(port || (protocol === 'https:' ? 443 : 80))
-  const paths = hosts.map((one) => localSocketPath(one, number))
+  const paths = hosts.map((one) => localSocketPath(one, number, protocol === 'https:'))
   return paths.find((path) => path !== undefined && existsSync(path))
 }
 

@@ -23,8 +23,15 @@ export class LocalPort implements Disposable {
   }
 
   /** Opens the socket of a port; undefined where that is not possible, which is no reason not to start. */
-  static async open(host: string, port: number, handle: RequestListener) {
-    const path = localSocketPath(host, port)
+  static async open(
+    {
+      host,
+      port,
+      hasTls,
+    }: { readonly host: string; readonly port: number; readonly hasTls: boolean },
+    handle: RequestListener,
+  ) {
+    const path = localSocketPath(host, port, hasTls)
     if (path === undefined) return undefined
     // One that is left belongs to a process that has ended: this one has the port.
     rmSync(path, { force: true })

@@ -65,9 +65,14 @@ export class RestServer implements AsyncDisposable {
     await rest.listen()
     rest.histories.start()
     rest.stopCollecting = collectWhenIdle()
-    rest.local = await LocalPort.open(options.host, rest.port, (request, response) => {
-      void rest.handle(request, response)
-    })
+    const { host, tls } = options
+    // A port that demands client certificates has no way in without one.
+    if (tls?.ca === undefined) {
+      const place = { host, port: rest.port, hasTls: tls !== undefined }
+      rest.local = await LocalPort.open(place, (request, response) => {
+        void rest.handle(request, response)
+      })
+    }
     return rest
   }
 

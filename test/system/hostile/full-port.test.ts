@@ -53,7 +53,7 @@ it('commands of the same user reach a process whose port is full', async () => {
 it('the socket is that of its user alone, asks for tokens as the port does, and goes with it', async () => {
   const access = new AccessControl(shareAccess([], 'shared-token'), systemClock)
   const rest = await start(access)
-  const path = localSocketPath('127.0.0.1', rest.port)!
+  const path = localSocketPath('127.0.0.1', rest.port, false)!
   expect(statSync(path).mode & 0o777).toBe(0o600)
   await fill(rest.port)
   await expect(new RestClient(rest.url).jobs()).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })

@@ -24,7 +24,7 @@ function checkCluster({ stdout }: CommandResult): void {
   expect(stdout).toMatch(/^Job has been submitted with JobID [0-9a-f]{32}$/m)
   expect(stdout).toMatch(/^Savepoint completed\. Path: file:\S+$/m)
   expect(stdout).toMatch(/: online-als \(FINISHED\)$/m)
-  expect(stdout).toMatch(/^JobManager stopped: process \d+$/m)
+  expect(stdout).toMatch(/^JobManager stopped: (?:process \d+|\S+:\d+)$/m)
 }
 
 async function runOnLog(): Promise<void> {

@@ -56,10 +56,10 @@ it('a job runs once in its folder, in the foreground or by the JobManager, and g
 
   const second = await learn().ended
   expect(second).toMatchObject({ code: 1, stdout: '' })
-  expect(second.stderr).toContain(
-    `JOB_ALREADY_RUNNING: job "online-als" runs already: process ${first.pid} of host `,
-  )
-  expect(second.stderr).toContain('--take-over')
+  const { error } = JSON.parse(second.stderr) as { error: { code: string; message: string } }
+  expect(error.code).toBe('JOB_ALREADY_RUNNING')
+  expect(error.message).toContain(`job "online-als" runs already: process ${first.pid} of host `)
+  expect(error.message).toContain('--take-over')
   const detached = await cluster.ask('learn', 'als', '-d')
   expect(detached).toMatchObject({ code: 1 })
   expect(detached.stderr).toContain(`process ${first.pid} of host`)
