@@ -112,6 +112,7 @@ export class SavepointWriter {
    * state that is not there, and STATE_CONFLICT where `from` is not its form.
    */
   changeValues<A, B>(uid: string, change: ValueChange<A, B>): this {
+    requireUid(uid, 'changeValues(...)')
     requireChange(change, 'changeValues')
     this.changes.push({ kind: 'change', uid, change: valueChange(change) })
     return this
@@ -123,6 +124,7 @@ export class SavepointWriter {
    * where `from` did not write them.
    */
   changeWindows<A, B>(uid: string, change: WindowChange<A, B>): this {
+    requireUid(uid, 'changeWindows(...)')
     requireChange(change, 'changeWindows')
     this.changes.push({ kind: 'change', uid, change: windowChange(change) })
     return this
@@ -133,6 +135,7 @@ export class SavepointWriter {
    * `from`; `to` is what `keyBy` of the changed job has. `write` throws INVALID_ARGUMENT where two keys become one.
    */
   changeKeys<A, B>(uid: string, change: KeyChange<A, B>): this {
+    requireUid(uid, 'changeKeys(...)')
     requireChange(change, 'changeKeys')
     this.changes.push({ kind: 'change', uid, change: keyChange(change) })
     return this

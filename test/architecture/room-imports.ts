@@ -1287,7 +1287,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'wire',
   ],
   'access/watch': ['access', 'core', 'files'],
-  'core/formats/struct': ['core', 'core/formats', 'core/text'],
+  'core/formats/struct': ['core', 'core/formats', 'core/options', 'core/text'],
   'access/people': ['access', 'core'],
   'inference/transforms': ['core', 'core/text', 'inference/port', 'inference/runners'],
 }

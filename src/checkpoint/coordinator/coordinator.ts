@@ -1,6 +1,6 @@
 import type { Cancel } from '../../core/clock.ts'
 import { asWeirError, requireArgument, WeirError } from '../../core/errors.ts'
-import { name } from '../../core/options/kinds.ts'
+import { flag, name } from '../../core/options/kinds.ts'
 import { checkArgument } from '../../core/options/shape.ts'
 import {
   type AckOutcome,
@@ -183,6 +183,7 @@ export class CheckpointCoordinator {
    * checkpoints may be unaligned. Throws CHECKPOINT_DECLINED or CHECKPOINT_EXPIRED.
    */
   triggerCheckpoint(overtakes = false): Promise<CheckpointManifest> {
+    checkArgument('job.triggerCheckpoint', 'overtakes', flag, overtakes)
     return new Promise((completed, failed) =>
       this.enqueue({ folder: undefined, isLast: false, overtakes, completed, failed }),
     )

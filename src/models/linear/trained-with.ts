@@ -1,3 +1,6 @@
+import { objectWith } from '../../core/options/kinds.ts'
+import { checkArgument } from '../../core/options/shape.ts'
+
 /** What a linear version was trained with and learning must go on with, as far as the version says it. */
 export interface TrainedWith {
   readonly loss?: 'hinge' | 'logistic'
@@ -9,6 +12,8 @@ export interface TrainedWith {
 export function trainedWith(
   hyperparameters: Readonly<Record<string, number | string | boolean>>,
 ): TrainedWith {
+  const given = objectWith<object>('the hyperparameters of a version')
+  checkArgument('trainedWith', 'hyperparameters', given, hyperparameters)
   const { loss, positiveLabel: positive, negativeLabel: negative } = hyperparameters
   const areKnown = typeof positive === 'number' && typeof negative === 'number'
   return {

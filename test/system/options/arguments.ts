@@ -86,6 +86,11 @@ const broadcastKeyed = () => {
   const numbers = stream()
   return numbers.keyBy((n) => n).connect(numbers.broadcast(...states))
 }
+const change = {
+  from: weir.valueState<number>('n'),
+  to: weir.valueState<string>('n'),
+  change: String,
+}
 const writer = () => weir.SavepointWriter.newSavepoint(128)
 const data = () => weir.bootstrapWith([1])
 const manual = () => new testing.ManualClock(0)
@@ -350,6 +355,7 @@ export const ARGUMENTS: Readonly<Record<string, ArgumentsCall>> = {
   'jobExecution.waitFor': on(({ job }) => job, 'waitFor', 'RUNNING'),
   'jobExecution.onStatus': on(({ job }) => job, 'onStatus', fn),
   'jobExecution.onWarning': on(({ job }) => job, 'onWarning', fn),
+  'jobExecution.triggerCheckpoint': on(({ job }) => job, 'triggerCheckpoint', false),
   'jobExecution.triggerSavepoint': on(({ job }) => job, 'triggerSavepoint', '/tmp/none'),
   'jobExecution.stopWithSavepoint': on(({ job }) => job, 'stopWithSavepoint'),
   'jobExecution.killSlot': on(({ job }) => job, 'killSlot', 0),
@@ -373,6 +379,11 @@ export const ARGUMENTS: Readonly<Record<string, ArgumentsCall>> = {
     data().transform(processing as never),
   ),
   'savepointWriter.changeOperatorIdentifier': on(writer, 'changeOperatorIdentifier', 'u', 'v'),
+  'savepointWriter.changeValues': on(writer, 'changeValues', 'u', change),
+  'savepointWriter.changeWindows': on(writer, 'changeWindows', 'u', change),
+  'savepointWriter.changeKeys': on(writer, 'changeKeys', 'u', change),
+  structFormat: of(weir.structFormat, { n: { type: 'int32' } }),
+  trainedWith: of(learning.trainedWith, {}),
   createModelTopics: of(weir.createModelTopics, undefined, 't'),
   'savepointWriter.write': on(writer, 'write', 'missing'),
 

@@ -1,4 +1,6 @@
 import { requireArgument, WeirError } from '../../errors.ts'
+import { anything, listOf, objectWith, required, name as text } from '../../options/kinds.ts'
+import { checkArgument, checkOptions, type OptionShape } from '../../options/shape.ts'
 import type { EvolvingSerializer, ValueReader } from '../../serializer.ts'
 import { structReader } from './evolution.ts'
 import { type NamedField, readType, type StructType, type TypeForm, writeType } from './types.ts'
@@ -18,6 +20,13 @@ export interface StructField<V> {
   /** Former names of the field. */
   readonly aliases?: readonly string[]
 }
+
+const FIELD: OptionShape<StructField<unknown>> = {
+  type: required(anything()),
+  default: anything(),
+  aliases: listOf(text),
+}
+const FIELDS = objectWith<object>('the fields of a record by name')
 
 /** The fields of a record of type `T` by name. */
 export type StructFields<T extends object> = { readonly [K in keyof T]-?: StructField<T[K]> }
@@ -48,10 +57,12 @@ export function structFormat<T extends object>(fields: StructFields<T>): Evolvin
 }
 
 function fieldsOf(fields: StructFields<object>): readonly NamedField[] {
+  checkArgument('structFormat', 'fields', FIELDS, fields)
   const entries = Object.entries(fields) as [string, StructField<unknown>][]
   requireArgument(entries.length > 0, 'structFormat got no fields')
   return entries.map(([name, field]) => {
-    const form = formOf(field?.type, name)
+    checkOptions(`structFormat: field "${name}"`, FIELD, field)
+    const form = formOf(field.type, name)
     const isOptional = form[0] === 'optional'
     const hasDefault = 'default' in field || isOptional
     return { name, form, aliases: field.aliases ?? [], hasDefault, missing: field.default }
