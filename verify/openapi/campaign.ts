@@ -76,7 +76,8 @@ export async function runOpenApi(python: string, options: OpenApiOptions): Promi
     const violations = [...(code === 0 ? [] : [output]), ...processes.ended()]
     return { campaign: 'openapi', seed, violations, summary: output.trim().split('\n').at(-1)! }
   } finally {
-    rmSync(folder, { recursive: true, force: true })
+    // The processes of jobs may still write their last lines.
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 300 })
   }
 }
 

@@ -188,18 +188,21 @@ export const CHANGED = { body: EMPTY_BODY, response: answer({ type: 'object' }, 
 export const CLASSIFY_BODY = {
   content: {
     'application/json': {
-      schema: object(
-        {
-          model: TEXT,
-          input: {
-            oneOf: [{ type: 'array' }, { type: 'object' }],
-            description: 'Values of the only input, nested by dimension, or values by input.',
+      schema: {
+        ...object(
+          {
+            model: TEXT,
+            input: {
+              oneOf: [{ type: 'array' }, { type: 'object' }],
+              description: 'Values of the only input, nested by dimension, or values by input.',
+            },
+            output: { ...TEXT, description: 'Output that has the scores; the first without it.' },
+            top: { type: 'integer', minimum: 1, maximum: 1000, default: 5 },
           },
-          output: { ...TEXT, description: 'Output that has the scores; the first without it.' },
-          top: { type: 'integer', minimum: 1, maximum: 1000, default: 5 },
-        },
-        ['output', 'top'],
-      ),
+          ['output', 'top'],
+        ),
+        additionalProperties: false,
+      },
     },
   },
 }

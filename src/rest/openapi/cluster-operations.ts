@@ -24,8 +24,9 @@ const JAR: Operation = { summary: 'Refused: Weir runs no jar files', errors: [40
 export const CLUSTER_OPERATIONS: Operations = {
   'GET /config': { summary: 'What a dashboard shows', answer: DASHBOARD_CONFIG },
   'GET /overview': { summary: 'Slots and jobs by state', answer: OVERVIEW },
-  'GET /health/live': { summary: 'Whether the process lives', answer: LIVE },
+  'GET /health/live': { summary: 'Whether the process lives', answer: LIVE, isPublic: true },
   'GET /health/ready': {
+    isPublic: true,
     summary: 'Whether the process can do its work: 503, and why, while it cannot',
     answer: READY,
   },

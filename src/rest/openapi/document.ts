@@ -73,7 +73,7 @@ function documented(
   // The files of the page.
   if (schema.hide === true) return { url, schema }
   const operation = operationOf(name, url)
-  const { tag, summary, query, errors = [] } = operation
+  const { tag, summary, query, errors = [], isPublic = false } = operation
   const body = schema.body as { readonly type?: unknown } | undefined
   const response = {
     ...successOf(operation),
@@ -81,7 +81,7 @@ function documented(
       hasParameters: url.includes(':'),
       isOfJob: url.includes('/:jobid'),
       hasBody: body !== undefined,
-      needsToken,
+      needsToken: needsToken && !isPublic,
       others: errors,
     }),
   }
@@ -93,6 +93,7 @@ function documented(
       ...(query === undefined ? {} : { querystring: query }),
       summary,
       tags: [tag],
+      ...(isPublic && needsToken ? { security: [] } : {}),
       response,
     },
   }

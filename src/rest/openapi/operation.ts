@@ -14,6 +14,8 @@ export interface Operation {
   readonly query?: Schema
   /** Statuses of errors that not every route of its kind has. */
   readonly errors?: readonly number[]
+  /** Whether it needs no token. @default false */
+  readonly isPublic?: boolean
 }
 
 /** Operations by method and path. */
