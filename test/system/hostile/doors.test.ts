@@ -19,12 +19,12 @@ const DOOR = OF_ONE_DOOR.filter(({ isTls }) => isTls === OF_ONE_DOOR[0]!.isTls).
 
 /**
  * A machine that runs other tests beside this one makes waits of hundreds of ms by itself: those are never too late here.
- * `npm run verify -- --campaign hostile` compares with 100 ms.
+ * `npm run verify -- --campaign hostile` compares with 100 ms, and has all attacks: they take half an hour.
  */
 it('a good client is answered beside hostile ones at a door, and memory comes back', async () => {
   const report = await runDoorCampaign({
     seed,
-    cases: campaignSize(DOOR, ALL),
+    cases: campaignSize(DOOR, shuffled(ALL, random).slice(0, 8)),
     goesOn: () => true,
     retries: 3,
     noiseMs: 1_000,
@@ -36,7 +36,7 @@ it('a good client is answered beside hostile ones at a door, and memory comes ba
 it('no decoder crashes, hangs or keeps memory on mutated bytes', async () => {
   const report = await runDecoderFuzz({
     seed,
-    minutes: campaignSize(0.1, 2),
+    minutes: campaignSize(0.1, 0.5),
     say: (line) => process.stdout.write(`${line}\n`),
   })
   expect(report.violations, `WEIR_SEED=${seed}`).toEqual([])
