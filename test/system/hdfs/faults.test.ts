@@ -37,7 +37,9 @@ describe('a job with its checkpoints in HDFS', () => {
         operator: undefined,
         code: 'CONNECTOR_FAILED',
         waitsFor: 'HDFS',
-        why: expect.stringMatching(/^127\.0\.0\.1:\d+: the NameNode \S+ did not answer .*ECONNREFUSED/),
+        why: expect.stringMatching(
+          /^127\.0\.0\.1:\d+: the NameNode \S+ did not answer .*ECONNREFUSED/,
+        ),
         sinceMs: expect.any(Number),
       })
     await cluster.startNameNode()
