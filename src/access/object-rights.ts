@@ -14,7 +14,7 @@ export type ObjectKind = (typeof OBJECT_KINDS)[number]
 /** An object that a request is about. */
 export interface AccessObject {
   readonly kind: ObjectKind
-  /** Undefined where the request names it in its body, which is not read yet: any object that the token has rights on. */
+  /** Undefined where the request names it in its body, which is not read yet: the token may act on one at least. */
   readonly name: string | undefined
 }
 

@@ -82,3 +82,19 @@ export function sleep(clock: Clock, delayMs: number): Promise<void> {
     clock.after(delayMs, resolve)
   })
 }
+
+/** What `work` gives, or what `late` gives or throws when it has not settled after `delayMs` of `clock`: it then goes on. */
+export async function orAfter<T, L>(
+  clock: Clock,
+  delayMs: number,
+  work: Promise<T>,
+  late: () => L,
+): Promise<T | L> {
+  const overdue = Promise.withResolvers<void>()
+  const cancel = clock.after(delayMs, overdue.resolve)
+  try {
+    return await Promise.race([work, overdue.promise.then(late)])
+  } finally {
+    cancel()
+  }
+}

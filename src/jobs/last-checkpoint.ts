@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from '../core/clock.ts'
+import { type Clock, orAfter } from '../core/clock.ts'
 import { asWeirError } from '../core/errors.ts'
 import type { JobExecution } from '../runtime/job/execution.ts'
 
@@ -24,11 +24,6 @@ export async function takeLastCheckpoint(
   if (shutdownTimeoutMs === 0) {
     return { kind: 'failed', why: 'execution.checkpointing.shutdown-timeout is 0' }
   }
-  let cancel: Cancel = () => {}
-  const late = new Promise<LastCheckpoint>((resolve) => {
-    const why = `it was not complete within ${shutdownTimeoutMs} ms`
-    cancel = clock.after(shutdownTimeoutMs, () => resolve({ kind: 'failed', why }))
-  })
   const taken = execution.triggerCheckpoint(true).then(
     (checkpointId): LastCheckpoint => ({ kind: 'taken', checkpointId }),
     (error: unknown): LastCheckpoint => {
@@ -36,7 +31,7 @@ export async function takeLastCheckpoint(
       return { kind: 'failed', why: `${code}: ${message}` }
     },
   )
-  const outcome = await Promise.race([taken, late])
-  cancel()
-  return outcome
+  return await orAfter(clock, shutdownTimeoutMs, taken, (): LastCheckpoint => {
+    return { kind: 'failed', why: `it was not complete within ${shutdownTimeoutMs} ms` }
+  })
 }

@@ -1,6 +1,6 @@
 import type { TopicProducer, TopicStore } from '../../connectors/topics/store.ts'
 import { ByteWriter } from '../../core/byte-writer.ts'
-import type { Cancel, Clock } from '../../core/clock.ts'
+import { type Clock, orAfter } from '../../core/clock.ts'
 import { asWeirError, WeirError } from '../../core/errors.ts'
 import { ratingLineFormat } from '../../models/ratings/line-format.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
@@ -67,19 +67,10 @@ export class TopicAppender implements ObservationTopic, AsyncDisposable {
 
   /** The result of work on the topic. Throws DEADLINE_EXCEEDED with what then is the case; the work goes on. */
   private async within<T>(deadlineMs: number, work: Promise<T>, then: string): Promise<T> {
-    let cancel: Cancel = () => {}
-    const late = new Promise<never>((_, reject) => {
+    return await orAfter(this.clock, deadlineMs, work, () => {
       const message = `topic "${this.topic}" did not answer within ${deadlineMs} ms: ${then}`
-      cancel = this.clock.after(deadlineMs, () =>
-        reject(new WeirError('DEADLINE_EXCEEDED', message)),
-      )
+      throw new WeirError('DEADLINE_EXCEEDED', message)
     })
-    work.catch(() => undefined)
-    try {
-      return await Promise.race([work, late])
-    } finally {
-      cancel()
-    }
   }
 
   private async appendLines(
