@@ -85,7 +85,7 @@ export function sleep(clock: Clock, delayMs: number): Promise<void> {
 
 /** What `work` gives, or what `late` gives or throws when it has not settled after `delayMs` of `clock`: it then goes on. */
 export async function orAfter<T, L>(
-  clock: Clock,
+  clock: Pick<Clock, 'after'>,
   delayMs: number,
   work: Promise<T>,
   late: () => L,

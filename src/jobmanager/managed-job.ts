@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from '../core/clock.ts'
+import { type Cancel, type Clock, orAfter } from '../core/clock.ts'
 import { type ErrorCode, isWeirError, messageOf, WeirError } from '../core/errors.ts'
 import type { MetricSnapshot } from '../core/metrics.ts'
 import type { Random } from '../core/random.ts'
@@ -216,10 +216,7 @@ export class ManagedJob implements JobControl {
 
   /** Waits for the end of a process whose job has ended: until then it has its ports. */
   private async awaitEnd(process: JobProcess): Promise<void> {
-    const late = Promise.withResolvers<void>()
-    const cancelLate = this.environment.clock.after(PORTS_CLOSED_MS, late.resolve)
-    await Promise.race([process.ended, late.promise])
-    cancelLate()
+    await orAfter(this.environment.clock, PORTS_CLOSED_MS, process.ended, () => {})
   }
 
   private spawn(): JobProcess {

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { expect, it, vi } from 'vitest'
-import { clockDistanceMs, systemClock } from '../../src/core/clock.ts'
+import { clockDistanceMs, orAfter, systemClock } from '../../src/core/clock.ts'
+import { ManualClock } from '../../src/testing/manual-clock.ts'
 
 it('the distance of two clocks is exact though the thread stands still at most looks at them', () => {
   let nowMs = 1000
@@ -46,4 +47,20 @@ it('waits for longer than a timeout of Node can, and calls once', () => {
   } finally {
     vi.useRealTimers()
   }
+})
+
+it('work that settles in time gives its result and leaves no timer, and later what is late', async () => {
+  const clock = new ManualClock()
+  expect(await orAfter(clock, 100, Promise.resolve('done'), () => 'late')).toBe('done')
+  await expect(
+    orAfter(clock, 100, Promise.reject(new Error('failed')), () => 'late'),
+  ).rejects.toThrow('failed')
+  const slow = orAfter(clock, 100, new Promise<string>(() => {}), () => 'late')
+  clock.advance(100)
+  expect(await slow).toBe('late')
+  const thrown = orAfter(clock, 100, new Promise<string>(() => {}), () => {
+    throw new Error('too late')
+  })
+  clock.advance(100)
+  await expect(thrown).rejects.toThrow('too late')
 })

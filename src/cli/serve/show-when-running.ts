@@ -1,4 +1,4 @@
-import { type Cancel, type Clock, systemClock } from '../../core/clock.ts'
+import { type Clock, orAfter, systemClock } from '../../core/clock.ts'
 import type { ServedJob } from '../../jobs/served-job.ts'
 import type { Flags } from '../command/command.ts'
 import type { ShowJobOptions, ShownJob } from './show-job.ts'
@@ -29,11 +29,7 @@ export async function runningOrLate(
   job: Pick<ServedJob['execution'], 'waitFor'>,
   clock: Clock,
 ): Promise<void> {
-  let cancel: Cancel = () => {}
-  const late = new Promise<void>((resolve) => {
-    cancel = clock.after(LATE_MS, resolve)
-  })
   // A job that cannot start is reported by its result.
-  await Promise.race([late, job.waitFor('RUNNING').catch(() => {})])
-  cancel()
+  const runs = job.waitFor('RUNNING').catch(() => {})
+  await orAfter(clock, LATE_MS, runs, () => {})
 }

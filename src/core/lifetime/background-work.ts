@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import { type Clock, orAfter } from '../clock.ts'
 
 /** Longest wait for the rest of the work, ms: what it needs may be away. */
 const LONGEST_MS = 5_000
@@ -24,9 +24,6 @@ export class BackgroundWork implements AsyncDisposable {
   /** Resolves when all work has ended, or after 5 s. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.running.size === 0) return
-    const late = Promise.withResolvers<void>()
-    const cancel = this.clock.after(LONGEST_MS, late.resolve)
-    await Promise.race([Promise.all(this.running), late.promise])
-    cancel()
+    await orAfter(this.clock, LONGEST_MS, Promise.all(this.running), () => {})
   }
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/clock.ts'
+import { type Clock, orAfter } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { MetricSnapshot } from '../../core/metrics.ts'
 import type { ServedJob } from '../../jobs/served-job.ts'
@@ -94,10 +94,8 @@ export class ServedJobControl implements JobControl {
   private async whenStarted(): Promise<void> {
     const { execution } = this.job
     if (execution.status !== 'CREATED' && execution.status !== 'INITIALIZING') return
-    const late = Promise.withResolvers<void>()
-    const cancelLate = this.clock.after(START_MS, late.resolve)
-    await Promise.race([execution.waitFor('RUNNING').catch(() => undefined), late.promise])
-    cancelLate()
+    const runs = execution.waitFor('RUNNING').catch(() => undefined)
+    await orAfter(this.clock, START_MS, runs, () => undefined)
   }
 
   /** Root of checkpoint storage. Throws ILLEGAL_STATE for a job without checkpoints. */
