@@ -30,7 +30,12 @@ import { type ChangeAnnouncer, LogChanges } from './changes.ts'
 import { type LogOptions, resolveLogOptions } from './log-options.ts'
 import type { FsyncPolicy, LogWriter, TransactionDescription } from './log-writer.ts'
 import { OpenPartitions } from './open-partitions.ts'
-import { assignTopicId, createTopicFolder, deleteTopicFolder } from './topic-folders.ts'
+import {
+  assignTopicId,
+  createTopicFolder,
+  deleteTopicFolder,
+  removeLeftovers,
+} from './topic-folders.ts'
 import { TransactionCoordinator } from './transaction-coordinator.ts'
 import type { TransactionLifetime } from './transaction-state.ts'
 
@@ -101,6 +106,7 @@ export class LocalLogWriter implements LogWriter {
     const { directory, files } = this
     await new DurableFolders(files, directory).make(directory)
     await files.syncFolder(directory)
+    await removeLeftovers(files, directory)
     await this.createTopic(TRANSACTIONS_TOPIC, TRANSACTIONS_CONFIG)
     this.assignId(TRANSACTIONS_TOPIC)
     await this.transactions.load()
