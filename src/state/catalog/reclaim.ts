@@ -4,23 +4,52 @@ import type { WasmMemory } from '../../core/lifetime/wasm-memory.ts'
 const MOST_WAITING_BYTES = 64 * 1024 * 1024
 /** Above V8's limit for memory outside its heap, which makes it start a collection. Never touched, so never resident. */
 const PRESSURE_BYTES = 128 * 1024 * 1024
+/** Time until the first look whether a collection came, and the longest one, ms. */
+const FIRST_LOOK_MS = 100
+const LONGEST_LOOK_MS = 60_000
 
-/** Of this thread. */
-let waiting = 0
+/** Bytes of dropped tables of this thread that V8 has not collected. */
+let waitingBytes = 0
+/** A weak reference would keep its table through a marking that it is looked at in. */
+const collected = new FinalizationRegistry<number>((bytes) => {
+  waitingBytes -= bytes
+})
+/** Bytes dropped since the last pressure. */
+let sinceBytes = 0
+let look: NodeJS.Timeout | undefined
 
 /**
  * Lets V8 collect the memory of a dropped table in the calling thread. A table's memory is shared, and is freed
  * when every thread has collected the objects that refer to it. V8 does not count shared memory, so a quiet
  * thread would hold retired versions for hours. An array buffer is counted: a large one makes V8 mark in the
- * background, without a long pause. Every thread that could read the table calls this.
+ * background, without a long pause. A marking that has begun before a drop keeps the table: what is still there later
+ * gets another one. Every thread that could read the table calls this.
  */
 export function reclaimTable(memory: WasmMemory): void {
-  waiting += memory.buffer.byteLength
-  if (waiting < MOST_WAITING_BYTES) return
-  waiting = 0
+  const bytes = memory.buffer.byteLength
+  collected.register(memory, bytes)
+  waitingBytes += bytes
+  sinceBytes += bytes
+  if (sinceBytes < MOST_WAITING_BYTES) return
+  sinceBytes = 0
+  press()
+  if (look === undefined) lookAgain(FIRST_LOOK_MS)
+}
+
+function press(): void {
   try {
     new ArrayBuffer(PRESSURE_BYTES)
   } catch {
     // Where there is no address space left, V8 has collected before it failed.
   }
+}
+
+/** Presses again while too much waits, less and less often. */
+function lookAgain(afterMs: number): void {
+  look = setTimeout(() => {
+    look = undefined
+    if (waitingBytes < MOST_WAITING_BYTES) return
+    press()
+    lookAgain(Math.min(2 * afterMs, LONGEST_LOOK_MS))
+  }, afterMs).unref()
 }
