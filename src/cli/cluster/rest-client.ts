@@ -173,6 +173,8 @@ function baseOf(text: string, isEncrypted: boolean): string {
   return base
 }
 
+const TLS_HINT = `if it has TLS, give --${JOB_MANAGER_TLS}, or --${JOB_MANAGER_TLS}-ca FILE for a certificate of your own`
+
 /** What happened to a connection, and what to do next. */
 function unavailable(base: string, cause: unknown): string {
   // Names with several addresses fail with one error for each of them.
@@ -187,11 +189,11 @@ function unavailable(base: string, cause: unknown): string {
     return `${base} speaks plain HTTP, and TLS was asked for; write http://, or leave out --${JOB_MANAGER_TLS}...`
   }
   if (base.startsWith('http:') && (code.startsWith('HPE_') || code === 'ECONNRESET')) {
-    return `${base} does not answer in plain HTTP (${reason}); it probably speaks TLS: give --${JOB_MANAGER_TLS}, with --${JOB_MANAGER_TLS}-ca FILE for a certificate of your own`
+    return `${base} does not answer in plain HTTP (${reason}); ${TLS_HINT}`
   }
   const hint = base.startsWith('https:')
     ? `check --${JOB_MANAGER_TLS}-ca, which must have signed its certificate, and --${JOB_MANAGER_TLS}-cert with --${JOB_MANAGER_TLS}-key, which it may demand`
-    : `if it has TLS, give --${JOB_MANAGER_TLS}-ca FILE or --${JOB_MANAGER_TLS}`
+    : TLS_HINT
   return `no answer from ${base} (${reason}); ${hint}`
 }
 

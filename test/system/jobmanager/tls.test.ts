@@ -92,7 +92,7 @@ describe(
     it.each([
       ['no certificate', trusting, '--jobmanager-tls-cert'],
       ['no trust in its authority', () => ['--jobmanager-tls'], '--jobmanager-tls-ca'],
-      ['no TLS', () => [], 'if it has TLS, give --jobmanager-tls-ca FILE'],
+      ['no TLS', () => [], 'if it has TLS, give --jobmanager-tls, or --jobmanager-tls-ca FILE'],
     ])('refuses a client with %s, which says what to check', async (_, flags, hint) => {
       const { code, stdout, stderr } = await ask('list', ...flags())
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
