@@ -25,7 +25,7 @@ const MAX_KEYS = 4_000_000
 /** Applies retention and compaction to a partition, as its topic's cleanup policy says. */
 export async function cleanPartition(partition: PartitionWriter, nowMs: number): Promise<void> {
   const { cleanupPolicy } = partition.config
-  if (cleanupPolicy !== 'compact') await applyRetention(partition, nowMs)
+  await retainPartition(partition, nowMs)
   if (cleanupPolicy !== 'delete') await compact(partition, nowMs)
 }
 
@@ -38,10 +38,15 @@ export function dropBefore(partition: PartitionWriter, before: number): void {
   if (count > 0) partition.dropOldest(count)
 }
 
+/** Applies retention alone; what keeps all or is compacted only is left as it is. */
+export async function retainPartition(partition: PartitionWriter, nowMs: number): Promise<void> {
+  if (partition.config.cleanupPolicy !== 'compact') await applyRetention(partition, nowMs)
+}
+
 async function applyRetention(partition: PartitionWriter, nowMs: number): Promise<void> {
   const { retentionBytes, retentionMs } = partition.config
   if (retentionBytes < 0 && retentionMs < 0) return
-  partition.checkSegmentAge(nowMs)
+  await partition.endOldSegment(nowMs)
   const { lastStable, activeSize } = partition.status
   const closed = partition.closedSegments()
   const segments = await Promise.all(

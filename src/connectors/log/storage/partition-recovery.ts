@@ -1,5 +1,10 @@
 import { dirname, join } from 'node:path'
-import { baseOffsetOf, lastOffsetOf, maxTimestampOf } from '../../../batch/record-batch-format.ts'
+import {
+  BATCH_HEADER_SIZE,
+  baseOffsetOf,
+  lastOffsetOf,
+  maxTimestampOf,
+} from '../../../batch/record-batch-format.ts'
 import type { FileSystem, OpenFile } from '../../../files/file-system.ts'
 import { abortedPath, readAborted, rewriteAborted } from './aborted-index.ts'
 import { damagedLog } from './damage.ts'
@@ -25,6 +30,8 @@ export interface SegmentInfo {
   size: number
   /** Latest timestamp of the segment, -1 when no record has one. */
   maxTimestamp: number
+  /** Latest timestamp of the first batch of the active segment; -1 when that has none, and for closed segments. */
+  firstTimestamp: number
 }
 
 /** State of a partition after recovery. */
@@ -135,7 +142,7 @@ function removeTemporary(files: FileSystem, path: string): void {
 
 function closedSegment(files: FileSystem, path: string, base: number): SegmentInfo {
   const size = files.statSync(join(path, logFileName(base)))!.size
-  return { base, size, maxTimestamp: -1 }
+  return { base, size, maxTimestamp: -1, firstTimestamp: -1 }
 }
 
 interface RecoveredTail {
@@ -187,11 +194,20 @@ function recoverActive({ files, path, active, status, warn }: ActiveSegment): Re
     }
     if (end < active.size) cutTail({ files, file, end, endOffset, warn })
     active.size = end
+    active.firstTimestamp = firstTimestampOf(file, end)
     rewriteIndex(files, indexPath(path, active.base), entries)
     return { endOffset, sinceIndexEntry: end - indexed, indexEntries: entries.length }
   } finally {
     file.closeSync()
   }
+}
+
+/** Latest timestamp of the first batch of a segment of `size` bytes; -1 without one. */
+function firstTimestampOf(file: OpenFile, size: number): number {
+  if (size < BATCH_HEADER_SIZE) return -1
+  const header = new Uint8Array(BATCH_HEADER_SIZE)
+  file.readSync(header, 0)
+  return maxTimestampOf(header, 0)
 }
 
 /** The end of a file that is to be cut off. */

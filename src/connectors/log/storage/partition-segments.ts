@@ -108,6 +108,7 @@ export class PartitionSegments {
         entries.push(encodeIndexEntry({ offset: baseOffset, maxTimestampBefore, position }))
         this.sinceIndexEntry = 0
       }
+      if (active.size === 0) active.firstTimestamp = maxTimestampOf(batch, 0)
       active.size += batch.length
       this.sinceIndexEntry += batch.length
       active.maxTimestamp = Math.max(active.maxTimestamp, maxTimestampOf(batch, 0))
@@ -130,7 +131,7 @@ export class PartitionSegments {
   }
 
   private async addSegment(base: number): Promise<void> {
-    const added: SegmentInfo = { base, size: 0, maxTimestamp: -1 }
+    const added: SegmentInfo = { base, size: 0, maxTimestamp: -1, firstTimestamp: -1 }
     await this.openFiles(added)
     try {
       await this.files.syncFolder(this.path)

@@ -1,5 +1,10 @@
 import { placeBatch } from '../../../batch/position-checksum.ts'
-import { BATCH_HEADER_SIZE, batchSizeAt, lastOffsetOf } from '../../../batch/record-batch-format.ts'
+import {
+  BATCH_HEADER_SIZE,
+  batchSizeAt,
+  lastOffsetOf,
+  maxTimestampOf,
+} from '../../../batch/record-batch-format.ts'
 import { asWeirError, WeirError } from '../../../core/errors.ts'
 import { DurableFolders } from '../../../files/durable-folders.ts'
 import type { FileSystem, OpenFile } from '../../../files/file-system.ts'
@@ -180,13 +185,15 @@ export class PartitionWriter {
   private async writeGroup(group: readonly PendingAppend[]): Promise<void> {
     const { segments, options } = this
     const size = group.reduce((sum, append) => sum + append.batch.length, 0)
-    if (this.segmentEnd.isBefore(size, segments.active)) await segments.roll(group[0]!.baseOffset)
+    const { batch, baseOffset } = group[0]!
+    const next = { bytes: size, timestamp: maxTimestampOf(batch, 0) }
+    if (this.segmentEnd.isBefore(next, segments.active)) await segments.roll(baseOffset)
     await segments.write(group, options.syncEveryWrite)
     // Without a wait in between, because `status` reads sizes and offsets together.
     const entries = segments.account(group)
-    for (const { batch, written } of group) {
-      this.writtenOffset = lastOffsetOf(batch, 0) + 1
-      written?.()
+    for (const append of group) {
+      this.writtenOffset = lastOffsetOf(append.batch, 0) + 1
+      append.written?.()
     }
     if (entries.length > 0) await segments.appendIndex(entries)
     this.publish()
@@ -262,9 +269,35 @@ export class PartitionWriter {
     }
   }
 
-  /** Lets the active segment end with the next write if retention needs its end. */
-  checkSegmentAge(nowMs: number): void {
+  /**
+   * Lets the active segment end with the next write if retention needs its end; at once where all of its records are
+   * older than what is kept. Throws CONNECTOR_FAILED.
+   */
+  async endOldSegment(nowMs: number): Promise<void> {
     this.segmentEnd.checkAge(this.segments.active, nowMs)
+    const { retentionMs } = this.config
+    const isExpired = (): boolean => {
+      const { size, maxTimestamp } = this.segments.active
+      return size > 0 && maxTimestamp >= 0 && maxTimestamp < nowMs - retentionMs
+    }
+    if (retentionMs < 0 || !isExpired()) return
+    while (this.flushing !== undefined) await this.flushing
+    // What was written meanwhile is newer.
+    if (!isExpired()) return
+    this.requireUsable()
+    this.flushing = this.rollThenFlush()
+    await this.flushing
+    this.requireUsable()
+  }
+
+  private async rollThenFlush(): Promise<void> {
+    try {
+      await this.segments.roll(this.writtenOffset)
+      this.publish()
+    } catch (error) {
+      this.fail([], error)
+    }
+    await this.flushLoop()
   }
 
   /** The segments before the active one, oldest first. */

@@ -39,16 +39,31 @@ export function expiredSegments(
 interface ActiveSegment {
   readonly base: number
   readonly size: number
+  /** Latest timestamp of its first batch, ms; -1 when that has none. */
+  readonly firstTimestamp: number
+}
+
+/** Bytes that are to be written. */
+interface NextWrite {
+  readonly bytes: number
+  /** Latest timestamp of its first batch, ms; -1 when that has none. */
+  readonly timestamp: number
 }
 
 /** Least number of segments in what retention keeps. */
 const SEGMENTS_PER_RETENTION = 4
 const LEAST_SEGMENT_BYTES = 16 * 1024
 
+/** Longest time of a segment of a topic that keeps records for a time, ms; -1 for no limit. */
+export function longestSegmentMs({ retentionMs }: Pick<TopicConfig, 'retentionMs'>): number {
+  return retentionMs < 0 ? -1 : retentionMs / SEGMENTS_PER_RETENTION
+}
+
 /**
  * The end of a partition's active segment: at a size, and at an age where records are kept for a time.
  * Retention removes only whole segments before the active one, so a segment is at most a quarter of
- * what is kept.
+ * what is kept. Its age counts from the time of its first record, so that it goes on over restarts, and from when this
+ * process first saw it where records have no time. Records of the past roll by their own times, as in Kafka.
  */
 export class SegmentEnd {
   /** Most bytes of a segment. */
@@ -60,26 +75,29 @@ export class SegmentEnd {
   /** Whether the segment `seen` is too old. */
   private isOld = false
 
-  constructor({
-    segmentBytes,
-    retentionBytes,
-    retentionMs,
-  }: Pick<TopicConfig, 'segmentBytes' | 'retentionBytes' | 'retentionMs'>) {
+  constructor(config: Pick<TopicConfig, 'segmentBytes' | 'retentionBytes' | 'retentionMs'>) {
+    const { segmentBytes, retentionBytes } = config
     const share = Math.max(LEAST_SEGMENT_BYTES, Math.floor(retentionBytes / SEGMENTS_PER_RETENTION))
     this.bytes = retentionBytes < 0 ? segmentBytes : Math.min(segmentBytes, share)
-    this.ageMs = retentionMs < 0 ? -1 : retentionMs / SEGMENTS_PER_RETENTION
+    this.ageMs = longestSegmentMs(config)
   }
 
-  /** Whether the active segment ends before a write of `bytes`. */
-  isBefore(bytes: number, { base, size }: ActiveSegment): boolean {
+  /** Whether the active segment ends before a write. */
+  isBefore(
+    { bytes, timestamp }: NextWrite,
+    { base, size, firstTimestamp }: ActiveSegment,
+  ): boolean {
     if (size === 0) return false
-    return size + bytes > this.bytes || (this.isOld && this.seen.base === base)
+    if (size + bytes > this.bytes || (this.isOld && this.seen.base === base)) return true
+    return this.ageMs >= 0 && firstTimestamp >= 0 && timestamp - firstTimestamp >= this.ageMs
   }
 
-  /** Measures the age of the active segment, from the first check that sees records in it. */
-  checkAge({ base, size }: ActiveSegment, nowMs: number): void {
+  /** Measures the age of the active segment at a moment. */
+  checkAge({ base, size, firstTimestamp }: ActiveSegment, nowMs: number): void {
     if (this.ageMs < 0 || size === 0) return
     if (base !== this.seen.base) this.seen = { base, atMs: nowMs }
-    this.isOld = nowMs - this.seen.atMs >= this.ageMs
+    const { atMs } = this.seen
+    const sinceMs = firstTimestamp < 0 ? atMs : Math.min(firstTimestamp, atMs)
+    this.isOld = nowMs - sinceMs >= this.ageMs
   }
 }

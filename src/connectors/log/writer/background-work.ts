@@ -18,15 +18,24 @@ export class BackgroundWork {
     const timer = {}
     const cancel = this.clock.after(intervalMs, () => {
       this.timers.delete(timer)
-      const running = work()
-        .catch(() => undefined)
-        .then(() => {
-          this.running.delete(running)
-          this.every(intervalMs, work)
-        })
-      this.running.add(running)
+      this.run(work, () => this.every(intervalMs, work))
     })
     this.timers.set(timer, cancel)
+  }
+
+  /** Runs `work` now; a failure is dropped. */
+  once(work: () => Promise<void>): void {
+    if (!this.closed) this.run(work, () => {})
+  }
+
+  private run(work: () => Promise<void>, then: () => void): void {
+    const running = work()
+      .catch(() => undefined)
+      .then(() => {
+        this.running.delete(running)
+        then()
+      })
+    this.running.add(running)
   }
 
   /** Begins no more work, and waits for what runs. */

@@ -9,9 +9,10 @@ import {
 import { DurableFolders } from '../../../files/durable-folders.ts'
 import type { FileSystem } from '../../../files/file-system.ts'
 import type { ProducerIdentity } from '../../transactions/producer-identity.ts'
-import { cleanPartition, dropBefore } from '../storage/cleaner.ts'
+import { cleanPartition, dropBefore, retainPartition } from '../storage/cleaner.ts'
 import { claimPlace } from '../storage/partition-identity.ts'
 import { PartitionWriter } from '../storage/partition-writer.ts'
+import { longestSegmentMs } from '../storage/retention.ts'
 import {
   checkTopicName,
   hasTopic,
@@ -42,6 +43,8 @@ import type { TransactionLifetime } from './transaction-state.ts'
 /** A transactional id that was not used for this long is removed. */
 const TRANSACTION_EXPIRY_MS = 7 * 24 * 3_600_000
 const STATES_PARTITION = `${TRANSACTIONS_TOPIC}/0`
+/** Least time between two looks at what retention removes, ms. */
+const LEAST_RETAIN_MS = 1_000
 /** Most bytes of a partition that `close` cleans. */
 const CLEANED_AT_CLOSE_BYTES = 4 * 1024 * 1024
 
@@ -60,6 +63,8 @@ export class LocalLogWriter implements LogWriter {
   private readonly transactions: TransactionCoordinator
   private readonly background: BackgroundWork
   private closed = false
+  /** Names of the partitions at which retention looks more often. */
+  private readonly retained = new Set<string>()
   /** Whether retention and compaction have run. */
   private isCleaned = false
   /** Whether a file was found damaged: then nothing is removed that an explanation may need. */
@@ -156,11 +161,37 @@ export class LocalLogWriter implements LogWriter {
     const { fsync, background } = this
     if (typeof fsync === 'object') background.every(fsync.intervalMs, () => this.syncAll())
     const { cleanIntervalMs } = this.options
-    if (Number.isFinite(cleanIntervalMs)) background.every(cleanIntervalMs, () => this.clean())
+    if (!Number.isFinite(cleanIntervalMs)) return
+    background.every(cleanIntervalMs, () => this.clean())
+    // A log that is open for moments only keeps no more than others.
+    background.once(() => this.retain(() => true))
+  }
+
+  /** Looks at a partition that keeps records for a short time more often than at the others. */
+  private retainOften(name: string, config: TopicConfig): void {
+    const everyMs = Math.max(LEAST_RETAIN_MS, longestSegmentMs(config))
+    const { cleanIntervalMs } = this.options
+    const isOften = config.retentionMs >= 0 && everyMs < cleanIntervalMs
+    if (!isOften || !Number.isFinite(cleanIntervalMs) || this.retained.has(name)) return
+    this.retained.add(name)
+    const path = partitionPath(this.directory, ...placeOf(name))
+    this.background.every(everyMs, () => this.retain((partition) => partition.path === path))
+  }
+
+  private retain(isChosen: (partition: PartitionWriter) => boolean): Promise<void> {
+    const retaining = this.cleaning.then(() =>
+      this.partitions.runOnAll(async (partition) => {
+        if (!this.closed && isChosen(partition)) {
+          await retainPartition(partition, this.clock.nowMs())
+        }
+      }),
+    )
+    this.cleaning = retaining.catch(() => undefined)
+    return retaining
   }
 
   private async partitionNamed(name: string): Promise<PartitionWriter | undefined> {
-    const topic = name.slice(0, name.lastIndexOf('/'))
+    const [topic] = placeOf(name)
     if (!hasTopic(this.directory, topic, this.files)) return undefined
     return await this.partitions.get(name)
   }
@@ -255,9 +286,7 @@ export class LocalLogWriter implements LogWriter {
   }
 
   private async openPartitionNow(name: string): Promise<PartitionWriter> {
-    const slash = name.lastIndexOf('/')
-    const topic = name.slice(0, slash)
-    const partition = Number(name.slice(slash + 1))
+    const [topic, partition] = placeOf(name)
     const config = readTopicConfig(this.directory, topic, this.files)
     if (!(partition >= 0 && partition < config.partitions)) {
       const message = `topic "${topic}" has partitions 0 to ${config.partitions - 1}, not ${partition}`
@@ -266,6 +295,7 @@ export class LocalLogWriter implements LogWriter {
     const path = partitionPath(this.directory, topic, partition)
     await new DurableFolders(this.files, path).make(path)
     claimPlace(this.files, path, { topic, id: config.id, partition })
+    this.retainOften(name, config)
     return PartitionWriter.open(path, config, {
       files: this.files,
       warn: (message) => this.warn(message),
@@ -356,4 +386,10 @@ export class LocalLogWriter implements LogWriter {
     await this.partitions.closeAll()
     this.changes.close()
   }
+}
+
+/** Topic and number of the partition `topic/number`. */
+function placeOf(name: string): [topic: string, partition: number] {
+  const slash = name.lastIndexOf('/')
+  return [name.slice(0, slash), Number(name.slice(slash + 1))]
 }

@@ -1,5 +1,6 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { EmbeddedLog } from '../../../../src/connectors/log/embedded-log.ts'
 import { seededRandom } from '../../../../src/core/random.ts'
@@ -11,6 +12,8 @@ async function send(log: EmbeddedLog, key: string, value: string | null): Promis
   producer.send(bytes(key), value === null ? null : bytes(value), 1)
   await producer.flush()
 }
+
+const HOUR_MS = 3_600_000
 
 const segmentFiles = (directory: string): string[] =>
   fs.readdirSync(join(directory, 't/0')).filter((name) => name.endsWith('.log'))
@@ -146,6 +149,51 @@ describe('retention', () => {
     expect(endOffset).toBe(300)
     expect(endOffset - logStart).toBeGreaterThanOrEqual(40)
     expect(endOffset - logStart).toBeLessThanOrEqual(70)
+  })
+
+  it('bounds a topic by its time although each process is open for moments only', async () => {
+    const directory = temporaryFolder()
+    const clock = new ManualClock(1_000_000)
+    const kept: number[] = []
+    for (let hour = 0; hour < 200; hour++) {
+      const log = await openLog(directory, { clock })
+      await log.createTopic('t', { retentionMs: 40 * HOUR_MS })
+      const producer = log.producer('t')
+      producer.send(bytes('k'), bytes(`${hour}`), clock.nowMs())
+      await producer.flush()
+      await log.close()
+      const { logStart, endOffset } = log.bounds('t', 0)
+      kept.push(endOffset - logStart)
+      clock.advance(HOUR_MS)
+    }
+    expect(Math.max(...kept)).toBeLessThanOrEqual(70)
+    expect(kept.at(-1)).toBeGreaterThanOrEqual(40)
+  })
+
+  it('removes what is older than a short time within that time, also when no one writes', async () => {
+    const directory = temporaryFolder()
+    const clock = new ManualClock(1_000_000)
+    const log = await openLog(directory, { clock })
+    await log.createTopic('t', { retentionMs: 4_000 })
+    const producer = log.producer('t')
+    producer.send(bytes('k'), bytes('v'), clock.nowMs())
+    await producer.flush()
+    const keptAfter = async (seconds: number): Promise<number> => {
+      for (let second = 0; second < seconds; second++) {
+        clock.advance(1_000)
+        await log.writer.setPartitions('t', 1)
+        await turn()
+      }
+      const { logStart, endOffset } = log.bounds('t', 0)
+      return endOffset - logStart
+    }
+    expect(await keptAfter(3)).toBe(1)
+    await expect.poll(() => keptAfter(1)).toBe(0)
+    expect(clock.nowMs()).toBeLessThan(1_000_000 + 10_000)
+    expect(segmentFiles(directory)).toHaveLength(1)
+    producer.send(bytes('k'), bytes('w'), clock.nowMs())
+    await producer.flush()
+    expect(await readAll({ directory, topic: 't' })).toEqual(['0:1 k=w'])
   })
 
   it('compacts a small log that is open only for moments, as that of a registry', async () => {
