@@ -27,7 +27,7 @@ export const logCheckCommand: Command = {
   name: 'log check',
   summary: 'Check every file of the embedded log and the model registry, also while a job uses it',
   options: OPTIONS,
-  details: `The exit status is 1 if a file is damaged. Nothing is changed.
+  details: `The exit status is 1 if a file is damaged, or was written by a later Weir. Nothing is changed.
 
 Example:
   weir log check --topic ratings`,
@@ -38,7 +38,7 @@ Example:
     for (const folder of logFolders(flags)) {
       for (const check of checkLog(folder, flags.optional('topic'))) {
         input.io.out(flags.boolean('json') ? JSON.stringify(check) : lineOf(check))
-        isDamaged ||= check.damage !== undefined
+        isDamaged ||= check.damage !== undefined || check.newer !== undefined
         // Ctrl-C is handled between two files.
         await setImmediate()
       }
@@ -47,7 +47,8 @@ Example:
   },
 }
 
-function lineOf({ file, damage }: TopicFileCheck): string {
+function lineOf({ file, damage, newer }: TopicFileCheck): string {
+  if (newer !== undefined) return `newer    ${newer}`
   if (damage === undefined) return `whole    ${file}`
   const { position, offset, reason } = damage
   return `damaged  ${file} at byte ${position}, offset ${offset}: ${reason}`
@@ -62,7 +63,7 @@ export const logRepairCommand: Command = {
     yes: { type: 'boolean', help: 'Repair; default: only show what would be done and lost' },
   },
   details: `A damaged file is kept under a name that ends in .damaged. The lost offsets stay empty. Stop all processes
-that use the log first. The exit status is 1 if damage was found and is still there.
+that use the log first. What a later Weir wrote is left as it is. The exit status is 1 if damage was found and is still there.
 
 Examples:
   weir log repair

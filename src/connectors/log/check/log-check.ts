@@ -1,4 +1,4 @@
-import { isWeirError, messageOf, WeirError } from '../../../core/errors.ts'
+import { isWeirError, WeirError } from '../../../core/errors.ts'
 import type { FileSystem } from '../../../files/file-system.ts'
 import { nodeFileSystem } from '../../../files/node-file-system.ts'
 import {
@@ -11,7 +11,7 @@ import {
   topicFilePath,
   topicPath,
 } from '../storage/topic-config.ts'
-import { checkPartition, type FileCheck } from './partition-check.ts'
+import { checkPartition, type FileCheck, failedCheck } from './partition-check.ts'
 
 /** A file of a topic, with the result of its check. */
 export interface TopicFileCheck extends FileCheck {
@@ -68,8 +68,11 @@ function checkTopicFile(
     return { partitions, isCompacted: cleanupPolicy !== 'delete', check: { topic, file } }
   } catch (error) {
     if (isWeirError(error, 'UNKNOWN_TOPIC')) throw error
-    const damage = { position: 0, offset: 0, reason: messageOf(error) }
     // Gaps are no damage then: the topic may be compacted.
-    return { partitions: Infinity, isCompacted: true, check: { topic, file, damage } }
+    return {
+      partitions: Infinity,
+      isCompacted: true,
+      check: { topic, file, ...failedCheck(error) },
+    }
   }
 }

@@ -21,7 +21,7 @@ export interface RepairOptions {
 
 /**
  * Repairs the damaged files of a log. Damaged bytes are kept under another name; what cannot be repaired has
- * advice. Nothing is changed before the first result is taken, and a result is taken after each file. Throws
+ * advice. Nothing beside a file that a later build wrote is changed. Nothing is changed before the first result is taken, and a result is taken after each file. Throws
  * LOG_LOCKED while a process writes to the log.
  */
 export async function* repairLog(
@@ -32,10 +32,10 @@ export async function* repairLog(
     throw new WeirError('LOG_LOCKED', `this process uses the log in ${directory}; close it first`)
   }
   try {
-    const damaged = await damagedFiles(directory, topic)
-    damaged.sort((a, b) => repairOrder(a) - repairOrder(b))
-    for (const check of damaged) {
-      yield repairFile(directory, check, apply)
+    const found = await unreadableFiles(directory, topic)
+    found.sort((a, b) => repairOrder(a) - repairOrder(b))
+    for (const check of found) {
+      yield newerBeside(check, found) ?? repairFile(directory, check, apply)
       await setImmediate()
     }
   } finally {
@@ -43,10 +43,27 @@ export async function* repairLog(
   }
 }
 
-async function damagedFiles(directory: string, topic?: string): Promise<TopicFileCheck[]> {
+/** The result of a file that belongs to a later build, or lies beside one of it; undefined for others. */
+function newerBeside(
+  { file, topic, partition }: TopicFileCheck,
+  found: readonly TopicFileCheck[],
+): FileRepair | undefined {
+  const newer = found.find(
+    (other) =>
+      other.newer !== undefined &&
+      other.topic === topic &&
+      (other.partition === undefined || other.partition === partition),
+  )
+  if (newer === undefined) return undefined
+  const beside = newer.file === file ? '' : 'a file beside it is of a later build: '
+  const advice = `${beside}${newer.newer}; nothing was changed`
+  return { file, saved: undefined, lost: [], advice }
+}
+
+async function unreadableFiles(directory: string, topic?: string): Promise<TopicFileCheck[]> {
   const damaged: TopicFileCheck[] = []
   for (const check of checkLog(directory, topic)) {
-    if (check.damage !== undefined) damaged.push(check)
+    if (check.damage !== undefined || check.newer !== undefined) damaged.push(check)
     // Signals of the user are handled between two files.
     await setImmediate()
   }

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { lastOffsetOf } from '../../../batch/record-batch-format.ts'
-import { messageOf } from '../../../core/errors.ts'
+import { isWeirError, messageOf } from '../../../core/errors.ts'
 import type { FileSystem } from '../../../files/file-system.ts'
 import { abortedPath, readAborted } from '../storage/aborted-index.ts'
-import { readCompacted } from '../storage/compacted-offset.ts'
+import { compactedPath, readCompacted } from '../storage/compacted-offset.ts'
 import { identityPath, requireOwnPlace } from '../storage/partition-identity.ts'
 import {
   findStatus,
@@ -23,6 +23,8 @@ export interface FileCheck {
     readonly offset: number
     readonly reason: string
   }
+  /** Why this build cannot read it, if a later one wrote it: nothing in it is damaged. */
+  readonly newer?: string
   /** Base of the segment, if the file is one. */
   readonly base?: number
 }
@@ -43,6 +45,8 @@ export function* checkPartition(
   const missing = [...new Set(wanted)].filter((base) => !bases.includes(base))
   yield checkIdentity(files, path)
   yield checkStatus(files, path)
+  const compacted = checkByReading(compactedPath(path), () => readCompacted(files, path))
+  if (compacted.newer !== undefined) yield compacted
   for (const base of missing) yield missingSegment(path, base)
   for (const [i, base] of bases.entries()) {
     yield checkSegment(files, path, { base, next: bases[i + 1], status, isCompacted })
@@ -60,23 +64,28 @@ function statusIfReadable(files: FileSystem, path: string): PartitionStatus | un
 }
 
 function checkStatus(files: FileSystem, path: string): FileCheck {
-  const file = statusPath(path)
-  try {
-    readStatus(path, files)
-    return { file }
-  } catch (error) {
-    return { file, damage: { position: 0, offset: 0, reason: messageOf(error) } }
-  }
+  return checkByReading(statusPath(path), () => readStatus(path, files))
 }
 
 function checkIdentity(files: FileSystem, path: string): FileCheck {
-  const file = identityPath(path)
+  return checkByReading(identityPath(path), () => requireOwnPlace(files, path))
+}
+
+/** The check of a small file, which `read` reads and decodes. */
+function checkByReading(file: string, read: () => void): FileCheck {
   try {
-    requireOwnPlace(files, path)
+    read()
     return { file }
   } catch (error) {
-    return { file, damage: { position: 0, offset: 0, reason: messageOf(error) } }
+    return { file, ...failedCheck(error) }
   }
+}
+
+/** What an error of a file's reader says of the file. */
+export function failedCheck(error: unknown): Pick<FileCheck, 'damage' | 'newer'> {
+  const reason = messageOf(error)
+  if (isWeirError(error, 'UNSUPPORTED_VERSION')) return { newer: reason }
+  return { damage: { position: 0, offset: 0, reason } }
 }
 
 function missingSegment(path: string, base: number): FileCheck {
@@ -111,7 +120,7 @@ function checkSegment(
     )
     const isActive = base === status?.activeBase
     const size = isActive ? status.activeSize : next === undefined ? position : open.sizeSync()
-    const mayEndEarly = isCompacted && !readCompacted(files, path).hasEnds
+    const mayEndEarly = isCompacted && !hasEnds(files, path)
     const endsEarly = next !== undefined && offset !== next && !(mayEndEarly && offset < next)
     const file = open.path
     if (position < size) {
@@ -126,13 +135,26 @@ function checkSegment(
   }
 }
 
+/** Whether compacted segments must have an end; what a later build wrote is not held to it. */
+function hasEnds(files: FileSystem, path: string): boolean {
+  try {
+    return readCompacted(files, path).hasEnds
+  } catch {
+    return false
+  }
+}
+
 function checkAborted(
   files: FileSystem,
   path: string,
   status: PartitionStatus | undefined,
 ): FileCheck {
   const file = abortedPath(path)
-  const { length } = readAborted(files, path)
+  let length = 0
+  const read = checkByReading(file, () => {
+    length = readAborted(files, path).length
+  })
+  if (read.newer !== undefined) return read
   const wanted = status?.abortedCount ?? 0
   if (length >= wanted) return { file }
   const reason = `it holds ${length} of ${wanted} aborted transactions`

@@ -4,6 +4,7 @@ import { ByteReader } from '../../../core/byte-reader.ts'
 import { ByteWriter } from '../../../core/byte-writer.ts'
 import { readFileSync, replaceFileSync } from '../../../files/durable-files.ts'
 import { type FileSystem, systemCodeOf } from '../../../files/file-system.ts'
+import { newerFile } from './damage.ts'
 
 /**
  * File `aborted`: the aborted transactions of one partition, oldest first. Little-endian: an 8-byte
@@ -67,7 +68,7 @@ export function rewriteAborted(
   replaceFileSync(files, abortedPath(partitionPath), bytes)
 }
 
-/** The entries up to the first broken one; none when the file is missing. */
+/** The entries up to the first broken one; none when the file is missing. Throws UNSUPPORTED_VERSION. */
 export function readAborted(files: FileSystem, partitionPath: string): AbortedRange[] {
   let bytes: Uint8Array
   try {
@@ -76,14 +77,17 @@ export function readAborted(files: FileSystem, partitionPath: string): AbortedRa
     if (systemCodeOf(error) === 'ENOENT') return []
     throw error
   }
-  return decodeAborted(bytes)
+  return decodeAborted(abortedPath(partitionPath), bytes)
 }
 
 /** Decodes the whole file up to the first broken entry. */
-function decodeAborted(bytes: Uint8Array): AbortedRange[] {
+function decodeAborted(file: string, bytes: Uint8Array): AbortedRange[] {
   if (bytes.length < ABORTED_HEADER_SIZE) return []
   const reader = new ByteReader(bytes)
-  if (reader.uint32() !== MAGIC || reader.uint32() !== ABORTED_VERSION) return []
+  if (reader.uint32() !== MAGIC) return []
+  const version = reader.uint32()
+  if (version > ABORTED_VERSION) throw newerFile(file, version, ABORTED_VERSION)
+  if (version !== ABORTED_VERSION) return []
   const ranges: AbortedRange[] = []
   while (reader.remaining >= ABORTED_ENTRY_SIZE) {
     const at = reader.position

@@ -24,6 +24,12 @@ export function damagedLog(place: DamagePlace, why: string, cause?: unknown): We
   return new WeirError(code, message, { cause, details: { file, position, offset } })
 }
 
+/** The error of a file that a later build wrote: nothing in it is damaged, and nothing may change it. */
+export function newerFile(file: string, version: unknown, known: number): WeirError {
+  const message = `${file} has the version ${String(version)}; this build reads up to ${known}: use the build that wrote it`
+  return new WeirError('UNSUPPORTED_VERSION', message, { details: { file } })
+}
+
 /** Why a batch is not intact, from the error of its check. */
 export function reasonOf(cause: unknown): string {
   return messageOf(cause).replace(/^the batch at \d+/, 'the batch')

@@ -3,6 +3,7 @@ import { crc32 } from 'node:zlib'
 import { asWeirError, isWeirError, messageOf, WeirError } from '../../../core/errors.ts'
 import { readFileSync, replaceFileSync } from '../../../files/durable-files.ts'
 import { type FileSystem, systemCodeOf } from '../../../files/file-system.ts'
+import { newerFile } from './damage.ts'
 import { partitionFolders, partitionPath, readTopicConfig } from './topic-config.ts'
 
 /*
@@ -57,8 +58,7 @@ function decodeIdentity(file: string, bytes: Uint8Array): PartitionIdentity {
     throw damagedIdentity(file, 'its content differs from its checksum')
   }
   if (version !== VERSION) {
-    const message = `${file} has the version ${String(version)}; this build reads ${VERSION}: use the build that wrote it`
-    throw new WeirError('UNSUPPORTED_VERSION', message, { details: { file } })
+    throw newerFile(file, version, VERSION)
   }
   return fields
 }

@@ -13,6 +13,7 @@ import { readFileSync, replaceFileSync } from '../../../files/durable-files.ts'
 import { type FileSystem, systemCodeOf } from '../../../files/file-system.ts'
 import { nodeFileSystem } from '../../../files/node-file-system.ts'
 import { CLEANUP_POLICY, type CleanupPolicy } from '../../records/topic-options.ts'
+import { newerFile } from './damage.ts'
 
 /** Configuration of a topic. Sizes in bytes, times in ms. */
 export interface TopicConfig {
@@ -150,8 +151,7 @@ export function logIdOf(directory: string): string | undefined {
 export function decodeTopicFile(path: string, bytes: Uint8Array): StoredTopic {
   const { version, id = '', ...stored } = parseTopicFile(path, new TextDecoder().decode(bytes))
   if (version !== 1 && version !== TOPIC_FILE_VERSION) {
-    const message = `${path} has the version ${String(version)}; this build reads 1 and ${TOPIC_FILE_VERSION}`
-    throw new WeirError('UNSUPPORTED_VERSION', message, { details: { file: path } })
+    throw newerFile(path, version, TOPIC_FILE_VERSION)
   }
   return { ...storedConfig(path, stored), id }
 }
