@@ -50,6 +50,9 @@ export interface RequestFacts {
   readonly requests?: number
 }
 
+/** Numbers of requests that were refused for their token, by error code. */
+export type RefusedRequests = Record<'UNAUTHENTICATED' | 'ACCESS_DENIED', number>
+
 /** Whether a request may run. `status` is that of an HTTP answer. */
 export type AccessDecision =
   | { readonly kind: 'allowed'; readonly principal: Principal }
@@ -127,6 +130,8 @@ export function shareAccess(
 export class AccessControl {
   /** Takes an entry for each change that a client asks for. */
   readonly audit: AuditSink
+  /** Requests that were refused for their token. */
+  readonly refused: RefusedRequests = { UNAUTHENTICATED: 0, ACCESS_DENIED: 0 }
   private readonly people: PeopleTokens | undefined
   private readonly clock: Clock
   private isOpen: boolean
@@ -185,9 +190,15 @@ export class AccessControl {
     { on, from, requests = 1 }: RequestFacts = NO_FACTS,
   ): AccessDecision {
     const principal = this.authenticate(token, from)
-    if (principal === undefined) return unauthenticated(token)
+    if (principal === undefined) {
+      this.refused.UNAUTHENTICATED += 1
+      return unauthenticated(token)
+    }
     const error = refusalOf(principal, needed, on)
-    if (error !== undefined) return { kind: 'forbidden', status: 403, error, principal }
+    if (error !== undefined) {
+      this.refused.ACCESS_DENIED += 1
+      return { kind: 'forbidden', status: 403, error, principal }
+    }
     const retryAfterMs = this.takeFrom(principal, requests)
     return retryAfterMs === 0
       ? { kind: 'allowed', principal }

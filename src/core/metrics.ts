@@ -10,30 +10,69 @@ export class Counter {
 /** A number that is computed when metrics are read. */
 export type Gauge = () => number
 
-/** Durations or sizes in buckets that grow by a quarter, so that a percentile is within 12 %. */
+/** Time of a window of observations, ms. */
+const WINDOW_MS = 60_000
+const BUCKETS = 256
+
+/**
+ * Durations or sizes in buckets that grow by a quarter, so that a percentile is within 12 %. Number and sum are of all
+ * observations, percentiles and largest value of the last one to two minutes, or of the time since the last reading.
+ */
 export class Histogram {
   count = 0
   sum = 0
-  max = 0
-  private readonly buckets = new Float64Array(256)
+  private readonly nowMs: () => number
+  private buckets = new Float64Array(BUCKETS)
+  private largest = 0
+  /** The window before. */
+  private earlier = new Float64Array(BUCKETS)
+  private earlierLargest = 0
+  private sinceMs: number
+
+  constructor(nowMs: () => number = () => performance.now()) {
+    this.nowMs = nowMs
+    this.sinceMs = nowMs()
+  }
 
   /** Counts one observation, 0 <= value. */
   observe(value: number): void {
     this.count += 1
     this.sum += value
-    if (value > this.max) this.max = value
+    if (value > this.largest) this.largest = value
     this.buckets[bucketOf(value)]! += 1
+  }
+
+  /** The largest observation; 0 when there are none. */
+  get max(): number {
+    this.roll()
+    return Math.max(this.largest, this.earlierLargest)
   }
 
   /** The value below which the share `q` (0..1) of the observations is; 0 when there are none. */
   quantile(q: number): number {
-    const rank = q * this.count
+    this.roll()
+    const { buckets, earlier } = this
+    const largest = Math.max(this.largest, this.earlierLargest)
+    let count = 0
+    for (let i = 0; i < BUCKETS; i++) count += buckets[i]! + earlier[i]!
     let seen = 0
-    for (let i = 0; i < this.buckets.length; i++) {
-      seen += this.buckets[i]!
-      if (seen >= rank && seen > 0) return Math.min(boundOf(i), this.max)
+    for (let i = 0; i < BUCKETS; i++) {
+      seen += buckets[i]! + earlier[i]!
+      if (seen >= q * count && seen > 0) return Math.min(boundOf(i), largest)
     }
-    return this.max
+    return largest
+  }
+
+  /** Begins another window when the last one is over. */
+  private roll(): void {
+    const nowMs = this.nowMs()
+    if (nowMs - this.sinceMs < WINDOW_MS) return
+    const { buckets } = this
+    this.buckets = this.earlier.fill(0)
+    this.earlier = buckets
+    this.earlierLargest = this.largest
+    this.largest = 0
+    this.sinceMs = nowMs
   }
 }
 
@@ -42,7 +81,7 @@ const GROWTH = Math.log(1.25)
 
 function bucketOf(value: number): number {
   if (value <= SMALLEST) return 0
-  return Math.min(255, Math.ceil(Math.log(value / SMALLEST) / GROWTH))
+  return Math.min(BUCKETS - 1, Math.ceil(Math.log(value / SMALLEST) / GROWTH))
 }
 
 function boundOf(bucket: number): number {

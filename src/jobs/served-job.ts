@@ -226,10 +226,10 @@ export class ServedJob implements AsyncDisposable {
     return this.queries.localReader()
   }
 
-  /** Metrics of the job, its slots and, below `query.<thread>`, the query threads. */
+  /** Metrics of the job, its slots and, below `query.<thread>` and `query.bootstrap`, the query ports. */
   async metrics(): Promise<MetricSnapshot> {
     const [job, queries] = await Promise.all([this.execution.metrics(), this.queries.metrics()])
-    const ofThreads = queries.flatMap((metrics, thread) =>
+    const ofThreads = [...queries].flatMap(([thread, metrics]) =>
       Object.entries(metrics).map(([name, value]) => [
         name.replace(/^query\./, `query.${thread}.`),
         value,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { MetricGroup } from '../../src/core/metrics.ts'
+import { Histogram, MetricGroup } from '../../src/core/metrics.ts'
 
 describe('MetricGroup', () => {
   it('joins scopes by dots and shares one registry', () => {
@@ -23,5 +23,25 @@ describe('MetricGroup', () => {
     expect(histogram.quantile(0.5)).toBeLessThan(630)
     expect(histogram.quantile(0.99)).toBeGreaterThan(900)
     expect(histogram.quantile(1)).toBe(1000)
+  })
+
+  it('gives percentiles of the last one to two minutes, and the number and sum of all', () => {
+    let nowMs = 0
+    const histogram = new Histogram(() => nowMs)
+    histogram.observe(500)
+    expect(histogram.quantile(0.99)).toBe(500)
+    nowMs = 60_000
+    histogram.observe(1)
+    expect([histogram.quantile(0.99), histogram.max]).toEqual([500, 500])
+    for (const ms of [90_000, 119_000]) {
+      nowMs = ms
+      histogram.observe(2)
+      expect(histogram.max).toBe(500)
+    }
+    nowMs = 120_000
+    expect([histogram.quantile(0.99), histogram.max]).toEqual([2, 2])
+    nowMs = 180_000
+    expect([histogram.quantile(0.99), histogram.max]).toEqual([0, 0])
+    expect([histogram.count, histogram.sum]).toEqual([4, 505])
   })
 })

@@ -1,3 +1,4 @@
+import { refusedFamily } from '../../prometheus/refused-family.ts'
 import type { MetricFamily } from '../../prometheus/text-format.ts'
 import { MODEL_KIND, type RoutingTable } from '../../wire/routing-table.ts'
 import type { ModelStatistics } from '../inference/statistics.ts'
@@ -8,9 +9,13 @@ export interface ScrapedGateway {
   /** Version of Weir. */
   readonly version: string
   readonly threads: number
+  /** Start of the first thread, ms since 1970. */
+  readonly startedMs: number
   readonly requests: readonly RequestSeries[]
   readonly inference: readonly ModelStatistics[]
   readonly routing: RoutingTable
+  /** Whether the job answers. */
+  readonly isJobReachable: boolean
 }
 
 /** Everything that `GET /metrics` of a gateway reports. */
@@ -29,6 +34,12 @@ export function gatewayFamilies(scraped: ScrapedGateway): MetricFamily[] {
       samples: [{ labels: {}, value: process.memoryUsage.rss() }],
     },
     {
+      name: 'process_start_time_seconds',
+      type: 'gauge',
+      help: 'Unix time of the start of the process that answers.',
+      samples: [{ labels: {}, value: scraped.startedMs / 1000 }],
+    },
+    {
       name: 'weir_gateway_threads',
       type: 'gauge',
       help: 'Threads that listen on the port.',
@@ -43,10 +54,30 @@ export function gatewayFamilies(scraped: ScrapedGateway): MetricFamily[] {
         histogram: seconds,
       })),
     },
+    refusedFamily({
+      UNAUTHENTICATED: answeredWith(scraped.requests, 401),
+      ACCESS_DENIED: answeredWith(scraped.requests, 403),
+    }),
+    {
+      name: 'weir_gateway_job_reachable',
+      type: 'gauge',
+      help: 'Whether the job answers the gateway: 1 or 0.',
+      samples: [
+        { labels: { job_name: scraped.routing.job }, value: scraped.isJobReachable ? 1 : 0 },
+      ],
+    },
     liveVersionFamily(scraped.routing),
     ...inferenceFamilies(scraped.inference),
   ]
 }
+
+/** Number of requests that were answered with a status. */
+function answeredWith(requests: readonly RequestSeries[], wanted: number): number {
+  const chosen = requests.filter(({ status }) => status === wanted)
+  return chosen.reduce((sum, { seconds }) => sum + sumOf(seconds.counts), 0)
+}
+
+const sumOf = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0)
 
 function liveVersionFamily({ job, states }: RoutingTable): MetricFamily {
   return {

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { orAfter, systemClock } from '../../core/clock.ts'
 import {
   type MetricFamily,
   PROMETHEUS_CONTENT_TYPE,
@@ -31,8 +32,11 @@ export interface MetricsSources {
 interface ThreadMetrics {
   readonly requests: readonly RequestSeries[]
   readonly inference: readonly ModelStatistics[]
+  readonly startedMs: number
 }
 
+/** Longest wait of a scrape for the job, in ms. */
+const JOB_MS = 2000
 /** Longest wait of a scrape for the statistics of models, in ms. */
 const MODELS_MS = 1000
 
@@ -44,16 +48,22 @@ export function addMetricsRoutes(app: FastifyInstance, sources: MetricsSources):
   const siblings = new SiblingThreads<ThreadMetrics>(group, () => ({
     requests: sources.requests.snapshot(),
     inference: sources.inference.all(),
+    startedMs: performance.timeOrigin,
   }))
   app.addHook('onClose', () => siblings[Symbol.dispose]())
   app.get('/metrics', { schema: schemaOf('Metrics for Prometheus') }, async (_request, reply) => {
-    const threads = await siblings.collect()
+    const [threads, isJobReachable] = await Promise.all([
+      siblings.collect(),
+      answersInTime(sources.state),
+    ])
     const families = gatewayFamilies({
       version: sources.version,
       threads: group.threads,
+      startedMs: Math.min(...threads.map(({ startedMs }) => startedMs)),
       requests: addRequestSeries(threads.flatMap(({ requests }) => requests)),
       inference: addModelStatistics(threads.flatMap(({ inference }) => inference)),
       routing: sources.state.routing,
+      isJobReachable,
     })
     return await send(reply, [...families, ...modelFamilies(await modelsOf(sources.state))])
   })
@@ -66,6 +76,15 @@ export function addMetricsRoutes(app: FastifyInstance, sources: MetricsSources):
       return await send(reply, tritonFamilies(all))
     },
   )
+}
+
+/** Whether the job answers a question for its routing table in the time that a scrape has. */
+async function answersInTime(state: ServedState): Promise<boolean> {
+  const asked = state.refreshRouting().then(
+    () => true,
+    () => false,
+  )
+  return await orAfter(systemClock, JOB_MS, asked, () => false)
 }
 
 /** Models of any kind with their statistics; none where the job serves rows, or does not answer. */

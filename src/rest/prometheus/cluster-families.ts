@@ -1,3 +1,4 @@
+import { refusedFamily } from '../../prometheus/refused-family.ts'
 import type { MetricFamily } from '../../prometheus/text-format.ts'
 import { JOB_TRANSITIONS, type JobStatus } from '../../runtime/job/status.ts'
 import type { JobSnapshot, ProcessSnapshot } from '../port/job-snapshot.ts'
@@ -11,10 +12,17 @@ export interface ScrapedCluster {
   readonly process: ProcessSnapshot
   /** Running and ended jobs. */
   readonly jobs: readonly JobSnapshot[]
+  /** Requests that the port has refused, by error code. */
+  readonly refused: Readonly<Record<string, number>>
 }
 
 /** Everything that `GET /metrics` of the REST port reports. */
-export function clusterFamilies({ version, process, jobs }: ScrapedCluster): MetricFamily[] {
+export function clusterFamilies({
+  version,
+  process,
+  jobs,
+  refused,
+}: ScrapedCluster): MetricFamily[] {
   return [
     {
       name: 'weir_build_info',
@@ -37,6 +45,8 @@ export function clusterFamilies({ version, process, jobs }: ScrapedCluster): Met
     statusFamily(jobs),
     residentFamily(jobs),
     checkpointTimeFamily(jobs),
+    checkpointAgeFamily(jobs),
+    refusedFamily(refused),
     ...checkpointHistograms(jobs),
     ...measuredFamilies(jobs),
   ]
@@ -79,6 +89,22 @@ function checkpointTimeFamily(jobs: readonly JobSnapshot[]): MetricFamily {
       const last = job.checkpoints?.history.find(({ status }) => status === 'COMPLETED')
       if (last === undefined) return []
       return [{ labels: jobLabels(job), value: last.latest_ack_timestamp / 1000 }]
+    }),
+  }
+}
+
+/** The age counts from the start of a job of which no checkpoint was completed: one that never completes is old. */
+function checkpointAgeFamily(jobs: readonly JobSnapshot[]): MetricFamily {
+  return {
+    name: 'weir_job_checkpoint_age_seconds',
+    type: 'gauge',
+    help: 'Time since the last completed checkpoint of a running job, or since its start without one.',
+    samples: jobs.flatMap((job) => {
+      const { checkpoints, status, nowMs, timestamps } = job
+      if (status !== 'RUNNING' || checkpoints?.settings.intervalMs === undefined) return []
+      const last = checkpoints.history.find((one) => one.status === 'COMPLETED')
+      const sinceMs = last?.latest_ack_timestamp ?? timestamps.CREATED ?? nowMs
+      return [{ labels: jobLabels(job), value: Math.max(0, nowMs - sinceMs) / 1000 }]
     }),
   }
 }

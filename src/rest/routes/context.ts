@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import type { RefusedRequests } from '../../access/control.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { JobHistories } from '../live/job-histories.ts'
 import type { Cluster } from '../port/cluster.ts'
@@ -13,6 +14,8 @@ export interface RouteContext {
   readonly histories: JobHistories
   /** A new trigger id: 32 hexadecimal digits. */
   readonly newTriggerId: () => string
+  /** Requests that the port has refused for their token. */
+  readonly refused: RefusedRequests
 }
 
 /** Id of a job, a vertex or a trigger: 32 hexadecimal digits, as Flink's. */

@@ -27,11 +27,11 @@ const many = (chosen: string) => ({ query: ['get', 'agg', chosen] })
 
 /** Routes of metrics: `/metrics` for Prometheus; Flink's: names without `get`, values with it, aggregates of many with `agg`. */
 export function metricRoutes(app: FastifyInstance, context: RouteContext): void {
-  const { cluster } = context
+  const { cluster, refused } = context
   app.get('/metrics', async (request, reply) => {
     const { version } = cluster
     const jobs = await readableJobs(cluster, request)
-    const scraped = { version, process: cluster.process(), jobs }
+    const scraped = { version, process: cluster.process(), jobs, refused }
     return await reply
       .header('content-type', PROMETHEUS_CONTENT_TYPE)
       .send(prometheusText(clusterFamilies(scraped)))

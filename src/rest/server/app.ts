@@ -75,7 +75,8 @@ const BODY_LIMIT = 64 * 1024
 export async function createRestApp(options: RestAppOptions): Promise<FastifyInstance> {
   const { cluster, operations, histories, access, clock } = options
   const newTriggerId = (): string => randomBytes(16).toString('hex')
-  const context: RouteContext = { cluster, operations, histories, newTriggerId }
+  const { refused } = access
+  const context: RouteContext = { cluster, operations, histories, newTriggerId, refused }
   const withoutRoutes = (): FastifyInstance => bareApp(options.compilers)
   const app = withoutRoutes()
   addSecurityHeaders(app, options.hasTls === true)

@@ -1,7 +1,7 @@
-import type { ErrorCode } from '../../core/errors.ts'
+import { ERROR_CODES, type ErrorCode } from '../../core/errors.ts'
 import type { Counter, Histogram, MetricGroup } from '../../core/metrics.ts'
 import { KIND } from '../../wire/frame.ts'
-import { codeOf } from '../../wire/status.ts'
+import { codeOf, OTHER, statusOf } from '../../wire/status.ts'
 
 /** Metrics of a query server; one instance belongs to one thread. */
 export class QueryMetrics {
@@ -29,6 +29,12 @@ export class QueryMetrics {
       requests[kind] = this.group.counter(`numRequests.${name}`)
     }
     this.requests = requests
+    // A counter that begins with its first error has no increase for Prometheus.
+    for (const code of Object.keys(ERROR_CODES) as ErrorCode[]) {
+      const status = statusOf(code)
+      if (status !== OTHER) this.failures[status] = this.failureCounter(code)
+    }
+    this.failures[OTHER] = this.failureCounter('OTHER')
   }
 
   /** Counts `count` requests of a kind. */

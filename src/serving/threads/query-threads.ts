@@ -2,7 +2,7 @@ import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threa
 import { type AccessShare, OPEN_ACCESS } from '../../access/control.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { requireArgument, WeirError } from '../../core/errors.ts'
-import type { MetricSnapshot } from '../../core/metrics.ts'
+import { MetricGroup, type MetricSnapshot } from '../../core/metrics.ts'
 import { portsOfThread } from '../../core/port-range.ts'
 import { JobCatalog, type SlotTables } from '../../state/catalog/job-catalog.ts'
 import {
@@ -40,6 +40,7 @@ export class QueryThreads {
   private readonly members: ThreadLink[] = []
   private catalog = new JobCatalog()
   private readonly bootstrap: QueryServer
+  private readonly bootstrapMetrics = new MetricGroup()
   private readonly ready = Promise.withResolvers<void>()
   private job: StartedJob | undefined
   private readonly jobRouting: JobRouting
@@ -77,7 +78,7 @@ export class QueryThreads {
       access: this.access,
       ...(options.tls === undefined ? {} : { tls: options.tls }),
       ...(options.limits === undefined ? {} : { limits: options.limits }),
-      ...(options.metrics === undefined ? {} : { metrics: options.metrics.group('bootstrap') }),
+      metrics: this.bootstrapMetrics,
       clock: this.clock,
     })
   }
@@ -297,10 +298,15 @@ export class QueryThreads {
     if (status === 'down') this.broadcast({ kind: 'slot-lost', slot })
   }
 
-  /** Metrics of every query thread, in their order; a thread that is down gives none. */
-  metrics(): Promise<MetricSnapshot[]> {
-    const alive = this.members.filter(({ listening }) => listening > 0)
-    return Promise.all(alive.map((link) => link.metrics()))
+  /** Metrics of the port that clients connect to first, and of every query thread; one that is down gives none. */
+  async metrics(): Promise<ReadonlyMap<string, MetricSnapshot>> {
+    const found = new Map([['bootstrap', this.bootstrapMetrics.snapshot()]])
+    await Promise.all(
+      this.members.map(async (link, thread) => {
+        if (link.listening > 0) found.set(String(thread), await link.metrics())
+      }),
+    )
+    return found
   }
 
   /** Answers all requests, then ends every query thread and closes the bootstrap port. Idempotent. */

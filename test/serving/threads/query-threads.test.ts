@@ -91,7 +91,9 @@ describe('QueryThreads', () => {
       expect(await client.values('COUNTS', ['a'])).toMatchObject([{ value: Uint8Array.of(9) }])
     }
     const metrics = await threads.metrics()
-    expect(metrics.map((thread) => thread['query.numRequests.values'])).toEqual([1, 1])
+    expect([...metrics.keys()]).toEqual(['bootstrap', '0', '1'])
+    const asked = [...metrics.values()].map((thread) => thread['query.numRequests.values'])
+    expect(asked).toEqual([0, 1, 1])
   })
 
   it('inform clients of the states, versions and endpoints', async () => {
