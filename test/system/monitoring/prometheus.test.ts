@@ -185,12 +185,15 @@ describe(
     })
 
     it('evaluates every alert rule without an error', async () => {
-      const expected = rules().map(({ alert }) => alert)
+      const expected = rules()
+        .map(({ alert }) => alert)
+        .sort()
       await expect
         .poll(
           async () => {
             const { groups } = await ask<{ groups: { rules: Rule[] }[] }>('rules')
-            return groups.flatMap((group) => group.rules.map(({ name, health }) => [name, health]))
+            const found = groups.flatMap((group) => group.rules)
+            return found.map(({ name, health }) => [name, health]).sort()
           },
           { timeout: 60_000, interval: 500 },
         )
