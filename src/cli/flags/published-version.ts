@@ -77,5 +77,5 @@ export async function promotionHint(flags: Flags, topic: string, version: number
   if (live === version) return '; it is live, as the first version of the model'
   const now =
     live === 0 ? 'a candidate: no version is live' : `a candidate: version ${live} stays live`
-  return `; ${now} until "weir model promote ${version} --model ${topic}"`
+  return `; ${now} until "weir model promote ${version} --model ${topic} --golden FILE" checks it with ratings or examples of FILE`
 }

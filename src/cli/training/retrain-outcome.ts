@@ -17,7 +17,7 @@ export function outcomeText(outcome: RetrainOutcome): string {
     case 'exists':
       return existsText(outcome.version)
     case 'candidate':
-      return `version ${outcome.version.number} is a candidate; check and promote it with "weir model promote ${outcome.version.number} --golden FILE"`
+      return candidateText(outcome.version)
     case 'refused':
       return `${outcome.reason}; it stays a candidate`
     case 'promoted':
@@ -25,10 +25,14 @@ export function outcomeText(outcome: RetrainOutcome): string {
   }
 }
 
-function existsText({ number, state, checks }: RegisteredVersion): string {
+function candidateText({ number, topic }: RegisteredVersion): string {
+  return `version ${number} is a candidate; check and promote it with "weir model promote ${number} --model ${topic} --golden FILE"`
+}
+
+function existsText({ number, topic, state, checks }: RegisteredVersion): string {
   const failed = checks.find(({ passed }) => !passed)
   if (state !== 'candidate' || failed === undefined) {
     return `version ${number} has the same observations and options: nothing to do`
   }
-  return `version ${number} has the same observations and options, and its ${failed.check} check failed on this golden set: see "weir model show ${number}"`
+  return `version ${number} has the same observations and options, and its ${failed.check} check failed on this golden set: see "weir model show ${number} --model ${topic}"`
 }

@@ -109,7 +109,7 @@ export async function serveModel<O extends Readonly<Record<string, unknown>>>(
       ),
     onWaiting: (version) =>
       options.onWarning?.(
-        `version ${version} of ${options.topic} is published, not promoted, and no version is live: "weir model promote ${version} --model ${options.topic}" makes it live`,
+        `version ${version} of ${options.topic} is published, not promoted, and no version is live: "weir model promote ${version} --model ${options.topic} --golden FILE" makes it live`,
       ),
     onRegistryMissing: (live) => options.onWarning?.(registryMissing(options.topic, live)),
     ...(options.onDropped === undefined ? {} : { onDropped: options.onDropped }),

@@ -93,6 +93,6 @@ export function notPromoted(message: string, loaded: readonly number[] = []): We
   const remedy =
     newest === undefined
       ? 'publish one'
-      : `version ${newest} is published, not promoted: make it live with "weir model promote ${newest} --model TOPIC"`
+      : `version ${newest} is published, not promoted: make it live with "weir model promote ${newest} --model TOPIC --golden FILE"`
   return new WeirError('RESTORING', `${message}; ${remedy}, or ask again later`)
 }
