@@ -521,6 +521,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'inference/runners': [
     'access',
     'core',
+    'core/lifetime',
     'files',
     'http',
     'inference/onnx',
@@ -703,6 +704,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'inference/engine',
     'inference/port',
     'inference/repository',
+    'inference/runners',
     'jobs',
     'operators/inference',
     'runtime/protocol',

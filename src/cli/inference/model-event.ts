@@ -21,6 +21,7 @@ export function eventText(event: ModelEvent): string {
       return `models: version ${event.version} of ${event.model} cannot be served: ${event.error.code}: ${printable(event.error.message)}`
     case 'problem':
       return `models: ${event.model}: ${event.error.code}: ${printable(event.error.message)}`
+    case 'remote':
     case 'repository':
       return `models: ${printable(event.error.message)}`
   }

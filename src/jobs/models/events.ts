@@ -18,4 +18,6 @@ export type ModelEvent =
     }
   /** A file of the model is wrong: its settings, aliases, revisions, or the newest version. */
   | { readonly event: 'problem'; readonly model: string; readonly error: WeirError }
+  /** The server behind remote models does not answer, or answers again. */
+  | { readonly event: 'remote'; readonly error: WeirError }
   | { readonly event: 'repository'; readonly error: WeirError }

@@ -1,6 +1,6 @@
 import { isWeirError, WeirError } from '../../core/errors.ts'
 import { maxItemsOf } from '../../inference/engine/deployment-plan.ts'
-import type { ModelId, PinnedFiles } from '../../inference/port/model.ts'
+import type { ModelId, ModelSource, PinnedFiles } from '../../inference/port/model.ts'
 import { itemAxisOf, type ModelSignature } from '../../inference/port/signature.ts'
 import { reconcile } from '../../inference/repository/reconcile.ts'
 import type { FoundModel } from '../../inference/repository/scan.ts'
@@ -24,6 +24,7 @@ export interface LoadedVersion {
   readonly id: ModelId
   /** Its files at the first load. */
   readonly pinned: PinnedFiles
+  readonly source: ModelSource
 }
 
 /** One model of the process: what its folder holds, and what is loaded, loading and live. */
@@ -115,6 +116,12 @@ export class ServedModel {
   failed(version: number, error: WeirError): void {
     const fingerprint = this.before.get(version) ?? ''
     this.failures.set(version, { fingerprint, error })
+  }
+
+  /** A failed load is tried again; returns whether there was one with this error. */
+  retry(version: number, error: WeirError): boolean {
+    if (this.failures.get(version)?.error !== error) return false
+    return this.failures.delete(version)
   }
 
   /** Whether an error is that of a load. */
@@ -225,6 +232,12 @@ export class ServedModel {
     if (loaded !== undefined) return { version, state: 'READY', reason: '' }
     if (this.loading.has(version)) return { version, state: 'LOADING', reason: '' }
     return { version, state: 'UNAVAILABLE', reason: this.reasonOf(version) }
+  }
+
+  /** Where the weights or the code of a version are; undefined where that cannot be read. */
+  sourceOf(version: number): ModelSource | undefined {
+    const source = this.found?.versions.find((one) => one.version === version)?.source
+    return isWeirError(source) ? undefined : source
   }
 
   private reasonOf(version: number): string {

@@ -25,6 +25,7 @@ import type { ModelEvent } from './events.ts'
 import { ModelCaches } from './model-caches.ts'
 import { numbersOf } from './numbers.ts'
 import { checkCandidate, checkMemory } from './promotion-checks.ts'
+import { RemoteWatches } from './remote-watches.ts'
 import { type LoadedVersion, ServedModel } from './served-model.ts'
 import { unknownModel } from './unknown-model.ts'
 import { withSamples } from './warm-samples.ts'
@@ -56,13 +57,13 @@ type CheckedVersion = Pick<LoadedVersion, 'id' | 'signature' | 'settings'> & {
 
 /**
  * Models of a repository, loaded into an engine: looks at the folder again and again, loads what is new, and
- * makes a new version live when it is loaded. Other models answer meanwhile. Above 300 lines because every step of a
- * version's life changes the same table of models.
+ * makes a new version live when it is loaded. Other models answer meanwhile. Above 300 lines: every step changes one table.
  */
 export class ServedModels implements ModelsBackend, AsyncDisposable {
   private readonly options: ServedModelsOptions
   private readonly models = new Map<string, ServedModel>()
   private readonly caches: ModelCaches
+  private readonly remotes: RemoteWatches
   private readonly work = new Map<Promise<void>, ServedModel>()
   /** Gives up the loads that are under way. */
   private readonly closing = new AbortController()
@@ -81,6 +82,10 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
   constructor(options: ServedModelsOptions) {
     this.options = options
     this.caches = new ModelCaches(options.engine, options.clock)
+    this.remotes = new RemoteWatches(options.clock, (error) => {
+      this.changed()
+      options.onEvent({ event: 'remote', error })
+    })
   }
 
   /**
@@ -243,8 +248,7 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
     model.loading.add(version)
     try {
       const found = model.found!.versions.find((one) => one.version === version)!
-      const settings = model.settings()
-      const { revision } = model
+      const [settings, { revision }] = [model.settings(), model]
       const id = model.idOf(version)
       const before = model.loaded.get(version)
       // A version that is loaded keeps its content; only its settings have changed.
@@ -258,21 +262,32 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
         throw error
       })
       await this.caches.warm(model, { id, settings, revision })
-      model.loaded.set(version, { signature, revision, settings, id, pinned })
+      model.loaded.set(version, { signature, revision, settings, id, pinned, source })
+      this.remotes.add(name, source)
+      if (before !== undefined) this.remotes.remove(before.source)
       this.changed()
       if (before !== undefined) this.run(model, engine.unload(before.id))
       onEvent({ event: 'loaded', model: name, version, ms: clock.monotonicMs() - startedAt })
     } catch (thrown) {
       const error = asWeirError(thrown, 'MODEL_FAILED')
       if (model.loaded.has(version)) model.failedSettings = { revision: model.revision, error }
-      else model.failed(version, error)
-      onEvent({ event: 'failed', model: name, version, error })
+      else this.failed(model, version, error)
     } finally {
       model.loading.delete(version)
       this.changed()
     }
     // What is wanted may have changed meanwhile; the decision is made again.
     this.apply(model, model.found)
+  }
+
+  private failed(model: ServedModel, version: number, error: WeirError): void {
+    const [{ name }, { retries }] = [model, this.remotes]
+    model.failed(version, error)
+    if (!retries.isWaiting(name))
+      this.options.onEvent({ event: 'failed', model: name, version, error })
+    retries.failed(name, model.sourceOf(version), error, () => {
+      if (model.retry(version, error)) this.apply(model, model.found)
+    })
   }
 
   /** Checks a version that is loaded and not live. Rejects with PROMOTION_REFUSED. */
@@ -299,6 +314,7 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
     const loaded = model.loaded.get(version)
     if (loaded === undefined) return
     model.loaded.delete(version)
+    this.remotes.remove(loaded.source)
     this.changed()
     // The engine takes an id again only when it has ended it.
     model.loading.add(version)
@@ -336,7 +352,8 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
       id === undefined ? undefined : this.options.engine.statistics(id)[0]
     return models.map((model) => {
       const live = statisticsOf(model.loaded.get(model.live)?.id)
-      const problemOf = ({ id }: LoadedVersion): string | undefined => statisticsOf(id)?.problem
+      const problemOf = ({ id, source }: LoadedVersion): string | undefined =>
+        statisticsOf(id)?.problem ?? this.remotes.problemOf(source)
       return model.info({ ...numbersOf(live), ...this.caches.statisticsOf(model) }, problemOf)
     })
   }
@@ -376,6 +393,7 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.isClosed = true
     this.cancelScan?.()
+    this.remotes[Symbol.dispose]()
     this.closing.abort(new WeirError('ILLEGAL_STATE', 'the process ends'))
     while (this.work.size > 0) await Promise.all(this.work.keys())
   }

@@ -7,6 +7,8 @@ import { ServedModel } from '../../../src/jobs/models/served-model.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
 import { rawOfJson } from '../../../src/wire/inference/json-tensor.ts'
 
+const SOURCE = { kind: 'onnx', file: 'm.onnx' } as const
+
 const tensor = (name: string, value: number) =>
   rawOfJson({ name, datatype: 'FP32', shape: [1], data: [value] })
 const id = { name: 'm', version: 1 }
@@ -20,7 +22,7 @@ function world(hasDefault: boolean) {
   const caches = new ModelCaches({ infer, models: () => [], model: () => undefined }, clock)
   const deployment = { sloMs: 100, ...(hasDefault ? { default: [tensor('y', -1)] } : {}) }
   const settings = { ...DEFAULT_SETTINGS, cacheBytes: 1 << 20, deployment }
-  const loaded = { signature, revision: 1, settings, id, pinned: [] }
+  const loaded = { signature, revision: 1, settings, id, pinned: [], source: SOURCE }
   const model = new ServedModel('m')
   const ask = (deadlineMs?: number) =>
     caches.infer(model, loaded, {
@@ -91,6 +93,7 @@ function served(cacheWarmUp: number) {
     settings,
     id: { name: 'm', version },
     pinned: [],
+    source: SOURCE,
   })
   const ask = async (version: number) => {
     const key = Math.floor(1000 ** random.next())

@@ -1,0 +1,52 @@
+import type { Cancel, Clock } from '../../core/clock.ts'
+import type { WeirError } from '../../core/errors.ts'
+import type { ModelSource } from '../../inference/port/model.ts'
+
+/** Pause before a load is tried again, and the longest one, ms. */
+const FIRST_MS = 1_000
+const LONGEST_MS = 30_000
+
+/** Loads that failed because a server was away: each is tried again, with growing pauses. */
+export class RemoteRetries implements Disposable {
+  private readonly clock: Clock
+  /** Failures by model since its last load that succeeded. */
+  private readonly failures = new Map<string, number>()
+  private readonly waiting = new Set<Cancel>()
+  private isClosed = false
+
+  constructor(clock: Clock) {
+    this.clock = clock
+  }
+
+  /** Whether the last load of a model has failed for a server that was away. */
+  isWaiting(model: string): boolean {
+    return this.failures.has(model)
+  }
+
+  /** A load has failed: calls `again` later, if the server was away. */
+  failed(
+    model: string,
+    source: ModelSource | undefined,
+    error: WeirError,
+    again: () => void,
+  ): void {
+    if (source?.kind !== 'remote' || error.code !== 'MODEL_NOT_LOADED' || this.isClosed) return
+    const before = this.failures.get(model) ?? 0
+    this.failures.set(model, before + 1)
+    const cancel = this.clock.after(Math.min(FIRST_MS * 2 ** before, LONGEST_MS), () => {
+      this.waiting.delete(cancel)
+      again()
+    })
+    this.waiting.add(cancel)
+  }
+
+  /** A model was loaded, or has gone. */
+  ended(model: string): void {
+    this.failures.delete(model)
+  }
+
+  [Symbol.dispose](): void {
+    this.isClosed = true
+    for (const cancel of this.waiting) cancel()
+  }
+}
