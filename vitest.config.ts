@@ -30,7 +30,7 @@ const architecture = ['test/architecture/**/*.test.ts']
 
 /** What all projects share. */
 const ALL = {
-  setupFiles: 'test/run/setup/measure-file.ts',
+  setupFiles: ['test/run/setup/measure-file.ts', 'test/run/setup/choose-campaign.ts'],
   pool: 'forks' as const,
   // Node.js loads the modules and strips their types, as it does for a user: half of the time of a first run went into
   // Vite's transforms, and what they make runs slower than what Node.js loads.
@@ -45,7 +45,7 @@ const ANY_ORDER_OF_FILES = { shuffle: { files: true, tests: false } }
 /** What the tests that start threads, processes and services share. */
 const SYSTEM = {
   ...ALL,
-  setupFiles: ['test/run/lanes/take-core.ts', ALL.setupFiles, 'test/run/setup/end-leftovers.ts'],
+  setupFiles: ['test/run/lanes/take-core.ts', ...ALL.setupFiles, 'test/run/setup/end-leftovers.ts'],
   globalSetup: [
     'test/no-warnings.ts',
     'test/compiled-code.ts',

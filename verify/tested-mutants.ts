@@ -29,6 +29,7 @@ function environmentOf(mutants: readonly TestedMutant[]): NodeJS.ProcessEnv {
     [COSTS_VARIABLE]: undefined,
     // The copy has no commit.
     WEIR_SEED: String(commitSeed()),
+    WEIR_HALF: undefined,
     WEIR_WHOLE: mutants.some(needsWhole) ? '1' : undefined,
   }
 }
