@@ -29,7 +29,13 @@ const system = ['test/system/**/*.test.ts', 'test/recovery/**/*.test.ts']
 const architecture = ['test/architecture/**/*.test.ts']
 
 /** What all projects share. */
-const ALL = { setupFiles: 'test/run/setup/measure-file.ts', pool: 'forks' as const }
+const ALL = {
+  setupFiles: ['test/run/setup/measure-file.ts', 'test/run/setup/choose-campaign.ts'],
+  pool: 'forks' as const,
+  // Node.js loads the modules and strips their types, as it does for a user: half of the time of a first run went into
+  // Vite's transforms, and what they make runs slower than what Node.js loads.
+  experimental: { viteModuleRunner: false, nodeLoader: false },
+}
 
 /** Every run has another order of files and of tests; its seed is printed. */
 const ANY_ORDER = { shuffle: true }
@@ -39,7 +45,7 @@ const ANY_ORDER_OF_FILES = { shuffle: { files: true, tests: false } }
 /** What the tests that start threads, processes and services share. */
 const SYSTEM = {
   ...ALL,
-  setupFiles: ['test/run/lanes/take-core.ts', ALL.setupFiles, 'test/run/setup/end-leftovers.ts'],
+  setupFiles: ['test/run/lanes/take-core.ts', ...ALL.setupFiles, 'test/run/setup/end-leftovers.ts'],
   globalSetup: [
     'test/no-warnings.ts',
     'test/compiled-code.ts',
@@ -62,7 +68,12 @@ const UNIT = {
   isolate: false,
   maxWorkers: availableParallelism() + 1,
   // Else V8 collects all garbage after each 64 MiB of buffers, however many of them are free.
-  execArgv: ['--external-memory-accounted-in-global-limit', '--initial-heap-size=256'],
+  execArgv: [
+    '--external-memory-accounted-in-global-limit',
+    '--initial-heap-size=256',
+    '--min-semi-space-size=64',
+    '--max-semi-space-size=64',
+  ],
   testTimeout: 20_000,
   // A condition has nearly all of a test's time to come true: how fast it does says nothing.
   expect: { poll: { timeout: 15_000 } },

@@ -4,6 +4,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { COSTS_VARIABLE } from '../test/run/file-costs.ts'
+import { commitSeed } from '../test/services/commit-seed.ts'
 import { HOST_VARIABLE } from '../test/services/lending/lease.ts'
 import { MutatedSource, TESTED } from './mutants/mutated-source.ts'
 import type { TestedMutant } from './mutants/tested.ts'
@@ -15,6 +16,25 @@ const VITEST = join(
 )
 /** A run of tests that takes longer hangs. */
 const LONGEST_RUN_MS = 300_000
+
+/**
+ * The environment of a run: it is one of its own, which waits for no other test file and whose costs are not those of
+ * Weir's tests. Its campaigns are short, unless a test is only in whole ones: a short part that does not find the error
+ * would be too short.
+ */
+function environmentOf(mutants: readonly TestedMutant[]): NodeJS.ProcessEnv {
+  return {
+    ...process.env,
+    [HOST_VARIABLE]: undefined,
+    [COSTS_VARIABLE]: undefined,
+    // The copy has no commit.
+    WEIR_SEED: String(commitSeed()),
+    WEIR_HALF: undefined,
+    WEIR_WHOLE: mutants.some(needsWhole) ? '1' : undefined,
+  }
+}
+
+const needsWhole = ({ whole }: TestedMutant): boolean => whole === true
 
 /** What a test said: tests of its name that ran. A copy that does not start has none, and proves nothing. */
 interface TestVerdict {
@@ -40,13 +60,10 @@ async function runTests(
   const files = new Set(mutants.map(({ file }) => file))
   const names = mutants.map(({ test }) => test.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
   const output = ['--reporter=json', `--outputFile=${report}`]
-  // What vitest compiles of a copy goes with the copy.
-  const cache = `--fsModuleCachePath=${join(folder, 'compiled')}`
-  const words = ['run', ...files, '-t', names.join('|'), ...output, cache]
+  const words = ['run', ...files, '-t', names.join('|'), ...output]
   const child = spawn(process.execPath, [VITEST, ...words], {
     cwd: folder,
-    // The run is one of its own: it waits for no other test file, and its costs are not those of Weir's tests.
-    env: { ...process.env, [HOST_VARIABLE]: undefined, [COSTS_VARIABLE]: undefined },
+    env: environmentOf(mutants),
     stdio: ['ignore', 'ignore', 'inherit'],
     timeout: LONGEST_RUN_MS,
   })
@@ -75,15 +92,28 @@ export async function missedMutants(
 ): Promise<readonly string[]> {
   const missed: string[] = []
   using source = new MutatedSource(undefined, TESTED)
-  const soundVerdicts = await runTests(source, mutants)
-  for (const [n, mutant] of mutants.entries()) {
+  const soundVerdicts = await soundVerdictsOf(source, mutants)
+  for (const mutant of mutants) {
     source.apply(mutant.edits)
     const [wrong] = await runTests(source, [mutant])
     source.restore(mutant.edits)
-    const sound = soundVerdicts[n]!
+    const sound = soundVerdicts.get(mutant)!
     const isFound = sound.passed > 0 && sound.failed === 0 && wrong!.failed > 0
     say(`${mutant.name}: ${isFound ? 'found' : 'NOT FOUND'} by ${mutant.file}`)
     if (!isFound) missed.push(`${mutant.name}: ${JSON.stringify({ sound, wrong })}`)
   }
   return missed
+}
+
+/** The verdicts of the tests on Weir as it is, all in one run or two. */
+async function soundVerdictsOf(
+  source: MutatedSource,
+  mutants: readonly TestedMutant[],
+): Promise<ReadonlyMap<TestedMutant, TestVerdict>> {
+  const verdicts = new Map<TestedMutant, TestVerdict>()
+  for (const part of [mutants.filter(needsWhole), mutants.filter((one) => !needsWhole(one))]) {
+    const found = part.length === 0 ? [] : await runTests(source, part)
+    for (const [n, mutant] of part.entries()) verdicts.set(mutant, found[n]!)
+  }
+  return verdicts
 }

@@ -8,7 +8,7 @@ const seed = commitSeed()
 /** The whole has a crash at every file operation of each seed. The short part has more seeds for its number. */
 const SIZE = campaignSize(
   { schedules: { checkpoints: 20, log: 40, registry: 10 }, stride: 20 },
-  { schedules: { checkpoints: 1000, log: 2400, registry: 600 }, stride: 1 },
+  { schedules: { checkpoints: 500, log: 1200, registry: 300 }, stride: 1 },
 )
 
 it('loses nothing that was acknowledged, whenever a process dies, also on disks that fail', async () => {

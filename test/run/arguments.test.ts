@@ -6,7 +6,7 @@ it('gives what is not its own to vitest', () => {
   expect(parseArguments(words)).toEqual({
     help: false,
     checksOnly: false,
-    whole: false,
+    campaigns: 'short',
     slowest: true,
     changedSince: undefined,
     others: ['test/core', '-t', 'a name', '--sequence.seed=7'],
@@ -22,9 +22,12 @@ it.each([
   expect(parseArguments(words)).toMatchObject({ changedSince: commit, others })
 })
 
-it('runs campaigns whole where it is asked to', () => {
-  expect(parseArguments(['--whole', 'test/a.test.ts'])).toMatchObject({
-    whole: true,
+it.each([
+  ['--half', 'half'],
+  ['--whole', 'whole'],
+])('%s is a size of campaigns', (word, campaigns) => {
+  expect(parseArguments([word, 'test/a.test.ts'])).toMatchObject({
+    campaigns,
     others: ['test/a.test.ts'],
   })
 })

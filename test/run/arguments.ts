@@ -1,10 +1,11 @@
+import type { CampaignSizes } from './campaign-size.ts'
+
 /** What `npm test` was asked for. */
 export interface TestArguments {
   readonly help: boolean
   /** Only the format, lint, types and architecture. */
   readonly checksOnly: boolean
-  /** Whether campaigns run whole. */
-  readonly whole: boolean
+  readonly campaigns: CampaignSizes
   /** Whether the table at the end has all files. */
   readonly slowest: boolean
   /** The commit whose changes decide what runs; undefined without `--changed`. */
@@ -30,11 +31,16 @@ export function parseArguments(words: readonly string[]): TestArguments {
   return {
     help: words.includes('--help'),
     checksOnly: words.includes('--checks'),
-    whole: words.includes('--whole'),
+    campaigns: campaignsOf(words),
     slowest: words.includes('--slowest'),
     changedSince,
     others,
   }
 }
 
-const OWN: ReadonlySet<string> = new Set(['--help', '--checks', '--slowest', '--whole'])
+function campaignsOf(words: readonly string[]): CampaignSizes {
+  if (words.includes('--whole')) return 'whole'
+  return words.includes('--half') ? 'half' : 'short'
+}
+
+const OWN: ReadonlySet<string> = new Set(['--help', '--checks', '--slowest', '--half', '--whole'])

@@ -1,14 +1,19 @@
 import { commitSeed } from '../services/commit-seed.ts'
 
-/** The environment in which campaigns are whole, with the seed of the commit. */
-export function wholeCampaigns(): { readonly WEIR_WHOLE: '1'; readonly WEIR_SEED: string } {
-  return { WEIR_WHOLE: '1', WEIR_SEED: String(commitSeed()) }
+/** How large the campaigns of a run are: a short part of each, each second file whole by the commit, or all whole. */
+export type CampaignSizes = 'short' | 'half' | 'whole'
+
+/** The environment of a run with campaigns of such sizes, with the seed of the commit unless all are short. */
+export function campaignEnvironment(sizes: CampaignSizes): Readonly<Record<string, string>> {
+  if (sizes === 'short') return {}
+  const size = sizes === 'whole' ? { WEIR_WHOLE: '1' } : { WEIR_HALF: '1' }
+  return { ...size, WEIR_SEED: String(commitSeed()) }
 }
 
 /**
  * The size of a campaign: its whole in `npm run verify`, which sets WEIR_WHOLE to 1, and a short part in `npm test`.
- * A size is a number of cases, a duration, a set of faults or of pages. `npm run verify` runs every test file that
- * imports this.
+ * With WEIR_HALF, as CI sets it, `choose-campaign.ts` sets WEIR_WHOLE for each second file. A size is a number of cases, a
+ * duration, a set of faults or of pages. `npm run verify` runs every test file that imports this.
  */
 export function campaignSize<T>(short: T, whole: T): T {
   return process.env['WEIR_WHOLE'] === '1' ? whole : short

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArguments, type TestArguments } from './arguments.ts'
-import { wholeCampaigns } from './campaign-size.ts'
+import { campaignEnvironment } from './campaign-size.ts'
 import { UnknownCommitError } from './changed/git.ts'
 import { changedTests } from './changed-tests.ts'
 import { COSTS_VARIABLE, mergeCosts, readCosts } from './file-costs.ts'
@@ -14,7 +14,8 @@ import { runTools } from './tools.ts'
 const HELP = `Usage: npm test                         format, lint and types, then all tests
        npm test -- FILE... [OPTION...]  these files, with options of vitest such as -t 'name of a test'
        npm test -- --changed [COMMIT]   what changes since a commit (default: HEAD) can break, in about two minutes
-       npm test -- --whole              all, and every campaign whole; it is what CI runs
+       npm test -- --half               all, and each second campaign whole, by the commit; it is what CI runs
+       npm test -- --whole              all, and every campaign whole
        npm test -- --slowest            all, and a table of every file: seconds, and what it waits for
        npm run check                    format, lint, types and architecture
        npm run test:unit                the tests without threads, processes and services
@@ -34,13 +35,12 @@ const ARCHITECTURE = ['--project', 'architecture']
 
 async function vitest(
   words: readonly string[],
-  { slowest, whole }: Pick<TestArguments, 'slowest' | 'whole'>,
+  { slowest, campaigns }: Pick<TestArguments, 'slowest' | 'campaigns'>,
 ): Promise<number> {
   const costs = join(ROOT, `.weir/test-costs.${process.pid}.jsonl`)
   mkdirSync(join(ROOT, '.weir'), { recursive: true })
   const all = slowest ? { TEST_SLOWEST: 'all' } : {}
-  const campaigns = whole ? wholeCampaigns() : {}
-  const environment = { [COSTS_VARIABLE]: costs, ...all, ...campaigns }
+  const environment = { [COSTS_VARIABLE]: costs, ...all, ...campaignEnvironment(campaigns) }
   const command = [process.execPath, 'node_modules/vitest/vitest.mjs', 'run', ...words]
   try {
     return await runTools([command], { cwd: ROOT, environment })
@@ -68,7 +68,7 @@ async function main(): Promise<number> {
   const isAll = asked.others.length === 0
   const checked = isAll ? await runTools(CHECKS, { cwd: ROOT }) : 0
   if (checked !== 0) return checked
-  if (asked.checksOnly) return await vitest(ARCHITECTURE, { slowest: false, whole: false })
+  if (asked.checksOnly) return await vitest(ARCHITECTURE, { slowest: false, campaigns: 'short' })
   return words === undefined ? 0 : await vitest(words, asked)
 }
 

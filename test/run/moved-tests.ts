@@ -26,7 +26,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
   {
     promise:
       'what was acknowledged survives a crash at any file operation, also on disks that fail',
-    was: 'test/system/disk/crash-campaign.test.ts, 10,000 crashes, and a sample with seed 1; now 70 of each commit, and 4,000',
+    was: 'test/system/disk/crash-campaign.test.ts, 10,000 crashes, and a sample with seed 1; now 70 of each commit, and 2,000',
     now: [
       {
         file: `${DISK}/crash-campaign.test.ts`,
@@ -106,7 +106,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
   },
   {
     promise: 'no fault of processes, services and connections loses, repeats or falsifies a result',
-    was: 'all faults; now one of each group, and all',
+    was: 'all faults; now one of each group, and every second one, each by the seed; all in npm run verify -- --minutes 1',
     now: [
       {
         file: `${SYSTEM}/cli/verify.test.ts`,
@@ -604,7 +604,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
   {
     promise:
       'the parts of the product fit together, two by two, when each command is a process of its own',
-    was: 'test/system/combinations/campaign.test.ts, which started a process for each command; now services are processes, and the other commands run in that of the test. The short part has 24 trials of some 80',
+    was: 'test/system/combinations/campaign.test.ts, which started a process for each command; now services are processes, and the other commands run in that of the test. The short part has 12 trials of some 80, those with the most pairs by the seed, and the whole 40; all in npm run verify -- --campaign combinations',
     now: [
       {
         file: `${SYSTEM}/combinations/campaign.test.ts`,
@@ -613,6 +613,65 @@ export const MOVED_TESTS: readonly MovedTest[] = [
       {
         file: `${SYSTEM}/combinations/week.test.ts`,
         test: 'a week with %s on the embedded log: each day what is served, counted and measured is right',
+      },
+    ],
+  },
+  {
+    promise: 'random streams give what a plain computation gives',
+    was: '2,000 cases, and 100,000; now 700 of each commit, and 35,000; more in npm run verify -- --campaign streams',
+    now: [{ file: 'test/streams/campaign.test.ts', test: 'in %s' }],
+  },
+  {
+    promise: 'windows of every kind give after a restore what they give without one',
+    was: 'seeds 1 to 12, and 1 to 300; now 4 of each commit, and 100',
+    now: [
+      {
+        file: 'test/operators/windows/restored-windows.test.ts',
+        test: 'give what they give without one (',
+      },
+      {
+        file: 'test/operators/windows/restored-windows.test.ts',
+        test: 'take late records of windows that a former release has fired (%s)',
+      },
+    ],
+  },
+  {
+    promise: 'windows with functions of any kind give what folding gives',
+    was: '60 cases, and 2,000; now 60 of each commit, and 1,000',
+    now: [
+      {
+        file: 'test/dataflow/any-function.test.ts',
+        test: 'give what folding one record after the other gives (WEIR_SEED=',
+      },
+    ],
+  },
+  {
+    promise: 'every route of a gateway refuses a body that costs much, in each type of content',
+    was: 'each route with three types; now with one of them, from route to route another by the seed, and with all three',
+    now: [
+      {
+        file: 'test/gateway/http/hostile-bodies.test.ts',
+        test: 'refuses it and blames the client: %s',
+      },
+    ],
+  },
+  {
+    promise: 'a test finds each error that Weir once had',
+    was: 'all mutants, each with whole campaigns, in ten minutes; now one of each commit, and six, each with the short part of its test; all in npm run verify -- --campaign mutants',
+    now: [
+      {
+        file: `${SYSTEM}/verify/tested-mutants.test.ts`,
+        test: 'a test fails on a Weir with an error that it once had',
+      },
+    ],
+  },
+  {
+    promise: 'a state that no operator claims is refused, and a mutant that drops it is found',
+    was: 'the mutant was judged by random changed jobs, of which 50 may have none that shows it; now by the test of a renamed state',
+    now: [
+      {
+        file: 'test/runtime/job/renamed-state.test.ts',
+        test: 'is refused with its name, and dropped where that is allowed',
       },
     ],
   },

@@ -56,7 +56,7 @@ describe('backpressure', () => {
     const { sink, state, open } = gatedSink<number>()
     const env = new StreamExecutionEnvironment({ parallelism: 1 })
     env
-      .fromSource(countedSource(100_000, counted), undefined, 'numbers', {
+      .fromSource(countedSource(20_000, counted), undefined, 'numbers', {
         serializer: int53Serializer as Serializer<number>,
       })
       .rebalance()
@@ -73,7 +73,7 @@ describe('backpressure', () => {
     expect(state.written).toHaveLength(1)
     open()
     await job.result
-    expect(state.written).toHaveLength(100_000)
+    expect(state.written).toHaveLength(20_000)
   })
 
   it('counts a chained sink that is full as backpressure too', async () => {
@@ -120,7 +120,7 @@ describe('backpressure', () => {
     const { sink, open } = gatedSink<number>()
     const env = new StreamExecutionEnvironment({ parallelism: 1 })
     env
-      .fromSource(countedSource(100_000, { taken: 0 }), undefined, 'numbers', {
+      .fromSource(countedSource(20_000, { taken: 0 }), undefined, 'numbers', {
         serializer: int53Serializer as Serializer<number>,
       })
       .uid('numbers')

@@ -108,7 +108,7 @@ describe('LocalSlotAsker', () => {
   })
 
   it('sends scans to every slot at once while the thread serves nothing else', () => {
-    for (const of of [0, 1, 2]) void scan(TERMS, { of })
+    for (const at of [0, 1, 2]) void scan(TERMS, { of: at })
     expect(slot.askedSlots).toEqual([0, 1, 2])
   })
 

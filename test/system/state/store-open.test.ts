@@ -1,18 +1,23 @@
 import { mkdtempSync, rmSync } from 'node:fs'
+import { registerHooks } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import type * as Open from '../../../src/state/store/open.ts'
 
 /** Opens a store of type `rocksdb`; returns the warnings, and what it stored and found again. */
 async function openWithout(...engines: readonly string[]): Promise<string[]> {
-  // A module that was loaded before would not be loaded again.
-  vi.resetModules()
-  for (const engine of engines) {
-    vi.doMock(`../../../src/state/store/${engine}.ts`, () => {
-      throw new Error('No native build was found for platform=linux')
-    })
-  }
-  const { openStateStore } = await import('../../../src/state/store/open.ts')
+  const missing = engines.map((engine) => `./${engine}.ts`)
+  const hooks = registerHooks({
+    resolve(specifier, context, next) {
+      if (missing.includes(specifier))
+        throw new Error('No native build was found for platform=linux')
+      return next(specifier, context)
+    },
+  })
+  // Another address is another module: one that was loaded before would not be loaded again.
+  const address = `../../../src/state/store/open.ts?without=${engines.join()}`
+  const { openStateStore }: typeof Open = await import(address)
   const folder = mkdtempSync(join(tmpdir(), 'weir-store-'))
   const warnings: string[] = []
   try {
@@ -24,7 +29,7 @@ async function openWithout(...engines: readonly string[]): Promise<string[]> {
     expect([...store.get(key)!]).toEqual([7])
     await store.close()
   } finally {
-    for (const engine of engines) vi.doUnmock(`../../../src/state/store/${engine}.ts`)
+    hooks.deregister()
     rmSync(folder, { recursive: true, force: true })
   }
   return warnings
