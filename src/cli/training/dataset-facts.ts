@@ -1,6 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import type { TopicStore } from '../../connectors/topics/store.ts'
-import { rangesOfTopic } from '../../jobs/retrain/observations.ts'
+import { rangesOfTopic } from '../../jobs/observations/topic-ranges.ts'
+import { ObservationsDigester } from '../../models/registry/observations-digest.ts'
 import { newestOf, type TrainedOn } from '../../models/registry/trained-on.ts'
 import type { DataRange } from '../../models/registry/version.ts'
 import type { Flags, OptionSpec } from '../command/command.ts'
@@ -20,6 +21,7 @@ export class DatasetFacts implements ReadFacts {
   private readonly hash: Hash = createHash('sha256')
   private ranges: readonly DataRange[] = []
   private newestEventMs = -1
+  private readonly digester = new ObservationsDigester()
 
   /** Notes the end of the topic of `--in-topic`; called before the file is read. Throws UNKNOWN_TOPIC. */
   async readTopic(flags: Flags, topics: TopicStore): Promise<void> {
@@ -35,10 +37,19 @@ export class DatasetFacts implements ReadFacts {
     this.newestEventMs = newestOf(this.newestEventMs, timestamp)
   }
 
+  onRating(user: string, item: string, rating: number): void {
+    this.digester.addRating(user, item, rating)
+  }
+
+  onExample(label: number, ids: Uint32Array, values: Float32Array, count: number): void {
+    this.digester.addExample(label, ids, values, count)
+  }
+
   /** The facts, once everything is read. `place`: of the files, without the settings of a URL in the result. */
   trainedOn(place: string): TrainedOn {
     const { ranges, newestEventMs } = this
     const file = withoutSettings(place)
-    return { files: [{ file, sha256: this.hash.digest('hex') }], ranges, newestEventMs }
+    const sha256 = this.hash.digest('hex')
+    return { files: [{ file, sha256, read: this.digester.digest }], ranges, newestEventMs }
   }
 }

@@ -1,5 +1,6 @@
 import { feedbackOf } from '../feedback.ts'
 import { type PromotionVerdict, promotionVerdict, type StoredCheck } from './checks/stored-check.ts'
+import { mayBeOfSameInputs } from './processing-name.ts'
 import type { RetrainingLease } from './retraining-lease.ts'
 import {
   type GoldenErrors,
@@ -147,9 +148,7 @@ export function decideCommand(state: RegistryState, command: RegistryCommand): R
 
 function register(state: RegistryState, version: RegisteredVersion): RegistryOutcome {
   const versions = versionsOf(state, version.name)
-  const same = versions.find(
-    (each) => each.processingName === version.processingName && each.state !== 'retired',
-  )
+  const same = versions.find((each) => each.state !== 'retired' && mayBeOfSameInputs(each, version))
   if (same !== undefined) return { kind: 'exists', version: same }
   if (versions.some(({ number }) => number === version.number)) {
     return { kind: 'number-taken', next: (versions.at(-1)?.number ?? 0) + 1 }

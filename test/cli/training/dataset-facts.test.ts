@@ -27,7 +27,7 @@ it('facts of a folder of ratings are the newest time and the hash of the bytes o
   expect((await ratingsOfFile(folder, reading, { facts })).size).toBe(3)
   const sha256 = createHash('sha256').update(Buffer.concat(parts)).digest('hex')
   expect(facts.trainedOn(folder)).toEqual({
-    files: [{ file: folder, sha256 }],
+    files: [{ file: folder, sha256, read: { format: 1, count: 3, sum: '5816fdd7cd01a3c4' } }],
     ranges: [],
     newestEventMs: 300_000,
   })
