@@ -3,7 +3,7 @@ import { systemClock } from '../../core/clock.ts'
 import { asWeirError, messageOf, requireArgument, WeirError } from '../../core/errors.ts'
 import { BackgroundWork } from '../../core/lifetime/background-work.ts'
 import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
-import type { Feedback } from '../../models/feedback.ts'
+import { isSameLearning } from '../../models/registry/commands.ts'
 import type { LearningTopic } from '../../models/registry/version.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import type { JobStatus } from '../../runtime/job/status.ts'
@@ -70,8 +70,8 @@ export interface LearningJob<
   readonly observations: string
   /** Topic of refused observations. */
   readonly quarantine: string | undefined
-  /** What it takes ratings for: a version of the other kind is not promoted. Missing for linear models. */
-  readonly feedback?: Feedback
+  /** What it can follow: another version is not promoted. */
+  readonly follows: Pick<LearningTopic, 'learnsKind' | 'learnsFeedback' | 'learnsPositive'>
   /** The metadata of a version that went live. */
   metadataOf(version: number, marker: ModelVersionMarker): M | Promise<M>
 }
@@ -93,10 +93,7 @@ export async function serveLearning<
   )
   const ends = options.writeBackMs === undefined ? undefined : await writtenEnds(options)
   const deltas = await deltasStart(job.observations, options)
-  const learning: LearningTopic = {
-    ...deltas.learning,
-    ...(job.feedback === undefined ? {} : { learnsFeedback: job.feedback }),
-  }
+  const learning: LearningTopic = { ...deltas.learning, ...job.follows }
   const companion = new ResourceStack()
   const records = companion.use(new BackgroundWork(systemClock))
   let versions!: VersionCoordinator
@@ -267,15 +264,11 @@ async function recordLearning(
   options: ServeLearningOptions,
 ): Promise<void> {
   const { topic: name, onWarning } = options
-  const { learnsFrom, learnsFromId, learnsFeedback } = learning
+  const { learnsFrom } = learning
   const registry = registryOfJob(options)
   try {
     const known = (await registry.read()).models.get(name)
-    const isKnown =
-      known?.learnsFrom === learnsFrom &&
-      known?.learnsFromId === learnsFromId &&
-      known?.learnsFeedback === learnsFeedback
-    if (isKnown) return
+    if (known !== undefined && isSameLearning(known, learning)) return
     await registry.execute({ kind: 'record-learning', name, learning })
   } catch (error) {
     onWarning?.(

@@ -125,6 +125,10 @@ export interface LearningTopic {
   readonly deltasFrom?: readonly number[]
   /** What the job takes ratings for; missing for linear models, and in records of earlier builds. */
   readonly learnsFeedback?: Feedback
+  /** What the rows that the job learns are; missing in records of earlier builds. */
+  readonly learnsKind?: 'factors' | 'linear'
+  /** The positive label that the job was given; missing where it learns each version with its own labels. */
+  readonly learnsPositive?: number
 }
 
 /** A model in the registry, without its versions. */
