@@ -108,9 +108,7 @@ function meanSquaredError(
 
 /** Share of examples whose label the weights of `--weights` have the sign of. */
 function accuracyOf(weightLines: readonly string[], examples: readonly string[]): number {
-  const weights = new Map(
-    weightLines.map((line) => line.split(',') as [string, string]),
-  )
+  const weights = new Map(weightLines.map((line) => line.split(',') as [string, string]))
   const right = examples.filter((line) => {
     const [label, ...features] = line.split(' ')
     let sum = Number(weights.get('bias') ?? 0)
@@ -161,7 +159,15 @@ export function itLearnsAfterTheFile(kafkaFlags: () => readonly string[]): void 
     const trained = all.slice(0, TRAINED / 4)
     const base = day.write('base', trained)
     await day.done(['topic', 'create', 'examples'])
-    await day.done(['train', 'svm', '--examples', base, '--publish', '--weights', day.at('weights')])
+    await day.done([
+      'train',
+      'svm',
+      '--examples',
+      base,
+      '--publish',
+      '--weights',
+      day.at('weights'),
+    ])
     await day.done(['topic', 'produce', 'examples'], `${trained.join('\n')}\n`)
     const fresh = all.slice(TRAINED / 4)
     await day.done(['topic', 'produce', 'examples'], `${fresh.join('\n')}\n`)
@@ -184,34 +190,42 @@ export function itLearnsAfterTheFile(kafkaFlags: () => readonly string[]): void 
     const all = await day.generate(['ratings', ...size])
     const base = day.write('base', all.slice(0, 1000))
     const most = day.write('most', all.slice(200, 1200))
-    await day.done(['topic', 'create', 'observations'])
+    await day.done(['topic', 'create', 'asked'])
+    const model = ['--topic', 'asked-model']
+    const names = [...model, '--observations', 'asked']
     const small = ['--factors', '4', '--iterations', '2', '--threads', '0']
-    await day.done(['train', 'als', '--ratings', base, ...small])
-    await day.done(['topic', 'produce', 'observations', '--ratings', most])
-    const learn = ['learn', 'als', '--port', '0', '-D', 'rest.port=0']
+    await day.done(['train', 'als', '--ratings', base, ...small, ...model])
+    await day.done(['topic', 'produce', 'asked', '--ratings', most])
+    const learn = ['learn', 'als', ...names, '--port', '0', '-D', 'rest.port=0']
     const asked = await day.run(learn)
     expect(asked.code).toBe(1)
     expect(asked.stderr).toContain(
-      'so some of the 1,000 records of topic observations that are there may be among them: they would be learned twice',
+      'so some of the 1,000 records of topic asked that are there may be among them: they would be learned twice',
     )
-    expect(asked.stderr).toContain('--learn-from start learns them all, --learn-from end none of them')
+    expect(asked.stderr).toContain(
+      '--learn-from start learns them all, --learn-from end none of them',
+    )
     // It has learned nothing before it asked.
     const restarted = await day.run(learn)
     expect(restarted.stderr).toContain('--learn-from start learns them all')
     const later = day.write('later', all.slice(1200, 1400))
     const { error, output } = await day.learned<RatingError>(
-      ['learn', 'als', '--learn-from', 'end'],
+      ['learn', 'als', ...names, '--learn-from', 'end'],
       200,
       ({ ratings }) => ratings,
-      () => day.done(['topic', 'produce', 'observations', '--ratings', later]),
+      () => day.done(['topic', 'produce', 'asked', '--ratings', later]),
     )
-    expect(output).toContain('the 1,000 records of topic observations that are there are left out')
+    expect(output).toContain('the 1,000 records of topic asked that are there are left out')
     expect(error.ratings).toBe(200)
     await day.done([
-      ...['topic', 'produce', 'observations', '--ratings'],
+      ...['topic', 'produce', 'asked', '--ratings'],
       day.write('last', all.slice(1400)),
     ])
-    const again = await day.learned<RatingError>(['learn', 'als'], 300, ({ ratings }) => ratings)
+    const again = await day.learned<RatingError>(
+      ['learn', 'als', ...names],
+      300,
+      ({ ratings }) => ratings,
+    )
     expect(again.error.ratings).toBe(300)
   }, 180_000)
 }
