@@ -285,3 +285,20 @@ it('a version whose topic was cut off does not resume behind its end', async () 
     what: `ratings/${longer.partition} ends at ${range!.to}, and the training read up to ${longer.to}`,
   })
 })
+
+it('a version whose records the topic has removed resumes after its training, as nothing can be compared', async () => {
+  const machine = new Machine()
+  await machine.topics.create('ratings', { partitions: 1, segmentBytes: 500 })
+  await machine.feed(300, 0)
+  expect(await machine.retrain()).toMatchObject({ kind: 'candidate' })
+  const [trainedOn] = (await machine.version(1)).lineage.ranges
+  await machine.feed(300, 1, 'later')
+  await machine.topics.deleteRecords('ratings', [trainedOn!.to])
+  const [{ start } = { start: 0 }] = await machine.topics.bounds('ratings')
+  expect(start).toBeGreaterThan(trainedOn!.from)
+  const { number, ...options } = machine.offsetsOf(1)
+  expect(await versionOffsets(number, options)).toMatchObject({
+    ...{ kind: 'resumes', isGone: true, isAssumed: false },
+    offsets: [{ partition: 0, start, next: trainedOn!.to }],
+  })
+})
