@@ -14,6 +14,10 @@ export interface ReadFacts {
   onPiece(piece: Uint8Array): void
   /** An observation with its event time, ms since 1970; -1 if unknown. */
   onEvent(timestamp: number): void
+  /** A rating of the files. */
+  onRating(user: string, item: string, rating: number): void
+  /** An example of the files; only the first `count` ids and values are its own. */
+  onExample(label: number, ids: Uint32Array, values: Float32Array, count: number): void
 }
 
 /** Description of a data file, for error messages. */

@@ -1,6 +1,6 @@
 import { readPieces } from '../../connectors/file/open-folder.ts'
 import { WeirError } from '../../core/errors.ts'
-import { addExamples } from '../../training/data/read-libsvm.ts'
+import { addExamples, type ExamplesTarget } from '../../training/data/read-libsvm.ts'
 import { type SparseTable, SparseTableBuilder } from '../../training/data/sparse-table.ts'
 import { type DataFileKind, dataFilesAt, type ReadFacts, readDataFile } from './data-file.ts'
 
@@ -16,13 +16,13 @@ const EXAMPLES_FILE: DataFileKind = {
  */
 export async function examplesOfFile(
   place: string,
-  facts?: Pick<ReadFacts, 'onPiece'>,
+  facts?: Pick<ReadFacts, 'onPiece' | 'onExample'>,
 ): Promise<SparseTable> {
   const builder = new SparseTableBuilder()
   for (const file of await dataFilesAt(place, EXAMPLES_FILE)) {
     await readDataFile(file, EXAMPLES_FILE, () =>
       addExamples(
-        builder,
+        facts === undefined ? builder : noting(facts, builder),
         readPieces(file, (_, piece) => facts?.onPiece(piece)),
       ),
     )
@@ -33,6 +33,16 @@ export async function examplesOfFile(
     'EMPTY_DATASET',
     `${place} has no examples; write one "label feature:value ..." a line`,
   )
+}
+
+/** A target that also notes each example. */
+function noting(facts: Pick<ReadFacts, 'onExample'>, target: ExamplesTarget): ExamplesTarget {
+  return {
+    add(label, ids, values, count) {
+      facts.onExample(label, ids, values, count)
+      target.add(label, ids, values, count)
+    },
+  }
 }
 
 /** The text of these files in pieces, one after the other. Throws as `examplesOfFile`. */

@@ -69,11 +69,12 @@ export async function addRatingsOfFile(
   )
 }
 
-/** A target that also notes the time of each rating. */
+/** A target that also notes each rating. */
 function noting(facts: ReadFacts, target: RatingsTarget): RatingsTarget {
   return {
     add(user, item, rating, timestamp) {
       facts.onEvent(timestamp)
+      facts.onRating(user, item, rating)
       target.add(user, item, rating, timestamp)
     },
   }

@@ -1,7 +1,7 @@
 import { systemClock } from '../../core/clock.ts'
 import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
-import type { LearnFrom } from '../../jobs/serve/learned-before.ts'
+import type { LearnFrom } from '../../jobs/serve/first-observations.ts'
 import type { ServeLearningOptions } from '../../jobs/serve/learning.ts'
 import type { ServedJob } from '../../jobs/served-job.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
@@ -112,7 +112,7 @@ export const LEARN_FROM_OPTION: Readonly<Record<string, OptionSpec>> = {
   'learn-from': {
     type: 'string',
     value: 'PLACE',
-    help: 'Where a job without a checkpoint begins in the observations, if the version does not say what it was trained on: start or end (default: start)',
+    help: 'Where a job without a checkpoint begins in the observations, if the version does not say it: start or end (default: after those that it was trained on; the job asks where it cannot tell which ones these are)',
   },
 }
 

@@ -1,3 +1,4 @@
+import type { ObservationsDigest } from '../../models/registry/observations-digest.ts'
 import { LATEST_MS } from '../../models/registry/trained-on.ts'
 import type { UnfinishedVersion } from '../../models/registry/unfinished.ts'
 import type { DataRange, RegisteredVersion, VersionLineage } from '../../models/registry/version.ts'
@@ -75,13 +76,12 @@ export function versionText(version: RegisteredVersion, nowMs: number): readonly
           `freshness        the newest event is ${Math.round((nowMs - lineage.newestEventMs) / 1000)} s old`,
         ]),
     ...topicsText(lineage),
-    ...lineage.ranges.map(
-      ({ topic, partition, from, to }) => `data             ${topic}/${partition} ${from} to ${to}`,
+    ...lineage.ranges.map((range) => `data             ${rangeText(range)}`),
+    ...(lineage.replayed ?? []).map((range) => `replayed         ${rangeText(range)}`),
+    ...lineage.files.map(
+      ({ file, sha256, read }) =>
+        `data             ${file} ${sha256.slice(0, 16)}${readText(read)}`,
     ),
-    ...(lineage.replayed ?? []).map(
-      ({ topic, partition, from, to }) => `replayed         ${topic}/${partition} ${from} to ${to}`,
-    ),
-    ...lineage.files.map(({ file, sha256 }) => `data             ${file} ${sha256.slice(0, 16)}`),
     ...Object.entries(lineage.hyperparameters).map(
       ([name, value]) => `parameter        ${name} ${value}`,
     ),
@@ -92,6 +92,15 @@ export function versionText(version: RegisteredVersion, nowMs: number): readonly
         `history          ${time(atMs)} ${event}${text === undefined ? '' : `: ${text}`}`,
     ),
   ]
+}
+
+function rangeText({ topic, partition, from, to, read }: DataRange): string {
+  return `${topic}/${partition} ${from} to ${to}${readText(read?.all)}`
+}
+
+/** Number and digest of what was read; nothing for a version of an earlier build. */
+function readText(read: ObservationsDigest | undefined): string {
+  return read === undefined ? '' : `, ${counted(read.count, 'observation')}, digest ${read.sum}`
 }
 
 function checkText({

@@ -1,9 +1,15 @@
 import { createHash, type Hash } from 'node:crypto'
 import type { TopicStore } from '../../connectors/topics/store.ts'
-import { rangesOfTopic } from '../../jobs/retrain/observations.ts'
+import { type ObservationKind, readRanges } from '../../jobs/observations/compared-records.ts'
+import { digestOfRanges } from '../../jobs/observations/ranges-reading.ts'
+import { rangesOfTopic } from '../../jobs/observations/topic-ranges.ts'
+import {
+  areSameObservations,
+  ObservationsDigester,
+} from '../../models/registry/observations-digest.ts'
 import { newestOf, type TrainedOn } from '../../models/registry/trained-on.ts'
 import type { DataRange } from '../../models/registry/version.ts'
-import type { Flags, OptionSpec } from '../command/command.ts'
+import type { CommandIo, Flags, OptionSpec } from '../command/command.ts'
 import { type ReadFacts, withoutSettings } from '../files/data-file.ts'
 
 /** The flag of a training on a file whose observations are in a topic, too. */
@@ -20,11 +26,16 @@ export class DatasetFacts implements ReadFacts {
   private readonly hash: Hash = createHash('sha256')
   private ranges: readonly DataRange[] = []
   private newestEventMs = -1
+  private readonly digester = new ObservationsDigester()
 
-  /** Notes the end of the topic of `--in-topic`; called before the file is read. Throws UNKNOWN_TOPIC. */
-  async readTopic(flags: Flags, topics: TopicStore): Promise<void> {
+  /**
+   * Notes the end of the topic of `--in-topic`, and what it has up to there; called before the file is read. Throws
+   * UNKNOWN_TOPIC.
+   */
+  async readTopic(flags: Flags, topics: TopicStore, kind: ObservationKind): Promise<void> {
     const topic = flags.optional('in-topic')
-    if (topic !== undefined) this.ranges = await rangesOfTopic(topics, topic)
+    if (topic === undefined) return
+    this.ranges = await readRanges(topics, await rangesOfTopic(topics, topic), kind)
   }
 
   onPiece(piece: Uint8Array): void {
@@ -35,10 +46,26 @@ export class DatasetFacts implements ReadFacts {
     this.newestEventMs = newestOf(this.newestEventMs, timestamp)
   }
 
+  onRating(user: string, item: string, rating: number): void {
+    this.digester.addRating(user, item, rating)
+  }
+
+  onExample(label: number, ids: Uint32Array, values: Float32Array, count: number): void {
+    this.digester.addExample(label, ids, values, count)
+  }
+
   /** The facts, once everything is read. `place`: of the files, without the settings of a URL in the result. */
-  trainedOn(place: string): TrainedOn {
+  trainedOn(place: string, io: Pick<CommandIo, 'err'>): TrainedOn {
     const { ranges, newestEventMs } = this
     const file = withoutSettings(place)
-    return { files: [{ file, sha256: this.hash.digest('hex') }], ranges, newestEventMs }
+    const sha256 = this.hash.digest('hex')
+    const read = this.digester.digest
+    const inTopic = digestOfRanges(ranges)
+    if (ranges.length > 0 && areSameObservations(read, inTopic) === false) {
+      io.err(
+        `warning: topic ${ranges[0]!.topic} has ${inTopic!.count} observations, which are not the ${read.count} of ${file}: a job that learns begins after all of them`,
+      )
+    }
+    return { files: [{ file, sha256, read }], ranges, newestEventMs }
   }
 }

@@ -5,8 +5,8 @@ import {
   type ServedRankingOptions,
 } from '../../jobs/evaluate/ranking-served.ts'
 import { type EvaluationRatings, evaluateServed } from '../../jobs/evaluate/served.ts'
-import { LeftOutRecords, leftOutText } from '../../jobs/retrain/left-out.ts'
-import { rangesOfTopic, readObservations } from '../../jobs/retrain/observations.ts'
+import { LeftOutRecords, leftOutText } from '../../jobs/observations/left-out.ts'
+import { rangesOfTopic, readObservations } from '../../jobs/observations/topic-ranges.ts'
 import type { Rating, RatingRange } from '../../models/ratings/rating.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import { ratingsOf } from '../../training/data/ratings-table.ts'

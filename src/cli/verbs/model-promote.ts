@@ -1,5 +1,7 @@
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { systemClock } from '../../core/clock.ts'
+import { readExamples } from '../../jobs/observations/examples.ts'
+import { readObservations } from '../../jobs/observations/topic-ranges.ts'
 import type { ModelRegistry } from '../../jobs/registry/model-registry.ts'
 import {
   type CheckedData,
@@ -8,8 +10,6 @@ import {
   runPromotionChecks,
 } from '../../jobs/registry/promotion-checks.ts'
 import { presentVersion } from '../../jobs/registry/trained-ranges.ts'
-import { readExamples } from '../../jobs/retrain/examples.ts'
-import { readObservations } from '../../jobs/retrain/observations.ts'
 import {
   isLinear,
   type RegisteredVersion,
@@ -111,7 +111,11 @@ async function check(
   await using client = await connectWith(flags)
   await using topics = await topicsOf(flags)
   const versions = versionsOf(given.state, version.name)
-  const present = await Promise.all(versions.map((each) => presentVersion(topics, each)))
+  const present = await Promise.all(
+    versions.map((each) =>
+      presentVersion(topics, each, each.number === version.number || each.number === live),
+    ),
+  )
   const candidate = present.find((each) => each.version.number === version.number)!
   const notes = [candidate, ...present.filter((each) => each.version.number === live)]
   for (const note of new Set(notes.flatMap((each) => each.note ?? []))) given.io.err(note)

@@ -56,7 +56,7 @@ export const trainAlsCommand: Command = {
     const options = alsOptionsOf(flags)
     const outputs = outputsOf(flags)
     const facts = new DatasetFacts()
-    await facts.readTopic(flags, topics)
+    await facts.readTopic(flags, topics, 'ratings')
     const { table, target } = await trainingInput(flags, topics, {
       ...options,
       read: () => trainingRatings(flags, io, facts),
@@ -82,7 +82,7 @@ export const trainAlsCommand: Command = {
           model,
           train,
           hyperparameters: alsHyperparameters(options),
-          trainedOn: facts.trainedOn(flags.string('ratings')),
+          trainedOn: facts.trainedOn(flags.string('ratings'), io),
         },
         target,
         io,

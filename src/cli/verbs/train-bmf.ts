@@ -54,7 +54,7 @@ Example:
     const folds = flags.optionalInteger('folds', 2)
     const { factors, sweeps, burnIn, seed } = options
     const facts = new DatasetFacts()
-    await facts.readTopic(flags, topics)
+    await facts.readTopic(flags, topics, 'ratings')
     const { table, target } = await trainingInput(flags, topics, {
       ...(factors === undefined ? {} : { factors }),
       biases: true,
@@ -78,7 +78,7 @@ Example:
     const published = {
       model,
       train,
-      trainedOn: facts.trainedOn(flags.string('ratings')),
+      trainedOn: facts.trainedOn(flags.string('ratings'), io),
       hyperparameters: Object.fromEntries(
         Object.entries(hyperparameters).filter(([, value]) => value !== undefined),
       ) as Readonly<Record<string, number | string | boolean>>,

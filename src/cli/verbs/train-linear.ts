@@ -115,7 +115,7 @@ async function train(flags: Flags, loss: LinearLossName, io: CommandIo): Promise
   await writeWeights(model, files)
   const isGood = model.converged || flags.boolean('allow-unconverged')
   if (flags.boolean('publish') && isGood) {
-    const trainedOn = facts.trainedOn(flags.string('examples'))
+    const trainedOn = facts.trainedOn(flags.string('examples'), io)
     Object.assign(result, await publishTrained({ ...trained, trainedOn }, flags, io))
   }
   if (files.curve !== undefined) await writeFile(files.curve, linearLearningCurve(model.history))
@@ -129,7 +129,7 @@ async function factsOf(flags: Flags): Promise<DatasetFacts> {
   const facts = new DatasetFacts()
   if (flags.optional('in-topic') === undefined) return facts
   await using topics = await topicsOf(flags)
-  await facts.readTopic(flags, topics)
+  await facts.readTopic(flags, topics, 'examples')
   return facts
 }
 

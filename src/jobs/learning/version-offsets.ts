@@ -3,8 +3,9 @@ import { TOPICS_PLACE, type TopicsPlace } from '../../connectors/topics/place.ts
 import { name, objectWith, required } from '../../core/options/kinds.ts'
 import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
 import type { LearnedPart } from '../../models/registry/learned-part.ts'
-import { placeOfRange, type RangePlace, rangesHere } from '../../models/registry/range-place.ts'
-import type { DataRange } from '../../models/registry/version.ts'
+import { placeOfRange, rangesHere } from '../../models/registry/range-place.ts'
+import { type DataRange, isLinear } from '../../models/registry/version.ts'
+import { comparedRecords } from '../observations/compared-records.ts'
 import type { ModelRegistry } from '../registry/model-registry.ts'
 import type { ResumeOffset } from './resume-offsets.ts'
 
@@ -28,63 +29,80 @@ const VERSION_OFFSETS: OptionShape<VersionOffsetsOptions> = {
   learned: objectWith('what a version has learned'),
 }
 
+/** Where a version resumes in the observations, as far as that is known. */
+export type VersionOffsets =
+  /** The version does not say what it was trained on. */
+  | { readonly kind: 'not-said' }
+  /** It was trained on another topic, also one of the same name: elsewhere, or before the topic was created again. */
+  | { readonly kind: 'elsewhere' }
+  /** The topic has other records where the version was trained. `what`: what differs, in words. */
+  | { readonly kind: 'other-records'; readonly what: string }
+  | {
+      readonly kind: 'resumes'
+      readonly offsets: readonly ResumeOffset[]
+      /** The version does not say the id of the topic: the one of this name is taken for it. */
+      readonly isAssumed: boolean
+      /** The topic has removed the records that the version was trained on, so they cannot be compared. */
+      readonly isGone: boolean
+    }
+
 /**
  * Where a version resumes in each partition of the observations, by what it was trained on, what was
  * replayed onto it and what was written back. Empty where that was another topic, also one of the same name, as it is
- * for a version from elsewhere and where the topic was created again since.
+ * for a version from elsewhere and where the topic was created again since, and where the topic has other records than
+ * those that the version was trained on.
  */
 export async function resumeOffsetsOf(
   number: number,
   options: VersionOffsetsOptions,
 ): Promise<readonly ResumeOffset[]> {
   checkOptions('resumeOffsetsOf', VERSION_OFFSETS, options)
-  const { place, observations } = options
-  const ranges = await coveredRanges(number, options)
-  if (ranges.length === 0) return []
-  await using topics = await openTopics(place)
-  const { id } = await topics.identity(observations)
-  const covered = rangesHere(ranges, { topic: observations, id })
-  if (covered.length === 0) return []
-  const bounds = await topics.bounds(observations)
-  const nextOf = (partition: number): number =>
-    Math.max(0, ...covered.filter((range) => range.partition === partition).map(({ to }) => to))
-  const isSameTopic =
-    covered.every(({ partition }) => partition < bounds.length) &&
-    bounds.every(({ partition, end }) => nextOf(partition) <= end)
-  if (!isSameTopic) return []
-  return bounds.map(({ partition, start }) => ({ partition, start, next: nextOf(partition) }))
+  const found = await versionOffsets(number, options)
+  return found.kind === 'resumes' ? found.offsets : []
 }
 
-/**
- * Where the observations are that a version was trained on or has learned: `elsewhere` only if none of them is in the
- * topic that is here. Undefined for a version that does not say what it was trained on.
- */
-export async function placeOfObservations(
+/** As `resumeOffsetsOf`, with the reason where the version resumes nowhere. */
+export async function versionOffsets(
   number: number,
-  options: VersionOffsetsOptions,
-): Promise<RangePlace | undefined> {
-  const ranges = await coveredRanges(number, options)
-  if (ranges.length === 0) return undefined
-  await using topics = await openTopics(options.place)
-  const { observations: topic } = options
-  const present = { topic, id: (await topics.identity(topic)).id }
-  const places = new Set(ranges.map((range) => placeOfRange(range, present)))
-  if (places.has('taken-for-here')) return 'taken-for-here'
-  return places.has('here') ? 'here' : 'elsewhere'
-}
-
-type CoveredRange = Pick<DataRange, 'topic' | 'topicId' | 'partition' | 'to'>
-
-async function coveredRanges(
-  number: number,
-  { registry, model, learned }: VersionOffsetsOptions,
-): Promise<readonly CoveredRange[]> {
+  { registry, model, learned, place, observations: topic }: VersionOffsetsOptions,
+): Promise<VersionOffsets> {
   const version = (await registry.read()).versions.get(model)?.get(number)
   const { ranges = [], replayed = [] } = version?.lineage ?? {}
-  return [...ranges, ...replayed, ...rangesOf(learned)]
+  const trained = [...ranges, ...replayed]
+  const all = [...trained, ...rangesOf(learned)]
+  if (all.length === 0) return { kind: 'not-said' }
+  await using topics = await openTopics(place)
+  const present = { topic, id: (await topics.identity(topic)).id }
+  const covered = rangesHere(all, present)
+  if (covered.length === 0) return { kind: 'elsewhere' }
+  const kind = version !== undefined && isLinear(version) ? 'examples' : 'ratings'
+  const compared = await comparedRecords(topics, rangesHere(trained, present), {
+    kind,
+    part: 'last',
+  })
+  if (compared.kind === 'other') return { kind: 'other-records', what: compared.what }
+  const bounds = await topics.bounds(topic)
+  const nextOf = (partition: number): number =>
+    Math.max(0, ...covered.filter((range) => range.partition === partition).map(({ to }) => to))
+  const short = bounds.find(({ partition, end }) => nextOf(partition) > end)
+  const lost = covered.find(({ partition }) => partition >= bounds.length)
+  if (short !== undefined || lost !== undefined) {
+    const partition = short?.partition ?? lost!.partition
+    const what = `${topic}/${partition} ends before offset ${nextOf(partition)}, up to which the version has learned`
+    return { kind: 'other-records', what }
+  }
+  return {
+    kind: 'resumes',
+    offsets: bounds.map(({ partition, start }) => ({ partition, start, next: nextOf(partition) })),
+    isAssumed: covered.some((range) => placeOfRange(range, present) === 'taken-for-here'),
+    isGone: compared.kind === 'gone',
+  }
 }
 
-function rangesOf(learned: LearnedPart | undefined): CoveredRange[] {
+/** What was learned, as ranges of which the start is not known. */
+function rangesOf(
+  learned: LearnedPart | undefined,
+): Pick<DataRange, 'topic' | 'topicId' | 'partition' | 'to'>[] {
   if (learned === undefined) return []
   const { observations: topic, observationsId, next } = learned
   const id = observationsId === undefined ? {} : { topicId: observationsId }

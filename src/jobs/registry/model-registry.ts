@@ -8,6 +8,7 @@ import { milliseconds, required } from '../../core/options/kinds.ts'
 import { CLOCK } from '../../core/options/ports.ts'
 import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
 import { type Adoption, adoption, withAdoption } from '../../models/registry/adopt.ts'
+import { notLearnableHint } from '../../models/registry/checks/not-learnable.ts'
 import { type PromotionVerdict, verdictText } from '../../models/registry/checks/stored-check.ts'
 import {
   decideCommand,
@@ -308,10 +309,10 @@ function refusal(
   )
 }
 
-function refusalHint({ kind }: PromotionVerdict): string {
-  if (kind === 'failed') return ''
-  return kind === 'not-learnable'
-    ? '. Stop the job, promote the version with --force REASON, and start the job again without --rule'
+function refusalHint(verdict: PromotionVerdict): string {
+  if (verdict.kind === 'failed') return ''
+  return verdict.kind === 'not-learnable'
+    ? `. ${notLearnableHint(verdict)}`
     : '; run the checks with --golden FILE, or skip them with --force REASON'
 }
 

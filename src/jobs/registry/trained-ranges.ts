@@ -1,7 +1,9 @@
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { isWeirError } from '../../core/errors.ts'
 import { areOfOneTopic, placeOfRange, type RangePlace } from '../../models/registry/range-place.ts'
-import type { DataRange, RegisteredVersion } from '../../models/registry/version.ts'
+import { type DataRange, isLinear, type RegisteredVersion } from '../../models/registry/version.ts'
+import { areTrimmed, comparedRecords } from '../observations/compared-records.ts'
+import { joinedRead } from '../observations/ranges-reading.ts'
 
 /** Reads the observations of ranges of one topic. */
 export type RangeReader<O> = (ranges: readonly DataRange[]) => AsyncIterable<readonly O[]>
@@ -21,11 +23,18 @@ export function trainedRanges({ lineage }: RegisteredVersion): readonly DataRang
   const joined = new Map<number, DataRange>()
   for (const range of [...lineage.ranges, ...(lineage.replayed ?? [])]) {
     if (first === undefined || !areOfOneTopic(range, first)) continue
-    const { from = range.from, to = range.to } = joined.get(range.partition) ?? {}
-    const widened = { from: Math.min(from, range.from), to: Math.max(to, range.to) }
-    joined.set(range.partition, { ...range, ...widened })
+    const known = joined.get(range.partition)
+    joined.set(range.partition, known === undefined ? range : joinedRange(known, range))
   }
   return [...joined.values()]
+}
+
+/** The range from the first to the last offset of two; what was read is known where one follows the other. */
+function joinedRange(left: DataRange, right: DataRange): DataRange {
+  const { read: _, ...range } = right
+  const read = right.from === left.to ? joinedRead(left.read, right.read) : undefined
+  const widened = { from: Math.min(left.from, right.from), to: Math.max(left.to, right.to) }
+  return { ...range, ...widened, ...(read === undefined ? {} : { read }) }
 }
 
 /** Positions that a version was trained on, in the topic of other ranges. */
@@ -54,15 +63,18 @@ export interface PresentVersion {
 
 /**
  * The version without ranges of topics that are not here: those of a version that was imported mean other records in a
- * topic of the same name.
+ * topic of the same name, and so do those of a topic that was rewritten. `isRead`: whether its records are going to be read,
+ * so that they must be those of the training.
  */
 export async function presentVersion(
   topics: TopicStore,
   version: RegisteredVersion,
+  isRead = true,
 ): Promise<PresentVersion> {
   const { lineage, number } = version
   const { ranges, replayed = [] } = lineage
   const all = [...ranges, ...replayed]
+  if (all.length === 0) return { version, note: undefined }
   const ids = new Map<string, string | undefined>()
   for (const topic of new Set(all.map((range) => range.topic))) {
     ids.set(topic, await idOf(topics, topic))
@@ -75,12 +87,41 @@ export async function presentVersion(
   const present = { ranges: ranges.filter(isHere), replayed: replayed.filter(isHere) }
   const name = `topic ${ranges[0]?.topic ?? ''} of ${topics.place}`
   const places = all.map(placeOf)
+  const here = all.filter(isHere)
+  const problem = isRead ? await problemOf(topics, { version, here, name }) : undefined
+  if (problem !== undefined) {
+    const none = { ...lineage, ranges: [], replayed: [] }
+    return { version: { ...version, lineage: none }, note: problem }
+  }
   const note = places.includes('elsewhere')
     ? `version ${number} was not trained on ${name}, so its training data is not looked at`
     : places.includes('taken-for-here')
       ? `version ${number} does not say the id of the topic that it was trained on: ${name} is taken for it`
       : undefined
   return { version: { ...version, lineage: { ...lineage, ...present } }, note }
+}
+
+/** Why the records of ranges that are here are not those of the training, or not all of them; undefined if they are. */
+async function problemOf(
+  topics: TopicStore,
+  {
+    version,
+    here,
+    name,
+  }: {
+    readonly version: RegisteredVersion
+    readonly here: readonly DataRange[]
+    readonly name: string
+  },
+): Promise<string | undefined> {
+  if (await areTrimmed(topics, here)) {
+    return `${name} has removed records that version ${version.number} was trained on, so they cannot be compared, and its training data is not looked at`
+  }
+  const kind = isLinear(version) ? 'examples' : 'ratings'
+  const compared = await comparedRecords(topics, here, { kind, part: 'last' })
+  return compared.kind === 'other'
+    ? `version ${version.number} was trained on other records than ${name} has now (${compared.what}), so its training data is not looked at`
+    : undefined
 }
 
 /** Id of a topic; undefined if it does not exist. */

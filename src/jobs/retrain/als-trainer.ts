@@ -16,9 +16,11 @@ import type { StartingRows } from '../../training/als/solver/options.ts'
 import { trainAls } from '../../training/als/train.ts'
 import { trainBmf } from '../../training/bmf/train.ts'
 import { type RatingsTable, RatingsTableBuilder } from '../../training/data/ratings-table.ts'
+import { type LeftOut, LeftOutRecords } from '../observations/left-out.ts'
+import { RangesReading } from '../observations/ranges-reading.ts'
+import { readObservations } from '../observations/topic-ranges.ts'
 import { openModelFile, writeModelFile } from '../publish/file-io.ts'
 import { dataMetrics } from '../registry/data-metrics.ts'
-import { type LeftOut, LeftOutRecords } from './left-out.ts'
 import {
   alsOptionsIn,
   bmfOptionsIn,
@@ -29,7 +31,6 @@ import {
   type TrainerRequest,
 } from './messages.ts'
 import type { ModelTrainer } from './model-trainer.ts'
-import { readObservations } from './observations.ts'
 
 type TrainRequest = Extract<TrainerRequest, { kind: 'train'; als: unknown }>
 
@@ -51,7 +52,7 @@ export class AlsTrainer implements ModelTrainer {
 
   async train(request: TrainRequest): Promise<TrainedModelMetadata> {
     this.place = request.place
-    const { table, leftOut } = await this.observed(request.ranges)
+    const { table, leftOut, read } = await this.observed(request.ranges)
     const starting =
       request.startingRows === undefined ? undefined : await startingRows(request.startingRows)
     const startMs = performance.now()
@@ -77,6 +78,7 @@ export class AlsTrainer implements ModelTrainer {
         ...metrics,
       },
       leftOut,
+      ranges: read,
     }
   }
 
@@ -106,35 +108,42 @@ export class AlsTrainer implements ModelTrainer {
     return { model, metrics: definedOf({ noise, trainRmse }) }
   }
 
-  private async observed(
-    ranges: readonly DataRange[],
-  ): Promise<{ readonly table: RatingsTable; readonly leftOut: LeftOut | undefined }> {
+  private async observed(ranges: readonly DataRange[]): Promise<{
+    readonly table: RatingsTable
+    readonly leftOut: LeftOut | undefined
+    readonly read: readonly DataRange[]
+  }> {
     await using topics = await openTopics(this.place)
     const leftOut = new LeftOutRecords()
     // One partition at a time: their order of arrival varies, and the rows must be reproducible.
     const builder = new RatingsTableBuilder()
+    const reading = new RangesReading(ranges)
     const ordered = [...ranges].sort((a, b) => a.partition - b.partition)
     for (const range of ordered) {
       const pieces = readObservations(topics, [range], leftOut.onBad)
       for await (const piece of pieces) {
-        for (const { user, item, rating, timestamp } of piece) {
+        for (const observation of piece) {
+          const { user, item, rating, timestamp } = observation
           builder.add(user, item, rating, timestamp)
+          reading.addRating(observation)
           this.newestEventMs = newestOf(this.newestEventMs, timestamp)
         }
       }
     }
-    return { table: builder.build(), leftOut: leftOut.found() }
+    return { table: builder.build(), leftOut: leftOut.found(), read: reading.ranges }
   }
 
   async replay(ranges: readonly DataRange[]): Promise<TrainerAnswer> {
     const learner = this.learner as SequentialLearner
     await using topics = await openTopics(this.place)
     const leftOut = new LeftOutRecords()
+    const reading = new RangesReading(ranges)
     let observations = 0
     let refused = 0
     for await (const piece of readObservations(topics, ranges, leftOut.onBad)) {
       for (const rating of piece) {
         observations++
+        reading.addRating(rating)
         this.newestEventMs = newestOf(this.newestEventMs, rating.timestamp)
         if (learner.learn(rating) === 'refused') refused++
         else this.changed.add(alsKey(rating.user, 'U')).add(alsKey(rating.item, 'I'))
@@ -150,6 +159,7 @@ export class AlsTrainer implements ModelTrainer {
       leftOut: leftOut.found(),
       newestEventMs,
       rows,
+      ranges: reading.ranges,
     }
   }
 

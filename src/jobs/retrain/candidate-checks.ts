@@ -4,6 +4,8 @@ import {
   type RegistryState,
   versionsOf,
 } from '../../models/registry/version.ts'
+import { readExamples } from '../observations/examples.ts'
+import { offsetsIn, rangesAfter, readObservations } from '../observations/topic-ranges.ts'
 import { outcomeError } from '../registry/model-registry.ts'
 import {
   type CheckedData,
@@ -15,8 +17,6 @@ import {
 } from '../registry/promotion-checks.ts'
 import { presentVersion } from '../registry/trained-ranges.ts'
 import { stateName } from './candidate.ts'
-import { readExamples } from './examples.ts'
-import { offsetsIn, rangesAfter, readObservations } from './observations.ts'
 import type { RetrainOptions, RetrainOutcome } from './options.ts'
 
 /** The checks of candidates of one retraining. */
@@ -50,7 +50,9 @@ export class CandidateChecks {
     if (reader === undefined || data === undefined) return undefined
     const { topics } = this
     const versions = versionsOf(this.state, version.name)
-    const present = await Promise.all(versions.map((each) => presentVersion(topics, each)))
+    const present = await Promise.all(
+      versions.map((each) => presentVersion(topics, each, each.number === live)),
+    )
     return {
       ...data,
       reader,

@@ -25,8 +25,8 @@ import { predictServed } from '../evaluate/served.ts'
 import type { ExampleError } from '../learning/error/example-error.ts'
 import { LEARNING_ERROR_STATE } from '../learning/error/learning-error.ts'
 import type { RatingError } from '../learning/error/rating-error.ts'
-import { type ObservedExample, readExamples } from './examples.ts'
-import { rangesAfter, rangesOfTopic, readObservations } from './observations.ts'
+import { type ObservedExample, readExamples } from '../observations/examples.ts'
+import { rangesAfter, rangesOfTopic, readObservations } from '../observations/topic-ranges.ts'
 
 /** Error of the live version, for the triggers. */
 export interface WatchedError {

@@ -3,16 +3,18 @@ import { WeirError } from '../../core/errors.ts'
 import type { LinearPrior } from '../../models/linear/prior.ts'
 import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
 import { newestOf } from '../../models/registry/trained-on.ts'
+import type { DataRange } from '../../models/registry/version.ts'
 import { type SparseTable, SparseTableBuilder } from '../../training/data/sparse-table.ts'
 import type { LinearModel } from '../../training/linear/model.ts'
 import { defaultTolerance } from '../../training/linear/options.ts'
 import { linearPrior } from '../../training/linear/prior.ts'
 import { trainLinear } from '../../training/linear/train.ts'
+import { readExamples } from '../observations/examples.ts'
+import { type LeftOut, LeftOutRecords } from '../observations/left-out.ts'
+import { RangesReading } from '../observations/ranges-reading.ts'
 import { writeModelFile } from '../publish/file-io.ts'
 import { publishableWeights, weightBlockRows } from '../publish/linear.ts'
 import { exampleMetrics } from '../registry/data-metrics.ts'
-import { readExamples } from './examples.ts'
-import { type LeftOut, LeftOutRecords } from './left-out.ts'
 import type { TrainedModelMetadata, TrainerAnswer, TrainerRequest } from './messages.ts'
 import type { ModelTrainer } from './model-trainer.ts'
 
@@ -39,7 +41,7 @@ export class LinearTrainer implements ModelTrainer {
   /** Throws the errors of `trainLinear`. */
   async train(request: TrainRequest): Promise<TrainedModelMetadata> {
     const { range = DEFAULT_RANGE, tolerance = defaultTolerance(), ...options } = request.linear
-    const { table, leftOut, newestEventMs } = await observed(request)
+    const { table, leftOut, newestEventMs, read } = await observed(request)
     const startMs = performance.now()
     const total = Math.ceil(-Math.log10(tolerance) * PROGRESS_OF_DIGIT)
     const model = await trainLinear(table, {
@@ -67,6 +69,7 @@ export class LinearTrainer implements ModelTrainer {
         seconds: (performance.now() - startMs) / 1000,
       },
       leftOut,
+      ranges: read,
     }
   }
 
@@ -95,14 +98,18 @@ async function observed({ place, ranges, labels }: TrainRequest): Promise<{
   readonly table: SparseTable
   readonly leftOut: LeftOut | undefined
   readonly newestEventMs: number
+  readonly read: readonly DataRange[]
 }> {
   await using topics = await openTopics(place)
   const builder = new SparseTableBuilder()
   const leftOut = new LeftOutRecords()
+  const reading = new RangesReading(ranges)
   let newestEventMs = -1
   for (const range of [...ranges].sort((a, b) => a.partition - b.partition)) {
     for await (const piece of readExamples(topics, [range], leftOut.onBad)) {
-      for (const { label, ids, values, timestamp, partition, offset } of piece) {
+      for (const example of piece) {
+        const { label, ids, values, timestamp, partition, offset } = example
+        reading.addExample(example)
         if (labels !== undefined && label !== labels.positive && label !== labels.negative) {
           const { positive, negative } = labels
           leftOut.onBad(
@@ -117,5 +124,10 @@ async function observed({ place, ranges, labels }: TrainRequest): Promise<{
       }
     }
   }
-  return { table: builder.build(), leftOut: leftOut.found(), newestEventMs }
+  return {
+    table: builder.build(),
+    leftOut: leftOut.found(),
+    newestEventMs,
+    read: reading.ranges,
+  }
 }

@@ -16,7 +16,7 @@ import {
 } from '../../core/options/kinds.ts'
 import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
 import type { DriftDetectorName } from '../../models/quality/drift-monitor.ts'
-import { rangesHere } from '../../models/registry/range-place.ts'
+import { type PresentTopic, rangesHere } from '../../models/registry/range-place.ts'
 import {
   decideRetrain,
   errorTriggersOf,
@@ -31,9 +31,10 @@ import {
   type RegistryState,
   versionsOf,
 } from '../../models/registry/version.ts'
+import { comparedRecords } from '../observations/compared-records.ts'
+import { offsetsIn, rangesAfter } from '../observations/topic-ranges.ts'
 import type { LiveErrorWatch, WatchedError } from './error-watch.ts'
 import type { LoopClaim } from './loop-claim.ts'
-import { offsetsIn, rangesAfter } from './observations.ts'
 import {
   type AnyRetrainOptions,
   RETRAIN,
@@ -97,6 +98,8 @@ const LOOP: OptionShape<AnyRetrainOptions & RetrainLoopEvents> = {
 export class RetrainLoop {
   private readonly options: RetrainLoopOptions
   private cancel: Cancel | undefined
+  /** By id of a version, whether it has read other records than the topic has. */
+  private readonly compared = new Map<string, boolean>()
   private isAskedFor = false
   private isClosed = false
   private running: Promise<void> | undefined
@@ -204,10 +207,30 @@ export class RetrainLoop {
     const { model, observations } = this.options
     if (!(await topics.has(observations))) return []
     const present = { topic: observations, ...(await topics.identity(observations)) }
-    const trained = versionsOf(state, model).findLast(
+    const trained = versionsOf(state, model).filter(
       ({ lineage }) => rangesHere(lineage.ranges, present).length > 0,
     )
-    return await rangesAfter(topics, observations, trained?.lineage.ranges ?? [])
+    for (const version of trained.reverse()) {
+      if (!(await this.hasReadOthers(topics, version, present))) {
+        return await rangesAfter(topics, observations, version.lineage.ranges)
+      }
+    }
+    return await rangesAfter(topics, observations, [])
+  }
+
+  /** Whether a version has read other records than the topic has; looked up once, as offsets are not written again. */
+  private async hasReadOthers(
+    topics: TopicStore,
+    { id, lineage }: RegisteredVersion,
+    present: PresentTopic,
+  ): Promise<boolean> {
+    const known = this.compared.get(id)
+    if (known !== undefined) return known
+    const kind = 'linear' in this.options ? 'examples' : 'ratings'
+    const ranges = rangesHere(lineage.ranges, present)
+    const compared = await comparedRecords(topics, ranges, { kind, part: 'last' })
+    this.compared.set(id, compared.kind === 'other')
+    return compared.kind === 'other'
   }
 
   /**

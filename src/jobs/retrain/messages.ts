@@ -5,7 +5,7 @@ import type { DataRange, Hyperparameters } from '../../models/registry/version.t
 import type { AlsOptions } from '../../training/als/solver/options.ts'
 import type { BmfOptions } from '../../training/bmf/options.ts'
 import type { LinearOptions } from '../../training/linear/options.ts'
-import type { LeftOut } from './left-out.ts'
+import type { LeftOut } from '../observations/left-out.ts'
 
 /** Trainer of a factor model: alternating least squares, or Bayesian factorisation. */
 export type FactorsTrainer = 'als' | 'bmf'
@@ -109,6 +109,8 @@ export interface TrainedModelMetadata {
   readonly metrics: Readonly<Record<string, number>>
   /** Records of the ranges that cannot be read. */
   readonly leftOut?: LeftOut | undefined
+  /** The ranges with what was read of them. */
+  readonly ranges: readonly DataRange[]
 }
 
 /** The current value of a row that a replay changed. */
@@ -132,6 +134,8 @@ export type TrainerAnswer =
       readonly newestEventMs: number
       /** Rows that changed since the last `replay` or `write`. */
       readonly rows: readonly ChangedRow[]
+      /** The ranges with what was read of them. */
+      readonly ranges: readonly DataRange[]
     }
   | { readonly kind: 'written'; readonly users: number; readonly items: number }
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }

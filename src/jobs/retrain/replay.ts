@@ -2,8 +2,9 @@ import type { TopicStore } from '../../connectors/topics/store.ts'
 import type { Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { DataRange } from '../../models/registry/version.ts'
-import { leftOutText } from './left-out.ts'
-import { offsetsIn, rangesAfter } from './observations.ts'
+import { leftOutText } from '../observations/left-out.ts'
+import { joinedRead } from '../observations/ranges-reading.ts'
+import { offsetsIn, rangesAfter } from '../observations/topic-ranges.ts'
 import type { TrainingProcess } from './process.ts'
 import { putRows } from './put-rows.ts'
 
@@ -61,8 +62,8 @@ export class CandidateReplay {
       const ranges = await rangesAfter(topics, observations, this.learnedRanges)
       if (ranges.length === 0) return
       const answer = await process.ask({ kind: 'replay', ranges })
-      this.learnedRanges = joined(this.learnedRanges, ranges)
-      this.replayedRanges = joined(this.replayedRanges, ranges)
+      this.learnedRanges = joined(this.learnedRanges, answer.ranges)
+      this.replayedRanges = joined(this.replayedRanges, answer.ranges)
       this.newestMs = answer.newestEventMs
       const refused = answer.refused === 0 ? '' : `, of which ${answer.refused} were refused`
       onStep(`replayed ${answer.observations} observations${refused}`)
@@ -80,6 +81,11 @@ export class CandidateReplay {
   }
 }
 
+function joinedRange(before: DataRange, { read: after, ...range }: DataRange): DataRange {
+  const read = joinedRead(before.read, after)
+  return { ...range, from: before.from, ...(read === undefined ? {} : { read }) }
+}
+
 /** The union of ranges of one topic, one range a partition. Throws ILLEGAL_STATE if they overlap. */
 function joined(before: readonly DataRange[], after: readonly DataRange[]): readonly DataRange[] {
   const byPartition = new Map(before.map((range) => [range.partition, range]))
@@ -88,7 +94,7 @@ function joined(before: readonly DataRange[], after: readonly DataRange[]): read
     if (known !== undefined && known.to > range.from) {
       throw new WeirError('ILLEGAL_STATE', 'ranges of observations overlap')
     }
-    byPartition.set(range.partition, { ...range, from: known?.from ?? range.from })
+    byPartition.set(range.partition, known === undefined ? range : joinedRange(known, range))
   }
   return [...byPartition.values()].sort((a, b) => a.partition - b.partition)
 }

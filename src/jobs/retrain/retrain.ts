@@ -4,7 +4,12 @@ import { openTopics } from '../../connectors/topics/open.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { checkOptions } from '../../core/options/shape.ts'
 import { trainedWith } from '../../models/linear/trained-with.ts'
-import { processingName, versionOfInputs } from '../../models/registry/processing-name.ts'
+import {
+  type KnownVersion,
+  type ProcessingInputs,
+  processingName,
+  versionOfInputs,
+} from '../../models/registry/processing-name.ts'
 import {
   type DataRange,
   liveVersionOf,
@@ -14,16 +19,17 @@ import {
 } from '../../models/registry/version.ts'
 import { ALS_MODEL } from '../model-topic/als-serving-function.ts'
 import { Publication } from '../model-topic/publication.ts'
+import { comparedRecords, readRanges } from '../observations/compared-records.ts'
+import { leftOutText } from '../observations/left-out.ts'
+import { identified, newestOf, offsetsIn, rangesOfTopic } from '../observations/topic-ranges.ts'
 import { outcomeError } from '../registry/model-registry.ts'
 import { loadingVersion, type PromotionChecks, recordGolden } from '../registry/promotion-checks.ts'
 import { untilLoaded } from '../registry/serving-probe.ts'
 import { collectUnfinished } from '../retention/unfinished.ts'
 import { candidateVersion, parametersOf, publishCandidate, trainerCode } from './candidate.ts'
 import { CandidateChecks, checkAgain } from './candidate-checks.ts'
-import { leftOutText } from './left-out.ts'
 import { writeLiveRows } from './live-rows.ts'
 import type { Training } from './messages.ts'
-import { identified, newestOf, offsetsIn, rangesOfTopic } from './observations.ts'
 import { RETRAIN, type RetrainOptions, type RetrainOutcome } from './options.ts'
 import { CandidateReplay } from './replay.ts'
 
@@ -58,13 +64,17 @@ export async function retrainWith(options: RetrainOptions): Promise<RetrainOutco
   }
   const live = liveVersionOf(state, model)
   const parent = startsFrom(options, live)?.id
-  const name = processingName({ ...inputs, parent })
   // After a promotion the new version is live: a training from its rows would have no news either.
   const parents = [parent, ...(options.warmStart === false ? [] : [live?.lineage.parent])]
-  const known = versionOfInputs(versionsOf(state, model), inputs, parents)
+  const { known, given } = await knownVersion(topics, inputs, {
+    versions: versionsOf(state, model),
+    parents,
+    options,
+  })
   if (known?.isAssumed === true) options.onStep?.(takenForTopic(known.version, topics.place))
   if (known !== undefined)
     return await checkAgain(options, topics, { state, version: known.version })
+  const name = processingName({ ...given, parent })
   const folder = join(options.temporary, `${process.pid}-${name}`)
   await removeAbandoned(options.temporary, options.clock.nowMs())
   await mkdir(folder, { recursive: true })
@@ -73,6 +83,43 @@ export async function retrainWith(options: RetrainOptions): Promise<RetrainOutco
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/**
+ * The version that was made from these inputs. One that has read other records at the same offsets is none: then the inputs
+ * are told apart by what the topic has there now.
+ */
+async function knownVersion(
+  topics: TopicStore,
+  inputs: ProcessingInputs,
+  {
+    versions,
+    parents,
+    options,
+  }: {
+    readonly versions: readonly RegisteredVersion[]
+    readonly parents: readonly (string | undefined)[]
+    readonly options: RetrainOptions
+  },
+): Promise<{ readonly known: KnownVersion | undefined; readonly given: ProcessingInputs }> {
+  const kind = 'linear' in options ? 'examples' : 'ratings'
+  const others = new Set<number>()
+  for (;;) {
+    const left = versions.filter(({ number }) => !others.has(number))
+    const known = versionOfInputs(left, inputs, parents)
+    if (known === undefined) break
+    const { number, lineage } = known.version
+    const compared = await comparedRecords(topics, lineage.ranges, { kind, part: 'all' })
+    if (compared.kind !== 'other') return { known, given: inputs }
+    options.onStep?.(
+      `version ${number} was trained at the same offsets, but on other records: ${compared.what}`,
+    )
+    others.add(number)
+  }
+  if (others.size === 0) return { known: undefined, given: inputs }
+  const ranges = await readRanges(topics, inputs.ranges, kind)
+  const given = { ...inputs, ranges, withDigests: true }
+  return { known: versionOfInputs(versions, given, parents), given }
 }
 
 function takenForTopic({ number, lineage }: RegisteredVersion, place: string): string {
@@ -188,14 +235,15 @@ class Retraining {
     if (leftOut !== undefined) this.step(leftOutText(leftOut, observations))
     const onStep = (step: string): void => this.step(step)
     const source = { process, topics, observations, model, clock, onStep }
-    const replay = new CandidateReplay(source, ranges, metadata.newestEventMs)
+    const read = metadata.ranges
+    const replay = new CandidateReplay(source, read, metadata.newestEventMs)
     await this.catchUp(replay)
     using publication = new Publication()
     const trained = { process, metadata, folder, publication: publication.name }
     const number = await publishCandidate(trained, topics, options)
     await this.catchUp(replay, number)
     const warmStart = startingRows === undefined ? undefined : live
-    const inputs = { number, name, ranges, warmStart, newestEventMs: replay.newestEventMs }
+    const inputs = { number, name, ranges: read, warmStart, newestEventMs: replay.newestEventMs }
     const candidate = candidateVersion(metadata, inputs, options)
     return await this.judge(candidate, live?.number ?? 0, replay)
   }

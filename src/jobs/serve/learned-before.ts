@@ -5,23 +5,27 @@ import type { LearnedPart } from '../../models/registry/learned-part.ts'
 import { placeOfRange } from '../../models/registry/range-place.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import type { LearnableVersion } from '../learning/messages.ts'
-import type { ResumeOffset } from '../learning/resume-offsets.ts'
 import {
-  placeOfObservations,
-  resumeOffsetsOf,
+  type VersionOffsets,
   type VersionOffsetsOptions,
+  versionOffsets,
 } from '../learning/version-offsets.ts'
 import { decodeFolded } from '../learning/write-back/folded-deltas.ts'
 import { requireDeltas } from '../learning/write-back/missing-deltas.ts'
 import { deltasTopic } from '../model-topic/topics.ts'
 import type { VersionCoordinator } from '../model-topic/version-coordinator.ts'
+import { type TrainedObservations, trainedInTopic } from '../observations/trained-in-topic.ts'
 import type { ServedJob } from '../served-job.ts'
+import {
+  decideFirstObservations,
+  type FirstObservations,
+  type LearnFrom,
+} from './first-observations.ts'
 import type { ServeModelOptions } from './model.ts'
 import { registryOfJob } from './registry-place.ts'
-import { originText } from './training-origin.ts'
 
 /** Where a job has its model. */
-type ModelPlace = Pick<ServeModelOptions, 'data' | 'topic' | 'place'>
+type ModelPlace = Pick<ServeModelOptions, 'data' | 'topic' | 'place' | 'onWarning'>
 
 /** What the rows of a version include before this job learns on it. */
 export async function learnedBefore(
@@ -31,7 +35,13 @@ export async function learnedBefore(
 ): Promise<Pick<LearnableVersion, 'resumeOffsets' | 'folded'>> {
   const { observations, options } = job
   const offsets = offsetsOptions({ observations, learned }, options)
-  const resumeOffsets = (await persistently(() => resumeOffsetsOf(version, offsets))) ?? []
+  const found = await persistently(() => versionOffsets(version, offsets))
+  const resumeOffsets = found?.kind === 'resumes' ? found.offsets : []
+  if (found?.kind === 'other-records') {
+    options.onWarning?.(
+      `version ${version} was trained on topic ${observations}, but not on the records that are there now (${found.what})`,
+    )
+  }
   const isHere = learned !== undefined && (await areHere(learned, observations, options))
   return { resumeOffsets, folded: isHere ? decodeFolded(learned.folded, version) : [] }
 }
@@ -70,14 +80,6 @@ export async function requireDeltasOf(
   })
 }
 
-/** Where a job without a checkpoint begins in the observations. */
-export interface FirstObservations {
-  /** What is learned, for the person who started the job; undefined where there is nothing to say. */
-  readonly note: string | undefined
-  /** Where learning begins; undefined for where the version says. */
-  readonly resumeOffsets?: readonly ResumeOffset[]
-}
-
 /** A job that begins to learn on a version. */
 export interface FirstVersion {
   readonly version: number
@@ -86,50 +88,46 @@ export interface FirstVersion {
   readonly options: ModelPlace & { readonly learnFrom?: LearnFrom | undefined }
 }
 
-/**
- * What the first version of a job without a checkpoint learns of the observations that are there already. Where the version
- * was trained on this topic, those after its training. Else all of them, or, with `learnFrom: 'end'`, none: it may have been
- * trained on them, from a file.
- */
-export async function firstObservations(
-  isResuming: boolean,
-  { version, marker, observations, options }: FirstVersion,
-): Promise<FirstObservations> {
-  const offsets = offsetsOptions({ observations, learned: marker.learned }, options)
-  const place = await persistently(() => placeOfObservations(version, offsets))
-  if (isResuming) {
-    const note = `it does not say the id of the topic that it was trained on: topic ${observations} is taken for it, and learning begins after the training`
-    return { note: place === 'taken-for-here' ? note : undefined }
+/** Where a job without a checkpoint begins in the observations. Throws CONNECTOR_FAILED if they cannot be read. */
+export async function firstObservations({
+  version,
+  marker,
+  observations,
+  options,
+}: FirstVersion): Promise<FirstObservations> {
+  const offsetsOfVersion = offsetsOptions({ observations, learned: marker.learned }, options)
+  const read = async () => {
+    const offsets = await versionOffsets(version, offsetsOfVersion)
+    await using topics = await openTopics(offsetsOfVersion.place)
+    const bounds = await topics.bounds(observations)
+    const trained = trainedObservations(marker, offsets)
+    const isAsked = options.learnFrom === undefined && trained !== undefined
+    const inTopic = isAsked ? await trainedInTopic(topics, observations, trained) : undefined
+    return { offsets, bounds, inTopic }
   }
-  const bounds = await persistently(async () => {
-    await using topics = await openTopics(offsets.place)
-    return await topics.bounds(observations)
-  })
-  if (bounds === undefined && options.learnFrom === 'end') {
+  const found = await persistently(read)
+  if (found === undefined) {
     throw new WeirError(
       'CONNECTOR_FAILED',
-      `the end of topic ${observations} could not be read for ${(READS * READ_EVERY_MS) / 1000} s, so what --learn-from end leaves out is not known`,
+      `topic ${observations} could not be read for ${(READS * READ_EVERY_MS) / 1000} s, so where learning begins is not known`,
     )
   }
-  const present = (bounds ?? []).reduce((sum, { start, end }) => sum + end - start, 0)
-  if (bounds === undefined || present === 0) return { note: undefined }
-  const origin =
-    place === 'elsewhere'
-      ? `it was trained on another topic than this ${observations}`
-      : originText(marker)
-  const records = `the ${present.toLocaleString('en-US')} records of topic ${observations} that are there`
-  if (options.learnFrom !== 'end') {
-    const learned = `${origin}, so ${records} are learned (--learn-from end leaves them out)`
-    return { note: options.learnFrom === undefined ? learned : undefined }
-  }
-  return {
-    note: `${origin}; ${records} are left out`,
-    resumeOffsets: bounds.map(({ partition, start, end }) => ({ partition, start, next: end })),
-  }
+  return decideFirstObservations({ ...found, observations, marker, learnFrom: options.learnFrom })
 }
 
-/** Where learning begins in a topic. */
-export type LearnFrom = 'start' | 'end'
+/** What a version was trained on, where the topic may have it, too. */
+function trainedObservations(
+  { trainedOn, users }: ModelVersionMarker,
+  { kind }: VersionOffsets,
+): TrainedObservations | undefined {
+  const digest = trainedOn?.files.at(0)?.read
+  if (kind !== 'not-said' || digest === undefined) return undefined
+  return {
+    kind: users === 0 ? 'examples' : 'ratings',
+    digest,
+    newestEventMs: trainedOn?.newestEventMs ?? -1,
+  }
+}
 
 /** Attempts to read the registry or a topic, and the time between two. */
 const READS = 50

@@ -77,7 +77,10 @@ export async function learnAlsJob({ job, ...options }: LearnAlsJobOptions): Prom
         }),
       observations,
       quarantine,
-      feedback: job.rule === undefined ? feedback : feedbackOfRule(job.rule),
+      follows: {
+        learnsKind: 'factors',
+        learnsFeedback: job.rule === undefined ? feedback : feedbackOfRule(job.rule),
+      },
       metadataOf: async (version, marker) => {
         const own = feedbackOf(marker.hyperparameters)
         requireRuleFor(

@@ -58,6 +58,10 @@ export async function learnSvmJob({ job, ...options }: LearnSvmJobOptions): Prom
       coordinator: (callbacks) => linearLearning({ clock: systemClock, ...callbacks }),
       observations,
       quarantine,
+      follows: {
+        learnsKind: 'linear',
+        ...(positiveLabel === undefined ? {} : { learnsPositive: positiveLabel }),
+      },
       metadataOf: async (version, marker) => {
         const trained = trainedWith(marker.hyperparameters)
         requireLabels(trained, positiveLabel, `version ${version}`)

@@ -1,9 +1,9 @@
 import { openTopics } from '../../connectors/topics/open.ts'
 import { systemClock } from '../../core/clock.ts'
-import { asWeirError, messageOf, requireArgument } from '../../core/errors.ts'
+import { asWeirError, messageOf, requireArgument, WeirError } from '../../core/errors.ts'
 import { BackgroundWork } from '../../core/lifetime/background-work.ts'
 import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
-import type { Feedback } from '../../models/feedback.ts'
+import { isSameLearning } from '../../models/registry/commands.ts'
 import type { LearningTopic } from '../../models/registry/version.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import type { JobStatus } from '../../runtime/job/status.ts'
@@ -18,7 +18,8 @@ import { createKeptTopics, deltasTopic } from '../model-topic/topics.ts'
 import type { VersionCoordinator } from '../model-topic/version-coordinator.ts'
 import type { ServedJob } from '../served-job.ts'
 import { deltasStart } from './deltas-start.ts'
-import { firstObservations, type LearnFrom, requireDeltasOf } from './learned-before.ts'
+import type { LearnFrom } from './first-observations.ts'
+import { firstObservations, requireDeltasOf } from './learned-before.ts'
 import { type ModelJob, type ServeModelOptions, serveModel } from './model.ts'
 import { registryOfJob } from './registry-place.ts'
 
@@ -31,8 +32,8 @@ export interface ServeLearningOptions
    */
   readonly onLearning?: (version: number, note?: string) => void
   /**
-   * Where a job without a checkpoint begins in the observations, if the version does not say what it was trained on.
-   * @default 'start', with a note
+   * Where a job without a checkpoint begins in the observations, if the version does not say it. @default after those
+   * that it was trained on; the job fails where nobody knows which ones these are
    */
   readonly learnFrom?: LearnFrom | undefined
   /**
@@ -69,8 +70,8 @@ export interface LearningJob<
   readonly observations: string
   /** Topic of refused observations. */
   readonly quarantine: string | undefined
-  /** What it takes ratings for: a version of the other kind is not promoted. Missing for linear models. */
-  readonly feedback?: Feedback
+  /** What it can follow: another version is not promoted. */
+  readonly follows: Pick<LearningTopic, 'learnsKind' | 'learnsFeedback' | 'learnsPositive'>
   /** The metadata of a version that went live. */
   metadataOf(version: number, marker: ModelVersionMarker): M | Promise<M>
 }
@@ -92,16 +93,14 @@ export async function serveLearning<
   )
   const ends = options.writeBackMs === undefined ? undefined : await writtenEnds(options)
   const deltas = await deltasStart(job.observations, options)
-  const learning: LearningTopic = {
-    ...deltas.learning,
-    ...(job.feedback === undefined ? {} : { learnsFeedback: job.feedback }),
-  }
+  const learning: LearningTopic = { ...deltas.learning, ...job.follows }
   const companion = new ResourceStack()
   const records = companion.use(new BackgroundWork(systemClock))
   let versions!: VersionCoordinator
   const notes = new Map<number, string>()
   let isFirst = true
   let isChosen = false
+  let asked: WeirError | undefined
   const coordinator = job.coordinator({
     onLearning: (version) => {
       versions.learningBegan(version)
@@ -126,19 +125,27 @@ export async function serveLearning<
       const metadata = await job.metadataOf(version, versions.markerOf(version) ?? marker)
       const { execution } = await started.promise
       const hasCheckpoint = execution.checkpointStatistics?.latestRestored !== undefined
-      const isKnown = (metadata.resumeOffsets ?? []).length > 0
       const isLater = !isFirst
       isFirst = false
       if (isLater || hasCheckpoint) return metadata
       if (deltas.before !== undefined) options.onWarning?.(startsOver(options.topic, deltas.before))
       const begun = { version, marker: versions.markerOf(version) ?? marker, observations, options }
-      const { note, ...first } = await firstObservations(isKnown, begun)
-      if (note !== undefined) notes.set(version, note)
-      isChosen = first.resumeOffsets !== undefined
-      return { ...metadata, ...first }
+      const first = await firstObservations(begun)
+      if (first.kind === 'ask') {
+        const question = `version ${version} of ${options.topic}: ${first.question}`
+        asked = new WeirError('INVALID_ARGUMENT', question)
+        execution.failed(asked)
+        throw asked
+      }
+      if (first.note !== undefined) notes.set(version, first.note)
+      isChosen = first.kind === 'at'
+      return 'offsets' in first ? { ...metadata, resumeOffsets: first.offsets } : metadata
     } catch (error) {
       const { code, message } = asWeirError(error, 'OPERATOR_FAILED')
-      options.onWarning?.(`learning does not begin on version ${version} (${code}: ${message})`)
+      // The end of the job says what is asked.
+      if (error !== asked) {
+        options.onWarning?.(`learning does not begin on version ${version} (${code}: ${message})`)
+      }
       throw error
     }
   }
@@ -257,15 +264,11 @@ async function recordLearning(
   options: ServeLearningOptions,
 ): Promise<void> {
   const { topic: name, onWarning } = options
-  const { learnsFrom, learnsFromId, learnsFeedback } = learning
+  const { learnsFrom } = learning
   const registry = registryOfJob(options)
   try {
     const known = (await registry.read()).models.get(name)
-    const isKnown =
-      known?.learnsFrom === learnsFrom &&
-      known?.learnsFromId === learnsFromId &&
-      known?.learnsFeedback === learnsFeedback
-    if (isKnown) return
+    if (known !== undefined && isSameLearning(known, learning)) return
     await registry.execute({ kind: 'record-learning', name, learning })
   } catch (error) {
     onWarning?.(

@@ -13,8 +13,12 @@ export function originText({
   const count = metrics['observations']
   const observations =
     count === undefined ? '' : `${count.toLocaleString('en-US')} observations of `
+  // Without a digest nothing says it.
+  const which = files.every(({ read }) => read !== undefined)
+    ? ''
+    : ', and does not say which of them are in the topic'
   const isKnown = newestEventMs >= 0 && newestEventMs <= LATEST_MS
   const newest = !isKnown ? '' : `, the newest of ${new Date(newestEventMs).toISOString()}`
   const names = files.map(({ file }) => file).join(' and ')
-  return `it was trained on ${observations}${names}${newest}, and does not say which of them are in the topic`
+  return `it was trained on ${observations}${names}${newest}${which}`
 }

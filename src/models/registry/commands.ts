@@ -1,9 +1,9 @@
-import { feedbackOf } from '../feedback.ts'
 import { type PromotionVerdict, promotionVerdict, type StoredCheck } from './checks/stored-check.ts'
+import { notLearnable } from './learnable.ts'
+import { mayBeOfSameInputs } from './processing-name.ts'
 import type { RetrainingLease } from './retraining-lease.ts'
 import {
   type GoldenErrors,
-  isLinear,
   type LearningTopic,
   type RegisteredModel,
   type RegisteredVersion,
@@ -147,9 +147,7 @@ export function decideCommand(state: RegistryState, command: RegistryCommand): R
 
 function register(state: RegistryState, version: RegisteredVersion): RegistryOutcome {
   const versions = versionsOf(state, version.name)
-  const same = versions.find(
-    (each) => each.processingName === version.processingName && each.state !== 'retired',
-  )
+  const same = versions.find((each) => each.state !== 'retired' && mayBeOfSameInputs(each, version))
   if (same !== undefined) return { kind: 'exists', version: same }
   if (versions.some(({ number }) => number === version.number)) {
     return { kind: 'number-taken', next: (versions.at(-1)?.number ?? 0) + 1 }
@@ -194,14 +192,26 @@ function recordLearning(
   model: RegisteredModel,
   learning: LearningTopic,
 ): RegistryOutcome {
-  const isKnown =
-    model.learnsFrom === learning.learnsFrom &&
-    model.learnsFromId === learning.learnsFromId &&
-    model.learnsFeedback === learning.learnsFeedback
+  const isKnown = isSameLearning(model, learning)
   // A model that the registry does not have is registered by what publishes or promotes it.
   if (!state.models.has(model.name) || isKnown) return { kind: 'unchanged' }
-  const { learnsFrom: _, learnsFromId: __, learnsFeedback: ___, ...others } = model
-  return { kind: 'changed', models: [{ ...others, ...learning }], versions: [] }
+  const others = Object.entries(model).filter(([key]) => !LEARNING_FIELDS.some((f) => f === key))
+  const kept = Object.fromEntries(others) as unknown as RegisteredModel
+  return { kind: 'changed', models: [{ ...kept, ...learning }], versions: [] }
+}
+
+/** What a job says of itself when it begins to learn. */
+const LEARNING_FIELDS = [
+  'learnsFrom',
+  'learnsFromId',
+  'learnsFeedback',
+  'learnsKind',
+  'learnsPositive',
+] as const satisfies readonly (keyof LearningTopic)[]
+
+/** Whether a job has said the same of itself before. */
+export function isSameLearning(left: LearningTopic, right: LearningTopic): boolean {
+  return LEARNING_FIELDS.every((field) => left[field] === right[field])
 }
 
 /** A model that the registry does not have is registered by what publishes it: until then there is nothing to lease. */
@@ -235,24 +245,17 @@ function promote(
   if (model.live === version.number) return { kind: 'unchanged' }
   if (model.live !== command.expectedLive) return { kind: 'conflict', live: model.live }
   if (version.state === 'retired') return { kind: 'retired' }
-  const verdict = learnerVerdict(model, version) ?? promotionVerdict(version.checks, model.live)
+  const unlearned = notLearnable(model, version)
+  const verdict: PromotionVerdict =
+    unlearned === undefined
+      ? promotionVerdict(version.checks, model.live)
+      : { kind: 'not-learnable', ...unlearned }
   if (verdict.kind !== 'allowed' && command.force === undefined) return { kind: 'refused', verdict }
   const note: VersionNote =
     verdict.kind === 'allowed'
       ? { atMs: command.atMs, event: 'promoted' }
       : { atMs: command.atMs, event: 'forced', text: command.force ?? '' }
   return switched(target, note)
-}
-
-/** The verdict on a version that the job that learns the model could not learn; undefined if it can. */
-function learnerVerdict(
-  { learnsFeedback: learns }: RegisteredModel,
-  version: RegisteredVersion,
-): PromotionVerdict | undefined {
-  if (learns === undefined || isLinear(version)) return undefined
-  return feedbackOf(version.lineage.hyperparameters) === learns
-    ? undefined
-    : { kind: 'not-learnable', learns }
 }
 
 function rollback(

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { areSameObservations } from './observations-digest.ts'
 import type { DataFile, DataRange, Hyperparameters, RegisteredVersion } from './version.ts'
 
 /** Inputs that a version is made from. */
@@ -9,19 +10,22 @@ export interface ProcessingInputs {
   readonly hyperparameters: Hyperparameters
   /** Id of the version whose rows the training starts from; undefined if it starts from random rows. */
   readonly parent?: string | undefined
+  /** Whether the name depends on what was read of the ranges, too. @default false, as in earlier builds */
+  readonly withDigests?: boolean
 }
 
 /**
  * The processing name of a version: `<trainer>-` and 16 hex digits of the SHA-256 over data ranges with
  * the ids of their topics, hashes of files, parameters, code and the version of a warm start. It depends neither on
- * their order nor on names of files. Where two names are equal, a second training gives the same version.
+ * their order nor on names of files. Where two names are equal, a second training gives the same version, unless the topic
+ * has other records by then: of ranges with digests (`withDigests`) the name depends on these, too.
  */
 export function processingName(inputs: ProcessingInputs): string {
   const ranges = inputs.ranges
     .filter(({ from, to }) => to > from)
     .map(
-      ({ topic, partition, from, to, topicId = '' }) =>
-        `${topic}/${partition}:${from}-${to}${topicId === '' ? '' : `@${topicId}`}`,
+      ({ topic, partition, from, to, topicId = '', read }) =>
+        `${topic}/${partition}:${from}-${to}${topicId === '' ? '' : `@${topicId}`}${inputs.withDigests === true ? `#${read?.all.count}-${read?.all.sum}` : ''}`,
     )
     .sort()
   const files = inputs.files.map(({ sha256 }) => sha256).sort()
@@ -63,9 +67,25 @@ export function versionOfInputs(
   return undefined
 }
 
+/** Whether two trainings have read other records at the same places: of a log and of a copy that went its own way. */
+function haveReadOthers(left: readonly DataRange[], right: readonly DataRange[]): boolean {
+  return left.some((range) => {
+    const same = right.find(({ topic, partition }) => {
+      return topic === range.topic && partition === range.partition
+    })
+    return areSameObservations(range.read?.all, same?.read?.all) === false
+  })
+}
+
+/** Whether two versions of one registry were made from the same inputs, as far as their records say. */
+export function mayBeOfSameInputs(left: RegisteredVersion, right: RegisteredVersion): boolean {
+  const areNamedAlike = left.processingName === right.processingName
+  return areNamedAlike && !haveReadOthers(left.lineage.ranges, right.lineage.ranges)
+}
+
 /** Whether two versions were made from the same inputs, in one registry or in two. */
 export function areOfSameInputs(left: RegisteredVersion, right: RegisteredVersion): boolean {
-  if (left.processingName !== right.processingName) return false
+  if (!mayBeOfSameInputs(left, right)) return false
   // Names of earlier builds do not say of which topic: two machines may give the same one to other data.
   return left.id === right.id || left.lineage.ranges.every(({ topicId }) => (topicId ?? '') !== '')
 }

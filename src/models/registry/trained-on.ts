@@ -1,3 +1,4 @@
+import { isObservationsDigest } from './observations-digest.ts'
 import type { DataFile, DataRange } from './version.ts'
 
 /** What a version that was trained on files was trained on, in its markers: its lineage is made from it. */
@@ -33,15 +34,23 @@ export function isTrainedOn(value: unknown): value is TrainedOn {
 }
 
 function isDataFile(value: unknown): boolean {
-  const { file, sha256 } = fieldsOf(value)
-  return typeof file === 'string' && typeof sha256 === 'string' && /^[0-9a-f]{64}$/.test(sha256)
+  const { file, sha256, read } = fieldsOf(value)
+  const isRead = read === undefined || isObservationsDigest(read)
+  return isRead && typeof file === 'string' && /^[0-9a-f]{64}$/.test(String(sha256))
 }
 
 function isDataRange(value: unknown): boolean {
-  const { topic, topicId, clusterId, partition, from, to } = fieldsOf(value)
+  const { topic, topicId, clusterId, partition, from, to, read } = fieldsOf(value)
   const isWhole = (each: unknown): boolean => Number.isSafeInteger(each) && Number(each) >= 0
   const areIds = [topicId, clusterId].every((id) => id === undefined || typeof id === 'string')
-  return typeof topic === 'string' && areIds && [partition, from, to].every(isWhole)
+  const isRead = read === undefined || isRangeRead(read)
+  return isRead && typeof topic === 'string' && areIds && [partition, from, to].every(isWhole)
+}
+
+function isRangeRead(value: unknown): boolean {
+  const { all, last } = fieldsOf(value)
+  const { from, digest } = fieldsOf(last)
+  return isObservationsDigest(all) && Number.isSafeInteger(from) && isObservationsDigest(digest)
 }
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {

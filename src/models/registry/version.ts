@@ -1,5 +1,6 @@
 import type { Feedback } from '../feedback.ts'
 import type { StoredCheck } from './checks/stored-check.ts'
+import type { ObservationsDigest } from './observations-digest.ts'
 import type { RetrainingLease } from './retraining-lease.ts'
 
 /** Observations that a version was trained on: offsets `from <= o < to` of a partition. */
@@ -15,6 +16,15 @@ export interface DataRange {
   readonly partition: number
   readonly from: number
   readonly to: number
+  /** What was read there. Missing in versions of earlier builds, and where nothing was read. */
+  readonly read?: RangeRead
+}
+
+/** What was read of a range: another log, or one that was rewritten, has other records at the same offsets. */
+export interface RangeRead {
+  readonly all: ObservationsDigest
+  /** The end of the range, which can be compared at any size: `from` is its first offset. */
+  readonly last: { readonly from: number; readonly digest: ObservationsDigest }
 }
 
 /** A file that a version was trained on. */
@@ -22,6 +32,8 @@ export interface DataFile {
   readonly file: string
   /** SHA-256 of the bytes that were read, in hex. */
   readonly sha256: string
+  /** What was read of it, for the comparison with a topic. Missing in versions of earlier builds. */
+  readonly read?: ObservationsDigest
 }
 
 /** Parameters of training: plain data with stable names. */
@@ -113,6 +125,10 @@ export interface LearningTopic {
   readonly deltasFrom?: readonly number[]
   /** What the job takes ratings for; missing for linear models, and in records of earlier builds. */
   readonly learnsFeedback?: Feedback
+  /** What the rows that the job learns are; missing in records of earlier builds. */
+  readonly learnsKind?: 'factors' | 'linear'
+  /** The positive label that the job was given; missing where it learns each version with its own labels. */
+  readonly learnsPositive?: number
 }
 
 /** A model in the registry, without its versions. */

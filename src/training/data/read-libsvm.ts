@@ -26,14 +26,19 @@ export async function readLibsvm(
   return { table: builder.build(), ...read }
 }
 
+/** Takes examples one by one; only the first `count` ids and values are valid. */
+export interface ExamplesTarget {
+  add(label: number, indexes: Uint32Array, values: Float32Array, count: number): void
+}
+
 /** Adds the examples of one of several files to a table. Throws as `readLibsvm`. */
 export async function addExamples(
-  builder: SparseTableBuilder,
+  target: ExamplesTarget,
   file: FileBytes,
   options: LibsvmParserOptions = {},
 ): Promise<Omit<ReadExamples, 'table'>> {
   const parser = new LibsvmParser(
-    (label, indexes, values, count) => builder.add(label, indexes, values, count),
+    (label, indexes, values, count) => target.add(label, indexes, values, count),
     options,
   )
   return await parseFile(parser, file)

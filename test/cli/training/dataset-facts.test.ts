@@ -26,8 +26,8 @@ it('facts of a folder of ratings are the newest time and the hash of the bytes o
   const reading = ratingsReadingOf(new Flags({}), recordedIo().io)
   expect((await ratingsOfFile(folder, reading, { facts })).size).toBe(3)
   const sha256 = createHash('sha256').update(Buffer.concat(parts)).digest('hex')
-  expect(facts.trainedOn(folder)).toEqual({
-    files: [{ file: folder, sha256 }],
+  expect(facts.trainedOn(folder, recordedIo().io)).toEqual({
+    files: [{ file: folder, sha256, read: { format: 1, count: 3, sum: '5816fdd7cd01a3c4' } }],
     ranges: [],
     newestEventMs: 300_000,
   })
@@ -39,30 +39,47 @@ it('facts of examples have no time', async () => {
   const facts = new DatasetFacts()
   await examplesOfFile(file, facts)
   const sha256 = createHash('sha256').update('1 2:1 1:1\n').digest('hex')
-  expect(facts.trainedOn(file)).toMatchObject({ files: [{ file, sha256 }], newestEventMs: -1 })
+  expect(facts.trainedOn(file, recordedIo().io)).toMatchObject({
+    files: [{ file, sha256 }],
+    newestEventMs: -1,
+  })
 })
 
 it('the place of files has no settings of a URL, which may be secret', () => {
-  const { files } = new DatasetFacts().trainedOn('hdfs://n:9870/ratings?delegation=secret')
+  const { files } = new DatasetFacts().trainedOn(
+    'hdfs://n:9870/ratings?delegation=secret',
+    recordedIo().io,
+  )
   expect(files.map(({ file }) => file)).toEqual(['hdfs://n:9870/ratings'])
 })
 
-it('the end of a topic is that before the file is read', async () => {
+it('the end of a topic is that before the file is read, with what the topic has up to there', async () => {
   await using topics = new LogTopics(temporaryFolder())
   await topics.create('ratings', { partitions: 1 })
   const producer = await topics.producer('ratings')
-  const send = async (): Promise<void> => {
-    producer.sendRecord(null, Buffer.from('1,2,3'), 1, 0, [])
+  const send = async (line: string): Promise<void> => {
+    producer.sendRecord(null, Buffer.from(line), 1, 0, [])
     await producer.sync()
   }
   const facts = new DatasetFacts()
-  await send()
-  await facts.readTopic(new Flags({ 'in-topic': 'ratings' }), topics)
-  await send()
+  await send('1,2,3')
+  await facts.readTopic(new Flags({ 'in-topic': 'ratings' }), topics, 'ratings')
+  await send('1,2,4')
   await producer.close()
-  expect(facts.trainedOn('a').ranges).toMatchObject([
-    { topic: 'ratings', partition: 0, from: 0, to: 1 },
+  facts.onRating('1', '2', 3)
+  const said = recordedIo()
+  const { files, ranges } = facts.trainedOn('a', said.io)
+  expect(ranges).toMatchObject([{ topic: 'ratings', partition: 0, from: 0, to: 1 }])
+  expect(ranges[0]?.read?.all).toEqual(files[0]?.read)
+  expect(said.err).toEqual([])
+  // The topic has one more.
+  const others = new DatasetFacts()
+  await others.readTopic(new Flags({ 'in-topic': 'ratings' }), topics, 'ratings')
+  others.onRating('1', '2', 3)
+  others.trainedOn('a', said.io)
+  expect(said.err).toEqual([
+    'warning: topic ratings has 2 observations, which are not the 1 of a: a job that learns begins after all of them',
   ])
-  const wrong = new DatasetFacts().readTopic(new Flags({ 'in-topic': 'rating' }), topics)
+  const wrong = new DatasetFacts().readTopic(new Flags({ 'in-topic': 'x' }), topics, 'ratings')
   await expect(wrong).rejects.toMatchObject({ code: 'UNKNOWN_TOPIC' })
 })

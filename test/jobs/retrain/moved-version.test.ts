@@ -1,13 +1,18 @@
+import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
 import { systemClock } from '../../../src/core/clock.ts'
 import { feedRatings } from '../../../src/jobs/evaluate/ratings-topic.ts'
-import { placeOfObservations, resumeOffsetsOf } from '../../../src/jobs/learning/version-offsets.ts'
+import { resumeOffsetsOf, versionOffsets } from '../../../src/jobs/learning/version-offsets.ts'
+import {
+  offsetsIn,
+  rangesAfter,
+  rangesOfTopic,
+} from '../../../src/jobs/observations/topic-ranges.ts'
 import { exportVersion, importVersion } from '../../../src/jobs/publish/transfer.ts'
 import { ModelRegistry } from '../../../src/jobs/registry/model-registry.ts'
 import { RetrainLoop } from '../../../src/jobs/retrain/loop.ts'
-import { offsetsIn, rangesAfter, rangesOfTopic } from '../../../src/jobs/retrain/observations.ts'
 import type { RetrainOptions, RetrainOutcome } from '../../../src/jobs/retrain/options.ts'
 import { retrain } from '../../../src/jobs/retrain/retrain.ts'
 import { RetrainTrainer } from '../../../src/jobs/retrain/trainer.ts'
@@ -23,7 +28,9 @@ class Machine {
   readonly steps: string[] = []
   private readonly folder = temporaryFolder()
 
-  constructor() {
+  /** `copied`: the machine whose log it has a copy of; the registry is its own. */
+  constructor(copied?: Machine) {
+    if (copied !== undefined) cpSync(copied.log, this.log, { recursive: true })
     const place = { logDirectory: join(this.folder, 'registry') }
     this.topics = new LogTopics(this.log)
     this.registry = new ModelRegistry({ place, clock: systemClock })
@@ -34,16 +41,16 @@ class Machine {
     return join(this.folder, 'log')
   }
 
-  /** Feeds `count` ratings that depend on `shift`. */
-  async feed(count: number, shift: number): Promise<void> {
+  /** Feeds `count` ratings that depend on `shift`; each feed has a name of its own. */
+  async feed(count: number, shift: number, feed = 'test'): Promise<void> {
     const ratings = Array.from({ length: count }, (_, n) => ({
       user: `u${n % 17}`,
       item: `i${n % 11}`,
       rating: 1 + ((n + shift) % 5),
       timestamp: n * 1000,
     }))
-    const feed = { topics: this.topics, topic: 'ratings', feed: 'test', clock: systemClock }
-    await feedRatings(ratingsTable(ratings), feed)
+    const to = { topics: this.topics, topic: 'ratings', feed, clock: systemClock }
+    await feedRatings(ratingsTable(ratings), to)
   }
 
   get options(): RetrainOptions {
@@ -131,9 +138,9 @@ describe('on its own machine, a version', () => {
     const { id, cluster } = await machine.topics.identity('ratings')
     const ofTopic = { topic: 'ratings', topicId: id, clusterId: cluster }
     const { ranges } = version.lineage
-    expect(ranges.map(({ partition: _, from: __, to: ___, ...range }) => range)).toEqual(
-      ranges.map(() => ofTopic),
-    )
+    expect(
+      ranges.map(({ partition: _, from: __, to: ___, read: ____, ...range }) => range),
+    ).toEqual(ranges.map(() => ofTopic))
     expect(await machine.retrain()).toMatchObject({ kind: 'exists' })
     expect(await machine.newObservations()).toBe(0)
     const { number, ...options } = machine.offsetsOf(1)
@@ -141,7 +148,9 @@ describe('on its own machine, a version', () => {
     expect(resume.map(({ partition, next }) => [partition, next])).toEqual(
       (await machine.topics.bounds('ratings')).map(({ partition, end }) => [partition, end]),
     )
-    expect(await placeOfObservations(number, options)).toBe('here')
+    expect(await versionOffsets(number, options)).toMatchObject({
+      ...{ kind: 'resumes', isAssumed: false, isGone: false },
+    })
   })
 
   it('is the same one when it comes back from an export', async () => {
@@ -162,7 +171,7 @@ describe('on another machine with a topic of the same name and as many records, 
     expect(await away.newObservations()).toBe(all)
     const { number, ...options } = away.offsetsOf(1)
     expect(await resumeOffsetsOf(number, options)).toEqual([])
-    expect(await placeOfObservations(number, options)).toBe('elsewhere')
+    expect(await versionOffsets(number, options)).toEqual({ kind: 'elsewhere' })
     expect(await away.retrain()).toMatchObject({ kind: 'candidate', version: { number: 2 } })
     expect(await away.newObservations()).toBe(0)
   })
@@ -176,7 +185,7 @@ describe('on another machine with a topic of the same name and as many records, 
       version.lineage.ranges.map(() => ''),
     )
     const { number, ...options } = away.offsetsOf(1)
-    expect(await placeOfObservations(number, options)).toBe('elsewhere')
+    expect(await versionOffsets(number, options)).toEqual({ kind: 'elsewhere' })
     expect(await away.retrain()).toMatchObject({ kind: 'candidate', version: { number: 2 } })
   })
 })
@@ -191,7 +200,10 @@ describe('a version of an earlier build, without ids', () => {
     const registry = new ModelRegistry({ place, clock: systemClock })
     await registry.require({ kind: 'register', version: { ...bare, processingName: name } })
     const { number, ...offsets } = { ...machine.offsetsOf(1), registry }
-    expect(await placeOfObservations(number, offsets)).toBe('taken-for-here')
+    expect(await versionOffsets(number, offsets)).toMatchObject({
+      kind: 'resumes',
+      isAssumed: true,
+    })
     const resume = await resumeOffsetsOf(number, offsets)
     expect(resume.filter(({ next }) => next > 0).map(({ next }) => next)).toEqual(
       ranges.map(({ to }) => to),
@@ -201,5 +213,92 @@ describe('a version of an earlier build, without ids', () => {
     expect(machine.steps.at(-1)).toBe(
       `version 1 does not say the id of the topic that it was trained on: topic ratings of ${machine.topics.place} is taken for it`,
     )
+  })
+})
+
+describe('on a copy of its log that went its own way, a version', () => {
+  /** Both machines had 200 ratings, then each got 100 others; the version was trained at home. */
+  async function diverged(): Promise<{ home: Machine; away: Machine; version: RegisteredVersion }> {
+    const home = new Machine()
+    await home.feed(200, 0)
+    const away = new Machine(home)
+    await home.feed(100, 1, 'more')
+    await away.feed(100, 2, 'more')
+    expect(await home.retrain()).toMatchObject({ kind: 'candidate' })
+    const version = await home.version(1)
+    await away.import(await home.exported(version))
+    return { home, away, version }
+  }
+
+  it('has the same topic and offsets, and yet a retraining trains, and says what differs', async () => {
+    const { home, away, version } = await diverged()
+    expect(await away.topics.identity('ratings')).toEqual(await home.topics.identity('ratings'))
+    expect(await away.topics.bounds('ratings')).toEqual(await home.topics.bounds('ratings'))
+    const imported = await away.version(1)
+    expect(imported.processingName).toBe(version.processingName)
+    expect(await away.newObservations()).toBe(offsetsIn(version.lineage.ranges))
+    expect(await away.retrain()).toMatchObject({ kind: 'candidate', version: { number: 2 } })
+    expect(away.steps.join()).toMatch(
+      /version 1 was trained at the same offsets, but on other records: the training read \d+ ratings with digest [0-9a-f]{16} at offsets 0 to \d+ of ratings\/\d, which has \d+ with [0-9a-f]{16} there now/,
+    )
+    // What it has trained now is known, whatever has the same offsets.
+    expect(await away.retrain()).toMatchObject({ kind: 'exists', version: { number: 2 } })
+    expect(await away.newObservations()).toBe(0)
+    expect(await home.retrain()).toMatchObject({ kind: 'exists', version: { number: 1 } })
+  })
+
+  it('says that a learner does not know where to begin', async () => {
+    const { away } = await diverged()
+    const { number, ...options } = away.offsetsOf(1)
+    expect(await versionOffsets(number, options)).toMatchObject({
+      kind: 'other-records',
+      what: expect.stringContaining('with digest'),
+    })
+    expect(await resumeOffsetsOf(number, options)).toEqual([])
+  })
+
+  it('and the one that was trained here are two versions, also where they meet', async () => {
+    const { home, away } = await diverged()
+    // The topic of the copy has the imported version 1, which this registry does not know.
+    const local = new Machine(away)
+    expect(await local.retrain()).toMatchObject({ kind: 'candidate', version: { number: 2 } })
+    const file = await home.exported(await home.version(1))
+    expect(await local.import(file)).toMatchObject({ number: 3 })
+    expect((await local.version(2)).processingName).toBe((await local.version(3)).processingName)
+    expect(await local.retrain()).toMatchObject({ kind: 'exists', version: { number: 2 } })
+  })
+})
+
+it('a version whose topic was cut off does not resume behind its end', async () => {
+  const { machine, version } = await trained()
+  const [range] = version.lineage.ranges
+  const longer = { ...range!, to: range!.to + 10 }
+  const lineage = { ...version.lineage, ranges: [longer] }
+  const registry = new ModelRegistry({
+    place: { logDirectory: temporaryFolder() },
+    clock: systemClock,
+  })
+  await registry.require({ kind: 'register', version: { ...version, lineage } })
+  const { number, ...options } = { ...machine.offsetsOf(1), registry }
+  expect(await versionOffsets(number, options)).toEqual({
+    kind: 'other-records',
+    what: `ratings/${longer.partition} ends at ${range!.to}, and the training read up to ${longer.to}`,
+  })
+})
+
+it('a version whose records the topic has removed resumes after its training, as nothing can be compared', async () => {
+  const machine = new Machine()
+  await machine.topics.create('ratings', { partitions: 1, segmentBytes: 500 })
+  await machine.feed(300, 0)
+  expect(await machine.retrain()).toMatchObject({ kind: 'candidate' })
+  const [trainedOn] = (await machine.version(1)).lineage.ranges
+  await machine.feed(300, 1, 'later')
+  await machine.topics.deleteRecords('ratings', [trainedOn!.to])
+  const [{ start } = { start: 0 }] = await machine.topics.bounds('ratings')
+  expect(start).toBeGreaterThan(trainedOn!.from)
+  const { number, ...options } = machine.offsetsOf(1)
+  expect(await versionOffsets(number, options)).toMatchObject({
+    ...{ kind: 'resumes', isGone: true, isAssumed: false },
+    offsets: [{ partition: 0, start, next: trainedOn!.to }],
   })
 })

@@ -175,7 +175,7 @@ describe('a promotion', () => {
     const refused = decideCommand(state, promote(2, 1))
     expect(refused).toEqual({
       kind: 'refused',
-      verdict: { kind: 'not-learnable', learns: 'explicit' },
+      verdict: { kind: 'not-learnable', reason: 'feedback', learns: 'explicit' },
     })
     if (refused.kind !== 'refused') return
     expect(verdictText(refused.verdict)).toContain('it would be served, but not learned')

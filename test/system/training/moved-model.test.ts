@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -97,6 +97,56 @@ it('a model that moves to a machine with other ratings in a topic of the same na
   // The retraining: these ratings were in no training.
   const { stdout } = await done('b', retrain)
   expect(jsonLines(stdout)).toMatchObject([{ event: 'candidate', version: { number: 2 } }])
+  learning.signal('SIGINT')
+  expect(await learning.ended).toMatchObject({ code: 0 })
+}, 300_000)
+
+it('a model that comes to a copy of its log that went its own way is not taken for one of these records', async () => {
+  const csv = (lines: readonly string[]): string => `${lines.join('\n').replaceAll('\t', ',')}\n`
+  const retrain = ['retrain', '--once', '--no-serving', ...SMALL, '--json']
+  const half = RATINGS / 2
+  await done('c', ['topic', 'create', 'ratings', '--partitions', '1'])
+  await done('c', ['topic', 'produce', 'ratings'], csv(ratings.slice(0, half)))
+  cpSync(join(folder, 'c'), join(folder, 'd'), { recursive: true })
+  await done('c', ['topic', 'produce', 'ratings'], csv(ratings.slice(half)))
+  await done('d', ['topic', 'produce', 'ratings'], csv(turned.slice(half)))
+  await done('c', retrain)
+  const file = join(folder, 'diverged.weirmodel')
+  await done('c', ['model', 'export', '1', file])
+  await done('d', ['model', 'import', file])
+  await done('d', ['model', 'promote', '1', '--force', 'a test'])
+
+  // The learner: nobody knows which of the records the version has seen.
+  const learn = ['learn', 'als', '--observations', 'ratings', '--port', '0', '-D', 'rest.port=0']
+  const asked = await on('d', learn)
+  expect(asked.code).toBe(1)
+  expect(asked.stderr).toMatch(
+    /but not on the records that are there now \(the training read 2000 ratings with digest [0-9a-f]{16} at offsets 0 to 2000 of ratings\/0, which has 2000 with [0-9a-f]{16} there now\): the topic was rewritten, or it is a copy that went its own way/,
+  )
+  expect(asked.stderr).toContain(
+    '--learn-from start learns them all, --learn-from end none of them',
+  )
+  const flags = ['--learn-from', 'end', '--json', '--data-dir', join(folder, 'd')]
+  await using learning = weir([...learn, ...flags], { env: PATIENT })
+  const port = Number((await learning.printed(/"started","port":(\d+)/))[1])
+  await learning.printed(/"event":"learning","version":1/)
+
+  // The check does not read other records as its training data.
+  const golden = join(folder, 'diverged-golden.data')
+  writeFileSync(golden, `${ratings.slice(0, half).join('\n')}\n`)
+  const check = ['model', 'promote', '1', '--golden', golden, '--port', String(port)]
+  const checked = await on('d', check)
+  expect(checked.stderr).toContain('version 1 was trained on other records than topic ratings')
+  expect(checked.stderr).not.toContain('golden ratings in the training data')
+
+  // The retraining is no repetition, the second time it is one; at home it always was.
+  const { stdout, stderr } = await done('d', retrain)
+  expect(stderr).toContain('version 1 was trained at the same offsets, but on other records')
+  expect(jsonLines(stdout)).toMatchObject([{ event: 'candidate', version: { number: 2 } }])
+  const again = await done('d', retrain)
+  expect(jsonLines(again.stdout)).toMatchObject([{ event: 'exists', version: { number: 2 } }])
+  const home = await done('c', retrain)
+  expect(jsonLines(home.stdout)).toMatchObject([{ event: 'exists', version: { number: 1 } }])
   learning.signal('SIGINT')
   expect(await learning.ended).toMatchObject({ code: 0 })
 }, 300_000)

@@ -1,5 +1,5 @@
-import type { Feedback } from '../../feedback.ts'
 import { atMost, type CheckMeasure } from './measure.ts'
+import { type NotLearnable, notLearnableText } from './not-learnable.ts'
 
 /** The three checks that a version must pass before it goes live. */
 export type CheckName = 'data' | 'quality' | 'serving'
@@ -73,8 +73,8 @@ export type PromotionVerdict =
   | { readonly kind: 'outdated'; readonly check: CheckName; readonly against: number }
   /** A measure is beyond its bound. */
   | { readonly kind: 'failed'; readonly check: CheckName; readonly measure: CheckMeasure }
-  /** The job that learns the model takes ratings for something else: it would serve the version, and not learn it. */
-  | { readonly kind: 'not-learnable'; readonly learns: Feedback }
+  /** The job that learns the model would serve the version, and not learn it. */
+  | ({ readonly kind: 'not-learnable' } & NotLearnable)
 
 /** Whether the stored checks allow a promotion while `live` is live; else the first reason. */
 export function promotionVerdict(checks: readonly StoredCheck[], live: number): PromotionVerdict {
@@ -101,9 +101,7 @@ export function verdictText(verdict: PromotionVerdict): string {
     case 'outdated':
       return `the ${verdict.check} check compared it with version ${verdict.against}, which is not live now`
     case 'not-learnable':
-      return verdict.learns === 'implicit'
-        ? 'the job that learns the model takes values for counts of use, and this version is of ratings: it would be served, but not learned'
-        : 'the job that learns the model takes values for ratings, and this version is of implicit feedback: it would be served, but not learned'
+      return notLearnableText(verdict)
     case 'failed': {
       const { name, value, bound, relation } = verdict.measure
       const by = rounded(Math.abs(value - bound))

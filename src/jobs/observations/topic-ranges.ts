@@ -15,6 +15,8 @@ import type { DataRange } from '../../models/registry/version.ts'
 export interface Observation extends Rating {
   readonly partition: number
   readonly offset: number
+  /** Time of its record, ms since 1970. */
+  readonly appendedMs: number
 }
 
 /** Called for a record that is not a rating. */
@@ -101,7 +103,7 @@ export function readObservations(
       // A record without a value is no rating, as for the job that learns.
       const rating = format.read(new ByteReader(record.value() ?? new Uint8Array(0)))
       const time = rating.timestamp === NO_TIMESTAMP ? timestamp : rating.timestamp
-      return { ...rating, timestamp: time, partition, offset }
+      return { ...rating, timestamp: time, partition, offset, appendedMs: timestamp }
     } catch (error) {
       if (!isWeirError(error, 'UNPARSABLE_RECORD')) throw error
       onBad(partition, offset, messageOf(error))

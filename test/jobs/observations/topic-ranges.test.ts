@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { newestOf, offsetsIn } from '../../../src/jobs/retrain/observations.ts'
+import { newestOf, offsetsIn } from '../../../src/jobs/observations/topic-ranges.ts'
 
 const ranges = [
   { topic: 'ratings', partition: 0, from: 100, to: 1100 },
