@@ -9,6 +9,7 @@ import { mayActAs, type Role } from './role.ts'
 import { digestOf, type TokenRecord } from './token.ts'
 import { type RequestSource, TokenUses, usesMemory } from './token-uses.ts'
 import { type AcceptedTokens, type Principal, TokenVerifier } from './token-verifier.ts'
+import { TrustedProxies } from './trusted-proxies.ts'
 
 /** Accepted tokens and the counters of their rate limits: plain data that threads can share. */
 export interface AccessShare extends AcceptedTokens {
@@ -20,6 +21,8 @@ export interface AccessShare extends AcceptedTokens {
   readonly uses: SharedArrayBuffer
   /** Who signs the tokens of people. @default people have none */
   readonly people?: PeopleSettings
+  /** As of `TrustedProxies`; of the start: those of a later share count for nothing. @default none */
+  readonly proxies?: readonly string[]
 }
 
 /** Tokens of people. A token is verified before the first request with it is authorized. */
@@ -132,6 +135,8 @@ export class AccessControl {
   readonly audit: AuditSink
   /** Requests that were refused for their token. */
   readonly refused: RefusedRequests = { UNAUTHENTICATED: 0, ACCESS_DENIED: 0 }
+  /** Proxies before an HTTP port. */
+  readonly proxies: TrustedProxies
   private readonly people: PeopleTokens | undefined
   private readonly clock: Clock
   private isOpen: boolean
@@ -141,6 +146,7 @@ export class AccessControl {
 
   constructor(share: AccessShare, clock: Clock, { audit = () => {}, people }: AccessParts = {}) {
     this.audit = audit
+    this.proxies = new TrustedProxies(share.proxies)
     this.people = people
     this.clock = clock
     this.isOpen = !share.needsToken

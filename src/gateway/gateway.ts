@@ -10,9 +10,11 @@ import type { AuditSink } from '../access/audit.ts'
 import { bearerTokenOf } from '../access/bearer.ts'
 import { ByteBudget, type ByteBudgetLimits } from '../access/byte-budget.ts'
 import type { AccessControl } from '../access/control.ts'
+import type { TrustedProxies } from '../access/trusted-proxies.ts'
 import type { Clock } from '../core/clock.ts'
 import { collectWhenIdle } from '../core/lifetime/idle-collection.ts'
 import { type AddedRoute, addAudit } from '../http/audit.ts'
+import { clientAddressOf } from '../http/client-address.ts'
 import { ConnectionShare, HANDSHAKE_TIMES, REQUEST_TIMES } from '../http/connection-share.ts'
 import { requireLoopbackName, requireOwnOrigin } from '../http/own-origin.ts'
 import { addSecurityHeaders } from '../http/security-headers.ts'
@@ -69,6 +71,8 @@ export interface GatewayOptions {
   readonly isHot?: boolean
   /** Decides which requests may run. @default all may */
   readonly access?: AccessControl
+  /** Proxies before the gateway, which name its clients. @default none */
+  readonly proxies?: TrustedProxies
   /** Takes an entry for each change that a client asks for. @default none is kept */
   readonly audit?: AuditSink
   /** Refuses requests that name another host than this machine, as those of a page with a name that resolves to it do. @default false */
@@ -136,7 +140,8 @@ export async function createGateway(
       : { schemaController: { compilersFactory: options.compilers } }),
   })
   const most = options.maxConnections ?? DEFAULT_MAX_CONNECTIONS
-  const connections = new ConnectionShare({ most }, options.clock)
+  const { proxies } = options
+  const connections = new ConnectionShare({ most, proxies }, options.clock)
   if (tracer !== undefined) addTracing(app, tracer)
   requests.addTo(app)
   const recommender = recommenderOf(services)
@@ -149,7 +154,8 @@ export async function createGateway(
   refuseUnknownFields(app, schemaOf, [DEADLINE_HEADER])
   addBodyParsers(app, {
     budget: new ByteBudget(options.bodies ?? bodiesOf(options.siblings?.threads ?? 1)),
-    clientOf: ({ headers, ip }) => (options.access && headers.authorization) ?? ip,
+    clientOf: (request) =>
+      (options.access && request.headers.authorization) ?? clientAddressOf(request),
     turns: connections.turns,
     charge: ({ headers }, requests) =>
       options.access?.charge(bearerTokenOf(headers.authorization), requests),

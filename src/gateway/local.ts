@@ -67,6 +67,7 @@ export class LocalGateway implements AsyncDisposable {
         clock: systemClock,
         ...(checked === undefined ? {} : { access: checked }),
         audit: access.audit,
+        proxies: access.proxies,
         onlyLoopbackNames: isLoopback(settings.host) && !access.needsToken,
         ...(logger === undefined ? {} : { logger }),
         ...(tls === undefined ? {} : { tls }),

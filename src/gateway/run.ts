@@ -107,6 +107,7 @@ export class RunningGateway implements AsyncDisposable {
         clock: systemClock,
         // Without tokens every request may run: none is checked, and OpenAPI names no token.
         ...(settings.access.needsToken ? { access } : {}),
+        proxies: access.proxies,
         audit: auditTrail({
           write: (line) => {
             if (level !== 'silent') process.stderr.write(`${line}\n`)

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { AuditOutcome, AuditSink } from '../access/audit.ts'
+import { clientAddressOf } from './client-address.ts'
 import './principal.ts'
 
 /** A route, as `changeOf` sees it. */
@@ -27,12 +28,12 @@ export function addAudit(
     const did = changeOf(route)
     if (did === undefined) return
     const note = async (request: FastifyRequest, { statusCode }: FastifyReply): Promise<void> => {
-      const { principal, socket, params, query } = request
+      const { principal, params, query } = request
       const named = { ...(params as object), ...(query as object), ...fieldOf(request) }
       audit({
         who: principal?.id ?? (statusCode === 401 ? 'nobody' : 'anonymous'),
         name: principal?.name ?? '',
-        from: socket.remoteAddress ?? '',
+        from: clientAddressOf(request),
         did,
         on: textOf(named),
         outcome: outcomeOf(statusCode),

@@ -1,6 +1,8 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Server as NetServer, Socket } from 'node:net'
+import { TrustedProxies } from '../access/trusted-proxies.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
+import { clientAddressOf, ForwardedClients } from './client-address.ts'
 import { FairTurns } from './fair-turns.ts'
 
 /** Limits of the connections of an HTTP port. */
@@ -9,6 +11,8 @@ export interface ConnectionLimits {
   readonly most: number
   /** Time for TLS and the head of the first request, ms. @default 5,000 */
   readonly helloMs?: number
+  /** Proxies before the port: each may have all connections, and its requests are those of the clients that it names. @default none */
+  readonly proxies?: TrustedProxies | undefined
 }
 
 /**
@@ -60,6 +64,7 @@ export class ConnectionShare implements Disposable {
   private readonly most: number
   private readonly mostPerAddress: number
   private readonly helloMs: number
+  private readonly clients: ForwardedClients
   /** Connections that have sent no whole request, the oldest first. */
   private readonly silent = new Map<string, Entry>()
   /** The others, the one that was heard longest ago first. */
@@ -68,12 +73,14 @@ export class ConnectionShare implements Disposable {
   private readonly known = new WeakMap<Socket, Entry>()
   private cancelSweep: Cancel | undefined
 
-  constructor({ most, helloMs = HELLO_MS }: ConnectionLimits, clock: Clock) {
+  constructor(limits: ConnectionLimits, clock: Clock) {
+    const { most, helloMs = HELLO_MS, proxies = new TrustedProxies() } = limits
     this.clock = clock
     this.turns = new FairTurns(() => clock.monotonicMs())
     this.most = most
     this.mostPerAddress = Math.max(1, Math.ceil(most / 2))
     this.helloMs = helloMs
+    this.clients = new ForwardedClients(proxies)
   }
 
   /** Takes the connections of a server, before all others that listen to them now. */
@@ -94,7 +101,8 @@ export class ConnectionShare implements Disposable {
     server.on('request', (request, response) => {
       const { socket } = request
       if (socket.destroyed || !this.count(socket, response)) return
-      this.turns.run(socket.remoteAddress ?? '', () => {
+      this.clients.note(request)
+      this.turns.run(clientAddressOf(request), () => {
         if (socket.destroyed) return
         for (const handler of handlers) handler.call(server, request, response)
       })
@@ -145,11 +153,16 @@ export class ConnectionShare implements Disposable {
     const address = socket.remoteAddress
     // The peer has left already.
     if (address === undefined) return false
-    const hasShare = (this.perAddress.get(address) ?? 0) < this.mostPerAddress
+    const hasShare =
+      this.isProxy(address) || (this.perAddress.get(address) ?? 0) < this.mostPerAddress
     if (!hasShare && !this.giveWay(address)) return false
     if (this.size >= this.most && !this.giveWay(undefined)) return false
     this.add(socket, address)
     return true
+  }
+
+  private isProxy(address: string): boolean {
+    return this.clients.proxies.trusts(address)
   }
 
   private add(socket: Socket, address: string): void {

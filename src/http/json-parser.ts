@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { clientAddressOf } from './client-address.ts'
 import type { FairTurns } from './fair-turns.ts'
 import { JSON_LIMITS, type JsonLimits, jsonTextOf } from './json-body.ts'
 
@@ -23,7 +24,7 @@ export function addJsonParser(app: FastifyInstance, turns: FairTurns): void {
     { parseAs: 'buffer' },
     (request, body, done) => {
       if (body.length < LARGE_BYTES) read(request, body, done)
-      else turns.run(request.ip, () => read(request, body, done))
+      else turns.run(clientAddressOf(request), () => read(request, body, done))
     },
   )
 }

@@ -6,12 +6,13 @@ import { type AccessShare, OPEN_ACCESS, shareAccess } from '../access/control.ts
 import { decideListener } from '../access/listener.ts'
 import { type PeopleSettings, parsePeople } from '../access/people-settings.ts'
 import { readTokens } from '../access/tokens-on-disk.ts'
+import { TrustedProxies } from '../access/trusted-proxies.ts'
 import { tokensChange } from '../access/watch/tokens-change.ts'
 import { watchTokens } from '../access/watch/tokens-watch.ts'
 import { UsesWatch } from '../access/watch/uses-watch.ts'
 import { type Cancel, systemClock } from '../core/clock.ts'
 import { asWeirError, messageOf, requireArgument, WeirError } from '../core/errors.ts'
-import { aFunction, flag, name, objectWith, text } from '../core/options/kinds.ts'
+import { aFunction, flag, listOf, name, objectWith, text } from '../core/options/kinds.ts'
 import type { OptionShape } from '../core/options/shape.ts'
 import type { ServerTlsConfiguration } from '../runtime/configuration/configuration.ts'
 import type { TlsFiles } from '../serving/threads/messages.ts'
@@ -28,6 +29,8 @@ export interface QueryAccessOptions {
   readonly tokensFile?: string
   /** File about people who sign in at an issuer (OpenID Connect): HTTP ports take their tokens. */
   readonly peopleFile?: string
+  /** Addresses and networks of proxies before the HTTP ports: the client of a request is the one that they name. @default none */
+  readonly trustedProxies?: readonly string[]
   /** Certificate and key as PEM text. @default those of `queryable-state.server.tls.*` */
   readonly tls?: TlsFiles
   /** Lets the port listen on any address without TLS and tokens; every start warns. @default false */
@@ -45,6 +48,7 @@ export const QUERY_ACCESS: OptionShape<QueryAccessOptions> = {
   token: text,
   tokensFile: name,
   peopleFile: name,
+  trustedProxies: listOf(text),
   tls: objectWith('certificate and key'),
   insecureListener: flag,
   onAccessWarning: aFunction(),
@@ -66,7 +70,7 @@ export async function queryAccessOf(
   configuration: ServerTlsConfiguration | undefined,
 ): Promise<QueryAccess> {
   const { what = 'the query port', host = '127.0.0.1', insecureListener = false } = options
-  const access = accessOf(options)
+  const access = withProxies(accessOf(options), options)
   const tls = options.tls ?? (await tlsFilesOf(configuration, 'queryable-state.server.tls'))
   const { warning } = decideListener({
     what,
@@ -130,6 +134,16 @@ function accessOf({ token, tokensFile, peopleFile }: QueryAccessOptions): Access
     `${tokensFile} has no tokens, so that no one could connect; run "weir token create --role read --file ${tokensFile}"`,
   )
   return shareAccess(records, token, people)
+}
+
+/** The access of HTTP ports behind proxies. Throws INVALID_ARGUMENT for a text that is no address. */
+function withProxies(
+  access: AccessShare,
+  { trustedProxies: proxies }: QueryAccessOptions,
+): AccessShare {
+  if (proxies === undefined) return access
+  void new TrustedProxies(proxies)
+  return { ...access, proxies }
 }
 
 /** Settings of the file about people. Throws INVALID_ARGUMENT, FILE_NOT_FOUND, PERMISSION_DENIED. */

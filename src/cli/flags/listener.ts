@@ -25,6 +25,11 @@ export const LISTENER_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     value: 'FILE',
     help: 'Accept people who signed in at the OpenID Connect issuer of this file, on HTTP ports',
   },
+  'trusted-proxy': {
+    type: 'string',
+    value: 'ADDRESS,...',
+    help: 'Proxies before the HTTP ports, or their networks: X-Forwarded-For of theirs names the client (default: of no one)',
+  },
   'server-tls-cert': { type: 'string', value: 'FILE', help: 'Encrypt with this certificate (PEM)' },
   'server-tls-key': { type: 'string', value: 'FILE', help: 'Private key of the certificate (PEM)' },
   'server-tls-ca': {
@@ -65,6 +70,7 @@ export function listenerOf(flags: Flags, io: CommandIo): QueryAccessOptions {
   const token = tokenOf(flags)
   const tokensFile = flags.optional('tokens')
   const peopleFile = flags.optional('people')
+  const proxies = flags.optional('trusted-proxy')
   const tls = serverTlsOf(flags)
   return {
     host: flags.string('host'),
@@ -74,6 +80,7 @@ export function listenerOf(flags: Flags, io: CommandIo): QueryAccessOptions {
     ...(token === undefined ? {} : { token }),
     ...(tokensFile === undefined ? {} : { tokensFile }),
     ...(peopleFile === undefined ? {} : { peopleFile }),
+    ...(proxies === undefined ? {} : { trustedProxies: proxies.split(',') }),
     ...(tls === undefined ? {} : { tls }),
   }
 }

@@ -17,6 +17,7 @@ export class HotListener implements ConnectionOwner, Disposable {
   readonly answer: AnswerHot
   readonly limits: HotLimits
   readonly requested: ConnectionOwner['requested']
+  private readonly isProxy: (address: string) => boolean
   private readonly server: Server
   private readonly connections = new Set<HotConnection>()
   /** Listeners of node:http for a new connection. */
@@ -24,22 +25,28 @@ export class HotListener implements ConnectionOwner, Disposable {
   private readonly timer: NodeJS.Timeout
   private isClosing = false
 
-  /** `requested`: called with a connection that has sent its first whole request. */
+  /**
+   * `requested`: called with a connection that has sent its first whole request. `isProxy`: whether a peer names the clients of
+   * its requests, which node:http reads.
+   */
   constructor(
     server: Server,
     {
       answer,
       requested,
+      isProxy,
       limits,
     }: {
       readonly answer: AnswerHot
       readonly requested: (socket: Socket) => void
+      readonly isProxy: (address: string) => boolean
       readonly limits: HotLimits
     },
   ) {
     this.server = server
     this.answer = answer
     this.limits = limits
+    this.isProxy = isProxy
     this.requested = ({ socket }) => requested(socket)
     this.others = server.listeners('connection') as ((socket: Socket) => void)[]
     server.removeAllListeners('connection')
@@ -49,7 +56,7 @@ export class HotListener implements ConnectionOwner, Disposable {
   }
 
   private readonly accept = (socket: Socket): void => {
-    if (this.isClosing) this.toOthers(socket)
+    if (this.isClosing || this.isProxy(socket.remoteAddress ?? '')) this.toOthers(socket)
     else this.connections.add(new HotConnection(socket, this))
   }
 

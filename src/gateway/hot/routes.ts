@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { AccessControl } from '../../access/control.ts'
+import type { TrustedProxies } from '../../access/trusted-proxies.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { InferenceAnswers } from '../inference/answers.ts'
 import { INFER_ROUTES } from '../inference/routes.ts'
@@ -26,6 +27,8 @@ export interface HotRoutesContext {
   readonly clock: Clock
   readonly requests: RequestMetrics
   readonly access?: AccessControl
+  /** Proxies before the port, whose requests are left to Fastify. @default none */
+  readonly proxies?: TrustedProxies
   /** Called with a connection that has sent its first whole request. */
   readonly requested: (socket: Socket) => void
   /** Leaves requests that name another host than this machine to Fastify, which refuses them. @default false */
@@ -77,6 +80,8 @@ export function addHotRoutes(app: FastifyInstance, context: HotRoutesContext): v
   }
   const { onlyLoopbackNames = false } = context
   const limits = { maxBodyBytes, onlyLoopbackNames }
-  const listener = new HotListener(app.server, { answer, requested: context.requested, limits })
+  const { requested, proxies } = context
+  const isProxy = (address: string): boolean => proxies?.trusts(address) ?? false
+  const listener = new HotListener(app.server, { answer, requested, isProxy, limits })
   app.addHook('preClose', async () => listener[Symbol.dispose]())
 }

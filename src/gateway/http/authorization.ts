@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { bearerTokenOf } from '../../access/bearer.ts'
 import type { AccessControl, AccessDecision } from '../../access/control.ts'
 import type { Role } from '../../access/role.ts'
+import { clientAddressOf } from '../../http/client-address.ts'
 import '../../http/principal.ts'
 import { sendProblem } from './errors.ts'
 import type { ObjectsOf } from './objects.ts'
@@ -28,7 +29,7 @@ export function addAuthorization(app: FastifyInstance, access: AccessControl): v
     if (proof !== undefined) await proof
     const decision = access.authorize(token, role, {
       on: request.routeOptions.config.on?.(request),
-      from: request.socket,
+      from: { remoteAddress: clientAddressOf(request) },
     })
     if (decision.kind !== 'unauthenticated') request.principal = decision.principal
     if (decision.kind === 'allowed') return

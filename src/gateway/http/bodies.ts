@@ -6,9 +6,10 @@ import type { ByteBudget } from '../../access/byte-budget.ts'
 import { furtherRequests } from '../../access/rate-bucket.ts'
 import type { Cancel } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import { clientAddressOf } from '../../http/client-address.ts'
 import type { FairTurns } from '../../http/fair-turns.ts'
 import { addJsonParser } from '../../http/json-parser.ts'
-import { StagedBytes } from './staged-bytes.ts'
+import { giveChunk, StagedBytes } from './staged-bytes.ts'
 
 /** Media types whose bodies a route gets as bytes. */
 const RAW_TYPES = [
@@ -58,7 +59,7 @@ export function addBodyParsers(app: FastifyInstance, options: BodyOptions): void
   app.addHook('preValidation', (request, _reply, done) => {
     const counted = large.get(request)
     if (counted === undefined) return done()
-    turns.run(request.ip, () => {
+    turns.run(clientAddressOf(request), () => {
       const startMs = performance.now()
       done()
       const ms = performance.now() - startMs
@@ -78,7 +79,10 @@ export function addBodyParsers(app: FastifyInstance, options: BodyOptions): void
     const client = clientOf(request)
     const { bodyLimit } = request.routeOptions
     const bytes: CountedBytes = { bytes: 0 }
-    const counted = countedStream({ budget, client, bodyLimit, counted: bytes }, reply.raw)
+    // The bytes of a request that came through no socket belong to who made it.
+    const isOwned = isPlain && request.raw.socket.bytesRead > 0
+    const body = { budget, client, bodyLimit, counted: bytes, isOwned }
+    const counted = countedStream(body, reply.raw)
     large.set(request, bytes)
     // No one may read the body: of an unknown path, after a refusal, beyond the limit. An error without a
     // listener would end the process.
@@ -114,6 +118,8 @@ interface CountedBody {
   readonly budget: ByteBudget
   readonly client: string
   readonly bodyLimit: number
+  /** Whether its chunks are used by no one else. */
+  readonly isOwned: boolean
 }
 
 /**
@@ -121,7 +127,7 @@ interface CountedBody {
  * the request is answered, or its client is gone.
  */
 function countedStream(body: CountedBody, response: ServerResponse) {
-  const { budget, client, bodyLimit, counted } = body
+  const { budget, client, bodyLimit, counted, isOwned } = body
   let taken = 0
   let isOver = false
   let stopWaiting: Cancel | undefined
@@ -141,6 +147,7 @@ function countedStream(body: CountedBody, response: ServerResponse) {
         taken += chunk.length
         counted.bytes += chunk.length
         staged.add(chunk)
+        if (isOwned) giveChunk(chunk)
         // Who reads it refuses what is too long.
         if (counted.bytes > bodyLimit) for (const part of staged.parts()) this.push(part)
         done()

@@ -1,4 +1,5 @@
 import type { FastifyRequest, FastifyServerOptions } from 'fastify'
+import { clientAddressOf } from '../../http/client-address.ts'
 
 /** Levels of log lines, from the least to the most; `silent` logs nothing. */
 export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const
@@ -36,10 +37,10 @@ export function loggerOf(options: LoggingOptions): FastifyServerOptions['logger'
     redact: { paths: SECRETS, remove: true },
     stream: { write },
     serializers: {
-      req: ({ method, routeOptions, ip }: FastifyRequest) => ({
-        method,
-        route: routeOptions.url ?? 'none',
-        remoteAddress: ip,
+      req: (request: FastifyRequest) => ({
+        method: request.method,
+        route: request.routeOptions.url ?? 'none',
+        remoteAddress: clientAddressOf(request),
       }),
       res: ({ statusCode = 0 }: { readonly statusCode?: number }) => ({ statusCode }),
     },

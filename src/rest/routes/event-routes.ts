@@ -6,6 +6,7 @@ import type { AccessControl } from '../../access/control.ts'
 import type { Principal } from '../../access/token-verifier.ts'
 import type { Cancel, Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import { clientAddressOf } from '../../http/client-address.ts'
 import { EventStream, seenSequence } from '../live/event-stream.ts'
 import type { AnswerEvent, WatchedAnswers } from '../live/watched-answers.ts'
 import { checkWatchedPaths } from '../live/watched-paths.ts'
@@ -82,8 +83,10 @@ function readableEvent(event: AnswerEvent, principal: Principal | undefined): An
 }
 
 /** Whose share a stream takes: that of its token, or of its address where no token is needed. */
-function clientOf({ headers, ip }: FastifyRequest, access: AccessControl): string {
-  return access.needsToken ? (bearerTokenOf(headers.authorization) ?? '') : ip
+function clientOf(request: FastifyRequest, access: AccessControl): string {
+  return access.needsToken
+    ? (bearerTokenOf(request.headers.authorization) ?? '')
+    : clientAddressOf(request)
 }
 
 async function tooMany(reply: FastifyReply, most: number): Promise<never> {

@@ -10,6 +10,7 @@ import type { AccessControl, AccessDecision } from '../../access/control.ts'
 import type { Role } from '../../access/role.ts'
 import type { Clock } from '../../core/clock.ts'
 import { addAudit } from '../../http/audit.ts'
+import { clientAddressOf } from '../../http/client-address.ts'
 import { FairTurns } from '../../http/fair-turns.ts'
 import { addJsonParser } from '../../http/json-parser.ts'
 import { KnownPaths, pathOf } from '../../http/known-paths.ts'
@@ -207,7 +208,8 @@ async function decide(
   const principal = access.authenticate(token)
   const hasRights = principal?.rights !== undefined
   const on = hasRights ? await objectsOf(cluster, request, { principal, needed }) : undefined
-  return access.authorize(token, needed, { on, from: request.socket })
+  const from = { remoteAddress: clientAddressOf(request) }
+  return access.authorize(token, needed, { on, from })
 }
 
 /** Reading needs the role `read`; everything that changes a job or the cluster needs `admin`. */

@@ -52,7 +52,8 @@ export class RestServer implements AsyncDisposable {
     this.operations = new AsyncOperations(options.clock)
     this.histories = new JobHistories(options.cluster, options.clock)
     this.server = serverOf(options)
-    this.connections = new ConnectionShare({ most: MOST_CONNECTIONS }, options.clock)
+    const { proxies } = options.access
+    this.connections = new ConnectionShare({ most: MOST_CONNECTIONS, proxies }, options.clock)
     this.server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
       refuseClient(error, socket, refusalBody),
     )

@@ -1,9 +1,8 @@
+import { markInBackground } from '../../core/lifetime/background-marking.ts'
 import type { WasmMemory } from '../../core/lifetime/wasm-memory.ts'
 
 /** Bytes of dropped tables that may wait for V8's next collection. */
 const MOST_WAITING_BYTES = 64 * 1024 * 1024
-/** Above V8's limit for memory outside its heap, which makes it start a collection. Never touched, so never resident. */
-const PRESSURE_BYTES = 128 * 1024 * 1024
 /** Time until the first look whether a collection came, and the longest one, ms. */
 const FIRST_LOOK_MS = 100
 const LONGEST_LOOK_MS = 60_000
@@ -14,16 +13,15 @@ let waitingBytes = 0
 const collected = new FinalizationRegistry<number>((bytes) => {
   waitingBytes -= bytes
 })
-/** Bytes dropped since the last pressure. */
+/** Bytes dropped since the last marking. */
 let sinceBytes = 0
 let look: NodeJS.Timeout | undefined
 
 /**
  * Lets V8 collect the memory of a dropped table in the calling thread. A table's memory is shared, and is freed
  * when every thread has collected the objects that refer to it. V8 does not count shared memory, so a quiet
- * thread would hold retired versions for hours. An array buffer is counted: a large one makes V8 mark in the
- * background, without a long pause. A marking that has begun before a drop keeps the table: what is still there later
- * gets another one. Every thread that could read the table calls this.
+ * thread would hold retired versions for hours. It is made to mark; a marking that has begun before a drop keeps the
+ * table, so what is still there later gets another one. Every thread that could read the table calls this.
  */
 export function reclaimTable(memory: WasmMemory): void {
   const bytes = memory.buffer.byteLength
@@ -32,24 +30,16 @@ export function reclaimTable(memory: WasmMemory): void {
   sinceBytes += bytes
   if (sinceBytes < MOST_WAITING_BYTES) return
   sinceBytes = 0
-  press()
+  markInBackground()
   if (look === undefined) lookAgain(FIRST_LOOK_MS)
 }
 
-function press(): void {
-  try {
-    new ArrayBuffer(PRESSURE_BYTES)
-  } catch {
-    // Where there is no address space left, V8 has collected before it failed.
-  }
-}
-
-/** Presses again while too much waits, less and less often. */
+/** Marks again while too much waits, less and less often. */
 function lookAgain(afterMs: number): void {
   look = setTimeout(() => {
     look = undefined
     if (waitingBytes < MOST_WAITING_BYTES) return
-    press()
+    markInBackground()
     lookAgain(Math.min(2 * afterMs, LONGEST_LOOK_MS))
   }, afterMs).unref()
 }

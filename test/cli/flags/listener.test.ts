@@ -29,6 +29,12 @@ describe('the flags of a listener', () => {
     expect(accessOf([])).not.toHaveProperty('tls')
   })
 
+  it('name the proxies before the HTTP ports', () => {
+    const { trustedProxies } = accessOf(['--trusted-proxy', '10.0.0.5,10.1.0.0/16'])
+    expect(trustedProxies).toEqual(['10.0.0.5', '10.1.0.0/16'])
+    expect(accessOf([])).not.toHaveProperty('trustedProxies')
+  })
+
   it('read certificate, key and authority', () => {
     const [cert, key, ca] = [file('cert', 'C'), file('key', 'K'), file('ca', 'A')]
     const both = ['--server-tls-cert', cert, '--server-tls-key', key]

@@ -37,14 +37,13 @@ export function goodHttpClient(good: GoodHttpRequest): GoodClient {
   if (body !== undefined) headers['content-type'] = 'application/json'
   if (token !== undefined) headers['authorization'] = `Bearer ${token}`
   const method = body === undefined ? 'GET' : 'POST'
-  const options = { host: '127.0.0.1', port, path, method, headers, timeout: LOST_MS }
+  const tls = ca === undefined ? {} : { ca }
+  const options = { host: '127.0.0.1', port, path, method, headers, timeout: LOST_MS, ...tls }
   let count = 0
   const ask = async (): Promise<void> => {
     const isNew = count++ % NEW_EVERY === 0
     const text = await exchange(
-      isNew
-        ? { ...options, agent: false, ...(ca === undefined ? {} : { ca }) }
-        : { ...options, agent },
+      { ...options, agent: isNew ? false : agent },
       { isTls: ca !== undefined, body },
     )
     if (!text.includes(good.answer)) throw new Error(`the answer is ${text.slice(0, 300)}`)

@@ -107,8 +107,9 @@ const definition = loadPackageDefinition(
   }
 }
 
+/** A client by name: with TLS, @grpc/grpc-js gives an address as the server's name, which Node.js warns about (DEP0123). */
 const clientOf = (gateway: LocalGateway, security = credentials.createInsecure()) =>
-  new definition.inference.GRPCInferenceService(`127.0.0.1:${gateway.grpcPort}`, security)
+  new definition.inference.GRPCInferenceService(`localhost:${gateway.grpcPort}`, security)
 
 /** One call, with a bearer token and a deadline where they are given. */
 async function call(
