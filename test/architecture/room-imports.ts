@@ -430,7 +430,6 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'access',
     'core',
     'core/numbers',
-    'core/text',
     'gateway/http',
     'gateway/port',
     'gateway/routes',
