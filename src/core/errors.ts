@@ -226,11 +226,19 @@ export class WeirError extends Error {
   }
 }
 
+function unknownCode(code: string): WeirError {
+  const shown = String(code).slice(0, 60)
+  const message = `isWeirError(...): there is no code "${shown}"; ERROR_CODES lists them`
+  return new WeirError('INVALID_ARGUMENT', message)
+}
+
 /**
  * Whether `error` is a WeirError, of `code` if one is given. An error of another copy of Weir in the process, such as
- * that of the project whose job a global `weir` runs, is one, too: its code counts, not its class.
+ * that of the project whose job a global `weir` runs, is one, too: its code counts, not its class. Throws
+ * INVALID_ARGUMENT for a code that does not exist, which no error would ever have.
  */
 export function isWeirError(error: unknown, code?: ErrorCode): error is WeirError {
+  if (code !== undefined && !Object.hasOwn(ERROR_CODES, code)) throw unknownCode(code)
   const isOne = error instanceof WeirError || isOfOtherCopy(error)
   return isOne && (code === undefined || error.code === code)
 }

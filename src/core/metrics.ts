@@ -1,3 +1,5 @@
+import { requireArgument } from './errors.ts'
+
 /** A number that only grows. */
 export class Counter {
   value = 0
@@ -30,6 +32,7 @@ export class Histogram {
   private sinceMs: number
 
   constructor(nowMs: () => number = () => performance.now()) {
+    requireArgument(typeof nowMs === 'function', 'new Histogram(...): nowMs must be a function')
     this.nowMs = nowMs
     this.sinceMs = nowMs()
   }
@@ -50,6 +53,8 @@ export class Histogram {
 
   /** The value below which the share `q` (0..1) of the observations is; 0 when there are none. */
   quantile(q: number): number {
+    const isShare = typeof q === 'number' && q >= 0 && q <= 1
+    requireArgument(isShare, 'histogram.quantile(...): q must be a number from 0 to 1')
     this.roll()
     const { buckets, earlier } = this
     const largest = Math.max(this.largest, this.earlierLargest)
@@ -112,29 +117,32 @@ export class MetricGroup {
 
   /** A group for a part of this one, in the same registry. */
   group(name: string): MetricGroup {
-    return new MetricGroup(this.fullName(name), this.metrics)
+    return new MetricGroup(this.fullName(name, 'group'), this.metrics)
   }
 
   /** The counter of this name, created on first use. */
   counter(name: string): Counter {
-    const existing = this.metrics.get(this.fullName(name))
+    const fullName = this.fullName(name, 'counter')
+    const existing = this.metrics.get(fullName)
     if (existing?.kind === 'counter') return existing.counter
     const counter = new Counter()
-    this.metrics.set(this.fullName(name), { kind: 'counter', counter })
+    this.metrics.set(fullName, { kind: 'counter', counter })
     return counter
   }
 
   /** Registers a gauge, replacing one of the same name. */
   gauge(name: string, gauge: Gauge): void {
-    this.metrics.set(this.fullName(name), { kind: 'gauge', gauge })
+    requireArgument(typeof gauge === 'function', 'metrics.gauge(...): gauge must be a function')
+    this.metrics.set(this.fullName(name, 'gauge'), { kind: 'gauge', gauge })
   }
 
   /** The histogram of this name, created on first use. */
   histogram(name: string): Histogram {
-    const existing = this.metrics.get(this.fullName(name))
+    const fullName = this.fullName(name, 'histogram')
+    const existing = this.metrics.get(fullName)
     if (existing?.kind === 'histogram') return existing.histogram
     const histogram = new Histogram()
-    this.metrics.set(this.fullName(name), { kind: 'histogram', histogram })
+    this.metrics.set(fullName, { kind: 'histogram', histogram })
     return histogram
   }
 
@@ -155,7 +163,11 @@ export class MetricGroup {
     return values
   }
 
-  private fullName(name: string): string {
+  private fullName(name: string, call: string): string {
+    requireArgument(
+      typeof name === 'string' && name !== '',
+      `metrics.${call}(...): name must be a text that is not empty`,
+    )
     return this.scope === '' ? name : `${this.scope}.${name}`
   }
 }

@@ -1,5 +1,8 @@
 import AjvCompiler from '@fastify/ajv-compiler'
-import type { FastifyServerOptions } from 'fastify'
+import type { FastifyRequest, FastifySchemaValidationError, FastifyServerOptions } from 'fastify'
+import { WeirError } from '../core/errors.ts'
+import { nearestWord } from '../core/text/nearest-word.ts'
+import { unknownField } from './body-fields.ts'
 
 /** Most characters of a refused value in a message. */
 const SHOWN = 40
@@ -33,16 +36,67 @@ export const VALIDATION: Pick<
   // A number of the path stays a text: the id "1" and the id "01" are two. `verbose`: errors have the value.
   ajv: { customOptions: { coerceTypes: 'array', removeAdditional: false, verbose: true } },
   schemaController: { compilersFactory: { buildValidator } },
-  schemaErrorFormatter: (errors, part) => {
-    const [error] = errors
-    if (error === undefined) return new Error(`the ${part} is not valid`)
-    const place = `${part}${error.instancePath}`
-    const { data, parentSchema } = error as {
-      readonly data?: unknown
-      readonly parentSchema?: { readonly description?: string }
-    }
-    if (error.keyword !== 'pattern') return new Error(`${place} ${error.message ?? 'is not valid'}`)
-    const shown = JSON.stringify(data)?.slice(0, SHOWN)
-    return new Error(`${place} cannot be ${shown}. ${parentSchema?.description ?? error.message}`)
-  },
+  schemaErrorFormatter: (errors, part) => new Error(refusalText(errors, part)),
+}
+
+/** Throws INVALID_ARGUMENT unless the JSON of a body, which the route has read itself, is what a schema says. */
+export function requireValidBody(
+  request: Pick<FastifyRequest, 'compileValidationSchema'>,
+  schema: object,
+  json: unknown,
+): void {
+  const validate = request.compileValidationSchema(schema as Record<string, unknown>, 'body')
+  if (validate(json)) return
+  throw new WeirError('INVALID_ARGUMENT', refusalText(validate.errors ?? [], 'body'))
+}
+
+function refusalText(errors: readonly FastifySchemaValidationError[], part: string): string {
+  const [first, ...others] = errors as readonly Refusal[]
+  if (first === undefined) return `the ${part} is not valid`
+  const error = others.reduce((best, one) => (rankOf(one) < rankOf(best) ? one : best), first)
+  return sentenceOf(error, `${part}${error.instancePath}`)
+}
+
+/** An error of a schema with the value that it is about, and the schema of that value. */
+interface Refusal extends FastifySchemaValidationError {
+  readonly data?: unknown
+  readonly parentSchema?: {
+    readonly description?: string
+    readonly properties?: object
+    readonly additionalProperties?: unknown
+  }
+}
+
+/** Of the errors of several schemas for one value, the one that is deepest in it, or names a field, says most. */
+function rankOf({ instancePath, keyword }: Refusal): number {
+  const names = ['additionalProperties', 'required'].includes(keyword)
+  return -2 * instancePath.split('/').length - (names ? 1 : 0)
+}
+
+function sentenceOf(error: Refusal, place: string): string {
+  const { keyword, data, parentSchema, params } = error
+  const shown = JSON.stringify(data)?.slice(0, SHOWN)
+  const unknown = unknownFieldOf(error)
+  if (unknown !== undefined) {
+    return unknownField(place, unknown, Object.keys(parentSchema?.properties ?? {}))
+  }
+  if (keyword === 'enum') return `${place} cannot be ${shown}${adviceOf(data, params)}`
+  if (keyword !== 'pattern') return `${place} ${error.message ?? 'is not valid'}`
+  return `${place} cannot be ${shown}. ${parentSchema?.description ?? error.message}`
+}
+
+/** The field that an object does not have; a required one may be missing because it is misspelt. */
+function unknownFieldOf({ keyword, data, parentSchema = {}, params }: Refusal): string | undefined {
+  if (keyword === 'additionalProperties') return String(params['additionalProperty'])
+  const { properties = {}, additionalProperties } = parentSchema
+  if (keyword !== 'required' || additionalProperties !== false) return undefined
+  return Object.keys(data as object).find((name) => !Object.hasOwn(properties, name))
+}
+
+function adviceOf(data: unknown, { allowedValues }: Refusal['params']): string {
+  const allowed = allowedValues as readonly unknown[]
+  const words = allowed.filter((one) => typeof one === 'string')
+  const nearest = typeof data === 'string' ? nearestWord(data, words) : undefined
+  const hint = nearest === undefined ? '' : `; did you mean "${nearest}"?`
+  return `, but ${allowed.map((one) => JSON.stringify(one)).join(', ')}${hint}`
 }

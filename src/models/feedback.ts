@@ -7,7 +7,8 @@ import { checkArgument } from '../core/options/shape.ts'
  */
 export type Feedback = 'explicit' | 'implicit'
 
-const FEEDBACK = oneOf<Feedback>('explicit', 'implicit')
+/** The kinds of feedback. */
+export const FEEDBACK = oneOf<Feedback>('explicit', 'implicit')
 
 /** The feedback of a version, from its hyperparameters; explicit where they do not say it. */
 export function feedbackOf(

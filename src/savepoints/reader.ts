@@ -7,14 +7,22 @@ import { planRestore } from '../checkpoint/protocol/restore-plan.ts'
 import type { CheckpointStorage } from '../checkpoint/storage/checkpoint-storage.ts'
 import { WeirError } from '../core/errors.ts'
 import { msgpackSerializer } from '../core/formats/msgpack-serializer.ts'
-import { checkOptions } from '../core/options/shape.ts'
+import { optional } from '../core/options/kinds.ts'
+import { serializer as serializerKind } from '../core/options/ports.ts'
+import { checkArgument, checkOptions, type OptionShape } from '../core/options/shape.ts'
 import type { Serializer } from '../core/serializer.ts'
 import { type PlainKey, plainKeySerializer } from '../dataflow/key-serializer.ts'
 import { BroadcastStates } from '../operators/process/broadcast-states.ts'
 import { ListStates } from '../operators/process/list-states.ts'
 import { OperatorStateMemory } from '../runtime/subtask/operator-state-memory.ts'
 import type { ListStateDescriptor, MapStateDescriptor } from '../state/port/descriptors.ts'
-import { madeObject, requireDescriptor, requireFactory, requirePath } from './arguments.ts'
+import {
+  madeObject,
+  requireDescriptor,
+  requireFactory,
+  requirePath,
+  requireUid,
+} from './arguments.ts'
 import { KeyedPartReader, type KeyedStateReaderFunction } from './keyed-reader.ts'
 import { openInMemory, partsOf, restorePart } from './keyed-state.ts'
 import { openPlace, PLACE, type SavepointPlace, type SavepointPlaceOptions } from './place.ts'
@@ -23,6 +31,17 @@ import { readWindows, type StoredWindow } from './window-state.ts'
 const READ_KEYED = 'readKeyedState(...)'
 const READ_KEYED_EXAMPLE =
   'readKeyedState(uid, () => ({ open(...) { ... }, readKey(...) { ... } }))'
+
+/** How the contents of windows are encoded. */
+interface WindowFormats<K, V> {
+  readonly contents?: Serializer<V>
+  readonly keys?: Serializer<K>
+}
+
+const WINDOW_FORMATS: OptionShape<WindowFormats<unknown, unknown>> = {
+  contents: serializerKind(),
+  keys: serializerKind(),
+}
 
 /** An operator of a savepoint. */
 export interface SavepointOperator {
@@ -100,6 +119,7 @@ export class SavepointReader implements AsyncDisposable {
     serializer?: Serializer<K>,
   ): AsyncGenerator<OUT, void> {
     requireFactory(create, READ_KEYED, READ_KEYED_EXAMPLE)
+    checkArgument('readKeyedState', 'serializer', optional(serializerKind()), serializer)
     const operator = this.operatorOf(uid)
     const keys = serializer ?? (plainKeySerializer() as Serializer<unknown> as Serializer<K>)
     for (const part of partsOf(this.manifest, operator)) {
@@ -125,8 +145,10 @@ export class SavepointReader implements AsyncDisposable {
    */
   async *readWindows<V, K = PlainKey>(
     uid: string,
-    { contents, keys }: { readonly contents?: Serializer<V>; readonly keys?: Serializer<K> } = {},
+    formats: WindowFormats<K, V> = {},
   ): AsyncGenerator<StoredWindow<K, V>, void> {
+    checkOptions('readWindows', WINDOW_FORMATS, formats)
+    const { contents, keys } = formats
     yield* readWindows(this.place.storage, this.operatorOf(uid), {
       contents: contents ?? msgpackSerializer<V>(),
       keys: keys ?? (plainKeySerializer() as Serializer<unknown> as Serializer<K>),
@@ -152,14 +174,15 @@ export class SavepointReader implements AsyncDisposable {
 
   /** The entries of a map of broadcast state, in the order of their first insertion. Throws as `readListState`. */
   readBroadcastState<K, V>(uid: string, descriptor: MapStateDescriptor<K, V>): [K, V][] {
-    const store = this.operatorStateOf(uid, 'broadcast')
     requireDescriptor(descriptor, 'readBroadcastState(...)', "mapState('name')")
+    const store = this.operatorStateOf(uid, 'broadcast')
     const declared = descriptor as MapStateDescriptor<unknown, unknown>
     return [...new BroadcastStates(uid, [declared], store).reader(descriptor).entries()]
   }
 
   /** The stored operator. Throws INVALID_ARGUMENT. */
   operatorOf(uid: string): OperatorManifest {
+    requireUid(uid, 'SavepointReader')
     const operator = this.manifest.operators.find((candidate) => candidate.uid === uid)
     if (operator !== undefined) return operator
     const known = this.manifest.operators.map((candidate) => candidate.uid).join(', ')

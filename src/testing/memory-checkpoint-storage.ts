@@ -6,6 +6,10 @@ import type {
 } from '../checkpoint/storage/checkpoint-storage.ts'
 import { checkStoragePath } from '../checkpoint/storage/paths.ts'
 import { WeirError } from '../core/errors.ts'
+import { optional, bytes as someBytes, wholeNumber } from '../core/options/kinds.ts'
+import { checkArgument } from '../core/options/shape.ts'
+
+const OFFSET = wholeNumber({ min: 0 })
 
 /**
  * Checkpoint storage in memory, for tests. Several coordinators can share the object, as several processes
@@ -43,12 +47,15 @@ export class MemoryCheckpointStorage implements CheckpointStorage {
   }
 
   async createExclusive(path: string, bytes: Uint8Array): Promise<CreateOutcome> {
+    checkArgument('createExclusive', 'bytes', someBytes, bytes)
     if (this.files.has(checkStoragePath(path))) return 'already-exists'
     this.files.set(path, bytes.slice())
     return 'created'
   }
 
   async read(path: string, start = 0, length?: number): Promise<Uint8Array> {
+    checkArgument('read', 'start', OFFSET, start)
+    checkArgument('read', 'length', optional(OFFSET), length)
     const bytes = this.files.get(checkStoragePath(path))
     if (bytes === undefined) {
       throw new WeirError('CHECKPOINT_NOT_FOUND', `${path} is not in checkpoint storage`)

@@ -14,7 +14,7 @@ import {
   wholeNumber,
 } from '../core/options/kinds.ts'
 import { serializer } from '../core/options/ports.ts'
-import { checkOptions, nested, type OptionShape } from '../core/options/shape.ts'
+import { checkArgument, checkOptions, nested, type OptionShape } from '../core/options/shape.ts'
 import { NO_POSITION, type SourcePosition } from '../core/position.ts'
 import type { Serializer } from '../core/serializer.ts'
 import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../core/time.ts'
@@ -28,7 +28,7 @@ import {
   type StreamOperator,
 } from '../operators/port/operator.ts'
 import type { Redistribution } from '../operators/port/operator-state.ts'
-import type { OutputTag } from '../operators/port/output-tag.ts'
+import { type OutputTag, requireTag } from '../operators/port/output-tag.ts'
 import {
   restoredWatermark,
   STORED_WATERMARKS,
@@ -89,6 +89,18 @@ const HARNESS: OptionShape<HarnessOptions> = {
   maxParallelism: count,
   clock: MANUAL_CLOCK,
   restore: listOf(objectWith<HarnessSnapshot>('a snapshot of a harness')),
+}
+
+/** Where a record comes from. */
+interface RecordPlace {
+  /** @default 0 */
+  readonly input?: number
+  readonly position?: SourcePosition
+}
+
+const RECORD: OptionShape<RecordPlace> = {
+  input: wholeNumber({ min: 0 }),
+  position: objectWith('a position with source, partition and offset'),
 }
 
 /** A result. */
@@ -176,6 +188,7 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
 
   /** Records of a side output, oldest first. */
   sideOutput<T>(tag: OutputTag<T>): HarnessRecord<T>[] {
+    requireTag(tag, 'harness.sideOutput')
     return (this.sides.get(tag.id) ?? []) as HarnessRecord<T>[]
   }
 
@@ -183,12 +196,9 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
    * Processes one record. Throws NOT_OWNER when the key of its input belongs to another subtask, INVALID_ARGUMENT for
    * a timestamp that is no whole number.
    */
-  process(
-    value: IN,
-    timestamp = -1,
-    options: { readonly input?: number; readonly position?: SourcePosition } = {},
-  ): void {
+  process(value: IN, timestamp = -1, options: RecordPlace = {}): void {
     requireTime(timestamp, 'the timestamp of a record')
+    checkOptions('harness.process', RECORD, options)
     const input = options.input ?? 0
     this.selectKey(value, input)
     this.current = options.position ?? NO_POSITION
@@ -223,6 +233,7 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
 
   /** Ends all inputs: the last watermark, then the end. */
   endInput(inputs = 1): void {
+    checkArgument('harness.endInput', 'inputs', count, inputs)
     this.watermark(MAX_TIMESTAMP)
     for (let input = 0; input < inputs; input++) this.operator.endInput(input)
   }
@@ -244,6 +255,7 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
 
   /** Takes a snapshot of all state. */
   async snapshot(checkpointId = 1): Promise<HarnessSnapshot> {
+    checkArgument('harness.snapshot', 'checkpointId', count, checkpointId)
     await this.operator.prepareSnapshot(checkpointId)
     const keyed =
       this.keyedState === undefined
@@ -262,6 +274,7 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
 
   /** Informs the operator that a checkpoint is durable. */
   async completeCheckpoint(checkpointId = 1): Promise<void> {
+    checkArgument('harness.completeCheckpoint', 'checkpointId', count, checkpointId)
     await this.operator.checkpointCompleted(checkpointId)
   }
 

@@ -1,6 +1,6 @@
 import { MemorySource } from '../connectors/memory/source.ts'
 import { WeirError } from '../core/errors.ts'
-import { aFunction, objectWith, recordOf } from '../core/options/kinds.ts'
+import { aFunction, count, objectWith, recordOf } from '../core/options/kinds.ts'
 import { checkArgument, checkOptions, type OptionShape } from '../core/options/shape.ts'
 import { MAX_TIMESTAMP } from '../core/time.ts'
 import type { DataStream } from '../dataflow/data-stream.ts'
@@ -8,7 +8,8 @@ import { StreamExecutionEnvironment } from '../dataflow/stream-execution-environ
 import type { StreamGraph } from '../dataflow/stream-graph.ts'
 import { monotonousTimestamps } from '../dataflow/watermark-strategy.ts'
 import { DiscardingSink } from '../operators/basic/discarding-sink.ts'
-import type { OutputTag } from '../operators/port/output-tag.ts'
+import { requireTime } from '../operators/port/event-time.ts'
+import { type OutputTag, requireTag } from '../operators/port/output-tag.ts'
 import { HarnessNode } from './harness-node.ts'
 import type { HarnessSnapshot } from './harness-snapshot.ts'
 import { MANUAL_CLOCK, ManualClock } from './manual-clock.ts'
@@ -106,16 +107,19 @@ export class StreamHarness<IN extends readonly unknown[], OUT> {
 
   /** Records that an operator emitted to a side output, oldest first. */
   sideOutput<T>(tag: OutputTag<T>): HarnessRecord<T>[] {
+    requireTag(tag, 'harness.sideOutput')
     return this.nodes.flatMap((node) => node.sideOutput(tag))
   }
 
   /** Feeds one record to an input. */
   process<I extends number = 0>(value: IN[I], timestamp = -1, input: I = 0 as I): void {
+    requireTime(timestamp, 'the timestamp of a record')
     this.inputOf(input).emit(value, timestamp)
   }
 
   /** Advances the watermark of one input, or of all. */
   watermark(timestamp: number, input?: number): void {
+    requireTime(timestamp, 'a watermark')
     const inputs = input === undefined ? this.inputs : [this.inputOf(input)]
     for (const node of inputs) node.emitWatermark(timestamp)
   }
@@ -154,6 +158,7 @@ export class StreamHarness<IN extends readonly unknown[], OUT> {
 
   /** Takes a snapshot of all state. */
   async snapshot(checkpointId = 1): Promise<StreamHarnessSnapshot> {
+    checkArgument('harness.snapshot', 'checkpointId', count, checkpointId)
     const snapshots: Record<string, HarnessSnapshot> = {}
     for (const { harness, uid } of this.nodes) {
       if (harness !== undefined) snapshots[uid] = await harness.snapshot(checkpointId)

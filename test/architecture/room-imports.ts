@@ -31,7 +31,14 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'core/lifetime',
     'state/port',
   ],
-  'checkpoint/storage': ['checkpoint/protocol', 'core', 'core/lifetime', 'files', 'webhdfs'],
+  'checkpoint/storage': [
+    'checkpoint/protocol',
+    'core',
+    'core/lifetime',
+    'core/options',
+    'files',
+    'webhdfs',
+  ],
   'cli/cluster': [
     'access',
     'cli/command',
@@ -426,7 +433,6 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'access',
     'core',
     'core/numbers',
-    'core/text',
     'gateway/http',
     'gateway/port',
     'gateway/routes',
@@ -892,7 +898,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'state/catalog',
     'state/port',
   ],
-  'operators/process': ['core', 'operators/port', 'state/port'],
+  'operators/process': ['core', 'core/options', 'operators/port', 'state/port'],
   'operators/windows': [
     'core',
     'core/options',

@@ -1,4 +1,6 @@
 import { WeirError } from '../../core/errors.ts'
+import { text } from '../../core/options/kinds.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 import type { CompletionRecord, RestoreRecord } from '../protocol/valid-checkpoints.ts'
 
 /*
@@ -130,6 +132,7 @@ export function classifyPath(jobId: string, path: string): StoredKind {
  * that none leaves the root. Throws INVALID_ARGUMENT.
  */
 export function checkStoragePath(path: string): string {
+  checkArgument('the storage of checkpoints', 'path', text, path)
   const bad = path.split('/').some((part) => part === '' || part.startsWith('.'))
   if (bad || path.includes('\\') || path.includes('\0')) {
     throw new WeirError(

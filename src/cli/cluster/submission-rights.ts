@@ -4,7 +4,7 @@ import type { AllowedHosts } from '../../access/allowed-hosts.ts'
 import { isLoopback } from '../../access/listener.ts'
 import { WeirError } from '../../core/errors.ts'
 import { parseStorageUrl } from '../../core/storage-url.ts'
-import { configurationKeys } from '../../runtime/configuration/keys.ts'
+import { configurationKeys, unknownKey } from '../../runtime/configuration/keys.ts'
 import { parseWebHdfsUrl } from '../../webhdfs/address.ts'
 import { type Reach, reachOf, reachOfKey } from './option-reach.ts'
 
@@ -79,9 +79,7 @@ function requireSetting(text: string, rights: SubmissionRights): void {
   const at = text.indexOf('=')
   const [name, value] = [text.slice(0, at), text.slice(at + 1)]
   const key = configurationKeys().find((known) => known.key === name)
-  if (key === undefined) {
-    throw new WeirError('UNKNOWN_OPTION', `the configuration key "${name}" is not known`)
-  }
+  if (key === undefined) throw unknownKey(name)
   const reach = reachOfKey(name, key.kind)
   if (reach === 'listener' && value === 'false') return
   requireOne(`the key "${name}"`, { reach, name, value }, rights)

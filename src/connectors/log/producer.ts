@@ -3,9 +3,21 @@ import { BATCH_FIELDS, type RecordHeader, readInt32 } from '../../batch/record-b
 import type { RecordBatchWriter } from '../../batch/record-batch-writer.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
-import { count, listOf, milliseconds, objectWith, wholeNumber } from '../../core/options/kinds.ts'
+import {
+  bytes,
+  count,
+  either,
+  kindOf,
+  listOf,
+  milliseconds,
+  name,
+  objectWith,
+  oneOf,
+  optional,
+  wholeNumber,
+} from '../../core/options/kinds.ts'
 import { CLOCK } from '../../core/options/ports.ts'
-import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
+import { checkArgument, checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import { BatchingProducer } from '../records/batching-producer.ts'
 import type { ProducerIdentity } from '../transactions/producer-identity.ts'
 import type { SentUnderIdentity } from '../transactions/two-phase-sink-writer.ts'
@@ -49,6 +61,17 @@ const SEND: OptionShape<SendOptions> = {
   headers: listOf(objectWith<RecordHeader>('a header with key and value')),
 }
 
+const BYTES_OR_NULL = either(
+  bytes,
+  kindOf<null>('null', (value) => value === null),
+)
+const TIMESTAMP = wholeNumber()
+const LIFETIME = optional(oneOf<TransactionLifetime>('handle', 'session'))
+const TRANSACTION = kindOf<ProducerIdentity>(
+  'a transaction, as begin returns it',
+  (given) => typeof (given as Partial<ProducerIdentity> | null)?.transactionalId === 'string',
+)
+
 /** Whether options are plainly right. They are looked at for each record, so this costs less than the shape. */
 function areRight(options: SendOptions): boolean {
   if (typeof options !== 'object' || options === null) return false
@@ -70,6 +93,21 @@ const DEFAULT_BATCH_BYTES = 256 * 1024
 const DEFAULT_IN_FLIGHT_BYTES = 8 * 1024 * 1024
 /** While one batch is being written, the next may be on its way to the log's thread. */
 const MAX_IN_FLIGHT_BATCHES = 2
+
+/** Whether a record is plainly right, as `areRight`. */
+function isRecord(key: unknown, value: unknown, timestamp: unknown): boolean {
+  return (
+    (key === null || key instanceof Uint8Array) &&
+    (value === null || value instanceof Uint8Array) &&
+    Number.isSafeInteger(timestamp)
+  )
+}
+
+function refuseRecord(key: unknown, value: unknown, timestamp: unknown): void {
+  checkArgument('producer.send', 'key', BYTES_OR_NULL, key)
+  checkArgument('producer.send', 'value', BYTES_OR_NULL, value)
+  checkArgument('producer.send', 'timestamp', TIMESTAMP, timestamp)
+}
 
 /** Gathers records of one topic into batches and appends them to the embedded log. */
 export class EmbeddedLogProducer extends BatchingProducer {
@@ -104,6 +142,7 @@ export class EmbeddedLogProducer extends BatchingProducer {
     timestamp: number,
     options: SendOptions = NO_OPTIONS,
   ): void {
+    if (!isRecord(key, value, timestamp)) refuseRecord(key, value, timestamp)
     if (!areRight(options)) checkOptions('producer.send', SEND, options)
     const headers = options.headers ?? NO_HEADERS
     this.sendRecord(key, value, timestamp, options.partition ?? -1, headers)
@@ -164,6 +203,7 @@ export class EmbeddedLogProducer extends BatchingProducer {
 
   /** Records sent from now on belong to this transaction; those before must be dispatched. */
   continueWith(transaction: ProducerIdentity): SentUnderIdentity {
+    checkArgument('producer.continueWith', 'transaction', TRANSACTION, transaction)
     this.transaction = transaction
     return NO_WITNESS
   }
@@ -175,6 +215,8 @@ export class EmbeddedLogProducer extends BatchingProducer {
    * `handle`, whose handle commits it after a crash.
    */
   async begin(transactionalId: string, lifetime?: TransactionLifetime): Promise<ProducerIdentity> {
+    checkArgument('producer.begin', 'transactionalId', name, transactionalId)
+    checkArgument('producer.begin', 'lifetime', LIFETIME, lifetime)
     if (this.transaction !== undefined) {
       throw new WeirError('INVALID_TRANSACTION', 'commit, abort or prepare the open one first')
     }

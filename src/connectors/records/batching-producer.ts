@@ -4,6 +4,8 @@ import { RecordBatchWriter } from '../../batch/record-batch-writer.ts'
 import { recordSizeBound } from '../../batch/record-size.ts'
 import type { Cancel, Clock } from '../../core/clock.ts'
 import { requireArgument } from '../../core/errors.ts'
+import { bytes } from '../../core/options/kinds.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 import { InFlightBatches } from './in-flight-batches.ts'
 import type { RecordTarget } from './outgoing-record.ts'
 
@@ -182,6 +184,7 @@ export abstract class BatchingProducer implements RecordTarget {
    * a `flush`, all records of the key that were sent before lie up to there.
    */
   positionOf(key: Uint8Array): { readonly partition: number; readonly offset: number } {
+    checkArgument('producer.positionOf', 'key', bytes, key)
     const partition = this.partitionOf(key)
     return { partition, offset: this.written[partition] ?? -1 }
   }

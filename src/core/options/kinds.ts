@@ -60,6 +60,12 @@ export const flag: OptionKind<boolean> = kindOf(
   (value) => typeof value === 'boolean',
 )
 
+/** Bytes. */
+export const bytes: OptionKind<Uint8Array> = kindOf(
+  'bytes, a Uint8Array',
+  (value) => value instanceof Uint8Array,
+)
+
 /** Bounds of a number. */
 interface NumberRange {
   readonly min?: number

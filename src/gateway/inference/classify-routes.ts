@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { modelObject } from '../../access/object-rights.ts'
 import { requireArgument, WeirError } from '../../core/errors.ts'
-import { nearestWord } from '../../core/text/nearest-word.ts'
 import { JSON_LIMITS } from '../../http/json-body.ts'
 import { requireMayOf } from '../../http/principal.ts'
 import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
@@ -9,8 +8,7 @@ import { namedModel } from '../http/objects.ts'
 import { givenQueryOptions, QUERY_OPTION_SCHEMAS } from '../http/query-options.ts'
 import type { GatewayServices } from '../port/services.ts'
 import { bestClasses } from './classification.ts'
-import { documented } from './documented.ts'
-import { objectOf } from './message.ts'
+import { documented, documentedJson } from './documented.ts'
 import { requireModelControl } from './model-control.ts'
 import { type ModelRepository, versionNumber } from './repository.ts'
 import { CLASSIFY_ANSWER, CLASSIFY_BODY, REGISTER_ANSWER, REGISTER_PARAMETERS } from './schemas.ts'
@@ -18,10 +16,15 @@ import { dataOfJson, type Tensor, type TensorMetadata } from './tensor.ts'
 
 /** Classes of an answer that asks for no number of them. */
 const DEFAULT_TOP = 5
-const MAX_TOP = 1000
-/** Fields of the body of a classification. */
-const FIELDS = ['model', 'input', 'output', 'top']
 const NO_BODY = Buffer.alloc(0)
+
+/** Body of a classification, after its schema. */
+interface Classification {
+  readonly model: string
+  readonly input: unknown
+  readonly output?: string
+  readonly top?: number
+}
 
 /** Query of a registration. */
 interface RegisterQuery {
@@ -46,7 +49,12 @@ export function addClassifyRoutes(
       { headers: QUERY_OPTION_SCHEMAS.headers, body: CLASSIFY_BODY, response: CLASSIFY_ANSWER },
       { role: 'read', problems: [404, 422, 501], bodyLimit: JSON_LIMITS.bytes },
     ),
-    async (request) => await classify(repository, request, objectOf(request.body ?? NO_BODY)),
+    async (request) =>
+      await classify(
+        repository,
+        request,
+        documentedJson<Classification>(request, CLASSIFY_BODY, request.body ?? NO_BODY),
+      ),
   )
   const registry = modelControl?.registry
   app.post<{ Body: Buffer | undefined; Querystring: RegisterQuery }>(
@@ -89,20 +97,8 @@ export function addClassifyRoutes(
 async function classify(
   repository: ModelRepository,
   request: FastifyRequest,
-  json: Readonly<Record<string, unknown>>,
+  { model: name, input, output, top = DEFAULT_TOP }: Classification,
 ) {
-  for (const field of Object.keys(json)) {
-    requireArgument(
-      FIELDS.includes(field),
-      `there is no field "${field.slice(0, 40)}"; did you mean "${nearestWord(field, FIELDS) ?? FIELDS.join('", "')}"?`,
-    )
-  }
-  const { model: name, input, output, top = DEFAULT_TOP } = json
-  requireArgument(typeof name === 'string', '"model" is the name of a model')
-  requireArgument(
-    Number.isInteger(top) && (top as number) >= 1 && (top as number) <= MAX_TOP,
-    `"top" is a whole number from 1 to ${MAX_TOP}`,
-  )
   requireMayOf(request, 'read', modelObject(name))
   const options = givenQueryOptions(request.headers)
   const { model } = await repository.find(name, undefined)
@@ -111,12 +107,12 @@ async function classify(
   const scores = outputs.find((one) => output === undefined || one.name === output)
   requireArgument(
     scores !== undefined,
-    `no output is named "${String(output).slice(0, 40)}"; the outputs are ${outputs.map((one) => one.name).join(', ')}`,
+    `no output is named "${output?.slice(0, 40)}"; the outputs are ${outputs.map((one) => one.name).join(', ')}`,
   )
   return {
     model: name,
     version: String(modelVersion),
-    predictions: bestClasses(scores, top as number),
+    predictions: bestClasses(scores, top),
   }
 }
 

@@ -1,6 +1,13 @@
-import type { FastifySchema } from 'fastify'
+import type { FastifyRequest, FastifySchema } from 'fastify'
 import type { Role } from '../../access/role.ts'
+import { requireValidBody } from '../../http/validation.ts'
 import type { ObjectsOf } from '../http/objects.ts'
+import { objectOf } from './message.ts'
+
+/** A body of JSON, as documents describe it. */
+interface DocumentedBody {
+  readonly content: { readonly 'application/json': { readonly schema: object } }
+}
 
 /** What the document and the access say of a route. */
 interface RouteExtras {
@@ -35,4 +42,15 @@ export function documented(
     },
     schema: { tags: ['inference'], summary },
   }
+}
+
+/** The object of a body of JSON that is what its document says. Throws INVALID_ARGUMENT, FRAME_TOO_LARGE. */
+export function documentedJson<T = Readonly<Record<string, unknown>>>(
+  request: FastifyRequest,
+  { content }: DocumentedBody,
+  bytes: Buffer,
+): T {
+  const json = objectOf(bytes)
+  requireValidBody(request, content['application/json'].schema, json)
+  return json as T
 }

@@ -1,7 +1,9 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
+import { requireKnownFields } from '../../http/body-fields.ts'
 import { JSON_LIMITS, parseJsonBody, requireJsonBytes } from '../../http/json-body.ts'
 import { parseExactly } from '../../wire/inference/json-values.ts'
 import { FloatsForm } from './floats-form.ts'
+import { REQUEST } from './schemas.ts'
 import { dataOfJson, type Tensor, type TensorMetadata, tensorOfBytes } from './tensor.ts'
 
 /*
@@ -127,6 +129,7 @@ const KNOWN_PARAMETERS = {
 } as const
 
 function planOf(json: Json, inputs: readonly TensorMetadata[]): RequestPlan {
+  requireKnownFields(REQUEST, json)
   const parameters = knownParameters(json, 'request')
   const outputs = listOf(json['outputs'] ?? [], 'outputs')
   const binaryOutputs = new Map(

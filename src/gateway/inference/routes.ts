@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { modelObject } from '../../access/object-rights.ts'
-import { requireArgument } from '../../core/errors.ts'
 import { mayOf } from '../../http/principal.ts'
 import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
 import { addErrorHandlers } from '../http/errors.ts'
@@ -13,11 +12,12 @@ import { requireLive, requireReady } from '../routes/require-live.ts'
 import type { InferenceAnswers } from './answers.ts'
 import { addClassifyRoutes } from './classify-routes.ts'
 import { configOf, indexOf, metadataOf } from './descriptions.ts'
-import { documented } from './documented.ts'
-import { JSON_LENGTH_HEADER, objectOf } from './message.ts'
+import { documented, documentedJson } from './documented.ts'
+import { JSON_LENGTH_HEADER } from './message.ts'
 import { requireModelControl } from './model-control.ts'
 import { type ModelRepository, type ServedModelEntry, versionNumber } from './repository.ts'
 import {
+  CHANGE_BODIES,
   CHANGED,
   CONFIG_ANSWER,
   INDEX_ANSWER,
@@ -208,21 +208,23 @@ class InferenceRoutes {
         { body: INDEX_BODY, response: INDEX_ANSWER },
         { role: 'read', hasOptionalBody: true },
       ),
-      async (request) => indexOf(await this.readable(request), wantsReadyOnly(request.body)),
+      async (request) => indexOf(await this.readable(request), wantsReadyOnly(request)),
     )
     for (const action of ['load', 'unload'] as const) {
       const path = `/v2/repository/models/:model/${action}`
-      app.post<ModelPath>(
+      app.post<ModelPath & { Body: Buffer | undefined }>(
         path,
         {
           ...documented(
             `${action === 'load' ? 'Load' : 'Unload'} a model of "weir run models"; refused for models of a topic, and without --model-control`,
-            { params: paramsOf(path), ...CHANGED },
+            { params: paramsOf(path), body: CHANGE_BODIES[action], response: CHANGED },
             { ...ON_MODEL, role: 'admin', change: action, problems: [501], hasOptionalBody: true },
           ),
           onRequest: requireModelControl(this.options.modelControl),
         },
-        async ({ params }) => {
+        async (request) => {
+          const { params, body = NO_BODY } = request
+          if (body.length > 0) documentedJson(request, CHANGE_BODIES[action], body)
           await this.repository.change(action, params.model)
           return {}
         },
@@ -264,9 +266,7 @@ class InferenceRoutes {
 }
 
 /** Whether the body of a request for the index asks for live versions only. Throws INVALID_ARGUMENT. */
-function wantsReadyOnly(body: Buffer | undefined): boolean {
-  if (body === undefined || body.length === 0) return false
-  const { ready = false } = objectOf(body)
-  requireArgument(typeof ready === 'boolean', '"ready" is true or false')
-  return ready
+function wantsReadyOnly(request: FastifyRequest<{ Body: Buffer | undefined }>): boolean {
+  const { body = NO_BODY } = request
+  return body.length > 0 && documentedJson(request, INDEX_BODY, body)['ready'] === true
 }

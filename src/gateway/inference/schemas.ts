@@ -13,6 +13,12 @@ const object = (properties: object, optional: readonly string[] = []) => ({
   properties,
 })
 
+/** An object of a request, which takes its own fields alone. */
+const closed = (properties: object, optional: readonly string[] = []) => ({
+  ...object(properties, optional),
+  additionalProperties: false,
+})
+
 const list = (items: object) => ({ type: 'array', items })
 
 const answer = (schema: object, description = 'The answer.') => ({
@@ -35,7 +41,7 @@ export const MODEL_PARAMETERS = {
 
 const TENSOR = object({ name: TEXT, datatype: DATATYPE, shape: SHAPE })
 
-const INPUT_TENSOR = object(
+const INPUT_TENSOR = closed(
   {
     name: TEXT,
     datatype: DATATYPE,
@@ -57,12 +63,13 @@ const OUTPUT_TENSOR = object(
   ['data', 'parameters'],
 )
 
-const REQUEST = object(
+/** An inference request. */
+export const REQUEST = closed(
   {
     id: TEXT,
     parameters: PARAMETERS,
     inputs: list(INPUT_TENSOR),
-    outputs: list(object({ name: TEXT, parameters: PARAMETERS }, ['parameters'])),
+    outputs: list(closed({ name: TEXT, parameters: PARAMETERS }, ['parameters'])),
   },
   ['id', 'parameters', 'outputs'],
 )
@@ -169,7 +176,7 @@ export const STATISTICS_ANSWER = answer(
 /** Body of a request for the index, for the document: empty, or a filter. */
 export const INDEX_BODY = {
   content: {
-    'application/json': { schema: object({ ready: { type: 'boolean' } }, ['ready']) },
+    'application/json': { schema: closed({ ready: { type: 'boolean' } }, ['ready']) },
   },
 }
 
@@ -179,30 +186,39 @@ export const INDEX_ANSWER = answer(
   'The versions of all models.',
 )
 
-const EMPTY_BODY = { content: { 'application/json': { schema: { type: 'object' } } } }
+/** Bodies of requests to load and to unload a model: Triton's clients say what is to become of models that others use. */
+export const CHANGE_BODIES = {
+  load: { content: { 'application/json': { schema: changeBody({}) } } },
+  unload: {
+    content: {
+      'application/json': { schema: changeBody({ unload_dependents: { type: 'boolean' } }) },
+    },
+  },
+}
 
-/** Body and answer of a request to load or unload a model, for the document. */
-export const CHANGED = { body: EMPTY_BODY, response: answer({ type: 'object' }, 'It is done.') }
+/** Answer of a request to load or unload a model, for the document. */
+export const CHANGED = answer({ type: 'object' }, 'It is done.')
+
+function changeBody(parameters: object): object {
+  return closed({ parameters: closed(parameters, Object.keys(parameters)) }, ['parameters'])
+}
 
 /** Body of a classification, for the document. */
 export const CLASSIFY_BODY = {
   content: {
     'application/json': {
-      schema: {
-        ...object(
-          {
-            model: TEXT,
-            input: {
-              oneOf: [{ type: 'array' }, { type: 'object' }],
-              description: 'Values of the only input, nested by dimension, or values by input.',
-            },
-            output: { ...TEXT, description: 'Output that has the scores; the first without it.' },
-            top: { type: 'integer', minimum: 1, maximum: 1000, default: 5 },
+      schema: closed(
+        {
+          model: TEXT,
+          input: {
+            oneOf: [{ type: 'array' }, { type: 'object' }],
+            description: 'Values of the only input, nested by dimension, or values by input.',
           },
-          ['output', 'top'],
-        ),
-        additionalProperties: false,
-      },
+          output: { ...TEXT, description: 'Output that has the scores; the first without it.' },
+          top: { type: 'integer', minimum: 1, maximum: 1000, default: 5 },
+        },
+        ['output', 'top'],
+      ),
     },
   },
 }

@@ -4,12 +4,21 @@ import { scanTopic } from '../../connectors/topics/scan.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { type Clock, sleep } from '../../core/clock.ts'
 import { isWeirError, WeirError } from '../../core/errors.ts'
-import { milliseconds, required } from '../../core/options/kinds.ts'
+import {
+  listOf,
+  milliseconds,
+  name,
+  objectWith,
+  optional,
+  required,
+  wholeNumber,
+} from '../../core/options/kinds.ts'
 import { CLOCK } from '../../core/options/ports.ts'
-import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
+import { checkArgument, checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
 import { type Adoption, adoption, withAdoption } from '../../models/registry/adopt.ts'
 import { notLearnableHint } from '../../models/registry/checks/not-learnable.ts'
 import { type PromotionVerdict, verdictText } from '../../models/registry/checks/stored-check.ts'
+import { REGISTRY_COMMAND } from '../../models/registry/command-shape.ts'
 import {
   decideCommand,
   type RegistryCommand,
@@ -56,6 +65,9 @@ const REGISTRY: OptionShape<ModelRegistryOptions> = {
   timeoutMs: milliseconds,
 }
 
+const MARKERS = listOf(objectWith<ModelVersionMarker>('the marker of a version'))
+const PUBLISHED = optional(wholeNumber({ min: 1 }))
+
 /** Result of a command. */
 export interface RegistryResult {
   /** The registry after the command. */
@@ -83,11 +95,12 @@ export class ModelRegistry {
   }
 
   /**
-   * Executes a command and returns its outcome, success or not. Throws LOG_LOCKED or
+   * Executes a command and returns its outcome, success or not. Throws INVALID_ARGUMENT, LOG_LOCKED or
    * TRANSACTION_FENCED if other writers block it for longer than `timeoutMs`.
    */
-  execute(command: RegistryCommand): Promise<RegistryResult> {
-    return this.exclusively((state) => decideCommand(state, command))
+  async execute(command: RegistryCommand): Promise<RegistryResult> {
+    checkArgument('registry.execute', 'command', REGISTRY_COMMAND, command)
+    return await this.exclusively((state) => decideCommand(state, command))
   }
 
   /** As `execute`, but throws the error of an outcome that is no success (`outcomeError`). */
@@ -107,6 +120,9 @@ export class ModelRegistry {
     markers: readonly ModelVersionMarker[],
     published?: number,
   ): Promise<RegistryState> {
+    checkArgument('registry.adopt', 'topic', name, topic)
+    checkArgument('registry.adopt', 'markers', MARKERS, markers)
+    checkArgument('registry.adopt', 'published', PUBLISHED, published)
     const decide = (state: RegistryState): RegistryOutcome => {
       const found = this.adoptionOf(state, topic, markers, published)
       return found === undefined ? { kind: 'unchanged' } : { kind: 'changed', ...found }
@@ -121,6 +137,8 @@ export class ModelRegistry {
     topic: string,
     markers: readonly ModelVersionMarker[],
   ): Promise<RegistryState> {
+    checkArgument('registry.withVersions', 'topic', name, topic)
+    checkArgument('registry.withVersions', 'markers', MARKERS, markers)
     const state = await this.read()
     const found = this.adoptionOf(state, topic, markers)
     return found === undefined ? state : withAdoption(state, found)

@@ -1,7 +1,7 @@
 import { WeirError } from '../../core/errors.ts'
 import { MAX_FEATURE, mergeFeatures } from '../../core/feature.ts'
 import { allFinite } from '../../core/numbers/all-finite.ts'
-import { aFunction, oneOf } from '../../core/options/kinds.ts'
+import { aFunction, bytes, oneOf } from '../../core/options/kinds.ts'
 import { checkArgument, checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import { decimalNumber } from '../../core/text/decimal-number.ts'
 import { requireLineEnd } from '../../core/text/longest-line.ts'
@@ -88,6 +88,7 @@ export class LibsvmParser {
 
   /** Parses all lines that end inside this chunk. */
   push(chunk: Uint8Array): void {
+    checkArgument('parser.push', 'chunk', bytes, chunk)
     let from = 0
     if (this.rest.length > 0) {
       from = chunk.indexOf(LINE_FEED) + 1

@@ -1,5 +1,6 @@
 import { WeirError } from '../../core/errors.ts'
-import { type OptionKind, oneOf } from '../../core/options/kinds.ts'
+import { kindOf, type OptionKind, oneOf } from '../../core/options/kinds.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
 import type { Rating } from './rating.ts'
 
@@ -46,9 +47,20 @@ export function detectRatingsFormat(firstLine: string): RatingsFormat {
   )
 }
 
+function isRating(given: unknown): boolean {
+  const { user, item, rating } = (given ?? {}) as Partial<Rating>
+  return typeof user === 'string' && typeof item === 'string' && typeof rating === 'number'
+}
+
+const RATING = kindOf<Rating>('a rating, with user, item and rating', isRating)
+
 /** One rating as a line of `format`, without line end; the time is truncated to whole seconds. */
 export function formatRating(rating: Rating, format: RatingsFormat): string {
   const separator = SEPARATORS[format]
+  if (separator === undefined || !isRating(rating)) {
+    checkArgument('formatRating', 'rating', RATING, rating)
+    checkArgument('formatRating', 'format', RATINGS_FORMAT, format)
+  }
   const fields = [rating.user, rating.item, String(rating.rating)]
   if (rating.timestamp !== NO_TIMESTAMP) fields.push(String(Math.floor(rating.timestamp / 1000)))
   return fields.join(separator)

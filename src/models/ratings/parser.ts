@@ -1,5 +1,5 @@
 import { WeirError } from '../../core/errors.ts'
-import { aFunction, oneOf, text } from '../../core/options/kinds.ts'
+import { aFunction, bytes, oneOf, text } from '../../core/options/kinds.ts'
 import { checkArgument, checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
 import { decimalNumber } from '../../core/text/decimal-number.ts'
 import { requireLineEnd } from '../../core/text/longest-line.ts'
@@ -85,6 +85,7 @@ export class RatingsParser {
 
   /** Parses all lines that end inside this chunk. */
   push(chunk: Uint8Array): void {
+    checkArgument('parser.push', 'chunk', bytes, chunk)
     const end = chunk.lastIndexOf(LINE_FEED) + 1
     if (end > 0) this.parse(joined(this.rest, chunk.subarray(0, end)))
     // The caller may write into the chunk again.

@@ -1,3 +1,5 @@
+import { wholeNumber } from '../../core/options/kinds.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 import type { CollectSink } from './collect-sink.ts'
 
 /** The job whose results are read. */
@@ -39,6 +41,7 @@ export class CollectedResults<T> implements AsyncIterableIterator<T, undefined>,
 
   /** The next results, at most `limit`, after which the job is canceled. Throws as `next`. */
   async takeFirst(limit: number): Promise<T[]> {
+    checkArgument('takeFirst', 'limit', wholeNumber({ min: 0, orInfinity: true }), limit)
     const taken: T[] = []
     try {
       while (taken.length < limit) {

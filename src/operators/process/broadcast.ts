@@ -1,3 +1,5 @@
+import { listOf, objectWith } from '../../core/options/kinds.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 import type { MapStateDescriptor } from '../../state/port/descriptors.ts'
 import type { OperatorContext } from '../port/operator.ts'
 import { refuseResult } from '../port/refuse-result.ts'
@@ -13,6 +15,13 @@ import type {
 } from './function.ts'
 import { TimestampedCollector } from './timestamped-collector.ts'
 import { UserFunctionOperator } from './user-function-operator.ts'
+
+/** The descriptors of broadcast state. */
+export const BROADCAST_STATES = listOf(
+  objectWith<MapStateDescriptor<unknown, unknown>>(
+    "a descriptor of broadcast state, such as mapState('rules')",
+  ),
+)
 
 /** Context of the side that reads broadcast state. */
 class BroadcastReaderContext extends PlainProcessContext implements BroadcastReadAccess {
@@ -73,6 +82,7 @@ export class BroadcastProcessOperator<IN, B, OUT> extends UserFunctionOperator<
     descriptors: readonly MapStateDescriptor<unknown, unknown>[],
   ) {
     super(userFunction)
+    checkArgument('new BroadcastProcessOperator', 'descriptors', BROADCAST_STATES, descriptors)
     this.descriptors = descriptors
   }
 

@@ -1,11 +1,13 @@
 import { ByteReader } from '../../core/byte-reader.ts'
 import { keyGroupOf } from '../../core/key-group.ts'
+import { flag, required } from '../../core/options/kinds.ts'
+import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import type { Serializer } from '../../core/serializer.ts'
 import type { MapStateDescriptor, TypedStateDescriptor } from '../../state/port/descriptors.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
 import type { OperatorContext } from '../port/operator.ts'
 import { refuseResult } from '../port/refuse-result.ts'
-import { BroadcastWriterContext } from './broadcast.ts'
+import { BROADCAST_STATES, BroadcastWriterContext } from './broadcast.ts'
 import { BroadcastStates } from './broadcast-states.ts'
 import { KeyedOperatorContext, requireKeyedState } from './context.ts'
 import type {
@@ -78,6 +80,11 @@ export interface KeyedBroadcastProcessOptions {
   readonly states: readonly MapStateDescriptor<unknown, unknown>[]
 }
 
+const OPTIONS: OptionShape<KeyedBroadcastProcessOptions> = {
+  eventTime: required(flag),
+  states: required(BROADCAST_STATES),
+}
+
 /** The operator of a `KeyedBroadcastProcessFunction`. Input 1 is the broadcast stream. */
 export class KeyedBroadcastProcessOperator<K, IN, B, OUT> extends TimedKeyedOperator<
   K,
@@ -94,6 +101,7 @@ export class KeyedBroadcastProcessOperator<K, IN, B, OUT> extends TimedKeyedOper
     keySerializer: Serializer<K>,
     options: KeyedBroadcastProcessOptions,
   ) {
+    checkOptions('new KeyedBroadcastProcessOperator', OPTIONS, options)
     super(userFunction, keySerializer, options.eventTime)
     this.descriptors = options.states
   }

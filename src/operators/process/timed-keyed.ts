@@ -1,3 +1,6 @@
+import { flag } from '../../core/options/kinds.ts'
+import { serializer } from '../../core/options/ports.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 import type { Serializer } from '../../core/serializer.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
 import type { Timer } from '../../state/port/timer-queue.ts'
@@ -36,6 +39,9 @@ export abstract class TimedKeyedOperator<
   /** `eventTime`: whether watermarks reach the operator. If not, event-time timers are refused. */
   constructor(userFunction: F, keySerializer: Serializer<K>, eventTime: boolean) {
     super(userFunction)
+    const call = `new ${new.target.name}`
+    checkArgument(call, 'keySerializer', serializer<K>(), keySerializer)
+    checkArgument(call, 'eventTime', flag, eventTime)
     this.keySerializer = keySerializer
     this.eventTime = eventTime
   }

@@ -1,6 +1,10 @@
+import { objectWith } from '../../core/options/kinds.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 import { AbstractOperator } from '../port/abstract-operator.ts'
 import type { RichFunction } from './function-life.ts'
 import { ListStates } from './list-states.ts'
+
+const FUNCTION = objectWith('an object with the methods of a function')
 
 /** The base of operators that run a function of the user: its state without keys, open, snapshots and close. */
 export abstract class UserFunctionOperator<F extends RichFunction<never>> extends AbstractOperator {
@@ -9,6 +13,7 @@ export abstract class UserFunctionOperator<F extends RichFunction<never>> extend
 
   constructor(userFunction: F) {
     super()
+    checkArgument(`new ${new.target.name}`, 'userFunction', FUNCTION, userFunction)
     this.userFunction = userFunction
   }
 

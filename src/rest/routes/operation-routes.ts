@@ -43,6 +43,7 @@ const SAVEPOINT = {
     params: paramsOf(['jobid']),
     body: {
       type: ['object', 'null'],
+      additionalProperties: false,
       properties: {
         'target-directory': TEXT_OR_NULL,
         targetDirectory: TEXT_OR_NULL,
@@ -81,6 +82,7 @@ function checkpointTriggerRoutes(app: FastifyInstance, context: RouteContext): v
     params: paramsOf(['jobid']),
     body: {
       type: ['object', 'null'],
+      additionalProperties: false,
       properties: {
         checkpointType: { enum: ['CONFIGURED', 'FULL', 'INCREMENTAL', null] },
         triggerId: ID_OR_NULL,

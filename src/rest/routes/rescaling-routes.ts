@@ -27,9 +27,11 @@ const REQUIREMENTS = {
       additionalProperties: {
         type: 'object',
         required: ['parallelism'],
+        additionalProperties: false,
         properties: {
           parallelism: {
             type: 'object',
+            additionalProperties: false,
             required: ['lowerBound', 'upperBound'],
             properties: { lowerBound: PARALLELISM, upperBound: PARALLELISM },
           },

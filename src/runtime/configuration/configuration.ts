@@ -191,7 +191,7 @@ const RELATIONS: readonly Relation[] = [
     problem: ({ maxParallelism, parallelism }) =>
       (maxParallelism ?? parallelism) >= parallelism
         ? undefined
-        : `pipeline.max-parallelism (${maxParallelism}) must be at least parallelism.default (${parallelism})`,
+        : `pipeline.max-parallelism (${maxParallelism}) must be at least parallelism.default (${parallelism}); the nearest valid value is ${parallelism}`,
   },
   {
     keys: [
@@ -201,7 +201,7 @@ const RELATIONS: readonly Relation[] = [
     problem: ({ restart }) =>
       restart?.type !== 'exponential-delay' || restart.maxBackoffMs >= restart.initialBackoffMs
         ? undefined
-        : `restart-strategy.exponential-delay.max-backoff (${durationText(restart.maxBackoffMs)}) must be at least initial-backoff (${durationText(restart.initialBackoffMs)})`,
+        : `restart-strategy.exponential-delay.max-backoff (${durationText(restart.maxBackoffMs)}) must be at least initial-backoff (${durationText(restart.initialBackoffMs)}); the nearest valid value is ${durationText(restart.initialBackoffMs)}`,
   },
   {
     keys: ['execution.checkpointing.unaligned.enabled', 'execution.checkpointing.mode'],
@@ -218,7 +218,7 @@ const RELATIONS: readonly Relation[] = [
     problem: ({ queryLimits: { maxConnections = Infinity, maxConnectionsPerAddress = 1 } }) =>
       maxConnectionsPerAddress <= maxConnections
         ? undefined
-        : `queryable-state.server.max-connections-per-address (${maxConnectionsPerAddress}) must be at most max-connections (${maxConnections})`,
+        : `queryable-state.server.max-connections-per-address (${maxConnectionsPerAddress}) must be at most max-connections (${maxConnections}); the nearest valid value is ${maxConnections}`,
   },
 ]
 

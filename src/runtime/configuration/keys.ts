@@ -348,9 +348,11 @@ export function parseConfiguration(
   return complete
 }
 
-function unknownKey(key: string): WeirError {
+/** The error of a key that does not exist: UNKNOWN_OPTION with the nearest one. */
+export function unknownKey(key: string): WeirError {
   const keys = configurationKeys().map((known) => known.key)
-  const nearest = nearestWord(key, keys)
+  const ends = keys.filter((known) => known.endsWith(`.${key}`))
+  const nearest = ends.length === 1 ? ends[0] : nearestWord(key, keys)
   const hint = nearest === undefined ? '' : `; did you mean "${nearest}"?`
   return new WeirError('UNKNOWN_OPTION', `the configuration key "${key}" is not known${hint}`, {
     details: { key, ...(nearest === undefined ? {} : { nearest }) },

@@ -1,11 +1,16 @@
+import { listOf, objectWith } from '../../core/options/kinds.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 import { type LineChart, lineChartsSvg } from '../metrics/line-chart.ts'
 import type { AlsProgress } from './solver/options.ts'
+
+const HISTORY = listOf(objectWith<AlsProgress>('an entry of the history of a model'))
 
 /**
  * Learning curve of a training run as SVG: measured errors and the objective by iteration. The user
  * half of iteration n is at n - 0.5.
  */
 export function alsLearningCurve(history: readonly AlsProgress[]): string {
+  checkArgument('alsLearningCurve', 'history', HISTORY, history)
   const pointsOf = (value: (progress: AlsProgress) => number | undefined): [number, number][] =>
     history.flatMap((progress) => {
       const y = value(progress)

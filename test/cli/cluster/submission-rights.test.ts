@@ -160,7 +160,9 @@ describe('an option of a submission', () => {
     ]) {
       expect(set(text), text).toThrow('ACCESS_DENIED')
     }
-    expect(set('no.such.key=1')).toThrow('UNKNOWN_OPTION')
+    expect(set('heartbeat.timout=1 s')).toThrow(
+      'UNKNOWN_OPTION: the configuration key "heartbeat.timout" is not known; did you mean "heartbeat.timeout"?',
+    )
     expect(set('no key')).toThrow('UNKNOWN_OPTION')
   })
 

@@ -92,10 +92,13 @@ describe('parseConfiguration', () => {
     )
   })
 
-  it('names the nearest key when one is not known', () => {
-    const error = errorOf(() => parseConfiguration({ 'execution.checkpointing.intervall': '1 s' }))
+  it.each([
+    ['execution.checkpointing.intervall', 'execution.checkpointing.interval'],
+    ['segment-size', 'taskmanager.memory.segment-size'],
+  ])('names the nearest key when one is not known: %s', (key, nearest) => {
+    const error = errorOf(() => parseConfiguration({ [key]: '1 s' }))
     expect(error.code).toBe('UNKNOWN_OPTION')
-    expect(error.details['nearest']).toBe('execution.checkpointing.interval')
+    expect(error.details['nearest']).toBe(nearest)
   })
 
   it('says which key has a value that cannot be read', () => {
@@ -236,11 +239,11 @@ describe('two keys that contradict each other', () => {
     ],
     [
       { 'pipeline.max-parallelism': '2', 'parallelism.default': '3' },
-      /max-parallelism \(2\) must be at least parallelism\.default \(3\)/,
+      /max-parallelism \(2\) must be at least parallelism\.default \(3\); the nearest valid value is 3/,
     ],
     [
       { 'restart-strategy.exponential-delay.max-backoff': '1 ms' },
-      /max-backoff \(1 ms\) must be at least initial-backoff \(1 s\)/,
+      /max-backoff \(1 ms\) must be at least initial-backoff \(1 s\); the nearest valid value is 1 s/,
     ],
     [
       {
@@ -254,7 +257,7 @@ describe('two keys that contradict each other', () => {
         'queryable-state.server.max-connections': '2',
         'queryable-state.server.max-connections-per-address': '3',
       },
-      /per-address \(3\) must be at most max-connections \(2\)/,
+      /per-address \(3\) must be at most max-connections \(2\); the nearest valid value is 2/,
     ],
   ])('%o are refused, with a key that was given', (map, message) => {
     const error = errorOf(() => parseConfiguration(map as Record<string, string>))

@@ -14,6 +14,7 @@ export interface World {
   readonly topics: weir.TopicStore
   readonly folder: string
   readonly job: weir.JobExecution
+  readonly savepoint: weir.SavepointReader
 }
 
 /** A call that takes options of one type: the options without which it takes none, and the call. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ARGUMENTS, LEFT_OUT } from './arguments.ts'
+import { ARGUMENTS } from './arguments/every.ts'
+import { LEFT_OUT } from './arguments/left-out.ts'
 import type { World } from './calls.ts'
 import { declaredCalls } from './declared-calls.ts'
 import type { DeclaredKind } from './declared-options.ts'
@@ -34,8 +35,9 @@ it('each call that the package exports is in the table or is left out for a reas
 describe.each(Object.entries(ARGUMENTS))('%s', (name, { args, call }) => {
   it.each((declared.get(name) ?? []).map((parameter, at) => ({ ...parameter, at })))(
     '$name: wrong values are refused',
-    async ({ kind, at }) => {
+    async ({ kind, at, takesNull }) => {
       for (const wrong of WRONG[kind]) {
+        if (wrong === null && takesNull) continue
         const given = Array.from({ length: Math.max(args.length, at + 1) }, (_, i) => args[i])
         given[at] = wrong
         const shown = typeof wrong === 'string' ? `"${wrong}"` : String(wrong)

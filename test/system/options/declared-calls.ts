@@ -10,7 +10,7 @@ import {
   SymbolFlags,
   type Type,
 } from 'typescript/unstable/sync'
-import { type DeclaredKind, ENTRIES, kindOfType } from './declared-options.ts'
+import { type DeclaredKind, ENTRIES, kindOfType, takesNull } from './declared-options.ts'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
 
@@ -18,6 +18,7 @@ const ROOT = resolve(import.meta.dirname, '../../..')
 export interface DeclaredParameter {
   readonly name: string
   readonly kind: DeclaredKind
+  readonly takesNull: boolean
 }
 
 /** The calls that the package exports, by name: `name(...)`, `new Name(...)`, `Name.static(...)` and `name.method(...)`. */
@@ -89,7 +90,11 @@ class Calls {
   private add(name: string, signature: Signature): void {
     const parameters = signature.getParameters().map((parameter) => {
       const type = this.checker.getTypeOfSymbol(parameter)!
-      return { name: parameter.name, kind: kindOfType(this.checker, type) }
+      return {
+        name: parameter.name,
+        kind: kindOfType(this.checker, type),
+        takesNull: takesNull(type),
+      }
     })
     if (parameters.some(({ kind }) => kind !== 'any')) this.found.set(name, parameters)
   }

@@ -104,9 +104,15 @@ export function declaredOptions(): ReadonlyMap<string, readonly DeclaredOption[]
   return found
 }
 
+/** Whether a type takes null. */
+export function takesNull(type: Type): boolean {
+  const parts = type.isUnionType() ? type.getTypes() : [type]
+  return parts.some((part) => (part.flags & TypeFlags.Null) !== 0)
+}
+
 /** What a type takes, without undefined. */
 export function kindOfType(checker: Checker, type: Type): DeclaredKind {
-  if ((type.flags & (TypeFlags.AnyOrUnknown | TypeFlags.TypeParameter)) !== 0) return 'any'
+  if ((type.flags & (TypeFlags.AnyOrUnknown | TypeFlags.TypeVariable)) !== 0) return 'any'
   const given = checker.getNonNullableType(type) ?? type
   const parts = given.isUnionType() ? given.getTypes() : [given]
   const every = (flags: number): boolean => parts.every((part) => (part.flags & flags) !== 0)

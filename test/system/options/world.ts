@@ -1,7 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { EmbeddedLog, openTopics, StreamExecutionEnvironment } from '../../../src/index.ts'
+import {
+  bootstrapWith,
+  EmbeddedLog,
+  openTopics,
+  SavepointReader,
+  SavepointWriter,
+  StreamExecutionEnvironment,
+} from '../../../src/index.ts'
 import { MemorySource, MiniCluster } from '../../../src/testing/index.ts'
 import { TestedClient } from '../../client/tested-client.ts'
 import type { World } from './calls.ts'
@@ -27,7 +34,18 @@ export async function openWorld(): Promise<World> {
   const job = cluster.startLocal(env.graph(), { configuration })
   job.result.catch(() => {})
   await job.waitFor('RUNNING')
-  return { client: await tested.start(), log, topics, folder, job }
+  const savepoint = await savepointIn(join(folder, 'savepoint'))
+  cleanups.unshift(() => savepoint.close())
+  return { client: await tested.start(), log, topics, folder, job, savepoint }
+}
+
+/** A savepoint of one operator with keyed state. */
+async function savepointIn(folder: string): Promise<SavepointReader> {
+  const state = bootstrapWith([1])
+    .keyBy((n) => n)
+    .transform(() => ({ processElement() {} }))
+  await SavepointWriter.newSavepoint(128).withOperator('keyed', state).write(folder)
+  return await SavepointReader.read(folder)
 }
 
 /** Closes what `openWorld` has opened. */

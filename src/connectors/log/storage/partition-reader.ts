@@ -7,8 +7,15 @@ import {
   lastOffsetOf,
 } from '../../../batch/record-batch-format.ts'
 import { RecordBatchReader } from '../../../batch/record-batch-reader.ts'
-import { flag, objectWith } from '../../../core/options/kinds.ts'
-import type { OptionShape } from '../../../core/options/shape.ts'
+import {
+  bytes,
+  flag,
+  kindOf,
+  numberIn,
+  objectWith,
+  wholeNumber,
+} from '../../../core/options/kinds.ts'
+import { checkArgument, type OptionShape } from '../../../core/options/shape.ts'
 import type { FileSystem, OpenFile } from '../../../files/file-system.ts'
 import { nodeFileSystem } from '../../../files/node-file-system.ts'
 import { ISOLATION, type Isolation } from '../../records/topic-options.ts'
@@ -44,6 +51,13 @@ export const PARTITION_READER: OptionShape<PartitionReaderOptions> = {
   verifyChecksums: flag,
   files: objectWith('a file system', 'openSync'),
 }
+
+const OFFSET = wholeNumber({ min: 0 })
+const TIMESTAMP = numberIn()
+const STATUS = kindOf<PartitionStatus>(
+  'the status of the partition, as status() returns it',
+  (given) => typeof (given as Partial<PartitionStatus> | null)?.lastStable === 'number',
+)
 
 const NONE_ABORTED = new AbortedRanges([])
 const SMALLEST_BUFFER = 64 * 1024
@@ -102,6 +116,7 @@ export class PartitionReader {
 
   /** The first offset that cannot be read yet. */
   limit(status: PartitionStatus = this.status()): number {
+    checkArgument('limit', 'status', STATUS, status)
     return this.committed ? status.lastStable : status.endOffset
   }
 
@@ -115,6 +130,8 @@ export class PartitionReader {
     offset: number,
     buffer: Uint8Array<ArrayBuffer>,
   ): Promise<FetchedBatches | undefined> {
+    checkArgument('fetch', 'offset', OFFSET, offset)
+    checkArgument('fetch', 'buffer', bytes, buffer)
     try {
       return await this.fetchOnce(offset, buffer, this.status())
     } catch (error) {
@@ -168,6 +185,8 @@ export class PartitionReader {
    * another thread. 'later': use `fetch`.
    */
   fetchNow(offset: number, buffer: Uint8Array<ArrayBuffer>): FetchedBatches | 'later' | undefined {
+    checkArgument('fetchNow', 'offset', OFFSET, offset)
+    checkArgument('fetchNow', 'buffer', bytes, buffer)
     const status = this.status()
     const limit = this.limit(status)
     if (offset === limit && offset >= status.logStart) return undefined
@@ -279,6 +298,7 @@ export class PartitionReader {
 
   /** First offset of a record with a timestamp >= `timestamp` ms; the limit when there is none. */
   async offsetFor(timestamp: number): Promise<number> {
+    checkArgument('offsetFor', 'timestamp', TIMESTAMP, timestamp)
     const buffer = new Uint8Array(2 * INDEX_INTERVAL_BYTES)
     const bases = listSegments(this.files, this.path)
     const records = new RecordBatchReader()

@@ -1,4 +1,6 @@
 import { requireArgument } from '../../../core/errors.ts'
+import { oneOf, text, wholeNumber } from '../../../core/options/kinds.ts'
+import { checkArgument } from '../../../core/options/shape.ts'
 import { BIAS_COLUMNS, predictRating } from '../../../models/als/row.ts'
 import type { AlsRowKind } from '../../../models/als/row-key.ts'
 import type { RatingRange } from '../../../models/ratings/rating.ts'
@@ -29,6 +31,9 @@ export interface AlsModelParts {
   readonly range: RatingRange
   readonly history: readonly AlsProgress[]
 }
+
+const KIND = oneOf<AlsRowKind>('U', 'I')
+const INDEX = wholeNumber({ min: 0 })
 
 /** A trained model: served rows (`models/als/row.ts`) by number and by id. */
 export class AlsModel {
@@ -66,21 +71,23 @@ export class AlsModel {
 
   /** Row number `index` of a kind, in the order of `users` or `items`: a view, not a copy. */
   row(kind: AlsRowKind, index: number): Float32Array {
+    requirePlace('row', kind, index)
     const start = index * this.dimension
-    requireArgument(
-      index >= 0 && start < this.rows[kind].length,
-      `there is no row ${index} of kind ${kind}`,
-    )
+    requireArgument(start < this.rows[kind].length, `there is no row ${index} of kind ${kind}`)
     return this.rows[kind].subarray(start, start + this.dimension)
   }
 
   /** Number of ratings that row `index` was trained on; undefined if unknown. */
   ratingsOf(kind: AlsRowKind, index: number): number | undefined {
+    requirePlace('ratingsOf', kind, index)
     return this.ratings[kind]?.[index]
   }
 
   /** The row of an id; undefined if the training ratings do not have it. */
   rowOf(kind: AlsRowKind, id: string): Float32Array | undefined {
+    checkArgument('model.rowOf', 'kind', KIND, kind)
+    // An id that is a number would be one without a row.
+    checkArgument('model.rowOf', 'id', text, id)
     this.numbers ??= { U: numbered(this.users), I: numbered(this.items) }
     const index = this.numbers[kind].get(id)
     return index === undefined ? undefined : this.row(kind, index)
@@ -93,6 +100,11 @@ export class AlsModel {
     const score = predictRating(userRow ?? this.meanUser, itemRow ?? this.meanItem)
     return { score: clipRating(score, this.range), coverage: coverageOf(userRow, itemRow) }
   }
+}
+
+function requirePlace(call: string, kind: unknown, index: unknown): void {
+  checkArgument(`model.${call}`, 'kind', KIND, kind)
+  checkArgument(`model.${call}`, 'index', INDEX, index)
 }
 
 /** Coverage of a pair by its two rows, undefined where one is missing. */

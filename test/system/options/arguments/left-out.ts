@@ -1,0 +1,23 @@
+/** Calls that are not walked, with the reason. */
+export const LEFT_OUT: readonly (readonly [reason: string, calls: RegExp])[] = [
+  [
+    'a program gets these objects from Weir',
+    /^new (DataStream|KeyedStream|.*ConnectedStreams?|BroadcastStream|DataStreamSink|(All)?WindowedStream|.*StateTransformation|EmbeddedModel|EmbeddedLogProducer|PartitionReader|CollectedResults|JobExecution|MetricGroup|AlsModel|LinearModel|RetrainProcess|LiveErrorWatch|JobModels)$/,
+  ],
+  [
+    'Weir calls them, on what a program gives it',
+    /^(.*Operator|.*Gate|.*Coordinator|.*Function|.*Source|adwin|pageHinkley|driftMonitor|prequentialError)\.(open|processElement\d?|processWatermark|onProcessingTime|prepareSnapshot|checkpointCompleted|handleEvent|endInput|live|start|markerOf|learnedBesides|learningBegan|whenApplied|setDesired|discover|subtaskOf|write|join|restoreEarlier)$|Accumulator\.merge$|(Counter|Maximum|Minimum)\.merge$|^listAccumulator\.|^topicRecordDeserializer$/,
+  ],
+  [
+    'JavaScript, or the state of the class, defines them',
+    /^WeirError\.(captureStackTrace|prepareStackTrace)$|^new WeirError$/,
+  ],
+  [
+    'parts between Weir and a learner of one\u2019s own, which TypeScript checks',
+    /^(liveErrorWatch|retrainProcess|deltaDeduplicator|refusals|resumeOffsets|begunVersions|modelDeltaBuffer|rowMoments|RowMoments|learnableRowSerializer|rowUpdateSerializer|weightUpdateSerializer|exampleRecordReader|slotWeights|stateVersion|slotRowReader|stateCatalog|rowTableReader)\.|^new (Refusals|ResumeOffsets|BegunVersions|ModelDeltaBuffer|RowMoments|StateVersion|SlotRowReader|RowTableReader)$|^jobExecution\.(profile|keyGroupRecords|onFinishing|failed|warned)$|Operator\.(fireDue|onEventTimer|onProcessingTimer)$|^(decodeOrigin|requireSameTopic|keyOfEveryGroup|plainNumber|latin1Of|alsVersionMetadata|itemRows|userRows|keyBytesOf|valueBytesOf|deltaShape|withGlobalMean|publishedMoments|idOfKeyBytes|isMeanKeyBytes|kindOfKeyBytes|writeKeySuffix|decodeLinearDelta|encodeLinearDelta|joinedAlarms|largestSquaredError|isRefused|placeOfRange|rangesHere|keyLengthWithoutVersion|versionOfKeyBytes|blockProducts|blocksOf|weirClient\.predictPairs)$/,
+  ],
+  [
+    'a loop calls them for each record or byte, and a check would cost as much as the work',
+    /^(new )?[bB]yte(Reader|Writer)|^(counter|sparseTableBuilder|ratingsSpill|generatedWeights|linearExamples|linearModel|servedClassifierQuality|onlineLinearRule|adwin|pageHinkley|driftMonitor|prequentialError)\.|^(embeddedLogProducer\.sendRecord|histogram\.observe|biasedRow|decodeFactors|encodeFactors|predictRating|clipRating|formatTextRow|coverageOf|isMarkerKey|decodeMarker|encodeMarker|scoreOf|keyGroupOf)$/,
+  ],
+]
