@@ -133,8 +133,8 @@ export function oneOf<const T extends string | number>(...values: readonly T[]):
   }
 }
 
-/** Other systems write the values of their options in capital letters and with underscores. */
-function nearestOf(value: string, values: readonly (string | number)[]): string | undefined {
+/** The word of a closed set that is nearest to a value: other systems write theirs in capital letters and with underscores. */
+export function nearestOf(value: string, values: readonly (string | number)[]): string | undefined {
   const words = values.filter((word) => typeof word === 'string')
   return nearestWord(value.toLowerCase().replaceAll('_', '-'), words) ?? nearestWord(value, words)
 }
