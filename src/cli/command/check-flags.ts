@@ -15,29 +15,37 @@ export interface GivenValue {
   readonly value: string | boolean
 }
 
-/** The values that were given for the flags of a command: those of the command line, else those of the settings. */
-export interface GivenFlags {
-  readonly commandLine: ReadonlyMap<string, readonly GivenValue[]>
-  readonly settings: ReadonlyMap<string, readonly GivenValue[]>
+/** The values that were given for flags, by name. */
+export type GivenFlags = ReadonlyMap<string, readonly GivenValue[]>
+
+type Specs = Readonly<Record<string, OptionSpec>>
+
+/** Checks how often each flag is on a command line, and its values. Throws UsageError. */
+export function checkTyped(specs: Specs, commandLine: GivenFlags): void {
+  for (const [name, given] of commandLine) {
+    requireOnce(specs[name]!, given)
+    for (const one of given) checkValue(specs[name]!, one)
+  }
+}
+
+/** Checks the values that settings give to flags. Throws UsageError. */
+export function checkSettings(specs: Specs, settings: GivenFlags): void {
+  for (const [name, given] of settings) for (const one of given) checkValue(specs[name]!, one)
 }
 
 /**
- * Checks every flag of a command against its declaration: how often it is given, its values, and what it needs beside
- * it. `flags` has the values with the defaults. Throws UsageError.
+ * Checks that the required flags are there, and what each flag of the command line needs and excludes. `flags` has all
+ * values, with the defaults. Throws UsageError.
  */
-export function checkFlags(
-  specs: Readonly<Record<string, OptionSpec>>,
-  { commandLine, settings }: GivenFlags,
+export function checkTogether(
+  specs: Specs,
+  commandLine: GivenFlags,
   flags: CommandInput['flags'],
 ): void {
-  for (const [name, given] of commandLine) requireOnce(specs[name]!, given)
   for (const [name, spec] of Object.entries(specs)) {
-    const typed = commandLine.get(name)
-    for (const one of [...(settings.get(name) ?? []), ...(typed ?? [])]) checkValue(spec, one)
-  }
-  for (const [name, spec] of Object.entries(specs)) {
-    const isRequired = spec.type === 'string' && spec.isRequired === true
-    if (isRequired && !isSet(flags[name])) throw new UsageError(`--${name} is required`)
+    if (spec.isRequired === true && !isSet(flags[name])) {
+      throw new UsageError(`--${name} is required`)
+    }
   }
   for (const name of commandLine.keys()) checkRelations(name, { specs, flags, commandLine })
 }
@@ -73,9 +81,9 @@ function checkValue(spec: OptionSpec, { source, value }: GivenValue): void {
 }
 
 interface Relations {
-  readonly specs: Readonly<Record<string, OptionSpec>>
+  readonly specs: Specs
   readonly flags: CommandInput['flags']
-  readonly commandLine: GivenFlags['commandLine']
+  readonly commandLine: GivenFlags
 }
 
 function checkRelations(name: string, { specs, flags, commandLine }: Relations): void {
@@ -91,7 +99,7 @@ function checkRelations(name: string, { specs, flags, commandLine }: Relations):
   }
 }
 
-function needText({ flag, words }: FlagNeed, specs: Readonly<Record<string, OptionSpec>>): string {
+function needText({ flag, words }: FlagNeed, specs: Specs): string {
   if (words.length > 0) return `--${flag} ${words.join(' or ')}`
   const spec = specs[flag]
   if (spec?.value?.words !== undefined) return `--${flag}: ${spec.value.words.join(', ')}`

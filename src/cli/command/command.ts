@@ -11,7 +11,7 @@ export { UsageError } from './usage-error.ts'
 /** Style of text on a terminal. */
 export type TextStyle = 'bold' | 'dim' | 'red' | 'cyan'
 
-/** One flag of a command: a switch, or one with a value. Its declaration is all that checks it (`checkFlags`). */
+/** One flag of a command: a switch, or one with a value. Its declaration is all that checks it (`check-flags.ts`). */
 export type OptionSpec = SwitchSpec | ValueSpec
 
 interface CommonSpec {
@@ -205,7 +205,7 @@ function mostArguments(usage: string): number {
 }
 
 /**
- * Flags of a command, read with their types. `checkFlags` has checked the values, so the getters only convert them; they
+ * Flags of a command, read with their types. `parseCommandLine` has checked the values, so the getters only convert them; they
  * throw UsageError where no check was done.
  */
 export class Flags {

@@ -10,16 +10,19 @@ export function helpOf(command: Command): string {
   })
   const width = Math.max(...left.map((text) => text.length)) + 2
   const lines = specs.map(([, spec], i) => {
-    return `${left[i]!.padEnd(width)}${spec.help}${notesOf(spec)}`
+    return `${left[i]!.padEnd(width)}${withNotes(spec)}`
   })
   const details = command.details === undefined ? '' : `\n\n${command.details}`
   return `${command.summary}\n\nUsage: ${usageOf(command)} [options]\n\nOptions:\n${lines.join('\n')}${details}`
 }
 
-/** What a flag takes and needs, and its default, in brackets. */
-function notesOf(spec: OptionSpec): string {
+/** The text of a flag, with what it takes and needs, and its default, in brackets. */
+function withNotes(spec: OptionSpec): string {
+  const { help } = spec
   const notes = [rangeOf(spec), needsOf(spec), defaultOf(spec)].filter((note) => note !== '')
-  return notes.length === 0 ? '' : ` (${notes.join('; ')})`
+  if (notes.length === 0) return help
+  const text = notes.join('; ')
+  return help.endsWith(')') ? `${help.slice(0, -1)}; ${text})` : `${help} (${text})`
 }
 
 /** The range of the values, where the text of the flag does not say it. */

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { nearestWord } from '../../core/text/nearest-word.ts'
-import { checkFlags, type GivenValue } from './check-flags.ts'
+import { checkSettings, checkTogether, checkTyped, type GivenValue } from './check-flags.ts'
 import { COMMON_OPTIONS, type Command, type CommandInput, type OptionSpec } from './command.ts'
 import { environmentName, NO_SETTINGS, type Settings } from './settings.ts'
 import { UsageError } from './usage-error.ts'
@@ -24,11 +24,13 @@ export function parseCommandLine(
 ): Pick<CommandInput, 'flags' | 'args'> {
   const specs: Specs = { ...COMMON_OPTIONS, ...command.options }
   const { args, given } = readWords(specs, argv)
+  checkTyped(specs, given)
   const config = given.get('config')?.[0]?.value
   const configured = settings(typeof config === 'string' ? config : undefined)
   const set = settingsOf(specs, configured)
+  checkSettings(specs, set)
   const flags = withDefaults(specs, { given, set, configured })
-  checkFlags(specs, { commandLine: given, settings: set }, flags)
+  checkTogether(specs, given, flags)
   return { flags, args }
 }
 
@@ -53,7 +55,7 @@ function readWords(
     if (token.kind === 'positional') args.push(token.value)
     if (token.kind !== 'option') continue
     const { name, value } = givenBy(specs, token)
-    given.set(name, [...(given.get(name) ?? []), { source: token.rawName, value }])
+    given.set(name, [...(given.get(name) ?? []), { source: `--${name}`, value }])
   }
   return { args, given }
 }

@@ -61,7 +61,7 @@ function namedColumns(text: string): NamedColumns {
     const column = part.slice(at + 1).trim()
     if (field === undefined) throw new UsageError(unknownField(part, name))
     if (column === '' && field !== 'time') throw new UsageError(`"${part}" names no column`)
-    if (columns[field] !== undefined) throw new UsageError(`the ${field} is named twice`)
+    if (columns[field] !== undefined) throw new UsageError(`it names the ${field} twice`)
     columns[field] = column
   }
   return columns

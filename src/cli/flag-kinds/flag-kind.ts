@@ -1,3 +1,6 @@
+import { messageOf } from '../../core/errors.ts'
+import { printable } from '../../core/text/printable.ts'
+
 /** What sort of values a flag takes. The walk over all flags has texts of each sort that are wrong. */
 export type FlagSort =
   | 'count'
@@ -38,7 +41,7 @@ const MOST_SHOWN = 80
 
 /** The problem of a text that is none of the values; `hint` names the nearest one. */
 export function mustBe(takes: string, text: string, hint = ''): string {
-  const shown = text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}...` : text
+  const shown = printable(text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}...` : text)
   return `must be ${takes}, not "${shown}"${hint}`
 }
 
@@ -62,7 +65,7 @@ export function readBy(kind: Omit<FlagKind, 'problem'>, read: (text: string) => 
       try {
         return read(text) === undefined ? mustBe(kind.takes, text) : undefined
       } catch (error) {
-        return `must be ${kind.takes}: ${error instanceof Error ? error.message : String(error)}`
+        return mustBe(kind.takes, text, `: ${messageOf(error)}`)
       }
     },
   }

@@ -145,16 +145,14 @@ const upTo = (upper: string): string => (upper.startsWith('to ') ? `up ${upper}`
 /** The valid number nearest to a number; undefined where it is not one that a message can write. */
 function nearestIn(
   value: number,
-  { min, max, above, below }: FlagRange,
+  { min = -Infinity, max = Infinity, above = -Infinity, below = Infinity }: FlagRange,
   isWhole: boolean,
 ): number | undefined {
   const rounded = isWhole ? Math.round(value) : value
-  if (isWhole && !Number.isSafeInteger(rounded)) return max
-  const clamped = Math.min(Math.max(rounded, min ?? rounded), max ?? rounded)
-  const isOpen =
-    (above !== undefined && clamped <= above) || (below !== undefined && clamped >= below)
+  const clamped = Math.min(Math.max(rounded, min), max)
   // The number next to an open bound has too many digits to read.
-  return isOpen ? undefined : clamped
+  if (clamped <= above || clamped >= below) return undefined
+  return isWhole && !Number.isSafeInteger(clamped) ? undefined : clamped
 }
 
 /** What to write for a time with a unit: `5s` is 5000 of a flag in milliseconds. */

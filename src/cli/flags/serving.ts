@@ -1,9 +1,9 @@
 import type { ConfigurationMap } from '../../runtime/configuration/keys.ts'
 import type { Flags, OptionSpec } from '../command/command.ts'
-import { type FlagKind, mustBe } from '../flag-kinds/flag-kind.ts'
+import { type FlagKind, kindOf } from '../flag-kinds/flag-kind.ts'
 import { portToOpen, wholeNumber } from '../flag-kinds/numbers.ts'
 import { configurationValue, splitPair } from '../flag-kinds/pairs.ts'
-import { host, path } from '../flag-kinds/places.ts'
+import { host, path, place } from '../flag-kinds/places.ts'
 import { word } from '../flag-kinds/words.ts'
 import { LISTENER_OPTIONS } from './listener.ts'
 
@@ -11,15 +11,14 @@ import { LISTENER_OPTIONS } from './listener.ts'
 export const MAX_SLOTS = 512
 
 /** The folder of a checkpoint or savepoint, or the number of a checkpoint, from the newest one on. */
-const RESTORE_FROM: FlagKind = {
-  sort: 'path',
-  shown: 'PATH|N',
-  takes: 'a folder, or the number of a checkpoint from 1: the newest',
-  problem(text) {
-    const isRight = /^\d+$/.test(text) ? Number(text) >= 1 : text.trim() !== ''
-    return isRight ? undefined : mustBe(this.takes, text)
+const RESTORE_FROM: FlagKind = kindOf(
+  {
+    sort: 'path',
+    shown: 'PATH|N',
+    takes: 'a folder, or the number of a checkpoint from 1: the newest',
   },
-}
+  (text) => (/^\d+$/.test(text) ? Number(text) >= 1 : place().problem(text) === undefined),
+)
 
 /** Flags of every command that runs a job. */
 export const SERVING_OPTIONS: Readonly<Record<string, OptionSpec>> = {

@@ -21,7 +21,7 @@ describe('a command line', () => {
 
   it('takes a negative number after a flag as its value', () => {
     expect(parse('--cups', '-1').flags).toMatchObject({ cups: '-1' })
-    expect(parse('-c', '-.5', 'tea')).toMatchObject({ flags: { cups: '-.5' }, args: ['tea'] })
+    expect(parse('-c', '-7', 'tea')).toMatchObject({ flags: { cups: '-7' }, args: ['tea'] })
     expect(parse('--', '--cups', '-1').args).toEqual(['--cups', '-1'])
   })
 
@@ -71,7 +71,7 @@ describe('a value of a flag', () => {
     expect(() => parse('--cups', '13')).toThrow(
       /^--cups must be a whole number up to 12, not "13"; the nearest is 12$/,
     )
-    expect(() => parse('-c', '1.5')).toThrow(/^-c must be a whole number .* the nearest is 2$/)
+    expect(() => parse('-c', '1.5')).toThrow(/^--cups must be a whole number .* the nearest is 2$/)
     expect(() => parse('--sugar', 'brwon')).toThrow(
       /^--sugar must be one of white, brown, not "brwon"; did you mean "brown"\?$/,
     )
@@ -99,7 +99,7 @@ describe('a value of a flag', () => {
     expect(() => parse('--strong', '--strong')).toThrow(/^--strong was given twice$/)
     expect(() => parse('--strong', '--no-strong')).toThrow(/^--strong was given twice$/)
     expect(parse('-D', 'a=1', '-D', 'b=2').flags['set']).toEqual(['a=1', 'b=2'])
-    expect(() => parse('-D', 'a=1', '-D', 'a=2')).toThrow(/^-D was given twice for a: 1, 2$/)
+    expect(() => parse('-D', 'a=1', '-D', 'a=2')).toThrow(/^--set was given twice for a: 1, 2$/)
   })
 
   it('is refused without the flags that it needs, and beside those that it excludes', () => {

@@ -68,7 +68,7 @@ describe('the flags of Kafka', () => {
     const off = file('off.yaml', 'brokers: k:1\ntls: false\n')
     expect(kafkaOptionsOf(flagsOf([], {}, off))).toEqual({ brokers: 'k:1' })
     const wrong = file('wrong.yaml', 'tls: perhaps\n')
-    expect(() => flagsOf([], {}, wrong)).toThrow('tls must be true or false')
+    expect(() => flagsOf([], {}, wrong)).toThrow('wrong.yaml must be true or false, not "perhaps"')
   })
 
   it('read certificates', () => {
@@ -78,15 +78,15 @@ describe('the flags of Kafka', () => {
   })
 
   it.each([
-    [['--sasl-username', 'ada'], 'needs --sasl-mechanism'],
-    [['--sasl-mechanism', 'PLAIN'], 'needs --sasl-username'],
+    [[...BROKERS, '--sasl-username', 'ada'], 'needs --sasl-mechanism'],
+    [[...BROKERS, '--sasl-mechanism', 'PLAIN'], 'needs --sasl-username'],
     [USER, 'needs a password'],
     [[...USER.with(3, 'GSSAPI')], 'must be one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512'],
     [[...USER, '--sasl-password-file', '/none'], 'cannot read /none'],
-    [['--tls-ca', '/none'], 'cannot read /none'],
-    [['--tls-cert', '/none'], '--tls-cert needs --tls-key FILE'],
+    [[...BROKERS, '--tls-ca', '/none'], 'cannot read /none'],
+    [[...BROKERS, '--tls-cert', '/none'], '--tls-cert needs --tls-key FILE'],
   ])('refuse %j', (words, message) => {
-    expect(() => kafkaOptionsOf(flagsOf([...BROKERS, ...words]))).toThrow(message)
+    expect(() => kafkaOptionsOf(flagsOf(words))).toThrow(message)
   })
 
   it('are refused without the brokers for which they count, but not as settings', () => {

@@ -139,7 +139,7 @@ describe('the target of weir load', () => {
     [['-i', 'http', '--path', '/a b'], '--path must be a path that begins with /'],
     [['-i', 'http', '--path', '/x', '--method', 'get'], 'did you mean "GET"?'],
     [['-i', 'http', '-b', '2', '--operation', 'rows'], 'over HTTP has one key'],
-    [['-b', '0'], '-b must be a whole number from 1 to 4096, not "0"; the nearest is 1'],
+    [['-b', '0'], '--batch-size must be a whole number from 1 to 4096, not "0"; the nearest is 1'],
     [['--k', '5'], '--k needs --operation top-k'],
     [['--body', '{}'], '--body needs --path PATH'],
   ])('%j are refused', (argv, message) => {
@@ -182,12 +182,18 @@ describe('the keys of weir load', () => {
   it.each([
     [['--users', '9'], 'needs --users and --items'],
     [['--users', '9:1', '--items', '1'], '--users must be N or FROM:TO'],
-    [['--users', '-1', '--items', '1'], '--users takes N or FROM:TO'],
-    [['--users', '9', '--items', '9', '--trace', 'x'], 'give one of --users'],
-    [['--input-data', '/does/not/exist'], 'cannot read the keys file'],
+    [['--users', '-1', '--items', '1'], '--users must be N or FROM:TO'],
+    [
+      ['--users', '9', '--items', '9', '--trace', import.meta.filename],
+      '--users and --trace exclude each other',
+    ],
+    [
+      ['--input-data', '/does/not/exist'],
+      '--input-data names /does/not/exist, and there is no such file',
+    ],
     [['-i', 'http', '--path', '/{user}'], '{user} and {item} need'],
   ])('%j are refused: %s', async (argv, message) => {
-    await expect(keys(...argv)).rejects.toThrow(message)
+    await expect(async () => await keys(...argv)).rejects.toThrow(message)
   })
 
   it('of predictions are pairs', async () => {
