@@ -1,4 +1,4 @@
-import { nearestOf } from '../../core/options/kinds.ts'
+import { nearestOf } from '../../core/text/nearest-word.ts'
 import { type FlagKind, kindOf, mustBe } from './flag-kind.ts'
 
 /** One word of a closed set. */
@@ -12,9 +12,7 @@ export function word(words: readonly string[], shown = 'NAME'): FlagKind {
     words,
     problem(text) {
       if (words.includes(text)) return undefined
-      const lower = text.toLowerCase()
-      const same = words.find((one) => one.toLowerCase() === lower)
-      return mustBe(takes, text, didYouMean(same ?? nearestOf(text, words)))
+      return mustBe(takes, text, didYouMean(nearestOf(text, words)))
     },
   }
 }
