@@ -22,7 +22,7 @@ function withNotes(spec: OptionSpec): string {
   const notes = [rangeOf(spec), needsOf(spec), defaultOf(spec)].filter((note) => note !== '')
   if (notes.length === 0) return help
   const text = notes.join('; ')
-  return help.endsWith(')') ? `${help.slice(0, -1)}; ${text})` : `${help} (${text})`
+  return /\(default[^()]*\)$/.test(help) ? `${help.slice(0, -1)}; ${text})` : `${help} (${text})`
 }
 
 /** The range of the values, where the text of the flag does not say it. */
