@@ -8,6 +8,7 @@ export function recordedIo(
     readonly interrupted?: Promise<void>
     /** Standard input. @default empty */
     readonly input?: string
+    readonly env?: Readonly<Record<string, string>>
   } = {},
 ): {
   readonly io: CommandIo
@@ -26,7 +27,7 @@ export function recordedIo(
     rewriteLine: options.terminal === true ? (line) => rewritten.push(line) : undefined,
     style: (_, text) => text,
     interrupted: options.interrupted ?? new Promise(() => {}),
-    env: {},
+    env: options.env ?? {},
   }
   return { io, out, err, rewritten }
 }

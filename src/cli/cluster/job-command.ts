@@ -79,6 +79,10 @@ function checkOption({ options, words }: JobCommand, name: string, value: unknow
     throw new WeirError('UNKNOWN_OPTION', `weir ${words.join(' ')} has no option "${name}"${hint}`)
   }
   requireArgument(hasType(spec, value), `the option "${name}" takes ${typeText(spec)}`)
+  for (const text of [value].flat()) {
+    const problem = typeof text === 'string' ? spec.value?.problem(text) : undefined
+    requireArgument(problem === undefined, `the option "${name}" ${problem}`)
+  }
 }
 
 function hasType({ type, multiple }: OptionSpec, value: unknown): boolean {

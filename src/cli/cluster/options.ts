@@ -1,4 +1,5 @@
-import type { OptionSpec } from '../command/command.ts'
+import { type OptionSpec, withNeed } from '../command/command.ts'
+import { restAddress } from '../flag-kinds/places.ts'
 import { clientTlsOptions } from '../flags/client-tls.ts'
 import { TOKEN_OPTIONS } from '../flags/token.ts'
 
@@ -16,7 +17,7 @@ const JOB_MANAGER_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   jobmanager: {
     type: 'string',
     short: 'm',
-    value: 'HOST:PORT',
+    value: restAddress,
     default: '127.0.0.1:8081',
     help: 'REST address of the JobManager, or of the process of a job',
   },
@@ -29,12 +30,12 @@ export const JOB_MANAGER_CLIENT_OPTIONS: Readonly<Record<string, OptionSpec>> = 
   ...TOKEN_OPTIONS,
 }
 
-/** Flags of the commands whose job a JobManager can run instead of this process. */
+/** Flags of the commands whose job a JobManager can run instead of this process; those about it count for that alone. */
 export const DETACH_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   detached: {
     type: 'boolean',
     short: 'd',
     help: 'Submit the job to a JobManager and return at once',
   },
-  ...JOB_MANAGER_OPTIONS,
+  ...withNeed(JOB_MANAGER_OPTIONS, 'detached'),
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { JobSubmission } from '../../rest/port/cluster.ts'
-import type { Command, CommandInput, OptionSpec } from '../command/command.ts'
+import { type Command, type CommandInput, Flags, type OptionSpec } from '../command/command.ts'
 import { JOB_MANAGER_TLS_OPTIONS } from './options.ts'
 
 /** Flags whose values are paths of the submitter's machine. */
@@ -39,10 +39,13 @@ export function submissionOf(
   options: Command['options'],
   flags: CommandInput['flags'],
 ): JobSubmission {
+  const read = new Flags(flags)
   const given: [string, string | boolean | readonly string[]][] = []
   for (const [name, spec] of Object.entries(options)) {
     const value = flags[name]
     if (value === undefined || CLIENT_FLAGS.includes(name) || isLeftOut(name, spec, value)) continue
+    // A setting that counts for nothing here would be refused on the command line of the job.
+    if (!read.counts(spec)) continue
     given.push([name, PATHS.includes(name) && typeof value === 'string' ? resolve(value) : value])
   }
   return { job, options: Object.fromEntries(given) }

@@ -1,6 +1,9 @@
 import type { Readable } from 'node:stream'
 import { isWeirError } from '../../core/errors.ts'
+import { decimalNumber } from '../../core/text/decimal-number.ts'
 import type { ParentChannel } from '../../jobmanager/process/supervised-job.ts'
+import type { FlagKind } from '../flag-kinds/flag-kind.ts'
+import { input } from '../flag-kinds/places.ts'
 import { UsageError } from './usage-error.ts'
 
 export { UsageError } from './usage-error.ts'
@@ -8,18 +11,64 @@ export { UsageError } from './usage-error.ts'
 /** Style of text on a terminal. */
 export type TextStyle = 'bold' | 'dim' | 'red' | 'cyan'
 
-/** One flag of a command. */
-export interface OptionSpec {
-  readonly type: 'string' | 'boolean'
+/** One flag of a command: a switch, or one with a value. Its declaration is all that checks it (`check-flags.ts`). */
+export type OptionSpec = SwitchSpec | ValueSpec
+
+interface CommonSpec {
   /** Text in `--help`; starts with the meaning of the value. */
   readonly help: string
-  /** Name of the value in `--help`, `N` or `FILE`. */
-  readonly value?: string
-  readonly default?: string | boolean
-  readonly multiple?: boolean
   readonly short?: string
+  /** Without these the flag counts for nothing, so it is refused on a command line. */
+  readonly needs?: readonly FlagNeed[]
+  /** Flags beside which it cannot be on a command line. */
+  readonly excludes?: readonly string[]
+}
+
+/** A flag that is set or not: `--json`, and `--no-json` against a setting. */
+export interface SwitchSpec extends CommonSpec {
+  readonly type: 'boolean'
+  readonly value?: undefined
+  readonly default?: undefined
+  readonly multiple?: undefined
+  readonly isRequired?: undefined
+  readonly isSecret?: undefined
+}
+
+/** A flag with a value. */
+export interface ValueSpec extends CommonSpec {
+  readonly type: 'string'
+  /** Which values the flag takes. */
+  readonly value: FlagKind
+  readonly default?: string
+  /** Whether the flag may come several times, each time with a value more. */
+  readonly multiple?: boolean
+  readonly isRequired?: boolean
   /** Read only from the environment and the configuration file: other users can see command lines. */
   readonly isSecret?: boolean
+}
+
+/** A flag that another one needs: set, and to one of `words` where there are some. */
+export interface FlagNeed {
+  readonly flag: string
+  readonly words: readonly string[]
+}
+
+/** Says that a flag needs another one, set to one of the words if there are some. */
+export function needs(flag: string, ...words: readonly string[]): FlagNeed {
+  return { flag, words }
+}
+
+/** The flags, each of which needs another one, too. */
+export function withNeed(
+  options: Readonly<Record<string, OptionSpec>>,
+  flag: string,
+): Readonly<Record<string, OptionSpec>> {
+  return Object.fromEntries(
+    Object.entries(options).map(([name, spec]) => [
+      name,
+      { ...spec, needs: [...(spec.needs ?? []), needs(flag)] },
+    ]),
+  )
 }
 
 /** Parsed flags and positional arguments. */
@@ -108,7 +157,7 @@ export const COMMON_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   json: { type: 'boolean', help: 'Print results as JSON, one object a line' },
   config: {
     type: 'string',
-    value: 'FILE',
+    value: input(),
     help: 'Configuration file (default: weir.yaml if it exists)',
   },
   'strict-secrets': {
@@ -120,6 +169,17 @@ export const COMMON_OPTIONS: Readonly<Record<string, OptionSpec>> = {
 /** The usage of a command without its options. */
 export function usageOf({ name, usage = '' }: Command): string {
   return `weir ${name} ${usage}`.trimEnd()
+}
+
+/** Whether what a flag needs is there. */
+export function isMet({ flag, words }: FlagNeed, flags: CommandInput['flags']): boolean {
+  const value = flags[flag]
+  return words.length === 0 ? isSet(value) : words.includes(String(value))
+}
+
+/** Whether a flag has a value, or is a switch that is on. */
+export function isSet(value: CommandInput['flags'][string]): boolean {
+  return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0)
 }
 
 /** The error of a command whose positional arguments are missing. */
@@ -144,7 +204,10 @@ function mostArguments(usage: string): number {
   return Math.max(...alternatives)
 }
 
-/** Flags of a command, read with their types. Every getter throws UsageError for a wrong value. */
+/**
+ * Flags of a command, read with their types. `parseCommandLine` has checked the values, so the getters only convert them; they
+ * throw UsageError where no check was done.
+ */
 export class Flags {
   private readonly values: CommandInput['flags']
 
@@ -163,11 +226,16 @@ export class Flags {
     return typeof value === 'string' ? value : undefined
   }
 
-  /** The value of a required flag. */
+  /** The value of a flag that is required or has a default. */
   string(name: string): string {
     const value = this.optional(name)
     if (value === undefined) throw new UsageError(`--${name} is required`)
     return value
+  }
+
+  /** Whether a flag counts for something beside the others: it has what it needs. */
+  counts({ needs: all = [] }: OptionSpec): boolean {
+    return all.every((need) => isMet(need, this.values))
   }
 
   /** The values of a repeatable flag. */
@@ -176,38 +244,30 @@ export class Flags {
     return Array.isArray(value) ? value : []
   }
 
-  /** A whole number from `min` to `max`. */
-  integer(name: string, min = 0, max: number = Number.MAX_SAFE_INTEGER): number {
-    const value = this.number(name)
-    if (!Number.isInteger(value) || value < min || value > max) {
-      throw new UsageError(`--${name} must be a whole number from ${min} to ${max}, not ${value}`)
-    }
-    return value
-  }
-
-  /** A finite number. */
+  /** The number of a flag that is required or has a default. */
   number(name: string): number {
     const text = this.string(name)
-    const value = Number(text)
-    if (text.trim() === '' || !Number.isFinite(value)) {
-      throw new UsageError(`--${name} must be a number, not "${text}"`)
-    }
+    const value = decimalNumber(text)
+    if (Number.isNaN(value)) throw new UsageError(`--${name} must be a number, not "${text}"`)
     return value
   }
 
-  /** As `integer`; undefined if the flag is missing. */
-  optionalInteger(name: string, min = 0, max?: number): number | undefined {
-    return this.optional(name) === undefined ? undefined : this.integer(name, min, max)
+  /** As `number`; undefined if the flag is missing. */
+  optionalNumber(name: string): number | undefined {
+    return this.optional(name) === undefined ? undefined : this.number(name)
   }
 
-  /** One of `choices`. */
-  choice<T extends string>(name: string, choices: readonly T[]): T {
+  /** The word of a flag that is required or has a default: one of the words of its kind. */
+  choice<T extends string>(name: string, words: readonly T[]): T {
     const text = this.string(name)
-    const found = choices.find((choice) => choice === text)
-    if (found === undefined) {
-      throw new UsageError(`--${name} must be one of ${choices.join(', ')}, not "${text}"`)
-    }
-    return found
+    const found = words.find((word) => word === text)
+    if (found !== undefined) return found
+    throw new UsageError(`--${name} must be one of ${words.join(', ')}, not "${text}"`)
+  }
+
+  /** As `choice`; undefined if the flag is missing. */
+  optionalChoice<T extends string>(name: string, words: readonly T[]): T | undefined {
+    return this.optional(name) === undefined ? undefined : this.choice(name, words)
   }
 }
 

@@ -9,10 +9,12 @@ export interface Settings {
   readonly flags: Readonly<Record<string, string>>
   /** Values by configuration key. */
   readonly configuration: Readonly<Record<string, string>>
+  /** What gave each flag and each key, as messages name it: `WEIR_PORT`, `port in weir.yaml`. */
+  readonly sources: Readonly<Record<string, string>>
 }
 
 /** Empty settings. */
-export const NO_SETTINGS: Settings = { flags: {}, configuration: {} }
+export const NO_SETTINGS: Settings = { flags: {}, configuration: {}, sources: {} }
 
 /** Flags that can also be set: `--data-dir` by `WEIR_DATA_DIR` or by `data-dir:` in the file. */
 export const SETTABLE_FLAGS = [
@@ -79,12 +81,19 @@ export function readSettings(
 ): Settings {
   const path = configFlag ?? env['WEIR_CONFIG']
   const file = readConfigurationFile(path ?? CONFIGURATION_FILE, path !== undefined)
-  const merged = new Map([...(file ?? []), ...fromEnvironment(env)])
+  const place = path ?? CONFIGURATION_FILE
+  const inFile = [...(file ?? [])].map(
+    ([key, value]) => [key, { value, source: `${key} in ${place}` }] as const,
+  )
+  const inEnvironment = [...fromEnvironment(env)].map(
+    ([key, value]) => [key, { value, source: environmentName(key) }] as const,
+  )
+  const merged = new Map([...inFile, ...inEnvironment])
   const known = knownKeys()
   for (const key of file?.keys() ?? []) {
     if (known.includes(key)) continue
     const hint = didYouMean(nearestWord(key, known))
-    throw new UsageError(`${path ?? CONFIGURATION_FILE}: unknown configuration key "${key}"${hint}`)
+    throw new UsageError(`${place}: unknown configuration key "${key}"${hint}`)
   }
   return split(merged)
 }
@@ -125,16 +134,24 @@ function fromEnvironment(
   return values
 }
 
-function split(values: ReadonlyMap<string, string>): Settings {
+interface SourcedValue {
+  readonly value: string
+  readonly source: string
+}
+
+function split(values: ReadonlyMap<string, SourcedValue>): Settings {
   const flags: Record<string, string> = {}
   const configuration: Record<string, string> = {}
+  const sources: Record<string, string> = {}
   const settable: readonly string[] = SETTABLE_FLAGS
-  for (const [key, value] of values) {
-    if (settable.includes(key)) flags[key] = value
-    else if (key === PARALLELISM) flags['slots'] ??= value
-    else configuration[key] = value
+  for (const [key, { value, source }] of values) {
+    const name = key === PARALLELISM ? 'slots' : key
+    if (name !== key && flags[name] !== undefined) continue
+    if (settable.includes(name)) flags[name] = value
+    else configuration[name] = value
+    sources[name] = source
   }
-  return { flags, configuration }
+  return { flags, configuration, sources }
 }
 
 function didYouMean(nearest: string | undefined): string {

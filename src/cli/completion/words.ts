@@ -65,10 +65,7 @@ function flagsOf(command: Command | undefined): readonly CompletionFlag[] {
     .map(([name, spec]) => ({ word: `--${name}`, help: spec.help, value: kindOf(spec) }))
 }
 
-/** Names of values in `--help` that are paths. */
-const PATHS = /^(FILE|DIR|PATH|FOLDER)/
-
-function kindOf(spec: OptionSpec): CompletionFlag['value'] {
-  if (spec.type === 'boolean') return 'none'
-  return PATHS.test(spec.value ?? '') ? 'file' : 'text'
+function kindOf({ value }: OptionSpec): CompletionFlag['value'] {
+  if (value === undefined) return 'none'
+  return value.sort === 'path' ? 'file' : 'text'
 }

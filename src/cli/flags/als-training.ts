@@ -12,34 +12,54 @@ import {
   type CommandIo,
   Flags,
   interruptionSignal,
+  needs,
   type OptionSpec,
-  UsageError,
 } from '../command/command.ts'
 import { ProgressBar } from '../command/progress-bar.ts'
+import { anyNumber, share, wholeNumber } from '../flag-kinds/numbers.ts'
+import { word } from '../flag-kinds/words.ts'
+
+const PENALTIES = ['n', 'sqrt-n', 'constant'] as const
+const SOLVERS = ['cholesky', 'cg'] as const
+const DEVICES = ['cpu', 'gpu', 'auto'] as const
 
 /** Flags of ALS training; `train als`, `retrain` and the quickstart have them. */
 export const ALS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
-  factors: { type: 'string', value: 'N', default: '50', help: 'Number of latent factors' },
+  factors: {
+    type: 'string',
+    value: wholeNumber({ min: 1, max: 1024 }),
+    default: '50',
+    help: 'Number of latent factors',
+  },
   iterations: {
     type: 'string',
-    value: 'N',
+    value: wholeNumber({ min: 1, max: 10_000 }),
     default: '10',
     help: 'Iterations; each solves users and items',
   },
-  lambda: { type: 'string', value: 'X', help: 'Regularization (the default depends on --penalty)' },
+  lambda: {
+    type: 'string',
+    value: anyNumber({ above: 0 }),
+    help: 'Regularization (the default depends on --penalty)',
+  },
   penalty: {
     type: 'string',
-    value: 'KIND',
+    value: word(PENALTIES, 'KIND'),
     help: 'How the penalty grows with the n ratings of a row: n (ALS-WR, default without biases), sqrt-n, constant',
   },
   'no-biases': { type: 'boolean', help: 'Train without user and item biases' },
   solver: {
     type: 'string',
-    value: 'KIND',
+    value: word(SOLVERS, 'KIND'),
     help: 'cholesky (exact, default up to 32 factors) or cg (conjugate gradient)',
   },
-  seed: { type: 'string', value: 'N', default: '1', help: 'Seed of the initial factors' },
-  threads: { type: 'string', value: 'N', default: '2', help: 'Number of training threads' },
+  seed: { type: 'string', value: wholeNumber(), default: '1', help: 'Seed of the initial factors' },
+  threads: {
+    type: 'string',
+    value: wholeNumber({ min: 0, max: 256 }),
+    default: '2',
+    help: 'Number of training threads',
+  },
 }
 
 /** Flags of ALS training that the quickstart does not have. */
@@ -50,43 +70,53 @@ export const ALS_TRAINING_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   },
   alpha: {
     type: 'string',
-    value: 'X',
+    needs: [needs('implicit')],
+    value: anyNumber({ above: 0 }),
     help: 'implicit: confidence added by a count of 1 (default 1)',
   },
   device: {
     type: 'string',
-    value: 'DEVICE',
+    value: word(DEVICES, 'DEVICE'),
     default: 'cpu',
     help: 'cpu, gpu (needs the package onnxruntime-node), or auto (the faster one of a short trial)',
   },
-  'cg-steps': { type: 'string', value: 'N', help: 'Conjugate gradient steps of a row (default 3)' },
-  validation: { type: 'string', value: 'SHARE', help: 'Share of the ratings to validate on' },
+  'cg-steps': {
+    type: 'string',
+    value: wholeNumber({ min: 1, max: 1000 }),
+    help: 'Conjugate gradient steps of a row (default 3)',
+  },
+  validation: {
+    type: 'string',
+    value: share({ above: 0, below: 1 }),
+    help: 'Share of the ratings to validate on',
+  },
   patience: {
     type: 'string',
-    value: 'N',
+    needs: [needs('validation')],
+    value: wholeNumber({ min: 1 }),
     help: 'Stop after N iterations without a lower validation error',
   },
 }
 
 /** The training options of the flags. Throws UsageError. */
 export function alsOptionsOf(flags: Flags): AlsOptions {
-  const alpha = flags.optional('alpha') === undefined ? undefined : flags.number('alpha')
-  const cgSteps = flags.optionalInteger('cg-steps', 1, 1000)
-  const patience = flags.optionalInteger('patience', 1)
+  const alpha = flags.optionalNumber('alpha')
+  const cgSteps = flags.optionalNumber('cg-steps')
+  const patience = flags.optionalNumber('patience')
   const isImplicit = flags.boolean('implicit')
   return {
     feedback: isImplicit ? 'implicit' : 'explicit',
     ...(alpha === undefined ? {} : { alpha }),
     ...(cgSteps === undefined ? {} : { cgSteps }),
     ...(patience === undefined ? {} : { patience }),
-    factors: flags.integer('factors', 1, 1024),
-    iterations: flags.integer('iterations', 1, 10_000),
+    factors: flags.number('factors'),
+    iterations: flags.number('iterations'),
     ...(flags.optional('penalty') === undefined
       ? {}
       : { penalty: flags.choice('penalty', ['n', 'sqrt-n', 'constant']) }),
     biases: !isImplicit && !flags.boolean('no-biases'),
-    seed: flags.integer('seed'),
-    threads: flags.integer('threads', 0, 256),
+    seed: flags.number('seed'),
+    threads: flags.number('threads'),
     ...(flags.optional('device') === undefined
       ? {}
       : { device: flags.choice('device', ['auto', 'cpu', 'gpu']) }),
@@ -122,7 +152,7 @@ export const INHERITED_ALS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   },
   alpha: {
     type: 'string',
-    value: 'X',
+    value: anyNumber({ above: 0 }),
     help: 'implicit: confidence added by a count of 1 (default: of the live version, else 1)',
   },
 }
@@ -175,14 +205,9 @@ export function validationSplit(
   table: RatingsTable,
   flags: Flags,
 ): { readonly train: RatingsTable; readonly validation?: RatingsTable } {
-  if (flags.optional('validation') === undefined) {
-    if (flags.optional('patience') === undefined) return { train: table }
-    throw new UsageError('--patience needs --validation SHARE')
-  }
-  const share = flags.number('validation')
-  if (!(share > 0 && share < 1))
-    throw new UsageError('--validation must be a share between 0 and 1')
-  const { train, test } = splitAtRandom(table, share, flags.integer('seed'))
+  const share = flags.optionalNumber('validation')
+  if (share === undefined) return { train: table }
+  const { train, test } = splitAtRandom(table, share, flags.number('seed'))
   return { train, validation: test }
 }
 

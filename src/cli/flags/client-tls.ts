@@ -1,5 +1,6 @@
 import { type Flags, type OptionSpec, UsageError } from '../command/command.ts'
 import { textOfFile } from '../command/text-file.ts'
+import { path } from '../flag-kinds/places.ts'
 
 /** TLS of a connection as PEM text. Without an authority it trusts those of Node. */
 export interface ClientTls {
@@ -20,17 +21,17 @@ export function clientTlsOptions(
     },
     [`${prefix}-ca`]: {
       type: 'string',
-      value: 'FILE',
+      value: path(),
       help: `Encrypt; trust this certificate authority of ${server} (PEM)`,
     },
     [`${prefix}-cert`]: {
       type: 'string',
-      value: 'FILE',
+      value: path(),
       help: `Client certificate for ${server} (PEM)`,
     },
     [`${prefix}-key`]: {
       type: 'string',
-      value: 'FILE',
+      value: path(),
       help: 'Private key of that certificate (PEM)',
     },
   }

@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { asWeirError } from '../../core/errors.ts'
 import type { OptionSpec } from '../command/command.ts'
+import { path } from '../flag-kinds/places.ts'
 
 /**
  * Throws PERMISSION_DENIED unless the folder can be written or created, so that a command fails before
@@ -21,7 +22,7 @@ export function checkDataDirectory(root: string): void {
 export const DATA_DIR_OPTION: Readonly<Record<string, OptionSpec>> = {
   'data-dir': {
     type: 'string',
-    value: 'DIR',
+    value: path('DIR'),
     default: '.weir',
     help: 'Folder for log, checkpoints and state',
   },

@@ -1,12 +1,13 @@
 import type { KafkaCluster } from '../../connectors/kafka/client/cluster.ts'
 import type { Flags, OptionSpec } from '../command/command.ts'
 import { UsageError } from '../command/command.ts'
+import { addresses } from '../flag-kinds/places.ts'
 import { KAFKA_OPTIONS, kafkaOptionsOf } from './kafka.ts'
 
 /** Flags of commands that work on Kafka only. */
 export const BROKER_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   ...KAFKA_OPTIONS,
-  brokers: { type: 'string', value: 'HOST:PORT,...', help: 'Kafka brokers; required' },
+  brokers: { type: 'string', value: addresses, help: 'Kafka brokers; required' },
 }
 
 /** A client of the Kafka cluster of `--brokers`. Throws UsageError if the flag is missing. */

@@ -3,8 +3,10 @@ import { openTopics } from '../../connectors/topics/open.ts'
 import type { TopicsPlace } from '../../connectors/topics/place.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
-import { type Flags, type OptionSpec, UsageError } from '../command/command.ts'
+import { type Flags, needs, type OptionSpec, UsageError } from '../command/command.ts'
 import { textOfFile } from '../command/text-file.ts'
+import { addresses, path } from '../flag-kinds/places.ts'
+import { name, secret, word } from '../flag-kinds/words.ts'
 import { type ClientTls, clientTlsOf } from './client-tls.ts'
 
 const MECHANISMS = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'] as const
@@ -13,33 +15,56 @@ const MECHANISMS = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'] as const
 export const KAFKA_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   brokers: {
     type: 'string',
-    value: 'HOST:PORT,...',
+    value: addresses,
     help: 'Use the topics of this Kafka (default: those of the embedded log in --data-dir)',
   },
   'sasl-mechanism': {
     type: 'string',
-    value: 'NAME',
+    needs: [needs('brokers'), needs('sasl-username')],
+    value: word(MECHANISMS, 'NAME'),
     help: 'PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512',
   },
-  'sasl-username': { type: 'string', value: 'NAME', help: 'Kafka user' },
+  'sasl-username': {
+    type: 'string',
+    needs: [needs('brokers'), needs('sasl-mechanism')],
+    value: name(),
+    help: 'Kafka user',
+  },
   'sasl-password': {
     type: 'string',
+    value: secret,
     isSecret: true,
     help: 'Password of the user',
   },
   'sasl-password-file': {
     type: 'string',
-    value: 'FILE',
+    needs: [needs('sasl-username')],
+    value: path(),
     help: 'File with the password (or set WEIR_SASL_PASSWORD)',
   },
-  tls: { type: 'boolean', help: 'Encrypt; trust the certificate authorities of Node' },
+  tls: {
+    type: 'boolean',
+    needs: [needs('brokers')],
+    help: 'Encrypt; trust the certificate authorities of Node',
+  },
   'tls-ca': {
     type: 'string',
-    value: 'FILE',
+    needs: [needs('brokers')],
+    value: path(),
     help: 'Encrypt; trust this certificate authority (PEM)',
   },
-  'tls-cert': { type: 'string', value: 'FILE', help: 'Client certificate (PEM)' },
-  'tls-key': { type: 'string', value: 'FILE', help: 'Private key of the client certificate (PEM)' },
+  'tls-cert': {
+    type: 'string',
+    needs: [needs('brokers'), needs('tls-key')],
+    value: path(),
+    help: 'Client certificate (PEM)',
+  },
+  'tls-key': {
+    type: 'string',
+    needs: [needs('brokers'), needs('tls-cert')],
+    value: path(),
+    help: 'Private key of the client certificate (PEM)',
+  },
 }
 
 /** Options of the connection to `--brokers`; undefined without the flag. Throws UsageError. */

@@ -1,6 +1,8 @@
 import { SVM_MODEL } from '../../jobs/model-topic/linear-serving-function.ts'
 import type { LinearPredictOptions } from '../../wire/linear-prediction.ts'
 import type { CommandIo, Flags, OptionSpec } from '../command/command.ts'
+import { anyNumber } from '../flag-kinds/numbers.ts'
+import { name } from '../flag-kinds/words.ts'
 import { QUERY_OPTIONS, queryOptionsOf } from './query.ts'
 import { versionMetadata, versionMetadataOptions } from './version-metadata.ts'
 
@@ -8,23 +10,23 @@ import { versionMetadata, versionMetadataOptions } from './version-metadata.ts'
 export const LINEAR_QUERY_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   threshold: {
     type: 'string',
-    value: 'X',
+    value: anyNumber({}),
     default: '0',
     help: 'Decision values above X get the positive label',
   },
   positive: {
     type: 'string',
-    value: 'LABEL',
+    value: anyNumber({}, 'LABEL'),
     help: 'Positive label (default: that of the version in --topic, else 1)',
   },
   negative: {
     type: 'string',
-    value: 'LABEL',
+    value: anyNumber({}, 'LABEL'),
     help: 'Negative label (default: that of the version in --topic, else -1)',
   },
   ...versionMetadataOptions('svm-model'),
   ...QUERY_OPTIONS,
-  state: { type: 'string', value: 'NAME', default: SVM_MODEL, help: 'Queryable state' },
+  state: { type: 'string', value: name(), default: SVM_MODEL, help: 'Queryable state' },
 }
 
 /** The prediction options of the flags. Throws UsageError. */
@@ -49,8 +51,7 @@ export async function labelsOfVersions(
   flags: Flags,
   io: Pick<CommandIo, 'err'>,
 ): Promise<(version: number) => VersionLabels> {
-  const given = (name: string): number | undefined =>
-    flags.optional(name) === undefined ? undefined : flags.number(name)
+  const given = (name: string): number | undefined => flags.optionalNumber(name)
   const [positive, negative] = [given('positive'), given('negative')]
   const isKnown = positive !== undefined && negative !== undefined
   const versions = isKnown ? undefined : await versionMetadata(flags)

@@ -9,7 +9,10 @@ import {
   type LinearOptions,
   type LinearSolverKind,
 } from '../../training/linear/options.ts'
-import { type Flags, type OptionSpec, UsageError } from '../command/command.ts'
+import { type Flags, needs, type OptionSpec, UsageError } from '../command/command.ts'
+import { anyNumber, share, wholeNumber } from '../flag-kinds/numbers.ts'
+import { input, output } from '../flag-kinds/places.ts'
+import { word } from '../flag-kinds/words.ts'
 
 const LOSSES: readonly LinearLossName[] = ['hinge', 'squared-hinge', 'logistic']
 const SOLVERS: readonly LinearSolverKind[] = ['auto', 'dual', 'newton']
@@ -19,118 +22,143 @@ const SCALINGS: readonly FeatureScaling[] = ['none', 'max', 'deviation']
 export const LINEAR_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   examples: {
     type: 'string',
-    value: 'FILE',
+    value: input(),
     help: 'Training examples as LIBSVM text: label feature:value ...',
   },
-  test: { type: 'string', value: 'FILE', help: 'Held-out examples to measure the quality on' },
-  folds: { type: 'string', value: 'N', help: 'Also cross-validate with N folds' },
+  test: { type: 'string', value: input(), help: 'Held-out examples to measure the quality on' },
+  folds: {
+    type: 'string',
+    value: wholeNumber({ min: 2 }),
+    help: 'Also cross-validate with N folds',
+  },
   cost: {
     type: 'string',
-    value: 'C',
+    excludes: ['regularization'],
+    value: anyNumber({ above: 0 }, 'C'),
     help: 'Weight of the losses against the regularization (default 1)',
   },
   bias: {
     type: 'string',
-    value: 'X',
+    value: anyNumber({}),
     default: '1',
     help: 'Value of the constant feature; 0 for none',
   },
   solver: {
     type: 'string',
-    value: 'KIND',
+    value: word(SOLVERS, 'KIND'),
     default: 'auto',
     help: "dual (coordinate ascent), newton (not for hinge), or auto: Newton's method goes on where the dual is slow",
   },
   scale: {
     type: 'string',
-    value: 'KIND',
+    value: word(SCALINGS, 'KIND'),
     default: 'none',
     help: 'Train on features divided by their largest absolute value (max) or standard deviation (deviation); the weights are those of the features as they are',
   },
   tolerance: {
     type: 'string',
-    value: 'X',
+    value: anyNumber({ min: 0 }),
     help: 'Stop at this relative duality gap (default 0.0001; 0.001 with several blocks)',
   },
-  rounds: { type: 'string', value: 'N', default: '1000', help: 'Maximum number of rounds' },
+  rounds: {
+    type: 'string',
+    value: wholeNumber({ min: 1, max: 1_000_000 }),
+    default: '1000',
+    help: 'Maximum number of rounds',
+  },
   threads: {
     type: 'string',
-    value: 'N',
+    value: wholeNumber({ min: 0, max: 256 }),
     default: '1',
     help: 'Number of training threads; each needs a block',
   },
   blocks: {
     type: 'string',
-    value: 'N',
+    value: wholeNumber({ min: 1, max: 256 }),
     help: 'Parts to train in parallel (default: 1); more parts need more rounds',
   },
   'local-iterations': {
     type: 'string',
-    value: 'N',
+    value: wholeNumber({ min: 1, max: 2 ** 31 - 1 }),
     help: 'Steps of each block in a round (default: twice its examples)',
   },
   'step-size': {
     type: 'string',
-    value: 'X',
+    value: anyNumber({ above: 0, max: 1 }),
     default: '1',
     help: 'Share of each step that is taken, above 0; smaller steps need more rounds',
   },
   regularization: {
     type: 'string',
-    value: 'X',
+    value: anyNumber({ above: 0 }),
     help: "Instead of --cost: lambda of Flink's SVM, cost = 1 / (lambda x examples)",
   },
   'allow-unconverged': {
     type: 'boolean',
     help: 'Publish, and exit with status 0, if training ends at --rounds without --tolerance',
   },
-  seed: { type: 'string', value: 'N', default: '1', help: 'Seed of the order of the examples' },
-  validation: { type: 'string', value: 'SHARE', help: 'Share of the examples to validate on' },
+  seed: {
+    type: 'string',
+    value: wholeNumber(),
+    default: '1',
+    help: 'Seed of the order of the examples',
+  },
+  validation: {
+    type: 'string',
+    value: share({ min: 0, below: 1 }),
+    help: 'Share of the examples to validate on',
+  },
   patience: {
     type: 'string',
-    value: 'N',
+    needs: [needs('validation')],
+    value: wholeNumber({ min: 1 }),
     help: 'Stop after N rounds without a higher validation accuracy',
   },
   weights: {
     type: 'string',
-    value: 'FILE',
+    value: output(),
     help: 'Write the weights as text, "<feature>,<weight>", to a path or an hdfs:// URL',
   },
   buckets: {
     type: 'boolean',
+    needs: [needs('weights')],
     help: 'Write them in blocks of --range features, "<block>,<feature>:<weight>;..."',
   },
-  curve: { type: 'string', value: 'FILE', help: 'Write the learning curve as SVG' },
+  curve: { type: 'string', value: output(), help: 'Write the learning curve as SVG' },
 }
 
 /** Flags of the retraining of a linear model, whose defaults are the options of the live version. */
 export const INHERITED_LINEAR_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   loss: {
     type: 'string',
-    value: 'KIND',
+    value: word(LOSSES, 'KIND'),
     help: 'Linear: hinge, squared-hinge or logistic (default: of the live version, else hinge)',
   },
   cost: {
     type: 'string',
-    value: 'C',
+    value: anyNumber({ above: 0 }, 'C'),
     help: 'Linear: weight of the losses (default: of the live version, else 1)',
   },
   bias: {
     type: 'string',
-    value: 'X',
+    value: anyNumber({}),
     help: 'Linear: value of the constant feature (default: of the live version, else 1)',
   },
   gap: {
     type: 'string',
-    value: 'X',
+    value: anyNumber({ min: 0 }),
     help: 'Linear: relative duality gap to reach (default: of the live version, else 0.0001)',
   },
   scale: {
     type: 'string',
-    value: 'KIND',
+    value: word(SCALINGS, 'KIND'),
     help: 'Linear: scale the features: none, max or deviation (default: of the live version, else none)',
   },
-  rounds: { type: 'string', value: 'N', help: 'Linear: maximum number of rounds (default: 1000)' },
+  rounds: {
+    type: 'string',
+    value: wholeNumber({ min: 1, max: 1_000_000 }),
+    help: 'Linear: maximum number of rounds (default: 1000)',
+  },
 }
 
 /**
@@ -154,7 +182,7 @@ export function inheritedLinearOptions(
     cost: numberOf('cost', 'cost'),
     bias: numberOf('bias', 'bias'),
     tolerance: numberOf('gap', 'tolerance'),
-    maxRounds: flags.optionalInteger('rounds', 1, 1_000_000),
+    maxRounds: flags.optionalNumber('rounds'),
     seed: numberOf('seed', 'seed'),
   }
   const choices = {
@@ -167,22 +195,20 @@ export function inheritedLinearOptions(
   )
   return {
     ...Object.fromEntries(given),
-    threads: flags.integer('threads', 0, 256),
+    threads: flags.number('threads'),
   }
 }
 
 /** The training options of the flags. Throws UsageError. */
 export function linearOptionsOf(flags: Flags, table: SparseTable): LinearOptions {
-  const seed = flags.integer('seed')
-  const blocks = flags.optionalInteger('blocks', 1, 256)
-  const patience = flags.optionalInteger('patience', 1)
+  const seed = flags.number('seed')
+  const blocks = flags.optionalNumber('blocks')
+  const patience = flags.optionalNumber('patience')
   const share = flags.optional('validation') === undefined ? 0 : flags.number('validation')
-  if (share < 0 || share >= 1)
-    throw new UsageError('--validation must be a share from 0 to below 1')
   if (patience !== undefined && share === 0) {
     throw new UsageError('--patience needs --validation SHARE')
   }
-  const localSteps = flags.optionalInteger('local-iterations', 1, 2 ** 31 - 1)
+  const localSteps = flags.optionalNumber('local-iterations')
   const validation = share === 0 ? undefined : validationOf(table, share, seed)
   return {
     cost: costOf(flags, validation?.rows.length ?? table.rows),
@@ -193,8 +219,8 @@ export function linearOptionsOf(flags: Flags, table: SparseTable): LinearOptions
       flags.optional('tolerance') === undefined
         ? defaultTolerance(blocks)
         : flags.number('tolerance'),
-    maxRounds: flags.integer('rounds', 1, 1_000_000),
-    threads: flags.integer('threads', 0, 256),
+    maxRounds: flags.number('rounds'),
+    threads: flags.number('threads'),
     stepSize: flags.number('step-size'),
     seed,
     ...(localSteps === undefined ? {} : { localSteps }),

@@ -3,43 +3,67 @@ import type { AuditSink } from '../../access/audit.ts'
 import type { ClientOptions } from '../../client/options.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { QueryAccessOptions } from '../../jobs/query-access.ts'
-import { type CommandIo, type Flags, type OptionSpec, UsageError } from '../command/command.ts'
+import {
+  type CommandIo,
+  type Flags,
+  needs,
+  type OptionSpec,
+  UsageError,
+} from '../command/command.ts'
 import { requireWritable, textOfFile } from '../command/text-file.ts'
+import { addresses, networks, output, path } from '../flag-kinds/places.ts'
+import { secret } from '../flag-kinds/words.ts'
 import { tokenOf } from './token.ts'
 
 /** Flags of every command that opens a port: who may connect. */
 export const LISTENER_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   tokens: {
     type: 'string',
-    value: 'FILE',
+    value: path(),
     help: 'Accept the tokens of this file ("weir token create")',
   },
-  token: { type: 'string', isSecret: true, help: 'A further token, with the role admin' },
+  token: {
+    type: 'string',
+    value: secret,
+    isSecret: true,
+    help: 'A further token, with the role admin',
+  },
   'token-file': {
     type: 'string',
-    value: 'FILE',
+    value: path(),
     help: 'File with a further token, with the role admin (or set WEIR_TOKEN)',
   },
   people: {
     type: 'string',
-    value: 'FILE',
+    value: path(),
     help: 'Accept people who signed in at the OpenID Connect issuer of this file, on HTTP ports',
   },
   'trusted-proxy': {
     type: 'string',
-    value: 'ADDRESS,...',
+    value: networks,
     help: 'Proxies before the HTTP ports, or their networks: X-Forwarded-For of theirs names the client (default: of no one)',
   },
-  'server-tls-cert': { type: 'string', value: 'FILE', help: 'Encrypt with this certificate (PEM)' },
-  'server-tls-key': { type: 'string', value: 'FILE', help: 'Private key of the certificate (PEM)' },
+  'server-tls-cert': {
+    type: 'string',
+    needs: [needs('server-tls-key')],
+    value: path(),
+    help: 'Encrypt with this certificate (PEM)',
+  },
+  'server-tls-key': {
+    type: 'string',
+    needs: [needs('server-tls-cert')],
+    value: path(),
+    help: 'Private key of the certificate (PEM)',
+  },
   'server-tls-ca': {
     type: 'string',
-    value: 'FILE',
+    needs: [needs('server-tls-cert')],
+    value: path(),
     help: 'Only accept clients with a certificate of this authority (PEM)',
   },
   'audit-file': {
     type: 'string',
-    value: 'FILE',
+    value: output(),
     help: 'Append a line of JSON for each change that a client asks for (default: only the log has them)',
   },
   'insecure-listener': {
@@ -56,11 +80,13 @@ export const MODEL_CONTROL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   },
   'allow-modules': {
     type: 'boolean',
+    needs: [needs('model-control')],
     help: 'Let them register modules (.js, .mjs, .ts), too: the code of a module runs in the server',
   },
   'allow-remote': {
     type: 'string',
-    value: 'HOST:PORT,...',
+    needs: [needs('model-control')],
+    value: addresses,
     help: 'Let them register models of these servers, too (default: of none)',
   },
 }

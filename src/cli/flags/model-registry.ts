@@ -4,6 +4,7 @@ import { ModelRegistry } from '../../jobs/registry/model-registry.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
 import { registryPlace } from '../../jobs/serve/registry-place.ts'
 import type { Flags, OptionSpec } from '../command/command.ts'
+import { topicName } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from './data-directory.ts'
 import { KAFKA_OPTIONS, topicsPlaceOf } from './kafka.ts'
 
@@ -11,7 +12,7 @@ import { KAFKA_OPTIONS, topicsPlaceOf } from './kafka.ts'
 export const REGISTRY_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   model: {
     type: 'string',
-    value: 'NAME',
+    value: topicName,
     default: 'als-model',
     help: 'Model name; also the name of its topic',
   },

@@ -4,10 +4,14 @@ import { ALS_MODEL } from '../../jobs/model-topic/als-serving-function.ts'
 import { SVM_MODEL } from '../../jobs/model-topic/linear-serving-function.ts'
 import type { GoldenExamples, GoldenRatings } from '../../jobs/registry/golden-set.ts'
 import type { PromotionLimits } from '../../jobs/registry/promotion-checks.ts'
-import type { Flags, OptionSpec } from '../command/command.ts'
+import { type Flags, needs, type OptionSpec } from '../command/command.ts'
 import { examplesOfFile } from '../files/examples-file.ts'
 import { COLUMNS_OPTION, type RatingsReading } from '../files/ratings-columns.ts'
 import { ratingsOfFile } from '../files/ratings-file.ts'
+import { anyNumber, milliseconds, port, share, wholeNumber } from '../flag-kinds/numbers.ts'
+import { numberRange } from '../flag-kinds/pairs.ts'
+import { host, input } from '../flag-kinds/places.ts'
+import { name } from '../flag-kinds/words.ts'
 import { counted } from '../text/counted.ts'
 import { CONNECTION_OPTIONS } from './query.ts'
 import { rangeOf } from './retrain-triggers.ts'
@@ -16,117 +20,133 @@ import { rangeOf } from './retrain-triggers.ts'
 export const CHECK_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   golden: {
     type: 'string',
-    value: 'FILE',
+    value: input(),
     help: 'Run the three checks first, on these ratings or LIBSVM examples, which no version was trained on',
   },
-  ...COLUMNS_OPTION,
+  columns: { ...COLUMNS_OPTION.columns, needs: [needs('golden')] },
   tolerance: {
     type: 'string',
-    value: 'SHARE',
+    needs: [needs('golden')],
+    value: share({ min: 0 }),
     default: '0.01',
     help: 'Allowed increase of the RMSE, or mean loss, over that of the live version',
   },
   'min-observations': {
     type: 'string',
-    value: 'N',
+    needs: [needs('golden')],
+    value: wholeNumber(),
     default: '100',
     help: 'Smallest number of training observations',
   },
   'rating-range': {
     type: 'string',
-    value: 'MIN,MAX',
+    value: numberRange,
     help: 'Allowed range of the training ratings',
   },
   'max-unknown': {
     type: 'string',
-    value: 'SHARE',
+    needs: [needs('golden')],
+    value: share(),
     default: '0.5',
     help: 'Largest share of golden pairs with an unknown user or item, or of golden features without a weight',
   },
   'max-certain-loss': {
     type: 'string',
-    value: 'SHARE',
+    needs: [needs('golden')],
+    value: share({ min: 0 }),
     default: '0',
     help: 'Allowed certain rise of the error (95 %, paired) over that of the best version ever promoted',
   },
   'min-overlap': {
     type: 'string',
-    value: 'SHARE',
+    needs: [needs('golden')],
+    value: share(),
     default: '0.1',
     help: 'Smallest mean overlap of the top lists of users with those of the live version',
   },
   'max-item-rise': {
     type: 'string',
-    value: 'SHARE',
+    needs: [needs('golden')],
+    value: share(),
     default: '0.5',
     help: 'Largest growth of the share of top lists that have one item',
   },
   'max-leaked': {
     type: 'string',
-    value: 'SHARE',
+    needs: [needs('golden')],
+    value: share(),
     default: '0.05',
     help: 'Largest share of the golden set that is in the training data, above that of chance',
   },
   'max-user-share': {
     type: 'string',
-    value: 'SHARE',
+    needs: [needs('golden')],
+    value: share(),
     default: '0.05',
     help: 'Largest share of the observations of one user, on top of 3 times the mean',
   },
   'max-item-share': {
     type: 'string',
-    value: 'SHARE',
+    needs: [needs('golden')],
+    value: share(),
     default: '0.15',
     help: 'Largest share of the observations of one item, on top of 3 times the mean',
   },
   'max-rating-shift': {
     type: 'string',
-    value: 'SHARE',
+    needs: [needs('golden')],
+    value: share(),
     default: '0.3',
     help: 'Largest total variation of new ratings against those of the live version',
   },
   'max-example-share': {
     type: 'string',
-    value: 'SHARE',
+    needs: [needs('golden')],
+    value: share(),
     default: '0.05',
     help: 'Linear: largest share of equal examples, on top of 3 times the mean',
   },
   'max-label-shift': {
     type: 'string',
-    value: 'SHARE',
+    needs: [needs('golden')],
+    value: share(),
     default: '0.2',
     help: 'Linear: largest change of the share of the positive label in new examples',
   },
   'max-feature-shift': {
     type: 'string',
-    value: 'SHARE',
+    needs: [needs('golden')],
+    value: share(),
     default: '0.3',
     help: "Linear: largest change of one feature's share of new examples and of their values",
   },
   'min-agreement': {
     type: 'string',
-    value: 'SHARE',
+    needs: [needs('golden')],
+    value: share(),
     default: '0.5',
     help: 'Linear: smallest share of golden examples with the label that the live version predicts',
   },
   'max-latency': {
     type: 'string',
-    value: 'MS',
+    needs: [needs('golden')],
+    value: anyNumber({ above: 0 }, 'MS'),
     default: '100',
     help: 'Largest p99 latency of an answer',
   },
   'load-timeout': {
     type: 'string',
-    value: 'MS',
+    needs: [needs('golden')],
+    value: milliseconds(),
     default: '60000',
     help: 'Longest time to load the version',
   },
-  host: { type: 'string', value: 'HOST', default: '127.0.0.1', help: 'Host of the serving job' },
-  port: { type: 'string', value: 'PORT', default: '9069', help: 'Query port of the serving job' },
+  host: { type: 'string', value: host, default: '127.0.0.1', help: 'Host of the serving job' },
+  port: { type: 'string', value: port, default: '9069', help: 'Query port of the serving job' },
   ...CONNECTION_OPTIONS,
   state: {
     type: 'string',
-    value: 'NAME',
+    value: name(),
     help: `Name of the queryable state (default: ${ALS_MODEL}, or ${SVM_MODEL} of a linear model)`,
   },
 }
@@ -160,7 +180,7 @@ export function limitsOf(flags: Flags): PromotionLimits {
   const range = rangeOf(flags)
   return {
     data: {
-      minObservations: flags.integer('min-observations'),
+      minObservations: flags.number('min-observations'),
       maxUnknownShare: flags.number('max-unknown'),
       maxLeakedShare: flags.number('max-leaked'),
       maxUserShare: flags.number('max-user-share'),
@@ -180,7 +200,7 @@ export function limitsOf(flags: Flags): PromotionLimits {
     },
     serving: {
       maxP99Ms: flags.number('max-latency'),
-      maxLoadMs: flags.integer('load-timeout', 1),
+      maxLoadMs: flags.number('load-timeout'),
     },
   }
 }

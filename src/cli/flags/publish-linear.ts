@@ -3,23 +3,25 @@ import { type PublishableLinearModel, publishLinear } from '../../jobs/publish/l
 import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
 import type { TrainedOn } from '../../models/registry/trained-on.ts'
 import type { Flags, OptionSpec } from '../command/command.ts'
+import { wholeNumber } from '../flag-kinds/numbers.ts'
+import { topicName } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from './data-directory.ts'
 import { KAFKA_OPTIONS, topicsOf } from './kafka.ts'
 import { PUBLISHED_VERSION_OPTIONS, publishedVersionOf } from './published-version.ts'
 
 /** Flags of every command that publishes a linear model. */
 export const PUBLISH_LINEAR_OPTIONS: Readonly<Record<string, OptionSpec>> = {
-  topic: { type: 'string', value: 'NAME', default: 'svm-model', help: 'Model topic' },
+  topic: { type: 'string', value: topicName, default: 'svm-model', help: 'Model topic' },
   ...PUBLISHED_VERSION_OPTIONS,
   partitions: {
     type: 'string',
-    value: 'N',
+    value: wholeNumber({ min: 1, max: 65_536 }),
     default: '4',
     help: 'Partitions of the topic if it is new',
   },
   range: {
     type: 'string',
-    value: 'N',
+    value: wholeNumber({ min: 1, max: 65_536 }),
     default: String(DEFAULT_RANGE),
     help: 'Features of a block of weights',
   },
@@ -39,8 +41,8 @@ function rangeAndPartitionsOf(flags: Flags): {
   readonly partitions: number
 } {
   return {
-    range: flags.integer('range', 1, 65_536),
-    partitions: flags.integer('partitions', 1, 65_536),
+    range: flags.number('range'),
+    partitions: flags.number('partitions'),
   }
 }
 

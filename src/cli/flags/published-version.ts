@@ -7,6 +7,7 @@ import { type VersionChoice, versionToPublish } from '../../jobs/publish/version
 import type { ModelRegistry } from '../../jobs/registry/model-registry.ts'
 import type { RegistryState } from '../../models/registry/version.ts'
 import type { Flags, OptionSpec } from '../command/command.ts'
+import { wholeNumber } from '../flag-kinds/numbers.ts'
 import { checkDataDirectory } from './data-directory.ts'
 import { registryOf } from './model-registry.ts'
 
@@ -14,7 +15,7 @@ import { registryOf } from './model-registry.ts'
 export const PUBLISHED_VERSION_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   version: {
     type: 'string',
-    value: 'N',
+    value: wholeNumber({ min: 1, max: HIGHEST_VERSION }),
     help: 'Version number (default: one above the highest of the topic)',
   },
   overwrite: {
@@ -36,7 +37,7 @@ export async function publishedVersionOf(
 ): Promise<VersionChoice & { readonly registry: ModelRegistry }> {
   checkTopicName(topic)
   if (flags.optional('brokers') === undefined) checkDataDirectory(flags.string('data-dir'))
-  const version = flags.optionalInteger('version', 1, HIGHEST_VERSION)
+  const version = flags.optionalNumber('version')
   const overwrite = flags.boolean('overwrite')
   const state = overwrite ? await registryOf(flags).read() : await visibleRegistry(flags)
   if (overwrite) refuseLive(state, topic, version)

@@ -1,9 +1,14 @@
 import type { ClientOptions } from '../../client/options.ts'
 import { WeirClient } from '../../client/weir-client.ts'
 import { isWeirError, WeirError } from '../../core/errors.ts'
+import { HIGHEST_VERSION } from '../../core/model-version.ts'
 import { CONSISTENCY_GRAMMAR, parseConsistency } from '../../wire/consistency-text.ts'
-import type { Consistency, QueryOptions } from '../../wire/model-reader.ts'
-import { type Flags, type OptionSpec, UsageError } from '../command/command.ts'
+import type { QueryOptions } from '../../wire/model-reader.ts'
+import type { Flags, OptionSpec } from '../command/command.ts'
+import { type FlagKind, kindOf } from '../flag-kinds/flag-kind.ts'
+import { milliseconds, port, wholeNumber } from '../flag-kinds/numbers.ts'
+import { host } from '../flag-kinds/places.ts'
+import { name } from '../flag-kinds/words.ts'
 import { clientTlsOf, clientTlsOptions } from './client-tls.ts'
 import { TOKEN_OPTIONS, tokenOf } from './token.ts'
 
@@ -16,25 +21,34 @@ export const CONNECTION_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   ...clientTlsOptions(QUERY_TLS, 'the job'),
 }
 
+const CONSISTENCY: FlagKind = kindOf(
+  { sort: 'word', shown: 'LEVEL', takes: CONSISTENCY_GRAMMAR },
+  (text) => parseConsistency(text) !== undefined,
+)
+
 /** Flags of every verb that queries a running job. */
 export const QUERY_OPTIONS: Readonly<Record<string, OptionSpec>> = {
-  host: { type: 'string', value: 'HOST', default: '127.0.0.1', help: 'Host of the job' },
-  port: { type: 'string', value: 'PORT', default: '9069', help: 'Query port of the job' },
+  host: { type: 'string', value: host, default: '127.0.0.1', help: 'Host of the job' },
+  port: { type: 'string', value: port, default: '9069', help: 'Query port of the job' },
   ...CONNECTION_OPTIONS,
   state: {
     type: 'string',
-    value: 'NAME',
+    value: name(),
     default: 'ALS_MODEL',
     help: 'Name of the queryable state',
   },
-  version: { type: 'string', value: 'N', help: 'Model version (default: the live one)' },
+  version: {
+    type: 'string',
+    value: wholeNumber({ min: 1, max: HIGHEST_VERSION }),
+    help: 'Model version (default: the live one)',
+  },
   consistency: {
     type: 'string',
-    value: 'LEVEL',
+    value: CONSISTENCY,
     default: 'live',
     help: CONSISTENCY_GRAMMAR,
   },
-  timeout: { type: 'string', value: 'MS', default: '5000', help: 'Deadline of a call' },
+  timeout: { type: 'string', value: milliseconds(), default: '5000', help: 'Deadline of a call' },
 }
 
 /** Connects to the job of `--host` and `--port`. Rejects as `connectTo`. */
@@ -61,7 +75,7 @@ export function connectionOf(flags: Flags): Pick<ClientOptions, 'host' | 'port' 
   const tls = clientTlsOf(flags, QUERY_TLS)
   return {
     host: flags.string('host'),
-    port: flags.integer('port', 1, 65535),
+    port: flags.number('port'),
     ...(token === undefined ? {} : { token }),
     ...(tls === undefined ? {} : { tls }),
   }
@@ -69,16 +83,10 @@ export function connectionOf(flags: Flags): Pick<ClientOptions, 'host' | 'port' 
 
 /** The query options of the flags. Throws UsageError. */
 export function queryOptionsOf(flags: Flags): QueryOptions {
-  const version = flags.optionalInteger('version', 1)
+  const version = flags.optionalNumber('version')
   return {
-    consistency: consistencyOf(flags.string('consistency')),
-    deadlineMs: flags.integer('timeout', 1),
+    consistency: parseConsistency(flags.string('consistency'))!,
+    deadlineMs: flags.number('timeout'),
     ...(version === undefined ? {} : { version }),
   }
-}
-
-function consistencyOf(text: string): Consistency {
-  const consistency = parseConsistency(text)
-  if (consistency !== undefined) return consistency
-  throw new UsageError(`--consistency must be ${CONSISTENCY_GRAMMAR}, not "${text}"`)
 }

@@ -2,6 +2,7 @@ import { systemClock } from '../../core/clock.ts'
 import type { ModelRegistry } from '../../jobs/registry/model-registry.ts'
 import { retireOldVersions } from '../../jobs/retention/retire-old.ts'
 import type { CommandIo, Flags, OptionSpec } from '../command/command.ts'
+import { wholeNumber } from '../flag-kinds/numbers.ts'
 import { counted } from '../text/counted.ts'
 import { topicsPlaceOf } from './kafka.ts'
 
@@ -9,7 +10,7 @@ import { topicsPlaceOf } from './kafka.ts'
 export const RETAIN_OPTION: Readonly<Record<string, OptionSpec>> = {
   retain: {
     type: 'string',
-    value: 'N',
+    value: wholeNumber({ min: 1 }),
     help: 'After a promotion, delete all but the N newest versions (never the live one)',
   },
 }
@@ -20,7 +21,7 @@ export async function retireOld(
   registry: ModelRegistry,
   io: CommandIo,
 ): Promise<void> {
-  const retain = flags.optionalInteger('retain', 1)
+  const retain = flags.optionalNumber('retain')
   if (retain === undefined) return
   const model = flags.string('model')
   const place = topicsPlaceOf(flags)

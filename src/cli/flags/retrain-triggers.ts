@@ -3,44 +3,58 @@ import type { RatingRange } from '../../models/ratings/rating.ts'
 import { errorTriggersOf, type RetrainPolicy } from '../../models/registry/retrain-trigger.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'
 import { type Flags, type OptionSpec, UsageError } from '../command/command.ts'
+import { age, anyNumber, milliseconds, share, wholeNumber } from '../flag-kinds/numbers.ts'
+import { word } from '../flag-kinds/words.ts'
 
 /** Flags of the triggers of a retraining. */
 export const TRIGGER_OPTIONS: Readonly<Record<string, OptionSpec>> = {
-  count: { type: 'string', value: 'N', help: 'Train after N new observations' },
+  count: {
+    type: 'string',
+    excludes: ['once'],
+    value: wholeNumber({ min: 1 }),
+    help: 'Train after N new observations',
+  },
   every: {
     type: 'string',
-    value: 'SECONDS',
+    excludes: ['once'],
+    value: age(),
     help: 'Train when the last training is this long ago',
   },
   'error-level': {
     type: 'string',
-    value: 'MSE',
+    excludes: ['once'],
+    value: anyNumber({ min: 0 }, 'MSE'),
     help: 'Train when the faded mean squared error of the live version reaches this',
   },
   'error-rise': {
     type: 'string',
-    value: 'SHARE',
+    excludes: ['once'],
+    value: share({ min: 0 }),
     help: 'Train when that error has risen by this share since the version went live',
   },
   'on-drift': {
     type: 'string',
-    value: 'DETECTOR',
+    excludes: ['once'],
+    value: word(DRIFT_DETECTORS, 'DETECTOR'),
     help: 'Train when this detector (adwin or page-hinkley) finds a change of the error',
   },
   freshness: {
     type: 'string',
-    value: 'SECONDS',
+    excludes: ['once'],
+    value: age(),
     help: 'Train when the newest training observation of the live version is this old',
   },
   'min-interval': {
     type: 'string',
-    value: 'SECONDS',
+    excludes: ['once'],
+    value: age({ min: 0 }),
     default: '0',
     help: 'Shortest time between two trainings',
   },
   interval: {
     type: 'string',
-    value: 'MS',
+    excludes: ['once'],
+    value: milliseconds(),
     default: '1000',
     help: 'Time between two evaluations of the triggers',
   },
@@ -48,14 +62,14 @@ export const TRIGGER_OPTIONS: Readonly<Record<string, OptionSpec>> = {
 
 /** The retraining policy of the flags. Throws UsageError. */
 export function policyOf(flags: Flags): RetrainPolicy {
-  const optional = (name: string, scale = 1): number | undefined =>
-    flags.optional(name) === undefined ? undefined : flags.number(name) * scale
+  const ms = (name: string): number | undefined =>
+    flags.optional(name) === undefined ? undefined : flags.number(name) * 1000
   const given = {
-    count: flags.optionalInteger('count', 1),
-    everyMs: optional('every', 1000),
-    errorLevel: optional('error-level'),
-    errorRise: optional('error-rise'),
-    freshnessMs: optional('freshness', 1000),
+    count: flags.optionalNumber('count'),
+    everyMs: ms('every'),
+    errorLevel: flags.optionalNumber('error-level'),
+    errorRise: flags.optionalNumber('error-rise'),
+    freshnessMs: ms('freshness'),
   }
   const onDrift = flags.optional('on-drift') !== undefined
   detectorOf(flags)
@@ -107,18 +121,15 @@ export function detectorOf(flags: Flags): DriftDetectorName {
   return flags.choice('on-drift', DRIFT_DETECTORS)
 }
 
-/** The range of `--rating-range`; undefined without the flag. Throws UsageError. */
+/** The range of `--rating-range`; undefined without the flag. */
 export function rangeOf(flags: Flags): RatingRange | undefined {
   return rangeFlag(flags, 'rating-range')
 }
 
-/** The range of a flag, `MIN,MAX`; undefined without the flag. Throws UsageError. */
+/** The range of a flag, `MIN,MAX`; undefined without the flag. */
 export function rangeFlag(flags: Flags, name: string): RatingRange | undefined {
   const text = flags.optional(name)
   if (text === undefined) return undefined
-  const [min, max] = text.split(',').map(Number)
-  if (min === undefined || max === undefined || !(min < max)) {
-    throw new UsageError(`--${name} must be MIN,MAX such as 1,5, not "${text}"`)
-  }
+  const [min = Number.NaN, max = Number.NaN] = text.split(',').map(Number)
   return { min, max }
 }

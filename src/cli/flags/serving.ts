@@ -1,46 +1,69 @@
 import type { ConfigurationMap } from '../../runtime/configuration/keys.ts'
-import { type Flags, type OptionSpec, UsageError } from '../command/command.ts'
+import type { Flags, OptionSpec } from '../command/command.ts'
+import { type FlagKind, kindOf } from '../flag-kinds/flag-kind.ts'
+import { portToOpen, wholeNumber } from '../flag-kinds/numbers.ts'
+import { configurationValue, splitPair } from '../flag-kinds/pairs.ts'
+import { host, path, place } from '../flag-kinds/places.ts'
+import { word } from '../flag-kinds/words.ts'
 import { LISTENER_OPTIONS } from './listener.ts'
+
+/** Most slots of one process: beyond it threads cost more than they give. */
+export const MAX_SLOTS = 512
+
+/** The folder of a checkpoint or savepoint, or the number of a checkpoint, from the newest one on. */
+const RESTORE_FROM: FlagKind = kindOf(
+  {
+    sort: 'path',
+    shown: 'PATH|N',
+    takes: 'a folder, or the number of a checkpoint from 1: the newest',
+  },
+  (text) => (/^\d+$/.test(text) ? Number(text) >= 1 : place().problem(text) === undefined),
+)
 
 /** Flags of every command that runs a job. */
 export const SERVING_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   titles: {
     type: 'string',
-    value: 'FILE',
+    value: path(),
     help: 'Titles of items for the recommendations of the dashboard: lines id,title',
   },
   'log-format': {
     type: 'string',
-    value: 'FORMAT',
+    value: word(['text', 'json'], 'FORMAT'),
     default: 'text',
     help: 'Log of the job on standard error: text, or json (a JSON object a line)',
   },
   slots: {
     type: 'string',
-    value: 'N',
+    value: wholeNumber({ min: 1, max: MAX_SLOTS }),
     default: '2',
     short: 'p',
     help: 'Number of slots (parallelism)',
   },
   'query-threads': {
     type: 'string',
-    value: 'N',
+    value: wholeNumber({ min: 1, max: 64 }),
     default: '1',
     help: 'Number of threads that answer queries',
   },
   host: {
     type: 'string',
-    value: 'HOST',
+    value: host,
     default: '127.0.0.1',
     help: 'Address to listen on; other machines reach only one that is not 127.0.0.1, which needs TLS and tokens',
   },
-  port: { type: 'string', value: 'PORT', default: '9069', help: 'Query port; 0 for any free port' },
+  port: {
+    type: 'string',
+    value: portToOpen,
+    default: '9069',
+    help: 'Query port; 0 for any free port',
+  },
   ...LISTENER_OPTIONS,
   set: {
     type: 'string',
     short: 'D',
     multiple: true,
-    value: 'KEY=VALUE',
+    value: configurationValue,
     help: 'Configuration value (repeatable)',
   },
 }
@@ -50,7 +73,7 @@ export const RESTORE_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   'restore-from': {
     type: 'string',
     short: 's',
-    value: 'PATH|N',
+    value: RESTORE_FROM,
     help: 'Restore this savepoint or checkpoint folder, or the N-th newest checkpoint (1: newest)',
   },
   'allow-non-restored-state': {
@@ -68,23 +91,16 @@ export const RESTORE_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   },
 }
 
-/** Most slots of one process: beyond it threads cost more than they give. */
-export const MAX_SLOTS = 512
-
-/** The value of `--slots`. Throws UsageError. */
+/** The value of `--slots`. */
 export function slotsOf(flags: Flags): number {
-  return flags.integer('slots', 1, MAX_SLOTS)
+  return flags.number('slots')
 }
 
 /**
  * Configuration of `--set KEY=VALUE` and of the flags about what is restored, which override it.
- * Throws UsageError.
  */
 export function configurationOf(flags: Flags): ConfigurationMap {
   const from = flags.optional('restore-from')
-  if (from === '0' || from === '') {
-    throw new UsageError('--restore-from takes a folder, or a number from 1: the newest checkpoint')
-  }
   return {
     ...keyValuesOf(flags, 'set'),
     ...(from === undefined ? {} : { 'execution.state-recovery.path': from }),
@@ -98,13 +114,7 @@ export function configurationOf(flags: Flags): ConfigurationMap {
   }
 }
 
-/** The values of a repeatable flag that takes `KEY=VALUE`. Throws UsageError. */
+/** The values of a repeatable flag that takes `KEY=VALUE`. */
 export function keyValuesOf(flags: Flags, name: string): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    flags.list(name).map((word) => {
-      const at = word.indexOf('=')
-      if (at <= 0) throw new UsageError(`--${name} takes KEY=VALUE, not "${word}"`)
-      return [word.slice(0, at), word.slice(at + 1)]
-    }),
-  )
+  return Object.fromEntries(flags.list(name).map(splitPair))
 }

@@ -1,12 +1,14 @@
 import { type Flags, type OptionSpec, UsageError } from '../command/command.ts'
 import { textOfFile } from '../command/text-file.ts'
+import { path } from '../flag-kinds/places.ts'
+import { secret } from '../flag-kinds/words.ts'
 
 /** The flags of the token of a client. The token itself is never on the command line. */
 export const TOKEN_OPTIONS: Readonly<Record<string, OptionSpec>> = {
-  token: { type: 'string', isSecret: true, help: 'Token of the query port' },
+  token: { type: 'string', value: secret, isSecret: true, help: 'Token of the query port' },
   'token-file': {
     type: 'string',
-    value: 'FILE',
+    value: path(),
     help: 'File with the token of the query port (or set WEIR_TOKEN)',
   },
 }
@@ -28,7 +30,7 @@ export function tokenOf(flags: Flags): string | undefined {
 export const TOKENS_FILE_OPTION: Readonly<Record<string, OptionSpec>> = {
   file: {
     type: 'string',
-    value: 'FILE',
+    value: path(),
     default: 'tokens.json',
     help: 'File with the hashes of the tokens',
   },

@@ -1,6 +1,7 @@
 import { readyVersions } from '../../jobs/registry/model-versions.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import type { Flags, OptionSpec } from '../command/command.ts'
+import { topicName } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from './data-directory.ts'
 import { KAFKA_OPTIONS, topicsOf } from './kafka.ts'
 
@@ -9,7 +10,7 @@ export function versionMetadataOptions(topic: string): Readonly<Record<string, O
   return {
     topic: {
       type: 'string',
-      value: 'NAME',
+      value: topicName,
       default: topic,
       help: 'Model topic; what it says of the version is the default of other flags',
     },

@@ -10,13 +10,15 @@ import {
   missingArguments,
   type OptionSpec,
 } from '../command/command.ts'
+import { milliseconds, port } from '../flag-kinds/numbers.ts'
+import { host, path } from '../flag-kinds/places.ts'
 import { CONNECTION_OPTIONS, connectionOf } from '../flags/query.ts'
 
 /** Flag of the folder that holds models of any kind. */
 export const REPOSITORY_OPTION: Readonly<Record<string, OptionSpec>> = {
   repository: {
     type: 'string',
-    value: 'DIR',
+    value: path('DIR'),
     default: 'models',
     help: 'Folder of the models: NAME/VERSION/model.onnx',
   },
@@ -24,10 +26,15 @@ export const REPOSITORY_OPTION: Readonly<Record<string, OptionSpec>> = {
 
 /** Flags of every verb that asks a process of `weir run models`. */
 export const MODELS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
-  host: { type: 'string', value: 'HOST', default: '127.0.0.1', help: 'Host of "weir run models"' },
-  port: { type: 'string', value: 'PORT', default: '9069', help: 'Query port of "weir run models"' },
+  host: { type: 'string', value: host, default: '127.0.0.1', help: 'Host of "weir run models"' },
+  port: { type: 'string', value: port, default: '9069', help: 'Query port of "weir run models"' },
   ...CONNECTION_OPTIONS,
-  timeout: { type: 'string', value: 'MS', default: '60000', help: 'Time to wait for the answer' },
+  timeout: {
+    type: 'string',
+    value: milliseconds(),
+    default: '60000',
+    help: 'Time to wait for the answer',
+  },
 }
 
 /** The folder of `--repository`. */
@@ -56,7 +63,7 @@ export async function changeModel(
   const flags = new Flags(values)
   const name = nameOf(command, args)
   await using client = await connectToModels(flags)
-  const info = await client.changeModel(action, name, { deadlineMs: flags.integer('timeout', 1) })
+  const info = await client.changeModel(action, name, { deadlineMs: flags.number('timeout') })
   io.out(flags.boolean('json') ? JSON.stringify(info) : `${action}ed ${lineOf(info)}`)
   return 0
 }

@@ -8,6 +8,8 @@ import {
   rawTensorOf,
 } from '../../wire/inference/typed-tensor.ts'
 import { type Command, Flags, UsageError } from '../command/command.ts'
+import { milliseconds, wholeNumber } from '../flag-kinds/numbers.ts'
+import { input } from '../flag-kinds/places.ts'
 import { connectToModels, MODELS_OPTIONS, nameOf } from './flags.ts'
 import { readInputFile, readPlainFiles } from './input-file.ts'
 
@@ -20,11 +22,15 @@ export const inferCommand: Command = {
   summary: 'Run a model of "weir run models" on the inputs of a JSON file',
   usage: 'MODEL [FILE...]',
   options: {
-    input: { type: 'string', value: 'FILE', help: 'JSON file with the inputs' },
-    version: { type: 'string', value: 'N', help: 'Version (default: the live one)' },
+    input: { type: 'string', value: input(), help: 'JSON file with the inputs' },
+    version: {
+      type: 'string',
+      value: wholeNumber({ min: 1, max: 0xffffffff }),
+      help: 'Version (default: the live one)',
+    },
     deadline: {
       type: 'string',
-      value: 'MS',
+      value: milliseconds(),
       help: 'Time in which the model must answer (default: its latency goal)',
     },
     ...MODELS_OPTIONS,
@@ -45,10 +51,10 @@ Examples:
     if ((file === undefined) === (given.length === 0)) {
       throw new UsageError('give --input FILE, or files for a model that takes them as they are')
     }
-    const version = flags.optionalInteger('version', 1, 0xffffffff)
-    const deadlineMs = flags.optionalInteger('deadline', 1)
+    const version = flags.optionalNumber('version')
+    const deadlineMs = flags.optionalNumber('deadline')
     await using client = await connectToModels(flags)
-    const { inputs } = await client.signature(model, { deadlineMs: flags.integer('timeout', 1) })
+    const { inputs } = await client.signature(model, { deadlineMs: flags.number('timeout') })
     const result = await client.infer(model, await inputsOfFiles(file, given, inputs), {
       ...(version === undefined ? {} : { version }),
       ...(deadlineMs === undefined ? {} : { deadlineMs }),

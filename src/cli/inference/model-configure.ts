@@ -8,7 +8,16 @@ import {
 } from '../../inference/repository/revisions.ts'
 import { type Command, Flags, UsageError } from '../command/command.ts'
 import { textOfFile } from '../command/text-file.ts'
+import { type FlagKind, kindOf } from '../flag-kinds/flag-kind.ts'
+import { wholeNumber } from '../flag-kinds/numbers.ts'
+import { name } from '../flag-kinds/words.ts'
 import { nameOf, REPOSITORY_OPTION, repositoryOf } from './flags.ts'
+
+const SETTING: FlagKind = kindOf(
+  { sort: 'pair', shown: 'KEY=VALUE', takes: 'KEY=VALUE of a setting' },
+  (text) => SETTING_PAIR.test(text),
+)
+const SETTING_PAIR = /^([a-z0-9._-]+)=(.*)$/i
 
 /** `weir model configure`: changes the settings of a served model, apart from its weights. */
 export const modelConfigureCommand: Command = {
@@ -18,13 +27,22 @@ export const modelConfigureCommand: Command = {
   options: {
     set: {
       type: 'string',
+      excludes: ['rollback', 'revision'],
       multiple: true,
-      value: 'KEY=VALUE',
+      value: SETTING,
       help: 'Change one setting, such as slo-ms=50 or checks.max-p99-ms=40 (repeatable)',
     },
-    rollback: { type: 'boolean', help: 'Make the revision live again that was live before' },
-    revision: { type: 'string', value: 'N', help: 'Make this revision live again' },
-    reason: { type: 'string', value: 'TEXT', default: 'by hand', help: 'Reason to store' },
+    rollback: {
+      type: 'boolean',
+      excludes: ['revision'],
+      help: 'Make the revision live again that was live before',
+    },
+    revision: {
+      type: 'string',
+      value: wholeNumber({ min: 1 }),
+      help: 'Make this revision live again',
+    },
+    reason: { type: 'string', value: name('TEXT'), default: 'by hand', help: 'Reason to store' },
     ...REPOSITORY_OPTION,
   },
   details: `FILE has all settings, as deployment.yaml. Each change is a revision, apart from the versions of the weights.
@@ -54,7 +72,7 @@ Examples:
 
 function changeOf(flags: Flags, file: string | undefined, present: string): SettingsChange {
   const pairs = flags.list('set')
-  const revision = flags.optionalInteger('revision', 1)
+  const revision = flags.optionalNumber('revision')
   const reason = flags.string('reason')
   const given = [file, pairs[0], revision, flags.boolean('rollback') ? true : undefined]
   if (given.filter((one) => one !== undefined).length !== 1) {
@@ -73,8 +91,7 @@ export function withSettings(text: string, pairs: readonly string[]): string {
   ) as typeof import('yaml')
   const document = parseDocument(text)
   for (const pair of pairs) {
-    const [, key, value] = /^([a-z0-9._-]+)=(.*)$/i.exec(pair) ?? []
-    if (key === undefined) throw new UsageError(`--set takes KEY=VALUE, not "${pair}"`)
+    const [, key = '', value] = SETTING_PAIR.exec(pair) ?? []
     const path = key.split('.')
     // A short form such as "batching: slack" gives way to the map that the key needs.
     const parent = path.slice(0, -1)

@@ -3,6 +3,8 @@ import { requireArgument } from '../../core/errors.ts'
 import type { ModelInfo, TensorSignature } from '../../wire/inference/models.ts'
 import { DATATYPES, type RawTensor } from '../../wire/inference/tensor.ts'
 import { type Command, Flags } from '../command/command.ts'
+import { wholeNumber } from '../flag-kinds/numbers.ts'
+import { input } from '../flag-kinds/places.ts'
 import { connectToModels, MODELS_OPTIONS, nameOf } from './flags.ts'
 import { readInputFile } from './input-file.ts'
 
@@ -22,11 +24,21 @@ export const modelProfileCommand: Command = {
   options: {
     input: {
       type: 'string',
-      value: 'FILE',
+      value: input(),
       help: 'JSON file with the inputs of one item (default: zeros, free sizes 1)',
     },
-    'max-items': { type: 'string', value: 'N', default: '64', help: 'Largest number of items' },
-    runs: { type: 'string', value: 'N', default: '50', help: 'Runs of each size' },
+    'max-items': {
+      type: 'string',
+      value: wholeNumber({ min: 1, max: 65_536 }),
+      default: '64',
+      help: 'Largest number of items',
+    },
+    runs: {
+      type: 'string',
+      value: wholeNumber({ min: 1, max: 100_000 }),
+      default: '50',
+      help: 'Runs of each size',
+    },
     ...MODELS_OPTIONS,
   },
   details: `Sizes are 1, 2, 4 and so on; requests go one by one, so each is a batch. The times are those of the
@@ -38,10 +50,10 @@ Examples:
   async run({ flags: values, args, io }) {
     const flags = new Flags(values)
     const model = nameOf(modelProfileCommand, args)
-    const runs = flags.integer('runs', 1, 100_000)
-    const largest = flags.integer('max-items', 1, 65_536)
+    const runs = flags.number('runs')
+    const largest = flags.number('max-items')
     const file = flags.optional('input')
-    const deadlineMs = flags.integer('timeout', 1)
+    const deadlineMs = flags.number('timeout')
     await using client = await connectToModels(flags)
     const info = await client.signature(model, { deadlineMs })
     const one = file === undefined ? zerosOf(info) : await readInputFile(file, info.inputs)

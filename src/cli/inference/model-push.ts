@@ -1,6 +1,8 @@
 import { nodeFileSystem } from '../../files/node-file-system.ts'
 import { pushModel } from '../../inference/repository/push.ts'
 import { type Command, Flags } from '../command/command.ts'
+import { wholeNumber } from '../flag-kinds/numbers.ts'
+import { name } from '../flag-kinds/words.ts'
 import { nameOf, REPOSITORY_OPTION, repositoryOf } from './flags.ts'
 
 /** `weir model push`: adds a version of a model of any kind to a repository. */
@@ -9,8 +11,12 @@ export const modelPushCommand: Command = {
   summary: 'Add a version of any model (ONNX, module, remote endpoint) to a repository',
   usage: 'FILE|FOLDER',
   options: {
-    name: { type: 'string', value: 'NAME', help: 'Name of the model' },
-    version: { type: 'string', value: 'N', help: 'Version (default: one more than the highest)' },
+    name: { type: 'string', value: name(), help: 'Name of the model' },
+    version: {
+      type: 'string',
+      value: wholeNumber({ min: 1, max: 0xffffffff }),
+      help: 'Version (default: one more than the highest)',
+    },
     ...REPOSITORY_OPTION,
   },
   details: `FILE ends with .onnx, .ts, .js or .mjs (a module that exports a model), or .json (a server of the Open
@@ -24,7 +30,7 @@ Examples:
   weir model push digits.onnx --name digits --version 7 --repository /srv/models`,
   async run({ flags: values, args, io }) {
     const flags = new Flags(values)
-    const version = flags.optionalInteger('version', 1, 0xffffffff)
+    const version = flags.optionalNumber('version')
     const pushed = await pushModel(nodeFileSystem, {
       root: repositoryOf(flags),
       name: flags.string('name'),

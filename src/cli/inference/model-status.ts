@@ -17,7 +17,7 @@ export const modelStatusCommand: Command = {
     const flags = new Flags(values)
     await using client = await connectToModels(flags)
     const [name] = args
-    const options = { deadlineMs: flags.integer('timeout', 1) }
+    const options = { deadlineMs: flags.number('timeout') }
     const models =
       name === undefined ? await client.models(options) : [await client.signature(name, options)]
     if (models.length === 0) io.err('the repository has no models; add one with "weir model push"')

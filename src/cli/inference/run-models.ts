@@ -62,7 +62,7 @@ async function openModels(flags: Flags, io: CommandIo, report: Report): Promise<
   return await ModelsProcess.open({
     ...listenerOf(flags, io),
     repository: resolve(flags.string('repository')),
-    port: flags.integer('port', 0, 65_535),
+    port: flags.number('port'),
     engine: openInferenceEngine(memory === undefined ? {} : { memoryBytes: parseSize(memory) }),
     onEvent: (event) => report({ ...eventJson(event) }, eventText(event)),
   })

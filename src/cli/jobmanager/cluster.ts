@@ -17,6 +17,7 @@ import {
   type OptionSpec,
   UsageError,
 } from '../command/command.ts'
+import { restAddress } from '../flag-kinds/places.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { TOKEN_OPTIONS } from '../flags/token.ts'
 import { JOB_MANAGER_SERVER_OPTIONS } from './jobmanager.ts'
@@ -31,7 +32,7 @@ const ADDRESS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   jobmanager: {
     type: 'string',
     short: 'm',
-    value: 'HOST:PORT',
+    value: restAddress,
     help: 'REST address of the JobManager (default: that of the data folder)',
   },
   ...JOB_MANAGER_TLS_OPTIONS,
@@ -237,7 +238,7 @@ async function lastLine(logs: JobLogs): Promise<string> {
 function argumentsOf(flags: Flags): readonly string[] {
   return Object.entries(JOB_MANAGER_SERVER_OPTIONS).flatMap(([name, spec]) => {
     // The process gets the environment of this one, which has the secrets.
-    if (spec.isSecret === true) return []
+    if (spec.isSecret === true || !flags.counts(spec)) return []
     if (spec.type === 'boolean') return flags.boolean(name) ? [`--${name}`] : []
     const values = spec.multiple === true ? flags.list(name) : (flags.optional(name) ?? [])
     return [values].flat().map((value) => `--${name}=${value}`)

@@ -17,6 +17,8 @@ import { EXPONENTIAL_DELAY } from '../../runtime/configuration/restart-strategy.
 import { checkSubmission, type JobCommands, wordsOf } from '../cluster/job-command.ts'
 import { rightsText, type SubmissionRights } from '../cluster/submission-rights.ts'
 import { type Command, type CommandIo, Flags, type OptionSpec } from '../command/command.ts'
+import { splitPair } from '../flag-kinds/pairs.ts'
+import { addresses, host, path } from '../flag-kinds/places.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS } from '../flags/kafka.ts'
 import { LISTENER_OPTIONS, listenerOf } from '../flags/listener.ts'
@@ -32,24 +34,24 @@ export const JOB_MANAGER_SERVER_OPTIONS: Readonly<Record<string, OptionSpec>> = 
   modules: {
     type: 'string',
     multiple: true,
-    value: 'FOLDER',
+    value: path('FOLDER'),
     help: 'Folder of modules that jobs may run, as jobs or as models (repeatable; default: none)',
   },
   'allow-files': {
     type: 'string',
     multiple: true,
-    value: 'FOLDER',
+    value: path('FOLDER'),
     help: 'Folder below which submissions may name files, besides the data folder (repeatable)',
   },
   'allow-remote': {
     type: 'string',
-    value: 'HOST:PORT,...',
+    value: addresses,
     help: 'Brokers and NameNodes that submissions may name, besides those of --brokers',
   },
   brokers: { ...KAFKA_OPTIONS['brokers']!, help: 'Kafka brokers that jobs may use' },
   host: {
     type: 'string',
-    value: 'HOST',
+    value: host,
     default: '127.0.0.1',
     help: 'Address of the REST interface; one that other machines reach needs TLS and tokens',
   },
@@ -162,7 +164,7 @@ async function startManager(
     strategyOf: ({ submission }) => {
       const { set = [] } = submission.options
       const keys = Array.isArray(set) ? set : []
-      const own = Object.fromEntries(keys.map((text: string) => splitAtEquals(text)))
+      const own = Object.fromEntries(keys.map((text: string) => splitPair(text)))
       return parseConfiguration({ ...configuration, ...own }).restart ?? EXPONENTIAL_DELAY
     },
     argsOf: (record) => argumentsOf(record, root, rights),
@@ -174,23 +176,22 @@ function argumentsOf(
   root: string,
   { listener }: SubmissionRights,
 ): readonly string[] {
-  return [
-    ...wordsOf(submission, COMMANDS),
-    // The query port of a job is as closed as the port that the job came through.
-    ...Object.entries(listener).map(([name, value]) =>
-      value === true ? `--${name}` : `--${name}=${value}`,
-    ),
+  const { job, options } = submission
+  const keys = {
+    ...Object.fromEntries([options['set'] ?? []].flat().map((text) => splitPair(String(text)))),
     // Else a process that is started again would go back to the savepoint of the submission.
-    '--set=execution.state-recovery.only-first-start=true',
-    `--set=execution.state-recovery.submitted-ms=${submittedMs}`,
-    ...(queryPort === undefined ? [] : [`--port=${queryPort}`]),
-    ...(Object.hasOwn(submission.options, 'data-dir') ? [] : [`--data-dir=${root}`]),
-  ]
-}
-
-function splitAtEquals(text: string): readonly [string, string] {
-  const at = text.indexOf('=')
-  return [text.slice(0, at), text.slice(at + 1)]
+    'execution.state-recovery.only-first-start': 'true',
+    'execution.state-recovery.submitted-ms': String(submittedMs),
+  }
+  const all = {
+    'data-dir': root,
+    ...options,
+    // The query port of a job is as closed as the port that the job came through.
+    ...listener,
+    set: Object.entries(keys).map(([key, value]) => `${key}=${value}`),
+    ...(queryPort === undefined ? {} : { port: String(queryPort) }),
+  }
+  return wordsOf({ job, options: all }, COMMANDS)
 }
 
 function openRestOf(manager: JobManager, flags: Flags, io: CommandIo) {

@@ -1,5 +1,6 @@
 import { JOB_MANAGER_CLIENT_OPTIONS } from '../cluster/options.ts'
 import { type Command, Flags, UsageError } from '../command/command.ts'
+import { wholeNumber } from '../flag-kinds/numbers.ts'
 import { MAX_SLOTS } from '../flags/serving.ts'
 import { namedJob } from './named-job.ts'
 
@@ -12,7 +13,7 @@ export const rescaleCommand: Command = {
     parallelism: {
       type: 'string',
       short: 'p',
-      value: 'N',
+      value: wholeNumber({ min: 1, max: MAX_SLOTS }),
       help: 'Number of slots from now on',
     },
     ...JOB_MANAGER_CLIENT_OPTIONS,
@@ -28,7 +29,7 @@ Example:
     if (flags.optional('parallelism') === undefined) {
       throw new UsageError('rescale needs --parallelism N, the number of slots from now on')
     }
-    const parallelism = flags.integer('parallelism', 1, MAX_SLOTS)
+    const parallelism = flags.number('parallelism')
     const { client, jobId, say, report } = await namedJob(rescaleCommand, input)
     say(`Modify job ${jobId}.`)
     const path = `/jobs/${jobId}/rescaling`

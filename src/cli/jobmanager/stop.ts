@@ -1,5 +1,6 @@
 import { JOB_MANAGER_CLIENT_OPTIONS } from '../cluster/options.ts'
 import { type Command, Flags } from '../command/command.ts'
+import { path } from '../flag-kinds/places.ts'
 import { namedJob } from './named-job.ts'
 
 /** `weir stop`: ends a job with a savepoint. */
@@ -11,7 +12,7 @@ export const stopCommand: Command = {
     savepointPath: {
       type: 'string',
       short: 'p',
-      value: 'FOLDER',
+      value: path('FOLDER'),
       help: "Folder of the job's checkpoint storage for the savepoint (default: savepoints)",
     },
     drain: {

@@ -5,37 +5,64 @@ import type { KeyPair } from '../../load/port/target.ts'
 import type { TargetSettings } from '../../load/targets/open-target.ts'
 import { pairsOf, servedKeys } from '../../load/targets/served-keys.ts'
 import { KEY_SUFFIXES } from '../../models/als/row-key.ts'
-import { type Flags, type OptionSpec, UsageError } from '../command/command.ts'
+import { type Flags, needs, type OptionSpec, UsageError } from '../command/command.ts'
 import { readDataFile } from '../files/data-file.ts'
+import { type FlagKind, kindOf } from '../flag-kinds/flag-kind.ts'
+import { wholeNumber } from '../flag-kinds/numbers.ts'
+import { input } from '../flag-kinds/places.ts'
+import { word } from '../flag-kinds/words.ts'
 import { readText } from './text.ts'
-
-/** Flags of the keys that are asked for. */
-export const KEY_OPTIONS: Readonly<Record<string, OptionSpec>> = {
-  users: { type: 'string', value: 'N', help: 'Ask for the users 1 to N, or FROM:TO' },
-  items: { type: 'string', value: 'N', help: 'Ask for the items 1 to N, or FROM:TO' },
-  'key-distribution': {
-    type: 'string',
-    value: 'NAME',
-    default: 'uniform',
-    help: 'How users and items are drawn: uniform, or zipf with exponent 0.99',
-  },
-  seed: { type: 'string', value: 'N', default: '1', help: 'Seed of keys and Poisson times' },
-  'input-data': {
-    type: 'string',
-    value: 'FILE',
-    help: 'Ask for the pairs USER,ITEM or the keys of a file, one a line, again from its start',
-  },
-  trace: {
-    type: 'string',
-    value: 'FILE',
-    help: 'Replay MILLISECONDS,USER,ITEM or MILLISECONDS,KEY lines, once, at their times',
-  },
-}
 
 const DISTRIBUTIONS: readonly KeyDistribution[] = ['uniform', 'zipf']
 
 /** Largest range of ids: a distribution takes 20 bytes for each. */
 const MAX_IDS = 100_000_000
+
+/** Ids from 1, or from another number, to a number. */
+const IDS: FlagKind = kindOf(
+  { sort: 'range', shown: 'N', takes: `N or FROM:TO, at most ${MAX_IDS} ids` },
+  (text) => idRange(text) !== undefined,
+)
+
+/** Flags of the keys that are asked for. */
+export const KEY_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  users: {
+    type: 'string',
+    excludes: ['input-data', 'trace'],
+    value: IDS,
+    help: 'Ask for the users 1 to N, or FROM:TO',
+  },
+  items: {
+    type: 'string',
+    needs: [needs('users')],
+    value: IDS,
+    help: 'Ask for the items 1 to N, or FROM:TO',
+  },
+  'key-distribution': {
+    type: 'string',
+    needs: [needs('users')],
+    value: word(DISTRIBUTIONS, 'NAME'),
+    default: 'uniform',
+    help: 'How users and items are drawn: uniform, or zipf with exponent 0.99',
+  },
+  seed: {
+    type: 'string',
+    value: wholeNumber(),
+    default: '1',
+    help: 'Seed of keys and Poisson times',
+  },
+  'input-data': {
+    type: 'string',
+    excludes: ['trace'],
+    value: input(),
+    help: 'Ask for the pairs USER,ITEM or the keys of a file, one a line, again from its start',
+  },
+  trace: {
+    type: 'string',
+    value: input(),
+    help: 'Replay MILLISECONDS,USER,ITEM or MILLISECONDS,KEY lines, once, at their times',
+  },
+}
 
 /** Keys of a load, and the times of a trace. */
 export interface LoadKeys {
@@ -105,7 +132,7 @@ function drawnKeys(flags: Flags, target: TargetSettings): KeySettings {
     items: items ?? { from: 1, to: 1 },
     userSuffix: target.operation.kind === 'rows' ? KEY_SUFFIXES.U : '',
     distribution: flags.choice('key-distribution', DISTRIBUTIONS),
-    seed: flags.integer('seed'),
+    seed: flags.number('seed'),
   }
 }
 
@@ -129,9 +156,11 @@ const needsItems = ({ operation: { kind } }: TargetSettings): boolean =>
 
 function rangeOf(flags: Flags, name: string): IdRange | undefined {
   const text = flags.optional(name)
-  if (text === undefined) return undefined
+  return text === undefined ? undefined : idRange(text)
+}
+
+function idRange(text: string): IdRange | undefined {
   const [, from = '1', to] = /^(?:(\d+):)?(\d+)$/.exec(text) ?? []
   const range = { from: Number(from), to: Number(to) }
-  if (range.to >= range.from && range.to - range.from < MAX_IDS) return range
-  throw new UsageError(`--${name} takes N or FROM:TO, at most ${MAX_IDS} ids, not "${text}"`)
+  return range.to >= range.from && range.to - range.from < MAX_IDS ? range : undefined
 }

@@ -1,4 +1,5 @@
 import { systemClock } from '../../core/clock.ts'
+import { decimalNumber } from '../../core/text/decimal-number.ts'
 import { parseIntervals } from '../../load/keys/key-lines.ts'
 import {
   type LevelRange,
@@ -8,94 +9,114 @@ import {
 } from '../../load/measurement/level-search.ts'
 import type { MeasureOptions } from '../../load/measurement/measure-level.ts'
 import type { LevelPlan } from '../../load/measurement/measure-levels.ts'
-import type { JudgedLatency } from '../../load/measurement/stability.ts'
 import type { ArrivalDistribution } from '../../load/port/load.ts'
-import { type Flags, type OptionSpec, UsageError } from '../command/command.ts'
+import { type Flags, needs, type OptionSpec, UsageError } from '../command/command.ts'
 import { readDataFile } from '../files/data-file.ts'
+import { type FlagKind, kindOf } from '../flag-kinds/flag-kind.ts'
+import { anyNumber, milliseconds, wholeNumber } from '../flag-kinds/numbers.ts'
+import { input } from '../flag-kinds/places.ts'
+import { word } from '../flag-kinds/words.ts'
 import { readText } from './text.ts'
 
 const DISTRIBUTIONS: readonly ArrivalDistribution[] = ['constant', 'poisson']
+
+const MODES = ['time_windows', 'count_windows'] as const
+
+/** Levels of whole numbers, for callers, or of any. */
+function levels(noun: string, isLevel: (level: number) => boolean): FlagKind {
+  const takes = `START, START:END or START:END:STEP of ${noun}, 0 < START <= END and STEP > 0`
+  return kindOf({ sort: 'range', shown: 'START:END:STEP', takes }, (text) => {
+    const { start, end, step } = levelsOf(text)
+    return [start, end, step].every(isLevel) && start > 0 && step > 0 && end >= start
+  })
+}
 
 /** Flags of the loads to measure and of their measurement, with perf_analyzer's names. */
 export const LEVEL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   'concurrency-range': {
     type: 'string',
-    value: 'START:END:STEP',
+    excludes: ['request-rate-range', 'request-intervals', 'trace'],
+    value: levels('whole numbers', (n) => Number.isInteger(n) || n === Infinity),
     help: 'Callers that wait for their answers; END 0: until --latency-threshold (default 1)',
   },
   'request-rate-range': {
     type: 'string',
-    value: 'START:END:STEP',
+    excludes: ['request-intervals', 'trace'],
+    value: levels('numbers', (n) => !Number.isNaN(n)),
     help: 'Requests per second, whatever the server does; END 0: until --latency-threshold',
   },
   'request-distribution': {
     type: 'string',
-    value: 'NAME',
+    needs: [needs('request-rate-range')],
+    value: word(DISTRIBUTIONS, 'NAME'),
     default: 'constant',
     help: 'Times of the requests at a rate: constant or poisson',
   },
   'request-intervals': {
     type: 'string',
-    value: 'FILE',
+    excludes: ['trace'],
+    value: input(),
     help: 'Times between requests in microseconds, one a line; from the first again after the last',
   },
   'latency-threshold': {
     type: 'string',
     short: 'l',
-    value: 'MS',
+    value: anyNumber({ above: 0 }, 'MS'),
     help: 'End at the first level whose latency is above this',
   },
   'binary-search': {
     type: 'boolean',
+    needs: [needs('latency-threshold')],
     help: 'Search the highest level below --latency-threshold by halving; STEP is the precision',
   },
   percentile: {
     type: 'string',
-    value: 'N',
+    value: anyNumber({ above: 0, max: 100 }, 'N'),
     help: 'Judge stability and threshold by this percentile (default: the mean)',
   },
   'measurement-mode': {
     type: 'string',
-    value: 'MODE',
+    value: word(MODES, 'MODE'),
     default: 'time_windows',
     help: 'time_windows, or count_windows with at least --measurement-request-count requests each',
   },
   'measurement-interval': {
     type: 'string',
     short: 'p',
-    value: 'MS',
+    value: milliseconds(),
     default: '5000',
     help: 'Length of a window',
   },
   'measurement-request-count': {
     type: 'string',
-    value: 'N',
+    needs: [needs('measurement-mode', 'count_windows')],
+    value: wholeNumber({ min: 1 }),
     default: '50',
     help: 'Requests of a window at least, in the mode count_windows',
   },
   'stability-percentage': {
     type: 'string',
     short: 's',
-    value: 'N',
+    value: anyNumber({ above: 0 }, 'N'),
     default: '10',
     help: 'A level is stable when its last three windows differ by at most this',
   },
   'max-trials': {
     type: 'string',
     short: 'r',
-    value: 'N',
+    value: wholeNumber({ min: 1 }),
     default: '10',
     help: 'Windows after which a level ends without being stable',
   },
   'warmup-request-count': {
     type: 'string',
-    value: 'N',
+    value: wholeNumber(),
     default: '0',
     help: 'Requests before each level that are not measured',
   },
   'request-count': {
     type: 'string',
-    value: 'N',
+    value: wholeNumber({ min: 1 }),
     help: 'Requests of each level (default: until it is stable)',
   },
 }
@@ -134,7 +155,7 @@ export async function levelPlanOf(
 }
 
 function tracePlan(flags: Flags, offsetsMs: Float64Array): LevelPlan {
-  if (flags.integer('warmup-request-count') > 0) {
+  if (flags.number('warmup-request-count') > 0) {
     throw new UsageError('--trace sends its requests once; leave out --warmup-request-count')
   }
   return { range: singleLevel(1), search: 'linear', loadOf: () => ({ kind: 'trace', offsetsMs }) }
@@ -167,53 +188,36 @@ function rangeOf(
   name: 'concurrency-range' | 'request-rate-range',
   search: LevelSearch,
 ): LevelRange {
-  const areWhole = name === 'concurrency-range'
-  const text = flags.optional(name) ?? '1'
-  const parts = text.split(':').map((part) => (part.trim() === '' ? Number.NaN : Number(part)))
-  const isValid =
-    parts.length <= 3 && parts.every((part) => part >= 0 && (!areWhole || Number.isInteger(part)))
-  const [start = Number.NaN, end = start, step = 1] = parts
-  if (!isValid)
-    throw new UsageError(`--${name} takes START, START:END or START:END:STEP, not "${text}"`)
-  if (end === 0 && flags.optional('latency-threshold') === undefined) {
+  const range = levelsOf(flags.optional(name) ?? '1')
+  if (!Number.isFinite(range.end) && flags.optional('latency-threshold') === undefined) {
     throw new UsageError(`--${name} without an end needs --latency-threshold`)
   }
-  const range = { start, end: end === 0 ? Number.POSITIVE_INFINITY : end, step }
   requireLevels(range, search)
   return range
 }
 
-/** The measurement of the flags. Throws UsageError. */
+/** The levels of a text; those that are no numbers are NaN. An end of 0 is none. */
+function levelsOf(text: string): LevelRange {
+  const parts = text.split(':').map(decimalNumber)
+  const [start = Number.NaN, end = start, step = 1, ...more] = parts
+  if (more.length > 0) return { start: Number.NaN, end, step }
+  return { start, end: end === 0 ? Number.POSITIVE_INFINITY : end, step }
+}
+
+/** The measurement of the flags. */
 export function measureOptionsOf(flags: Flags, interrupted: AbortSignal): MeasureOptions {
   const byCount = flags.choice('measurement-mode', MODES) === 'count_windows'
-  const requestCount = flags.optionalInteger('request-count', 1)
-  const hasThreshold = flags.optional('latency-threshold') !== undefined
+  const requestCount = flags.optionalNumber('request-count')
   return {
-    intervalMs: byCount ? COUNT_WINDOW_MS : flags.integer('measurement-interval', 1),
-    windowRequests: byCount ? flags.integer('measurement-request-count', 1) : 0,
-    stabilityPercentage: positive(flags, 'stability-percentage'),
-    judged: judgedOf(flags),
-    maxTrials: flags.integer('max-trials', 1),
-    latencyThresholdMs: hasThreshold ? positive(flags, 'latency-threshold') : undefined,
-    warmupRequests: flags.integer('warmup-request-count'),
+    intervalMs: byCount ? COUNT_WINDOW_MS : flags.number('measurement-interval'),
+    windowRequests: byCount ? flags.number('measurement-request-count') : 0,
+    stabilityPercentage: flags.number('stability-percentage'),
+    judged: flags.optionalNumber('percentile') ?? 'mean',
+    maxTrials: flags.number('max-trials'),
+    latencyThresholdMs: flags.optionalNumber('latency-threshold'),
+    warmupRequests: flags.number('warmup-request-count'),
     requestCount,
     interrupted,
     clock: systemClock,
   }
-}
-
-const MODES = ['time_windows', 'count_windows'] as const
-
-/** The latency that `--percentile` names. Throws UsageError. */
-function judgedOf(flags: Flags): JudgedLatency {
-  if (flags.optional('percentile') === undefined) return 'mean'
-  const percentile = flags.number('percentile')
-  if (percentile > 0 && percentile <= 100) return percentile
-  throw new UsageError(`--percentile must be above 0 and at most 100, not ${percentile}`)
-}
-
-function positive(flags: Flags, name: string): number {
-  const value = flags.number(name)
-  if (value > 0) return value
-  throw new UsageError(`--${name} must be above 0, not ${value}`)
 }

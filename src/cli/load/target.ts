@@ -1,77 +1,117 @@
 import type { HttpOperation } from '../../load/targets/http-operation.ts'
 import type { TargetSettings } from '../../load/targets/open-target.ts'
 import type { WeirOperation } from '../../load/targets/weir.ts'
-import { type Flags, type OptionSpec, UsageError } from '../command/command.ts'
+import { type Flags, needs, type OptionSpec, UsageError } from '../command/command.ts'
+import { type FlagKind, kindOf } from '../flag-kinds/flag-kind.ts'
+import { wholeNumber } from '../flag-kinds/numbers.ts'
+import { anyText, name, word } from '../flag-kinds/words.ts'
 import { connectionOf, queryOptionsOf } from '../flags/query.ts'
+
+const PROTOCOLS = ['weir', 'http'] as const
+const OPERATIONS = ['predict', 'top-k', 'rows', 'observe'] as const
+const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS']
+const MAX_BATCH = 4096
+
+const BASE_URL: FlagKind = kindOf(
+  { sort: 'url', shown: 'URL', takes: 'http://HOST:PORT or https://HOST:PORT' },
+  (text) => {
+    const parsed = URL.parse(text)
+    return parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.search === ''
+  },
+)
+
+const HTTP_PATH: FlagKind = kindOf(
+  { sort: 'url', shown: 'PATH', takes: 'a path that begins with / and has no spaces' },
+  (text) => /^\/[\x21-\x7e]*$/.test(text),
+)
+
+const HEADER_PAIR = /^([\w-]+): *([\t\x20-\x7e]*)$/
+const HEADER: FlagKind = kindOf(
+  { sort: 'pair', shown: 'NAME:VALUE', takes: 'NAME:VALUE' },
+  (text) => HEADER_PAIR.test(text),
+)
 
 /** Flags of what is asked, and of whom. */
 export const TARGET_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   protocol: {
     type: 'string',
     short: 'i',
-    value: 'NAME',
+    value: word(PROTOCOLS, 'NAME'),
     default: 'weir',
     help: 'weir: the query port of --host and --port; http: the gateway, or any server, of --url',
   },
   url: {
     type: 'string',
+    needs: [needs('protocol', 'http')],
     short: 'u',
-    value: 'URL',
+    value: BASE_URL,
     default: 'http://127.0.0.1:8080',
     help: 'Base URL of the HTTP server',
   },
   operation: {
     type: 'string',
-    value: 'NAME',
+    value: word(OPERATIONS, 'NAME'),
     default: 'predict',
     help: 'predict, top-k, rows, or over HTTP observe',
   },
   'batch-size': {
     type: 'string',
     short: 'b',
-    value: 'N',
+    value: wholeNumber({ min: 1, max: MAX_BATCH }),
     default: '1',
     help: 'Pairs, keys or observations of one request',
   },
-  k: { type: 'string', value: 'N', default: '10', help: 'Items of a top-k list' },
+  k: {
+    type: 'string',
+    needs: [needs('operation', 'top-k')],
+    value: wholeNumber({ min: 1, max: 1000 }),
+    default: '10',
+    help: 'Items of a top-k list',
+  },
   path: {
     type: 'string',
-    value: 'PATH',
+    needs: [needs('protocol', 'http')],
+    value: HTTP_PATH,
     help: 'Ask this path of --url; {user}, {item} and {n}, the number of the request, are replaced',
   },
   method: {
     type: 'string',
-    value: 'NAME',
+    needs: [needs('path')],
+    value: word(METHODS, 'NAME'),
     help: 'Method of --path (default GET; POST with --body)',
   },
-  body: { type: 'string', value: 'TEXT', help: 'Body of --path, with the same replacements' },
+  body: {
+    type: 'string',
+    needs: [needs('path')],
+    value: anyText(),
+    help: 'Body of --path, with the same replacements',
+  },
   'content-type': {
     type: 'string',
-    value: 'TYPE',
+    needs: [needs('body')],
+    value: name(),
     default: 'application/json',
     help: 'Media type of --body',
   },
   header: {
     type: 'string',
+    needs: [needs('protocol', 'http')],
     multiple: true,
-    value: 'NAME:VALUE',
+    value: HEADER,
     help: 'Header of every HTTP request (repeatable)',
   },
   'max-connections': {
     type: 'string',
-    value: 'N',
+    needs: [needs('protocol', 'http')],
+    value: wholeNumber({ min: 1, max: 65_536 }),
     default: '1024',
     help: 'HTTP connections of each thread at most',
   },
 }
 
-const PROTOCOLS = ['weir', 'http'] as const
-
-const MAX_BATCH = 4096
-
 /** Pairs of one request. Throws UsageError. */
 export function batchOf(flags: Flags): number {
-  return flags.integer('batch-size', 1, MAX_BATCH)
+  return flags.number('batch-size')
 }
 
 /** The target of the flags. Throws UsageError. */
@@ -91,18 +131,18 @@ function weirTargetOf(flags: Flags): TargetSettings {
 }
 
 function weirOperationOf(flags: Flags): WeirOperation {
-  const kind = flags.choice('operation', ['predict', 'top-k', 'rows', 'observe'])
+  const kind = flags.choice('operation', OPERATIONS)
   if (kind === 'observe') throw new UsageError('--operation observe needs --protocol http')
-  return kind === 'top-k' ? { kind, k: flags.integer('k', 1, 1000) } : { kind }
+  return kind === 'top-k' ? { kind, k: flags.number('k') } : { kind }
 }
 
 function httpTargetOf(flags: Flags): TargetSettings {
-  const url = urlOf(flags.string('url'))
+  const url = new URL(flags.string('url'))
   const { token, tls } = connectionOf(flags)
   const isEncrypted = url.protocol === 'https:'
   const { consistency, deadlineMs } = {
     consistency: flags.string('consistency'),
-    deadlineMs: flags.integer('timeout', 1),
+    deadlineMs: flags.number('timeout'),
   }
   return {
     protocol: 'http',
@@ -117,28 +157,21 @@ function httpTargetOf(flags: Flags): TargetSettings {
     },
     operation: httpOperationOf(flags),
     timeoutMs: deadlineMs,
-    maxConnections: flags.integer('max-connections', 1, 65_536),
+    maxConnections: flags.number('max-connections'),
   }
-}
-
-function urlOf(text: string): URL {
-  const url = URL.parse(text)
-  if (url !== null && /^https?:$/.test(url.protocol) && url.search === '') return url
-  throw new UsageError(`--url takes http://HOST:PORT or https://HOST:PORT, not "${text}"`)
 }
 
 function headersOf(flags: Flags): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const text of flags.list('header')) {
-    const [, name, value] = /^([\w-]+): *([\t\x20-\x7e]*)$/.exec(text) ?? []
-    if (name === undefined) throw new UsageError(`--header takes NAME:VALUE, not "${text}"`)
-    headers[name.toLowerCase()] = value!
+    const [, name = '', value = ''] = HEADER_PAIR.exec(text) ?? []
+    headers[name.toLowerCase()] = value
   }
   return headers
 }
 
 function httpOperationOf(flags: Flags): HttpOperation {
-  const kind = flags.choice('operation', ['predict', 'top-k', 'rows', 'observe'])
+  const kind = flags.choice('operation', OPERATIONS)
   const batch = batchOf(flags)
   const path = flags.optional('path')
   if (batch > 1 && (path !== undefined || kind === 'top-k' || kind === 'rows')) {
@@ -147,7 +180,7 @@ function httpOperationOf(flags: Flags): HttpOperation {
     )
   }
   if (path !== undefined) return templateOf(flags, path)
-  const version = flags.optionalInteger('version', 1)
+  const version = flags.optionalNumber('version')
   const read = { ...(version === undefined ? {} : { version }), state: flags.string('state') }
   switch (kind) {
     case 'predict':
@@ -155,19 +188,15 @@ function httpOperationOf(flags: Flags): HttpOperation {
     case 'rows':
       return { kind, ...read }
     case 'top-k':
-      return { kind, k: flags.integer('k', 1, 1000), ...read }
+      return { kind, k: flags.number('k'), ...read }
     case 'observe':
       return { kind }
   }
 }
 
 function templateOf(flags: Flags, path: string): HttpOperation {
-  if (!/^\/[\x21-\x7e]*$/.test(path)) {
-    throw new UsageError(`--path must begin with / and have no spaces, not "${path}"`)
-  }
   const body = flags.optional('body')
   const method = flags.optional('method') ?? (body === undefined ? 'GET' : 'POST')
-  if (!/^[A-Z]+$/.test(method)) throw new UsageError(`--method takes GET or POST, not "${method}"`)
   const contentType = flags.string('content-type')
   return { kind: 'template', method, path, contentType, ...(body === undefined ? {} : { body }) }
 }

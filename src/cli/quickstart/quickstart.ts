@@ -2,7 +2,15 @@ import { existsSync } from 'node:fs'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
 import type { ServedJob } from '../../jobs/served-job.ts'
 import { ratingStatistics } from '../../training/data/ratings-table.ts'
-import { type Command, Flags, InterruptedError, unlessInterrupted } from '../command/command.ts'
+import {
+  type Command,
+  Flags,
+  InterruptedError,
+  needs,
+  unlessInterrupted,
+} from '../command/command.ts'
+import { wholeNumber } from '../flag-kinds/numbers.ts'
+import { topicName } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS, topicsOf } from '../flags/kafka.ts'
 import { listenerOf, withOwnToken } from '../flags/listener.ts'
@@ -32,27 +40,29 @@ export const quickstartCommand: Command = {
   options: {
     ...RATINGS_OPTIONS,
     once: { type: 'boolean', help: 'Exit after the loop; use a random free query port' },
-    topic: { type: 'string', value: 'NAME', default: 'als-model', help: 'Model topic' },
+    topic: { type: 'string', value: topicName, default: 'als-model', help: 'Model topic' },
     'ratings-topic': {
       type: 'string',
-      value: 'NAME',
+      needs: [needs('brokers')],
+      value: topicName,
       default: 'ratings',
       help: 'With --brokers: topic of the ratings to train on',
     },
     loop: {
       type: 'boolean',
+      excludes: ['no-loop'],
       help: 'With --ratings: run the loop (learning, drift, retraining, promotion, rollback)',
     },
     'no-loop': { type: 'boolean', help: 'With generated ratings: skip the loop' },
     observations: {
       type: 'string',
-      value: 'NAME',
+      value: topicName,
       default: 'observations',
       help: 'Topic of ratings to learn online',
     },
     'loop-ratings': {
       type: 'string',
-      value: 'N',
+      value: wholeNumber({ min: 300, max: 10_000_000 }),
       default: '90000',
       help: 'Largest number of ratings that the loop streams',
     },

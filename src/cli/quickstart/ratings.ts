@@ -8,9 +8,10 @@ import { formatRating } from '../../models/ratings/format.ts'
 import { generateRatings } from '../../models/ratings/generator.ts'
 import { type RatingsTable, ratingsTable } from '../../training/data/ratings-table.ts'
 import { splitAtRandom } from '../../training/data/split-ratings.ts'
-import { type CommandIo, type Flags, type OptionSpec, UsageError } from '../command/command.ts'
+import { type CommandIo, type Flags, needs, type OptionSpec } from '../command/command.ts'
 import { COLUMNS_OPTION, type RatingsReading, ratingsReadingOf } from '../files/ratings-columns.ts'
 import { ratingsOfFile } from '../files/ratings-file.ts'
+import { input } from '../flag-kinds/places.ts'
 import { fileStream, GENERATED, generatedStream, type LoopStream, splitByAge } from './stream.ts'
 import { count, type Report } from './text.ts'
 import { fingerprintOf, placeText } from './version.ts'
@@ -19,15 +20,15 @@ import { fingerprintOf, placeText } from './version.ts'
 export const RATINGS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   ratings: {
     type: 'string',
-    value: 'FILE',
+    value: input(),
     help: 'Ratings to train on: a u.data, ratings.dat or ratings.csv (default: generated ratings)',
   },
   test: {
     type: 'string',
-    value: 'FILE',
+    value: input(),
     help: 'Held-out ratings (default: a tenth of the ratings)',
   },
-  ...COLUMNS_OPTION,
+  columns: { ...COLUMNS_OPTION.columns, needs: [needs('ratings')] },
 }
 
 /** Ratings of the quickstart in their parts. */
@@ -46,9 +47,6 @@ const HELD_OUT = 0.1
 
 /** Whether the loop runs. A file has no drift, so one is simulated only on request. */
 export function isLooping(flags: Flags): boolean {
-  if (flags.boolean('loop') && flags.boolean('no-loop')) {
-    throw new UsageError('--loop and --no-loop exclude each other; use one of them')
-  }
   return flags.optional('ratings') === undefined ? !flags.boolean('no-loop') : flags.boolean('loop')
 }
 
@@ -60,7 +58,7 @@ export async function ratingsOf(flags: Flags, io: CommandIo): Promise<Quickstart
   const file = flags.optional('ratings')
   const reading = ratingsReadingOf(flags, io)
   const hasLoop = isLooping(flags)
-  const length = flags.integer('loop-ratings', 300, 10_000_000)
+  const length = flags.number('loop-ratings')
   if (file === undefined) {
     const origin = 'generated from a planted model; use --ratings FILE for MovieLens'
     const parts = await heldOut(ratingsTable(generateRatings(GENERATED)), flags, reading)

@@ -101,9 +101,9 @@ function startJob(
     place: topicsPlaceOf(flags),
     topic: flags.string('topic'),
     slots: slotsOf(flags),
-    queryThreads: flags.integer('query-threads', 1, 64),
+    queryThreads: flags.number('query-threads'),
     access,
-    port: flags.boolean('once') ? 0 : flags.integer('port', 0, 65_535),
+    port: flags.boolean('once') ? 0 : flags.number('port'),
     configuration: configurationOf(flags),
     onLive,
   }

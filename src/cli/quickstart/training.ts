@@ -2,27 +2,33 @@ import { alsOptionsIn, bmfOptionsIn, type RetrainAlsOptions } from '../../jobs/r
 import type { AlsModel } from '../../training/als/solver/model.ts'
 import type { RatingsTable } from '../../training/data/ratings-table.ts'
 import type { CommandIo, Flags, OptionSpec } from '../command/command.ts'
+import { wholeNumber } from '../flag-kinds/numbers.ts'
+import { word } from '../flag-kinds/words.ts'
 import { ALS_OPTIONS, trainWithProgress } from '../flags/als-training.ts'
 import { trainBmfWithProgress } from '../training/bmf.ts'
-import { inheritedFactorsOptions } from '../training/inherited.ts'
+import { inheritedFactorsOptions, TRAINERS } from '../training/inherited.ts'
 
 /** Flags of the quickstart's training. Their defaults depend on the trainer. */
 export const TRAINING_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   trainer: {
     type: 'string',
-    value: 'NAME',
+    value: word(TRAINERS, 'NAME'),
     help: 'bmf (Bayesian factorisation) or als (default: bmf, or als with a flag that only als has)',
   },
-  sweeps: { type: 'string', value: 'N', help: 'bmf: sweeps of the chain (default 30)' },
+  sweeps: {
+    type: 'string',
+    value: wholeNumber({ min: 1, max: 100_000 }),
+    help: 'bmf: sweeps of the chain (default 30)',
+  },
   ...withoutDefaults(ALS_OPTIONS),
   factors: {
     type: 'string',
-    value: 'N',
+    value: wholeNumber({ min: 1, max: 1024 }),
     help: 'Number of latent factors (default: bmf 16, als 50)',
   },
   iterations: {
     type: 'string',
-    value: 'N',
+    value: wholeNumber({ min: 1, max: 10_000 }),
     help: 'als: iterations; each solves users and items (default 10)',
   },
 }

@@ -12,6 +12,7 @@ import {
   type OptionSpec,
   unlessInterrupted,
 } from '../command/command.ts'
+import { word } from '../flag-kinds/words.ts'
 import { topicsPlaceOf } from '../flags/kafka.ts'
 import { listenerOf } from '../flags/listener.ts'
 import { configurationOf, slotsOf } from '../flags/serving.ts'
@@ -76,9 +77,9 @@ async function startLearning(
     place: topicsPlaceOf(flags),
     topic: flags.string('topic'),
     slots,
-    queryThreads: flags.integer('query-threads', 1, 64),
+    queryThreads: flags.number('query-threads'),
     access: listenerOf(flags, io),
-    port: flags.integer('port', 0, 65_535),
+    port: flags.number('port'),
     configuration: configurationOf(flags),
     onLive: (version, marker, rows) =>
       report(
@@ -111,7 +112,7 @@ const LEARN_FROM: readonly LearnFrom[] = ['start', 'end']
 export const LEARN_FROM_OPTION: Readonly<Record<string, OptionSpec>> = {
   'learn-from': {
     type: 'string',
-    value: 'PLACE',
+    value: word(LEARN_FROM, 'PLACE'),
     help: 'Where a job without a checkpoint begins in the observations, if the version does not say it: start or end (default: after those that it was trained on; the job asks where it cannot tell which ones these are)',
   },
 }

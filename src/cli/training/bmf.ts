@@ -7,41 +7,56 @@ import {
   type CommandIo,
   type Flags,
   interruptionSignal,
+  needs,
   type OptionSpec,
 } from '../command/command.ts'
 import { ProgressBar } from '../command/progress-bar.ts'
 import { outputFileOf } from '../files/output-file.ts'
+import { wholeNumber } from '../flag-kinds/numbers.ts'
+import { output } from '../flag-kinds/places.ts'
+import { word } from '../flag-kinds/words.ts'
 
 /** Flags of Bayesian matrix factorisation. */
 export const BMF_OPTIONS: Readonly<Record<string, OptionSpec>> = {
-  factors: { type: 'string', value: 'N', default: '16', help: 'Number of latent factors' },
+  factors: {
+    type: 'string',
+    value: wholeNumber({ min: 1, max: 1024 }),
+    default: '16',
+    help: 'Number of latent factors',
+  },
   sweeps: {
     type: 'string',
-    value: 'N',
+    value: wholeNumber({ min: 1, max: 100_000 }),
     default: '30',
     help: 'Sweeps of the chain; each draws all users and items',
   },
   'burn-in': {
     type: 'string',
-    value: 'N',
+    value: wholeNumber({ min: 0, max: 100_000 }),
     help: 'First sweeps, which the rows leave out (default 6, or half of fewer than 12 sweeps)',
   },
-  seed: { type: 'string', value: 'N', default: '1', help: 'Seed of the chain' },
-  threads: { type: 'string', value: 'N', default: '2', help: 'Number of training threads' },
+  seed: { type: 'string', value: wholeNumber(), default: '1', help: 'Seed of the chain' },
+  threads: {
+    type: 'string',
+    value: wholeNumber({ min: 0, max: 256 }),
+    default: '2',
+    help: 'Number of training threads',
+  },
   device: {
     type: 'string',
-    value: 'DEVICE',
+    value: word(['cpu', 'gpu'], 'DEVICE'),
     default: 'cpu',
     help: 'cpu, or gpu (needs the package onnxruntime-node; up to 128 factors)',
   },
   chain: {
     type: 'string',
-    value: 'FILE',
+    value: output(),
     help: 'Store the state of the chain in FILE and continue from it: after a kill, or with more --sweeps',
   },
   'chain-every': {
     type: 'string',
-    value: 'N',
+    needs: [needs('chain')],
+    value: wholeNumber({ min: 1, max: 100_000 }),
     default: '10',
     help: 'Sweeps from one stored state of the chain to the next',
   },
@@ -49,17 +64,17 @@ export const BMF_OPTIONS: Readonly<Record<string, OptionSpec>> = {
 
 /** The training options of the flags. Throws UsageError. */
 export function bmfOptionsOf(flags: Flags): BmfOptions & { readonly sweeps: number } {
-  const burnIn = flags.optionalInteger('burn-in', 0)
+  const burnIn = flags.optionalNumber('burn-in')
   const chain = outputFileOf(flags, 'chain')
   return {
-    factors: flags.integer('factors', 1, 1024),
-    sweeps: flags.integer('sweeps', 1, 100_000),
+    factors: flags.number('factors'),
+    sweeps: flags.number('sweeps'),
     ...(burnIn === undefined ? {} : { burnIn }),
-    seed: flags.integer('seed'),
-    threads: flags.integer('threads', 0, 256),
+    seed: flags.number('seed'),
+    threads: flags.number('threads'),
     device: flags.choice('device', ['cpu', 'gpu']),
     ...(chain === undefined ? {} : { store: chainFile(chain) }),
-    storeEvery: flags.integer('chain-every', 1),
+    storeEvery: flags.number('chain-every'),
   }
 }
 

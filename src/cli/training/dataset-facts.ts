@@ -11,12 +11,13 @@ import { newestOf, type TrainedOn } from '../../models/registry/trained-on.ts'
 import type { DataRange } from '../../models/registry/version.ts'
 import type { CommandIo, Flags, OptionSpec } from '../command/command.ts'
 import { type ReadFacts, withoutSettings } from '../files/data-file.ts'
+import { topicName } from '../flag-kinds/words.ts'
 
 /** The flag of a training on a file whose observations are in a topic, too. */
 export const IN_TOPIC_OPTION: Readonly<Record<string, OptionSpec>> = {
   'in-topic': {
     type: 'string',
-    value: 'NAME',
+    value: topicName,
     help: 'Topic that has the same observations: a job that learns from it begins at its end of now',
   },
 }

@@ -15,6 +15,9 @@ import type { RankingSummary } from '../../training/metrics/ranking.ts'
 import type { CommandIo, Flags, OptionSpec } from '../command/command.ts'
 import { COLUMNS_OPTION, ratingsReadingOf } from '../files/ratings-columns.ts'
 import { ratingsOfFile } from '../files/ratings-file.ts'
+import { wholeNumber } from '../flag-kinds/numbers.ts'
+import { input, output } from '../flag-kinds/places.ts'
+import { topicName } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS } from '../flags/kafka.ts'
 import { KEY_LENGTH_OPTION, maxKeyBytesOf } from '../flags/key-length.ts'
@@ -26,24 +29,35 @@ import {
 import { counted } from '../text/counted.ts'
 import { IN_TOPIC_OPTION } from './dataset-facts.ts'
 
+/** Flags about the version, which count for nothing where none is published. */
+const UNLESS_NOT_PUBLISHED = Object.fromEntries(
+  Object.entries<OptionSpec>({
+    topic: { type: 'string', value: topicName, default: 'als-model', help: 'Model topic' },
+    ...PUBLISHED_VERSION_OPTIONS,
+  }).map(([name, spec]) => [name, { ...spec, excludes: ['no-publish'] }]),
+)
+
 /** Flags of every command that trains a factor model on a file: what it reads, writes and publishes. */
 export const FACTORS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   ratings: {
     type: 'string',
-    value: 'FILE',
+    value: input(),
     help: 'Training ratings: a u.data, ratings.dat or ratings.csv, or a folder of such files, at a path or an hdfs:// URL',
   },
-  test: { type: 'string', value: 'FILE', help: 'Held-out ratings to measure the error on' },
+  test: { type: 'string', value: input(), help: 'Held-out ratings to measure the error on' },
   ...COLUMNS_OPTION,
-  topic: { type: 'string', value: 'NAME', default: 'als-model', help: 'Model topic' },
-  ...PUBLISHED_VERSION_OPTIONS,
+  ...UNLESS_NOT_PUBLISHED,
   'text-rows': {
     type: 'string',
-    value: 'FILE',
+    value: output({ takesFolder: true }),
     help: 'Also write the rows as text, "<id>,U|I,f1;f2;...", to a path or an hdfs:// URL; with "/" at its end to a folder, users.txt and items.txt',
   },
   ...IN_TOPIC_OPTION,
-  folds: { type: 'string', value: 'N', help: 'Also cross-validate with N folds' },
+  folds: {
+    type: 'string',
+    value: wholeNumber({ min: 2 }),
+    help: 'Also cross-validate with N folds',
+  },
   'no-publish': { type: 'boolean', help: 'Train without publishing the model' },
 }
 

@@ -5,7 +5,8 @@ import type { RegisteredVersion } from '../../models/registry/version.ts'
 import { type Flags, UsageError } from '../command/command.ts'
 import { inheritedAlsOptions } from '../flags/als-training.ts'
 
-const TRAINERS: readonly FactorsTrainer[] = ['als', 'bmf']
+/** Trainers of factor models, as `--trainer` names them. */
+export const TRAINERS: readonly FactorsTrainer[] = ['als', 'bmf']
 /** Flags of ALS that a chain does not have. */
 const ONLY_ALS = [
   ...['iterations', 'lambda', 'penalty', 'no-biases', 'solver'],
@@ -83,11 +84,11 @@ export function inheritedFactorsOptions(
   const burnIn = known['burnIn']
   return {
     trainer,
-    factors: flags.optionalInteger('factors', 1, 1024) ?? factors,
-    sweeps: flags.optionalInteger('sweeps', 1, 100_000) ?? Number(known['sweeps'] ?? 30),
+    factors: flags.optionalNumber('factors') ?? factors,
+    sweeps: flags.optionalNumber('sweeps') ?? Number(known['sweeps'] ?? 30),
     ...(typeof burnIn === 'number' ? { burnIn } : {}),
     biases: true,
-    seed: flags.optionalInteger('seed') ?? Number(known['seed'] ?? 1),
-    threads: flags.integer('threads', 0, 256),
+    seed: flags.optionalNumber('seed') ?? Number(known['seed'] ?? 1),
+    threads: flags.number('threads'),
   }
 }

@@ -8,13 +8,14 @@ import { type CommandIo, type Flags, type OptionSpec, UsageError } from '../comm
 import { ratingsReadingOf } from '../files/ratings-columns.ts'
 import { addRatingsOfFile, ratingsOfFile } from '../files/ratings-file.ts'
 import { ReadingBar } from '../files/reading-bar.ts'
+import { size } from '../flag-kinds/numbers.ts'
 import type { DatasetFacts } from './dataset-facts.ts'
 
 /** The flag of training sets that are larger than memory. */
 export const MEMORY_OPTION: Readonly<Record<string, OptionSpec>> = {
   memory: {
     type: 'string',
-    value: 'SIZE',
+    value: size(2 ** 20, '1mb'),
     help: 'Keep the ratings in files of the data folder (40 bytes each on disk) and sort them in this much memory, for example 512mb',
   },
 }

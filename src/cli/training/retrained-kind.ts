@@ -5,7 +5,8 @@ import { INHERITED_LINEAR_OPTIONS } from '../flags/linear-training.ts'
 /** Kind of a model that is retrained. */
 export type RetrainedKind = 'als' | 'linear'
 
-const KINDS: readonly RetrainedKind[] = ['als', 'linear']
+/** Kinds of models, as `--kind` names them. */
+export const KINDS: readonly RetrainedKind[] = ['als', 'linear']
 
 /** Flags that one kind of model does not have. Both have `--solver`. */
 const FLAGS_OF: Readonly<Record<RetrainedKind, readonly string[]>> = {
@@ -23,7 +24,7 @@ const FLAGS_OF: Readonly<Record<RetrainedKind, readonly string[]>> = {
 export function retrainedKindOf(flags: Flags, state: RegistryState): RetrainedKind {
   const newest = versionsOf(state, flags.string('model')).at(-1)
   const known = newest === undefined ? undefined : isLinear(newest) ? 'linear' : 'als'
-  const given = flags.optional('kind') === undefined ? undefined : flags.choice('kind', KINDS)
+  const given = flags.optionalChoice('kind', KINDS)
   if (known !== undefined && given !== undefined && known !== given) {
     throw new UsageError(`${flags.string('model')} has versions of kind ${known}, not ${given}`)
   }

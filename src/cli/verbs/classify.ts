@@ -1,6 +1,7 @@
 import { predictExamples } from '../../jobs/evaluate/classifier.ts'
 import { type Command, Flags, UsageError } from '../command/command.ts'
 import { examplePieces } from '../files/examples-file.ts'
+import { input } from '../flag-kinds/places.ts'
 import { LINEAR_QUERY_OPTIONS, labelsOfVersions, linearQueryOf } from '../flags/linear-query.ts'
 import { connectWith } from '../flags/query.ts'
 
@@ -12,7 +13,7 @@ export const classifyCommand: Command = {
   options: {
     examples: {
       type: 'string',
-      value: 'FILE',
+      value: input(),
       help: 'Predict every line of this LIBSVM text: a file or a folder of files, a path or an hdfs:// URL',
     },
     ...LINEAR_QUERY_OPTIONS,

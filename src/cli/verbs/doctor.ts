@@ -7,6 +7,7 @@ import { checkGpu } from '../doctor/gpu.ts'
 import { checkMachine, checkNativeModules } from '../doctor/machine.ts'
 import { checkPorts } from '../doctor/ports.ts'
 import { checkHdfs, checkKafka } from '../doctor/services.ts'
+import { url } from '../flag-kinds/places.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS, kafkaOptionsOf } from '../flags/kafka.ts'
 
@@ -21,7 +22,7 @@ export const doctorCommand: Command = {
     ...DATA_DIR_OPTION,
     hdfs: {
       type: 'string',
-      value: 'URL',
+      value: url(['hdfs:'], 'hdfs://HOST:PORT/PATH'),
       help: 'Also check this folder of HDFS: hdfs://HOST:PORT/PATH',
     },
   },

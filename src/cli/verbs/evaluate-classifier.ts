@@ -5,6 +5,7 @@ import {
 } from '../../jobs/evaluate/classifier.ts'
 import { type Command, Flags } from '../command/command.ts'
 import { examplePieces } from '../files/examples-file.ts'
+import { input } from '../flag-kinds/places.ts'
 import { LINEAR_QUERY_OPTIONS, labelsOfVersions, linearQueryOf } from '../flags/linear-query.ts'
 import { connectWith } from '../flags/query.ts'
 
@@ -16,7 +17,7 @@ export const evaluateSvmCommand: Command = {
   options: {
     examples: {
       type: 'string',
-      value: 'FILE',
+      value: input(),
       help: 'LIBSVM text: a file or a folder of files, a path or an hdfs:// URL',
     },
     'log-loss': {

@@ -12,10 +12,14 @@ import type { ModelVersionMarker } from '../../models/registry/version-marker.ts
 import { ratingsOf } from '../../training/data/ratings-table.ts'
 import type { ErrorSummary } from '../../training/metrics/errors.ts'
 import type { RankingSummary } from '../../training/metrics/ranking.ts'
-import { type Command, type CommandIo, Flags, UsageError } from '../command/command.ts'
+import { type Command, type CommandIo, Flags, needs, UsageError } from '../command/command.ts'
 import { periodically } from '../command/periodically.ts'
 import { COLUMNS_OPTION, type RatingsReading, ratingsReadingOf } from '../files/ratings-columns.ts'
 import { ratingPieces, ratingsOfFile } from '../files/ratings-file.ts'
+import { anyNumber, seconds, wholeNumber } from '../flag-kinds/numbers.ts'
+import { numberRange } from '../flag-kinds/pairs.ts'
+import { input } from '../flag-kinds/places.ts'
+import { topicNamed } from '../flag-kinds/words.ts'
 import { topicsOf } from '../flags/kafka.ts'
 import { connectWith, QUERY_OPTIONS, queryOptionsOf } from '../flags/query.ts'
 import { rangeFlag } from '../flags/retrain-triggers.ts'
@@ -30,40 +34,44 @@ export const evaluateCommand: Command = {
   options: {
     ratings: {
       type: 'string',
-      value: 'FILE',
+      excludes: ['observations'],
+      value: input(),
       help: 'Held-out ratings: a u1.test, ratings.dat or ratings.csv, or a folder of such files',
     },
     observations: {
       type: 'string',
-      value: 'TOPIC',
+      value: topicNamed('TOPIC'),
       help: 'Topic of held-out ratings: user,item,rating[,seconds]',
     },
     ...COLUMNS_OPTION,
     clip: {
       type: 'string',
-      value: 'MIN,MAX',
+      excludes: ['no-clip'],
+      value: numberRange,
       help: 'Clip predictions to this range (default: the ratings that the version was trained on)',
     },
     'no-clip': { type: 'boolean', help: 'Do not clip predictions' },
     ...versionMetadataOptions('als-model'),
     top: {
       type: 'string',
-      value: 'K',
+      value: wholeNumber({ min: 1, max: 1000 }, 'K'),
       help: 'Also measure lists of the best K items: precision, recall, NDCG, MAP, coverage and, with --seen, novelty',
     },
     'relevant-from': {
       type: 'string',
-      value: 'RATING',
+      needs: [needs('top')],
+      value: anyNumber({}, 'RATING'),
       help: 'Held-out ratings from this value on are relevant (default: all above 0)',
     },
     seen: {
       type: 'string',
-      value: 'FILE',
+      needs: [needs('top')],
+      value: input(),
       help: 'Training ratings; lists do not contain their items',
     },
     every: {
       type: 'string',
-      value: 'SECONDS',
+      value: seconds(),
       help: 'Measure again after this time, until Ctrl-C: one line each with the time, the version and the MSE',
     },
     ...QUERY_OPTIONS,
@@ -84,10 +92,7 @@ Examples:
     if ((file === undefined) === (topic === undefined)) {
       throw new UsageError('give either --ratings FILE or --observations TOPIC')
     }
-    const every = flags.optional('every') === undefined ? undefined : flags.number('every')
-    if (every !== undefined && !(every > 0)) throw new UsageError('--every must be above 0')
-    // A wrong range is reported without a server.
-    rangeFlag(flags, 'clip')
+    const every = flags.optionalNumber('every')
     const reading = ratingsReadingOf(flags, io)
     const ratings = (leftOut?: LeftOutRecords): EvaluationRatings =>
       topic === undefined ? ratingPieces(file!, reading) : piecesOfTopic(flags, topic, leftOut)
@@ -158,7 +163,7 @@ async function measure({
 /** The version of `--version`, else the live one; 0 if none is live. */
 function versionOf(flags: Flags, client: WeirClient): number {
   const state = client.routing.states.find(({ name }) => name === flags.string('state'))
-  return flags.optionalInteger('version') ?? state?.liveVersion ?? 0
+  return flags.optionalNumber('version') ?? state?.liveVersion ?? 0
 }
 
 /** Metadata of the version that is measured, where it is known. */
@@ -185,7 +190,7 @@ async function rankingOptionsOf(
   flags: Flags,
   reading: RatingsReading,
 ): Promise<Omit<ServedRankingOptions, 'state' | 'query'> | undefined> {
-  const k = flags.optionalInteger('top', 1, 1000)
+  const k = flags.optionalNumber('top')
   if (k === undefined) return undefined
   const hasBound = flags.optional('relevant-from') !== undefined
   const bound = hasBound ? { relevantFrom: flags.number('relevant-from') } : {}

@@ -1,11 +1,15 @@
 import { resolve } from 'node:path'
 import { type ModelControlRights, modelControlText } from '../../access/model-control.ts'
+import { LOG_LEVELS } from '../../gateway/http/logging.ts'
 import type { GatewaySettings } from '../../gateway/run.ts'
 import { queryAccessOf, watchQueryAccess } from '../../jobs/query-access.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
 import { registryPlace } from '../../jobs/serve/registry-place.ts'
 import { addressOf } from '../command/address.ts'
 import { type Command, Flags, UsageError, unlessInterrupted } from '../command/command.ts'
+import { port, wholeNumber } from '../flag-kinds/numbers.ts'
+import { address, addressToOpen, host, path } from '../flag-kinds/places.ts'
+import { topicName, word } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS, topicsPlaceOf } from '../flags/kafka.ts'
 import { LISTENER_OPTIONS, listenerOf, MODEL_CONTROL_OPTIONS } from '../flags/listener.ts'
@@ -27,36 +31,41 @@ export const gatewayCommand: Command = {
   options: {
     listen: {
       type: 'string',
-      value: 'HOST:PORT',
+      value: addressToOpen,
       default: '127.0.0.1:8080',
       help: 'Address of the gateway; port 0 for any free port',
     },
-    threads: { type: 'string', value: 'N', default: '1', help: 'Threads that listen on the port' },
-    host: { type: 'string', value: 'HOST', default: '127.0.0.1', help: 'Host of the job' },
-    port: { type: 'string', value: 'PORT', default: '9069', help: 'Query port of the job' },
+    threads: {
+      type: 'string',
+      value: wholeNumber({ min: 1, max: 64 }),
+      default: '1',
+      help: 'Threads that listen on the port',
+    },
+    host: { type: 'string', value: host, default: '127.0.0.1', help: 'Host of the job' },
+    port: { type: 'string', value: port, default: '9069', help: 'Query port of the job' },
     observations: {
       type: 'string',
-      value: 'NAME',
+      value: topicName,
       help: 'Topic that takes observations (default: the gateway takes none)',
     },
     repository: {
       type: 'string',
-      value: 'DIR',
+      value: path('DIR'),
       help: 'Folder of models that /register adds to, with --model-control (default: the gateway takes none)',
     },
     histories: {
       type: 'string',
-      value: 'HOST:PORT',
+      value: address,
       help: 'Query port of "weir run histories", for routes about the items of users',
     },
     model: {
       type: 'string',
-      value: 'NAME',
+      value: topicName,
       help: 'Model of the registry whose versions the routes below /v1/models list and switch (default: none)',
     },
     'log-level': {
       type: 'string',
-      value: 'LEVEL',
+      value: word(LOG_LEVELS, 'LEVEL'),
       default: 'warn',
       help: 'Log to standard error, a JSON object a line: silent, error, warn, info or debug',
     },
@@ -82,7 +91,6 @@ Examples:
     // --token-file is the token that the gateway shows to the job, not one that it accepts.
     const { token: _, ...accessOptions } = listenerOf(flags, io)
     const { GatewayThreads } = await import('../../gateway/threads.ts')
-    const { LOG_LEVELS } = await import('../../gateway/http/logging.ts')
     const auditFile = flags.optional('audit-file')
     const listener = { ...accessOptions, what: 'the gateway', host }
     const { access, tls } = await queryAccessOf(listener, undefined)
@@ -100,7 +108,7 @@ Examples:
           logLevel: flags.choice('log-level', LOG_LEVELS),
           ...(tls === undefined ? {} : { tls }),
         },
-        flags.integer('threads', 1, 64),
+        flags.number('threads'),
       ),
       io,
     )

@@ -2,6 +2,8 @@ import { systemClock } from '../../core/clock.ts'
 import { publishGeneratedModel } from '../../jobs/publish/generated-model.ts'
 import { type Command, Flags } from '../command/command.ts'
 import { ProgressBar } from '../command/progress-bar.ts'
+import { wholeNumber } from '../flag-kinds/numbers.ts'
+import { topicName } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS, topicsOf } from '../flags/kafka.ts'
 import {
@@ -16,14 +18,29 @@ export const generateAlsModelCommand: Command = {
   name: 'generate als-model',
   summary: 'Generate an ALS model of any size and publish it',
   options: {
-    users: { type: 'string', value: 'N', default: '2000', help: 'Number of user rows' },
-    items: { type: 'string', value: 'N', default: '500', help: 'Number of item rows' },
-    factors: { type: 'string', value: 'N', default: '100', help: 'Floats of a row' },
-    seed: { type: 'string', value: 'N', default: '1', help: 'Seed of the rows' },
-    topic: { type: 'string', value: 'NAME', default: 'als-model', help: 'Model topic' },
+    users: {
+      type: 'string',
+      value: wholeNumber({ min: 1 }),
+      default: '2000',
+      help: 'Number of user rows',
+    },
+    items: {
+      type: 'string',
+      value: wholeNumber({ min: 1 }),
+      default: '500',
+      help: 'Number of item rows',
+    },
+    factors: {
+      type: 'string',
+      value: wholeNumber({ min: 1, max: 65_536 }),
+      default: '100',
+      help: 'Floats of a row',
+    },
+    seed: { type: 'string', value: wholeNumber(), default: '1', help: 'Seed of the rows' },
+    topic: { type: 'string', value: topicName, default: 'als-model', help: 'Model topic' },
     partitions: {
       type: 'string',
-      value: 'N',
+      value: wholeNumber({ min: 1, max: 65_536 }),
       default: '4',
       help: 'Partitions of the topic if it is new',
     },
@@ -36,10 +53,10 @@ export const generateAlsModelCommand: Command = {
   async run({ flags: values, io }) {
     const flags = new Flags(values)
     const shape = {
-      users: flags.integer('users', 1),
-      items: flags.integer('items', 1),
-      factors: flags.integer('factors', 1, 65_536),
-      seed: flags.integer('seed'),
+      users: flags.number('users'),
+      items: flags.number('items'),
+      factors: flags.number('factors'),
+      seed: flags.number('seed'),
     }
     const bar = new ProgressBar(io, 'publishing', () => systemClock.monotonicMs())
     await using topics = await topicsOf(flags)
@@ -48,7 +65,7 @@ export const generateAlsModelCommand: Command = {
       log: topics,
       topic,
       ...(await publishedVersionOf(flags, topics, topic)),
-      partitions: flags.integer('partitions', 1, 65_536),
+      partitions: flags.number('partitions'),
       clock: systemClock,
       onProgress: (rows) => bar.update(rows, shape.users + shape.items),
     })

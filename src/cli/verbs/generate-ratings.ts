@@ -7,6 +7,8 @@ import { generateRatings } from '../../models/ratings/generator.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
 import { type Command, Flags } from '../command/command.ts'
 import { ProgressBar } from '../command/progress-bar.ts'
+import { anyNumber, wholeNumber } from '../flag-kinds/numbers.ts'
+import { output } from '../flag-kinds/places.ts'
 import { counted } from '../text/counted.ts'
 
 const CHUNK = 4096
@@ -16,17 +18,37 @@ export const generateRatingsCommand: Command = {
   name: 'generate ratings',
   summary: 'Generate ratings from a planted low-rank model and write them',
   options: {
-    users: { type: 'string', value: 'N', default: '1000', help: 'Number of users' },
-    items: { type: 'string', value: 'N', default: '500', help: 'Number of items' },
-    ratings: { type: 'string', value: 'N', default: '100000', help: 'Number of ratings' },
-    seed: { type: 'string', value: 'N', default: '1', help: 'Seed of the model and the ratings' },
+    users: {
+      type: 'string',
+      value: wholeNumber({ min: 1 }),
+      default: '1000',
+      help: 'Number of users',
+    },
+    items: {
+      type: 'string',
+      value: wholeNumber({ min: 1 }),
+      default: '500',
+      help: 'Number of items',
+    },
+    ratings: {
+      type: 'string',
+      value: wholeNumber({ min: 1 }),
+      default: '100000',
+      help: 'Number of ratings',
+    },
+    seed: {
+      type: 'string',
+      value: wholeNumber(),
+      default: '1',
+      help: 'Seed of the model and the ratings',
+    },
     drift: {
       type: 'string',
-      value: 'X',
+      value: anyNumber({ min: 0, max: 1 }),
       default: '0',
       help: 'How much user preferences change over the ratings, 0 to 1',
     },
-    output: { type: 'string', value: 'FILE', help: 'Output file (default: standard output)' },
+    output: { type: 'string', value: output(), help: 'Output file (default: standard output)' },
   },
   details: `Each line has user, item, rating and Unix seconds, separated by tabs, in order of time.
 
@@ -34,15 +56,15 @@ Example:
   weir generate ratings --users 2000 --items 800 --ratings 200000 --output ratings.data`,
   async run({ flags: values, io }) {
     const flags = new Flags(values)
-    const ratings = flags.integer('ratings', 1)
+    const ratings = flags.number('ratings')
     const path = flags.optional('output')
     const out: Writable = path === undefined ? process.stdout : createWriteStream(path)
     const bar = new ProgressBar(io, 'generating', () => systemClock.monotonicMs())
     const options = {
-      users: flags.integer('users', 1),
-      items: flags.integer('items', 1),
+      users: flags.number('users'),
+      items: flags.number('items'),
       ratings,
-      seed: flags.integer('seed'),
+      seed: flags.number('seed'),
       drift: flags.number('drift'),
     }
     await writeLines(generateRatings(options), out, (written) => {

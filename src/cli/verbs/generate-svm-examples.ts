@@ -8,6 +8,8 @@ import { LibsvmWriter } from '../../models/linear/libsvm-writer.ts'
 import { LinearExamples } from '../../models/linear/model-generator.ts'
 import { type Command, Flags } from '../command/command.ts'
 import { ProgressBar } from '../command/progress-bar.ts'
+import { anyNumber, share, wholeNumber } from '../flag-kinds/numbers.ts'
+import { output } from '../flag-kinds/places.ts'
 import { counted } from '../text/counted.ts'
 
 const CHUNK = 256
@@ -19,33 +21,48 @@ export const generateSvmExamplesCommand: Command = {
   options: {
     features: {
       type: 'string',
-      value: 'N',
+      value: wholeNumber({ min: 2, max: 2 ** 32 - 1 }),
       default: '100000',
       help: 'Number of features; ids start at 0',
     },
-    examples: { type: 'string', value: 'N', default: '10000', help: 'Number of examples' },
+    examples: {
+      type: 'string',
+      value: wholeNumber({ min: 1 }),
+      default: '10000',
+      help: 'Number of examples',
+    },
     'non-zeros': {
       type: 'string',
-      value: 'N',
+      value: wholeNumber({ min: 1 }),
       default: '117',
       help: 'Non-zero features of an example',
     },
     exponent: {
       type: 'string',
-      value: 'X',
+      value: anyNumber({ min: 0, below: 4 }),
       default: '1.05',
       help: 'Exponent of the Zipf distribution of the features',
     },
     density: {
       type: 'string',
-      value: 'SHARE',
+      value: share({ above: 0, max: 1 }),
       default: '1',
       help: 'Share of features that have a weight',
     },
-    noise: { type: 'string', value: 'SHARE', default: '0.01', help: 'Share of wrong labels' },
-    seed: { type: 'string', value: 'N', default: '1', help: 'Seed of the model behind the labels' },
-    'stream-seed': { type: 'string', value: 'N', default: '1', help: 'Seed of the examples' },
-    output: { type: 'string', value: 'FILE', help: 'Output file (default: standard output)' },
+    noise: { type: 'string', value: share(), default: '0.01', help: 'Share of wrong labels' },
+    seed: {
+      type: 'string',
+      value: wholeNumber(),
+      default: '1',
+      help: 'Seed of the model behind the labels',
+    },
+    'stream-seed': {
+      type: 'string',
+      value: wholeNumber(),
+      default: '1',
+      help: 'Seed of the examples',
+    },
+    output: { type: 'string', value: output(), help: 'Output file (default: standard output)' },
   },
   details: `Each label is the sign of the decision value of the model that "weir generate svm-model" publishes with the
 same --features, --density and --seed. --noise flips a share of the labels.
@@ -55,19 +72,19 @@ Example, with the size of the URL Reputation data set:
   async run({ flags: values, io }) {
     const flags = new Flags(values)
     const shape = {
-      features: flags.integer('features', 2, 2 ** 32 - 1),
-      nonZeros: flags.integer('non-zeros', 1),
+      features: flags.number('features'),
+      nonZeros: flags.number('non-zeros'),
       exponent: flags.number('exponent'),
       density: flags.number('density'),
       noise: flags.number('noise'),
-      seed: flags.integer('seed'),
+      seed: flags.number('seed'),
     }
-    const count = flags.integer('examples', 1)
+    const count = flags.number('examples')
     const path = flags.optional('output')
     const out: Writable = path === undefined ? process.stdout : createWriteStream(path)
     const bar = new ProgressBar(io, 'generating', () => systemClock.monotonicMs())
     const examples = new LinearExamples(shape)
-    const random = seededRandom(flags.integer('stream-seed'))
+    const random = seededRandom(flags.number('stream-seed'))
     const text = new LibsvmWriter()
     for (let n = 1; n <= count; n++) {
       const { label, ids, values: numbers } = examples.next(random)

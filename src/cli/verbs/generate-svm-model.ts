@@ -2,6 +2,7 @@ import { systemClock } from '../../core/clock.ts'
 import { GeneratedWeights } from '../../models/linear/model-generator.ts'
 import { type Command, Flags } from '../command/command.ts'
 import { ProgressBar } from '../command/progress-bar.ts'
+import { share, wholeNumber } from '../flag-kinds/numbers.ts'
 import { PUBLISH_LINEAR_OPTIONS, publishLinearModel } from '../flags/publish-linear.ts'
 import { promotionHint } from '../flags/published-version.ts'
 
@@ -12,17 +13,17 @@ export const generateSvmModelCommand: Command = {
   options: {
     features: {
       type: 'string',
-      value: 'N',
+      value: wholeNumber({ min: 1, max: 2 ** 32 - 1 }),
       default: '100000',
       help: 'Number of features; ids start at 0',
     },
     density: {
       type: 'string',
-      value: 'SHARE',
+      value: share({ above: 0, max: 1 }),
       default: '1',
       help: 'Share of features that have a weight',
     },
-    seed: { type: 'string', value: 'N', default: '1', help: 'Seed of the weights' },
+    seed: { type: 'string', value: wholeNumber(), default: '1', help: 'Seed of the weights' },
     ...PUBLISH_LINEAR_OPTIONS,
   },
   details: `Example, with the size of the URL Reputation data set:
@@ -30,9 +31,9 @@ export const generateSvmModelCommand: Command = {
   async run({ flags: values, io }) {
     const flags = new Flags(values)
     const shape = {
-      features: flags.integer('features', 1, 2 ** 32 - 1),
+      features: flags.number('features'),
       density: flags.number('density'),
-      seed: flags.integer('seed'),
+      seed: flags.number('seed'),
     }
     const bar = new ProgressBar(io, 'publishing', () => systemClock.monotonicMs())
     const weights = new GeneratedWeights(shape)
@@ -43,8 +44,7 @@ export const generateSvmModelCommand: Command = {
     }
     const published = await publishLinearModel(model, flags, {
       hyperparameters: { generated: true, ...shape },
-      onProgress: (blocks) =>
-        bar.update(blocks, Math.ceil(shape.features / flags.integer('range'))),
+      onProgress: (blocks) => bar.update(blocks, Math.ceil(shape.features / flags.number('range'))),
     })
     bar.finish()
     const { topic, version } = published

@@ -8,15 +8,20 @@ import {
   missingArguments,
   type OptionSpec,
 } from '../command/command.ts'
+import { wholeNumber } from '../flag-kinds/numbers.ts'
 import { BROKER_OPTIONS, kafkaClusterOf } from '../flags/kafka-cluster.ts'
 
 const OPTIONS: Readonly<Record<string, OptionSpec>> = {
   'producer-id': {
     type: 'string',
-    value: 'N',
+    value: wholeNumber(),
     help: 'Fail unless the transaction has this producer id',
   },
-  epoch: { type: 'string', value: 'N', help: 'Fail unless the transaction has this epoch' },
+  epoch: {
+    type: 'string',
+    value: wholeNumber(),
+    help: 'Fail unless the transaction has this epoch',
+  },
   ...BROKER_OPTIONS,
 }
 
@@ -86,8 +91,8 @@ function requireOpen(
   if (found.state !== 'Ongoing') {
     throw refuse(`the transaction of "${id}" is not open; its state is ${found.state}`)
   }
-  const producerId = flags.optionalInteger('producer-id')
-  const epoch = flags.optionalInteger('epoch')
+  const producerId = flags.optionalNumber('producer-id')
+  const epoch = flags.optionalNumber('epoch')
   const isMatch =
     (producerId ?? found.producerId) === found.producerId && (epoch ?? found.epoch) === found.epoch
   if (isMatch) return found

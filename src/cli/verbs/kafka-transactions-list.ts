@@ -1,5 +1,6 @@
 import { systemClock } from '../../core/clock.ts'
 import { type Command, Flags } from '../command/command.ts'
+import { anyText } from '../flag-kinds/words.ts'
 import { BROKER_OPTIONS, kafkaClusterOf } from '../flags/kafka-cluster.ts'
 
 /** `weir kafka transactions list`: lists the transactions that have not ended. */
@@ -9,7 +10,7 @@ export const kafkaTransactionsListCommand: Command = {
   options: {
     prefix: {
       type: 'string',
-      value: 'TEXT',
+      value: anyText(),
       default: '',
       help: 'List only ids with this prefix; ids of Weir start with "weir/" by default',
     },

@@ -3,7 +3,9 @@ import type { AlsLearningJobOptions } from '../../jobs/serve/learning-als.ts'
 import { ONLINE_RULES, type OnlineRuleOptions } from '../../models/als/online/rules.ts'
 import { DETACH_OPTIONS } from '../cluster/options.ts'
 import { submitDetached } from '../cluster/submit.ts'
-import { type Command, Flags, type OptionSpec, UsageError } from '../command/command.ts'
+import { type Command, Flags, needs, type OptionSpec, UsageError } from '../command/command.ts'
+import { anyNumber, milliseconds, wholeNumber } from '../flag-kinds/numbers.ts'
+import { topicName, word } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS } from '../flags/kafka.ts'
 import { KEY_LENGTH_OPTION, maxKeyBytesOf } from '../flags/key-length.ts'
@@ -16,62 +18,86 @@ import { counted } from '../text/counted.ts'
 const RULE_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   rule: {
     type: 'string',
-    value: 'NAME',
+    value: word(ONLINE_RULES, 'NAME'),
     help: 'gram, sgd, fold-in, or stack, which weighs three rules (default: gram up to 32 factors, else sgd)',
   },
-  noise: { type: 'string', value: 'X', help: 'gram: variance of a rating (default 0.5)' },
+  noise: {
+    type: 'string',
+    needs: [needs('rule', 'gram')],
+    value: anyNumber({ above: 0 }),
+    help: 'gram: variance of a rating (default 0.5)',
+  },
   'user-forgetting': {
     type: 'string',
-    value: 'X',
+    needs: [needs('rule', 'gram')],
+    value: anyNumber({ above: 0, max: 1 }),
     help: "gram: weight of a user's past after each rating (default 0.99)",
   },
   'item-forgetting': {
     type: 'string',
-    value: 'X',
+    needs: [needs('rule', 'gram')],
+    value: anyNumber({ above: 0, max: 1 }),
     help: "gram: weight of an item's past after each rating (default 1)",
   },
   newcomers: {
     type: 'string',
-    value: 'N',
+    needs: [needs('rule', 'gram', 'sgd', 'fold-in')],
+    value: anyNumber({ min: 0 }, 'N'),
     help: 'gram, sgd, fold-in: ratings that all users with few ratings together count for in an item (default 100; sgd 20)',
   },
   evidence: {
     type: 'string',
-    value: 'N',
+    value: wholeNumber({ min: 0, max: 2 ** 31 }),
     help: 'gram: number of ratings that a row of the trained model counts for (default: its training ratings; 20 if unknown)',
   },
-  'learning-rate': { type: 'string', value: 'X', help: 'sgd: size of a step (default 0.05)' },
+  'learning-rate': {
+    type: 'string',
+    needs: [needs('rule', 'sgd')],
+    value: anyNumber({ above: 0 }),
+    help: 'sgd: size of a step (default 0.05)',
+  },
   schedule: {
     type: 'string',
-    value: 'NAME',
+    needs: [needs('rule', 'sgd')],
+    value: word(['constant', 'decayed', 'adagrad'], 'NAME'),
     help: 'sgd: schedule of the learning rate: constant, decayed or adagrad (default constant)',
   },
   decay: {
     type: 'string',
-    value: 'X',
+    needs: [needs('rule', 'sgd')],
+    value: anyNumber({ min: 0 }),
     help: 'sgd: decay of the schedule (default 0.01, adagrad 1)',
   },
   'user-regularization': {
     type: 'string',
-    value: 'X',
+    needs: [needs('rule', 'sgd')],
+    value: anyNumber({ min: 0 }),
     help: 'sgd: regularization of user rows (default 0.02)',
   },
   'item-regularization': {
     type: 'string',
-    value: 'X',
+    needs: [needs('rule', 'sgd')],
+    value: anyNumber({ min: 0 }),
     help: 'sgd: regularization of item rows (default 0.02)',
   },
   order: {
     type: 'string',
-    value: 'NAME',
+    needs: [needs('rule', 'sgd', 'gram')],
+    value: word(['simultaneous', 'user-first'], 'NAME'),
     help: 'sgd: order of the two rows of a step: simultaneous or user-first (default simultaneous)',
   },
   'stack-forgetting': {
     type: 'string',
-    value: 'X',
+    needs: [needs('rule', 'stack')],
+    value: anyNumber({ above: 0, max: 1 }),
     help: 'stack: weight of past ratings of a slot after each of its ratings, for the weights of the rules (default 0.9995)',
   },
-  feedback: { type: 'string', value: 'NAME', help: 'fold-in: explicit or implicit feedback' },
+  feedback: {
+    type: 'string',
+    needs: [needs('rule', 'fold-in')],
+    value: word(['explicit', 'implicit'], 'NAME'),
+    help: 'fold-in: explicit or implicit feedback',
+  },
 }
 
 /** `weir learn als`: serves an ALS model and learns it online from ratings. */
@@ -81,32 +107,34 @@ export const learnAlsCommand: Command = {
   usage: '',
   stopsItself: true,
   options: {
-    topic: { type: 'string', value: 'NAME', default: 'als-model', help: 'Model topic' },
+    topic: { type: 'string', value: topicName, default: 'als-model', help: 'Model topic' },
     observations: {
       type: 'string',
-      value: 'NAME',
+      value: topicName,
       default: 'observations',
       help: 'Topic of ratings: user,item,rating[,seconds]',
     },
-    quarantine: { type: 'string', value: 'NAME', help: 'Topic for refused ratings' },
+    quarantine: { type: 'string', value: topicName, help: 'Topic for refused ratings' },
     'ratings-per-second': {
       type: 'string',
-      value: 'N',
+      value: wholeNumber({ min: 1, max: 2 ** 31 }),
       help: 'Limit of ratings of one user in a second; more are refused (default: no limit)',
     },
     'item-ratings-per-second': {
       type: 'string',
-      value: 'N',
+      value: wholeNumber({ min: 1, max: 2 ** 31 }),
       help: 'Limit of ratings of one item in a second, by the users of one slot; more are refused (default: no limit)',
     },
     'window-count': {
       type: 'string',
-      value: 'N',
+      needs: [needs('rule', 'sgd')],
+      value: wholeNumber({ min: 1, max: 2 ** 31 }),
       help: 'sgd: send the sum of the deltas of N ratings of a slot (default: every delta)',
     },
     'window-ms': {
       type: 'string',
-      value: 'MS',
+      needs: [needs('window-count')],
+      value: milliseconds(),
       help: 'sgd: send a sum after this time at the latest (default 1000)',
     },
     ...LEARN_FROM_OPTION,
@@ -152,11 +180,11 @@ Examples:
 function jobOptionsOf(flags: Flags): AlsLearningJobOptions {
   const rule = ruleOf(flags)
   const quarantine = flags.optional('quarantine')
-  const ratingsPerSecond = flags.optionalInteger('ratings-per-second', 1, 2 ** 31)
-  const itemRatingsPerSecond = flags.optionalInteger('item-ratings-per-second', 1, 2 ** 31)
-  const count = flags.optionalInteger('window-count', 1, 2 ** 31)
-  const evidence = flags.optionalInteger('evidence', 0, 2 ** 31)
-  const intervalMs = flags.optionalInteger('window-ms', 1, 2 ** 31) ?? 1000
+  const ratingsPerSecond = flags.optionalNumber('ratings-per-second')
+  const itemRatingsPerSecond = flags.optionalNumber('item-ratings-per-second')
+  const count = flags.optionalNumber('window-count')
+  const evidence = flags.optionalNumber('evidence')
+  const intervalMs = flags.optionalNumber('window-ms') ?? 1000
   return {
     observations: flags.string('observations'),
     ...(rule === undefined ? {} : { rule }),

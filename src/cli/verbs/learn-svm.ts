@@ -2,6 +2,8 @@ import { ONLINE_SVM_MODULE } from '../../jobs/serve/job-modules.ts'
 import { DETACH_OPTIONS } from '../cluster/options.ts'
 import { submitDetached } from '../cluster/submit.ts'
 import { type Command, Flags } from '../command/command.ts'
+import { anyNumber, wholeNumber } from '../flag-kinds/numbers.ts'
+import { topicName, word } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS } from '../flags/kafka.ts'
 import { RESTORE_OPTIONS, SERVING_OPTIONS } from '../flags/serving.ts'
@@ -9,34 +11,41 @@ import { LEARN_FROM_OPTION, runLearning } from '../serve/learn-command.ts'
 import { WRITE_BACK_OPTION } from '../serve/write-back.ts'
 import { counted } from '../text/counted.ts'
 
+const LOSSES = ['hinge', 'logistic'] as const
+
 /** `weir learn svm`: serves a linear model and learns it online from labelled examples. */
 export const learnSvmCommand: Command = {
   name: 'learn svm',
   summary: 'Serve a linear model and learn it online from a topic of labelled examples',
   stopsItself: true,
   options: {
-    topic: { type: 'string', value: 'NAME', default: 'svm-model', help: 'Model topic' },
+    topic: { type: 'string', value: topicName, default: 'svm-model', help: 'Model topic' },
     observations: {
       type: 'string',
-      value: 'NAME',
+      value: topicName,
       default: 'examples',
       help: 'Topic of examples, one LIBSVM line a record',
     },
-    quarantine: { type: 'string', value: 'NAME', help: 'Topic for refused examples' },
+    quarantine: { type: 'string', value: topicName, help: 'Topic for refused examples' },
     loss: {
       type: 'string',
-      value: 'KIND',
+      value: word(LOSSES, 'KIND'),
       help: 'Loss function: hinge or logistic (default: that of the version, else hinge)',
     },
     positive: {
       type: 'string',
-      value: 'LABEL',
+      value: anyNumber({}, 'LABEL'),
       help: 'Label of the positive examples, if the version does not say its labels (default: every label above 0)',
     },
-    'learning-rate': { type: 'string', value: 'X', default: '0.5', help: 'Size of a step' },
+    'learning-rate': {
+      type: 'string',
+      value: anyNumber({ above: 0 }),
+      default: '0.5',
+      help: 'Size of a step',
+    },
     'under-way': {
       type: 'string',
-      value: 'N',
+      value: wholeNumber({ min: 1 }),
       default: '64',
       help: 'Limit of examples in flight; a higher limit is faster, but steps use older weights',
     },
@@ -67,12 +76,10 @@ Example:
     const job = {
       observations: flags.string('observations'),
       rule: {
-        ...(flags.optional('loss') === undefined
-          ? {}
-          : { loss: flags.choice('loss', ['hinge', 'logistic']) }),
+        ...(flags.optional('loss') === undefined ? {} : { loss: flags.choice('loss', LOSSES) }),
         learningRate: flags.number('learning-rate'),
       },
-      mostUnderWay: flags.integer('under-way', 1),
+      mostUnderWay: flags.number('under-way'),
       ...(flags.optional('quarantine') === undefined
         ? {}
         : { quarantine: flags.string('quarantine') }),

@@ -11,6 +11,8 @@ import { GeneratorThreads } from '../../load/threads/generator-threads.ts'
 import { type Command, type CommandIo, Flags, unlessInterrupted } from '../command/command.ts'
 import { outputFileOf } from '../files/output-file.ts'
 import { writeTextLines } from '../files/text-lines-file.ts'
+import { wholeNumber } from '../flag-kinds/numbers.ts'
+import { output } from '../flag-kinds/places.ts'
 import { QUERY_OPTIONS } from '../flags/query.ts'
 import { KEY_OPTIONS, loadKeysOf } from '../load/keys.ts'
 import { LEVEL_OPTIONS, levelPlanOf, measureOptionsOf } from '../load/levels.ts'
@@ -27,8 +29,18 @@ export const loadCommand: Command = {
     ...TARGET_OPTIONS,
     ...KEY_OPTIONS,
     ...LEVEL_OPTIONS,
-    threads: { type: 'string', value: 'N', default: '1', help: 'Threads that send requests' },
-    csv: { type: 'string', short: 'f', value: 'FILE', help: 'Write the levels to a CSV file, too' },
+    threads: {
+      type: 'string',
+      value: wholeNumber({ min: 1, max: 64 }),
+      default: '1',
+      help: 'Threads that send requests',
+    },
+    csv: {
+      type: 'string',
+      short: 'f',
+      value: output(),
+      help: 'Write the levels to a CSV file, too',
+    },
     ...QUERY_OPTIONS,
   },
   details: `The flags are those of Triton's perf_analyzer where it has them. At a rate, with intervals and with a
@@ -45,10 +57,10 @@ Examples:
     const target = targetOf(flags)
     const batch = batchOf(flags)
     const csv = outputFileOf(flags, 'csv')
-    const threads = flags.integer('threads', 1, 64)
+    const threads = flags.number('threads')
     const options = measureOptionsOf(flags, abortOf(io))
     const { keys, traceMs } = await unlessInterrupted(loadKeysOf(flags, target), io)
-    const plan = await levelPlanOf(flags, traceMs, flags.integer('seed'))
+    const plan = await levelPlanOf(flags, traceMs, flags.number('seed'))
     await using generator = await unlessInterrupted(
       GeneratorThreads.start({ target, keys, batch }, threads),
       io,

@@ -5,10 +5,11 @@ import type { FileRepair } from '../../connectors/log/check/file-repair.ts'
 import type { TopicFileCheck } from '../../connectors/log/check/log-check.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
 import { type Command, type CommandInput, Flags } from '../command/command.ts'
+import { topicName } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 
 const OPTIONS = {
-  topic: { type: 'string', value: 'NAME', help: 'Only this topic; default: all' },
+  topic: { type: 'string', value: topicName, help: 'Only this topic; default: all' },
   ...DATA_DIR_OPTION,
 } as const
 

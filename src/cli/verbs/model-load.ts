@@ -10,9 +10,14 @@ import {
   type CommandIo,
   Flags,
   InterruptedError,
+  needs,
   UsageError,
 } from '../command/command.ts'
 import { ProgressBar } from '../command/progress-bar.ts'
+import { wholeNumber } from '../flag-kinds/numbers.ts'
+import { twoNumbers } from '../flag-kinds/pairs.ts'
+import { input } from '../flag-kinds/places.ts'
+import { topicName, word } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS, topicsOf } from '../flags/kafka.ts'
 import { KEY_LENGTH_OPTION, maxKeyBytesOf } from '../flags/key-length.ts'
@@ -23,6 +28,8 @@ import {
 } from '../flags/published-version.ts'
 import { changeModel, MODELS_OPTIONS } from '../inference/flags.ts'
 import { counted } from '../text/counted.ts'
+
+const MODEL_KINDS = ['als', 'linear'] as const
 
 /** `weir model load`: publishes the rows or weights of files as a version. */
 export const modelLoadCommand: Command = {
@@ -36,41 +43,64 @@ export const modelLoadCommand: Command = {
       help: 'PLACE is the name of a model of "weir run models": load it again',
     },
     ...MODELS_OPTIONS,
-    'user-factors': { type: 'string', value: 'FILE', help: 'NumPy matrix (.npy) of user rows' },
-    'user-ids': { type: 'string', value: 'FILE', help: 'User ids, one a line (default 1, 2 ...)' },
-    'item-factors': { type: 'string', value: 'FILE', help: 'NumPy matrix (.npy) of item rows' },
-    'item-ids': { type: 'string', value: 'FILE', help: 'Item ids, one a line (default 1, 2 ...)' },
+    'user-factors': {
+      type: 'string',
+      needs: [needs('kind', 'als')],
+      value: input(),
+      help: 'NumPy matrix (.npy) of user rows',
+    },
+    'user-ids': {
+      type: 'string',
+      needs: [needs('user-factors')],
+      value: input(),
+      help: 'User ids, one a line (default 1, 2 ...)',
+    },
+    'item-factors': {
+      type: 'string',
+      needs: [needs('kind', 'als')],
+      value: input(),
+      help: 'NumPy matrix (.npy) of item rows',
+    },
+    'item-ids': {
+      type: 'string',
+      needs: [needs('item-factors')],
+      value: input(),
+      help: 'Item ids, one a line (default 1, 2 ...)',
+    },
     kind: {
       type: 'string',
-      value: 'KIND',
+      value: word(MODEL_KINDS, 'KIND'),
       default: 'als',
       help: 'als (rows of users and items) or linear (weights of features)',
     },
     topic: {
       type: 'string',
-      value: 'NAME',
+      value: topicName,
       help: 'Model topic (default: als-model, or svm-model for --kind linear)',
     },
     range: {
       type: 'string',
-      value: 'N',
+      needs: [needs('kind', 'linear')],
+      value: wholeNumber({ min: 1, max: 65_536 }),
       help: `Linear: features of a block of weights (default ${DEFAULT_RANGE})`,
     },
     labels: {
       type: 'string',
-      value: 'P,N',
+      needs: [needs('kind', 'linear')],
+      value: twoNumbers('P,N', 'two different numbers, POSITIVE,NEGATIVE', (p, n) => p !== n),
       help: 'Linear: labels of the two classes, the positive one first (default 1,-1)',
     },
     ...PUBLISHED_VERSION_OPTIONS,
     partitions: {
       type: 'string',
-      value: 'N',
+      value: wholeNumber({ min: 1, max: 65_536 }),
       default: '4',
       help: 'Partitions of the topic if it is new',
     },
     'replication-factor': {
       type: 'string',
-      value: 'N',
+      needs: [needs('brokers')],
+      value: wholeNumber({ min: 1, max: 32_767 }),
       help: 'Kafka: copies of the topic if it is new (default: the setting of the brokers)',
     },
     ...KEY_LENGTH_OPTION,
@@ -93,21 +123,9 @@ Examples:
     const { flags: values, args, io } = input
     const flags = new Flags(values)
     if (flags.boolean('served')) return changeModel('load', modelLoadCommand, input)
-    const kind = flags.choice('kind', ['als', 'linear'])
-    refuseFlagsOf(kind === 'als' ? 'linear' : 'als', flags)
+    const kind = flags.choice('kind', MODEL_KINDS)
     return kind === 'als' ? loadRows(flags, args, io) : loadWeights(flags, args, io)
   },
-}
-
-/** Flags that one kind of model does not have. */
-const FLAGS_OF = {
-  als: ['user-factors', 'user-ids', 'item-factors', 'item-ids'],
-  linear: ['range', 'labels'],
-} as const
-
-function refuseFlagsOf(kind: keyof typeof FLAGS_OF, flags: Flags): void {
-  const wrong = FLAGS_OF[kind].find((flag) => flags.optional(flag) !== undefined)
-  if (wrong !== undefined) throw new UsageError(`--${wrong} is an option of --kind ${kind} only`)
 }
 
 /** A load in progress: its topic, its version, and what it shows. */
@@ -132,14 +150,14 @@ class Load {
   /** Options of the publication, checked before any work. */
   async options(topics: TopicStore) {
     const { flags, topic } = this
-    const replicationFactor = flags.optionalInteger('replication-factor', 1, 32_767)
+    const replicationFactor = flags.optionalNumber('replication-factor')
     return {
       log: topics,
       topic,
       ...(await publishedVersionOf(flags, topics, topic)),
       maxKeyBytes: maxKeyBytesOf(flags),
       clock: systemClock,
-      partitions: flags.integer('partitions', 1, 65_536),
+      partitions: flags.number('partitions'),
       ...(replicationFactor === undefined ? {} : { replicationFactor }),
     }
   }
@@ -197,7 +215,7 @@ async function loadRows(flags: Flags, args: readonly string[], io: CommandIo): P
 async function loadWeights(flags: Flags, args: readonly string[], io: CommandIo): Promise<number> {
   if (args.length === 0) throw new UsageError('no weights: give files or folders of text weights')
   const hyperparameters = labelsOf(flags)
-  const range = flags.optionalInteger('range', 1, 65_536) ?? DEFAULT_RANGE
+  const range = flags.optionalNumber('range') ?? DEFAULT_RANGE
   const load = new Load(flags, io, 'svm-model')
   await using topics = await topicsOf(flags)
   const options = await load.options(topics)
@@ -220,11 +238,7 @@ async function loadWeights(flags: Flags, args: readonly string[], io: CommandIo)
 function labelsOf(flags: Flags): Readonly<Record<string, number>> {
   const text = flags.optional('labels')
   if (text === undefined) return {}
-  const [positive = Number.NaN, negative = Number.NaN, ...more] = text.split(',').map(Number)
-  const isPair = Number.isFinite(positive) && Number.isFinite(negative) && more.length === 0
-  if (!isPair || positive === negative) {
-    throw new UsageError(`--labels takes two different numbers, POSITIVE,NEGATIVE, not "${text}"`)
-  }
+  const [positive = 1, negative = -1] = text.split(',').map(Number)
   return { positiveLabel: positive, negativeLabel: negative }
 }
 
@@ -250,6 +264,5 @@ function sideOf(
   const factors = flags.optional(`${name}-factors`)
   const ids = flags.optional(`${name}-ids`)
   if (factors !== undefined) return { kind, factors, ...(ids === undefined ? {} : { ids }) }
-  if (ids !== undefined) throw new UsageError(`--${name}-ids needs --${name}-factors`)
   return undefined
 }

@@ -18,6 +18,8 @@ import {
 } from '../../models/registry/version.ts'
 import { type Command, type CommandIo, Flags } from '../command/command.ts'
 import { type RatingsReading, ratingsReadingOf } from '../files/ratings-columns.ts'
+import { wholeNumber } from '../flag-kinds/numbers.ts'
+import { name } from '../flag-kinds/words.ts'
 import { topicsOf } from '../flags/kafka.ts'
 import { administrationOf, REGISTRY_OPTIONS, registryOf } from '../flags/model-registry.ts'
 import {
@@ -42,12 +44,12 @@ export const modelPromoteCommand: Command = {
     ...CHECK_OPTIONS,
     'expect-live': {
       type: 'string',
-      value: 'N',
+      value: wholeNumber(),
       help: 'Fail if another version is live (default: the current one)',
     },
     force: {
       type: 'string',
-      value: 'REASON',
+      value: name('REASON'),
       help: 'Promote without passed checks; the reason is stored in the lineage',
     },
     ...RETAIN_OPTION,
@@ -65,7 +67,7 @@ Examples:
     const administration = administrationOf(flags)
     const named = await administration.registered(args[0] ?? 'latest')
     const { state, version } = named
-    const live = flags.optionalInteger('expect-live') ?? state.models.get(version.name)?.live ?? 0
+    const live = flags.optionalNumber('expect-live') ?? state.models.get(version.name)?.live ?? 0
     const golden = flags.optional('golden')
     if (golden !== undefined) {
       const reading = ratingsReadingOf(flags, io)

@@ -1,5 +1,7 @@
 import { systemClock } from '../../core/clock.ts'
 import { type Command, Flags } from '../command/command.ts'
+import { wholeNumber } from '../flag-kinds/numbers.ts'
+import { name } from '../flag-kinds/words.ts'
 import { administrationOf, REGISTRY_OPTIONS, registryOf } from '../flags/model-registry.ts'
 import { isServed, servedText } from '../text/served.ts'
 
@@ -9,10 +11,10 @@ export const modelRollbackCommand: Command = {
   summary: 'Make the previous live version live again',
   options: {
     ...REGISTRY_OPTIONS,
-    reason: { type: 'string', value: 'TEXT', default: 'by hand', help: 'Reason to store' },
+    reason: { type: 'string', value: name('TEXT'), default: 'by hand', help: 'Reason to store' },
     'expect-live': {
       type: 'string',
-      value: 'N',
+      value: wholeNumber(),
       help: 'Fail if another version is live (default: the current one)',
     },
   },
@@ -25,7 +27,7 @@ Example:
     const flags = new Flags(values)
     const name = flags.string('model')
     const { live, before } = await administrationOf(flags).rollBack({
-      expectLive: flags.optionalInteger('expect-live'),
+      expectLive: flags.optionalNumber('expect-live'),
       reason: flags.string('reason'),
     })
     const served = await isServed(registryOf(flags), name, systemClock)

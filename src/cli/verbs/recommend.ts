@@ -3,6 +3,9 @@ import { Histories, hasHistories } from '../../gateway/recommender/histories.ts'
 import { alsKey, idOfKey, KEY_SUFFIXES, MEAN_KEYS } from '../../models/als/row-key.ts'
 import { addressOf } from '../command/address.ts'
 import { type Command, Flags, missingArguments } from '../command/command.ts'
+import { wholeNumber } from '../flag-kinds/numbers.ts'
+import { address } from '../flag-kinds/places.ts'
+import { name } from '../flag-kinds/words.ts'
 import {
   connectionOf,
   connectTo,
@@ -20,16 +23,21 @@ export const recommendCommand: Command = {
   summary: 'List the items with the highest predicted ratings for a user',
   usage: 'USER',
   options: {
-    k: { type: 'string', value: 'N', default: '10', help: 'Number of items, 1 to 1000' },
+    k: {
+      type: 'string',
+      value: wholeNumber({ min: 1, max: 1000 }),
+      default: '10',
+      help: 'Number of items, 1 to 1000',
+    },
     exclude: {
       type: 'string',
       multiple: true,
-      value: 'ITEM',
+      value: name('ITEM'),
       help: 'Item to leave out (repeatable)',
     },
     histories: {
       type: 'string',
-      value: 'HOST:PORT',
+      value: address,
       help: 'Query port of "weir run histories": the list leaves out the items that the user rated',
     },
     'consider-known-items': {
@@ -52,7 +60,7 @@ Examples:
     const without = [...flags.list('exclude'), ...(await knownItems(flags, client, user))]
     const answer = await client.topK(flags.string('state'), alsKey(user, 'U'), {
       ...queryOptionsOf(flags),
-      k: flags.integer('k', 1, 1000),
+      k: flags.number('k'),
       suffix: KEY_SUFFIXES.I,
       cold: MEAN_KEYS.U,
       exclude: without.map((item) => alsKey(item, 'I')),

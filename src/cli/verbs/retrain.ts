@@ -32,6 +32,8 @@ import {
 } from '../command/command.ts'
 import { ProgressBar } from '../command/progress-bar.ts'
 import { ratingsReadingOf } from '../files/ratings-columns.ts'
+import { wholeNumber } from '../flag-kinds/numbers.ts'
+import { topicNamed, word } from '../flag-kinds/words.ts'
 import { INHERITED_ALS_OPTIONS } from '../flags/als-training.ts'
 import { topicsOf, topicsPlaceOf } from '../flags/kafka.ts'
 import { KEY_LENGTH_OPTION, maxKeyBytesOf } from '../flags/key-length.ts'
@@ -54,20 +56,25 @@ import {
 } from '../flags/retrain-triggers.ts'
 import { shortNumber } from '../text/model-version.ts'
 import { checkLines } from '../text/promotion-checks.ts'
-import { inheritedFactorsOptions } from '../training/inherited.ts'
+import { inheritedFactorsOptions, TRAINERS } from '../training/inherited.ts'
 import { hasSucceeded, outcomeText } from '../training/retrain-outcome.ts'
-import { observationsOf, type RetrainedKind, retrainedKindOf } from '../training/retrained-kind.ts'
+import {
+  KINDS,
+  observationsOf,
+  type RetrainedKind,
+  retrainedKindOf,
+} from '../training/retrained-kind.ts'
 import { TriggerSources } from '../training/trigger-sources.ts'
 
 const RETRAIN_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   kind: {
     type: 'string',
-    value: 'KIND',
+    value: word(KINDS, 'KIND'),
     help: 'Kind of the model, als or linear (default: that of its versions, else als)',
   },
   observations: {
     type: 'string',
-    value: 'TOPIC',
+    value: topicNamed('TOPIC'),
     help: 'Topic of observations: user,item,rating[,seconds], or LIBSVM lines of a linear model (default: what a job learns the model from, else ratings or examples)',
   },
   'forget-learned': {
@@ -76,17 +83,17 @@ const RETRAIN_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   },
   newest: {
     type: 'string',
-    value: 'N',
+    value: wholeNumber({ min: 1 }),
     help: 'Train only on the newest N observations (default: all of the topic)',
   },
   trainer: {
     type: 'string',
-    value: 'NAME',
+    value: word(TRAINERS, 'NAME'),
     help: 'Trainer of a factor model: als, or bmf (Bayesian factorisation; starts from random rows) (default: of the live version, else bmf, or als with a flag that only als has)',
   },
   sweeps: {
     type: 'string',
-    value: 'N',
+    value: wholeNumber({ min: 1, max: 100_000 }),
     help: 'bmf: sweeps of the chain (default: of the live version, else 30)',
   },
   once: { type: 'boolean', help: 'Train once now, then exit' },
@@ -104,7 +111,7 @@ const RETRAIN_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   },
   rule: {
     type: 'string',
-    value: 'NAME',
+    value: word(ONLINE_RULES, 'NAME'),
     help: 'How an ALS candidate learns newer observations: gram, sgd, fold-in or stack (default: gram; fold-in for implicit feedback)',
   },
   ...RETAIN_OPTION,
@@ -114,7 +121,7 @@ const RETRAIN_OPTIONS: Readonly<Record<string, OptionSpec>> = {
 const SOLVER_OPTION: Readonly<Record<string, OptionSpec>> = {
   solver: {
     type: 'string',
-    value: 'KIND',
+    value: word(['cholesky', 'cg', 'auto', 'dual', 'newton'], 'KIND'),
     help: 'ALS: cholesky (exact) or cg; linear: auto, dual or newton (default: of the live version)',
   },
 }
@@ -186,7 +193,7 @@ Examples:
       ...options,
       policy,
       detector: detectorOf(flags),
-      intervalMs: flags.integer('interval', 1),
+      intervalMs: flags.number('interval'),
       ...(client === undefined
         ? {}
         : { error: errorWatch(flags, { client, kind, observations, live, sources }) }),
@@ -251,7 +258,7 @@ interface RetrainInputs {
 
 async function optionsOf(flags: Flags, inputs: RetrainInputs): Promise<RetrainOptions> {
   const { registry, client, io, observations } = inputs
-  const newest = flags.optionalInteger('newest', 1)
+  const newest = flags.optionalNumber('newest')
   const bar = new ProgressBar(io, 'training', () => systemClock.monotonicMs())
   return {
     ...(await modelOf(flags, inputs)),

@@ -15,9 +15,14 @@ import {
   type CommandIo,
   Flags,
   missingArguments,
+  needs,
   UsageError,
   unlessInterrupted,
 } from '../command/command.ts'
+import { size, wholeNumber } from '../flag-kinds/numbers.ts'
+import { keyValue } from '../flag-kinds/pairs.ts'
+import { addressToOpen, path } from '../flag-kinds/places.ts'
+import { topicName } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS, topicsPlaceOf } from '../flags/kafka.ts'
 import { KEY_LENGTH_OPTION, maxKeyBytesOf } from '../flags/key-length.ts'
@@ -43,23 +48,23 @@ export const runCommand: Command = {
   options: {
     topic: {
       type: 'string',
-      value: 'NAME',
+      value: topicName,
       help: 'Model topic (default: als-model or svm-model); observations of histories (default: observations)',
     },
     quarantine: {
       type: 'string',
-      value: 'NAME',
+      value: topicName,
       help: 'Topic for ratings that histories refuses (default: they are counted and dropped)',
     },
     dimension: {
       type: 'string',
-      value: 'N',
+      value: wholeNumber({ min: 1, max: 65_536 }),
       help: 'Floats of a row (default: read from the topic)',
     },
     option: {
       type: 'string',
       multiple: true,
-      value: 'KEY=VALUE',
+      value: keyValue,
       help: 'Option for your own job (repeatable)',
     },
     'check-types': {
@@ -68,23 +73,24 @@ export const runCommand: Command = {
     },
     repository: {
       type: 'string',
-      value: 'DIR',
+      value: path('DIR'),
       default: 'models',
       help: 'Folder of the models of "models", and of a job that asks models: NAME/VERSION/model.onnx',
     },
     memory: {
       type: 'string',
-      value: 'SIZE',
+      value: size(2 ** 20, '1mb'),
       help: 'Memory for all models of the folder, such as 2GiB: idle ones are evicted (default: no limit)',
     },
     http: {
       type: 'string',
-      value: 'HOST:PORT',
+      value: addressToOpen,
       help: 'Serve "models" over HTTP, too: the Open Inference Protocol without a "weir gateway"',
     },
     grpc: {
       type: 'string',
-      value: 'HOST:PORT',
+      needs: [needs('http')],
+      value: addressToOpen,
       help: 'Serve "models" over gRPC, too, beside --http: the Open Inference Protocol, with streams',
     },
     ...MODEL_CONTROL_OPTIONS,
@@ -220,7 +226,7 @@ type ModelJobName = keyof typeof MODEL_JOBS
  */
 async function runModelJob(name: ModelJobName, flags: Flags, io: CommandIo): Promise<ServedJob> {
   const slots = slotsOf(flags)
-  const queryThreads = flags.integer('query-threads', 1, 64)
+  const queryThreads = flags.number('query-threads')
   await using started = new ResourceStack()
   const threads = new SlotThreads(MODEL_JOBS[name].module, slots)
   started.defer(() => threads.close())
@@ -244,7 +250,7 @@ function modelJobOptions(
   io: CommandIo,
 ): Omit<ServeModelOptions, 'slots' | 'queryThreads'> {
   const { sizeOf, topic } = MODEL_JOBS[name]
-  const dimension = flags.optionalInteger('dimension', 1, 65_536)
+  const dimension = flags.optionalNumber('dimension')
   const log = logOf(name, flags, io)
   const report = reporterOf(name, flags, io)
   return {
@@ -253,7 +259,7 @@ function modelJobOptions(
     topic: flags.optional('topic') ?? topic,
     ...(name === 'als-serving' ? { maxKeyBytes: maxKeyBytesOf(flags) } : {}),
     access: listenerOf(flags, io),
-    port: flags.integer('port', 0, 65_535),
+    port: flags.number('port'),
     configuration: configurationOf(flags),
     onLive: (version, marker, rows) =>
       report(
@@ -308,9 +314,9 @@ function servedOptions(flags: Flags, io: CommandIo) {
       'state.backend.directory': data.state,
       ...configurationOf(flags),
     },
-    queryThreads: flags.integer('query-threads', 1, 64),
+    queryThreads: flags.number('query-threads'),
     ...listenerOf(flags, io),
-    port: flags.integer('port', 0, 65_535),
+    port: flags.number('port'),
   }
 }
 

@@ -8,11 +8,25 @@ import { changeTokens } from '../../access/tokens-on-disk.ts'
 import { systemClock } from '../../core/clock.ts'
 import { asWeirError, WeirError } from '../../core/errors.ts'
 import { systemCodeOf } from '../../files/file-system.ts'
-import { type Command, Flags, UsageError } from '../command/command.ts'
+import { type Command, Flags, needs } from '../command/command.ts'
+import { type FlagKind, kindOf, readBy } from '../flag-kinds/flag-kind.ts'
+import { anyNumber, wholeNumber } from '../flag-kinds/numbers.ts'
+import { output } from '../flag-kinds/places.ts'
+import { word } from '../flag-kinds/words.ts'
 import { TOKENS_FILE_OPTION } from '../flags/token.ts'
 
 const MS_PER_DAY = 86_400_000
 const MOST_DAYS = 36_500
+
+const RIGHT: FlagKind = readBy(
+  { sort: 'pair', shown: 'ROLE:KIND:NAME', takes: 'ROLE:KIND:NAME' },
+  parseRight,
+)
+
+const TOKEN_NAME: FlagKind = kindOf(
+  { sort: 'text', shown: 'TEXT', takes: 'at most 100 characters, without control characters' },
+  (text) => /^[^\p{Cc}]{0,100}$/u.test(text),
+)
 
 /** `weir token create`: adds a token to a tokens file. */
 export const tokenCreateCommand: Command = {
@@ -21,26 +35,35 @@ export const tokenCreateCommand: Command = {
   options: {
     role: {
       type: 'string',
-      value: 'ROLE',
+      value: word(ROLES, 'ROLE'),
       help: 'read (query), write (also send records) or admin (also change jobs and models)',
     },
     right: {
       type: 'string',
       multiple: true,
-      value: 'ROLE:KIND:NAME',
+      value: RIGHT,
       help: 'Right on a model, state, topic or job, or on all whose names begin so: NAME* (repeatable; default: the role holds for all)',
     },
-    name: { type: 'string', value: 'TEXT', default: '', help: 'Who or what uses the token' },
-    days: { type: 'string', value: 'N', help: 'Days until it expires (default: never)' },
-    rate: { type: 'string', value: 'N', help: 'Most requests a second (default: no limit)' },
+    name: { type: 'string', value: TOKEN_NAME, default: '', help: 'Who or what uses the token' },
+    days: {
+      type: 'string',
+      value: wholeNumber({ min: 1, max: MOST_DAYS }),
+      help: 'Days until it expires (default: never)',
+    },
+    rate: {
+      type: 'string',
+      value: anyNumber({ above: 0 }, 'N'),
+      help: 'Most requests a second (default: no limit)',
+    },
     burst: {
       type: 'string',
-      value: 'N',
+      needs: [needs('rate')],
+      value: wholeNumber({ min: 1 }),
       help: 'With --rate: requests at once after a pause (default: those of a second)',
     },
     out: {
       type: 'string',
-      value: 'FILE',
+      value: output(),
       help: 'Write the token to this new file, which only you may read (default: print it)',
     },
     ...TOKENS_FILE_OPTION,
@@ -60,11 +83,11 @@ Examples:
     const file = flags.string('file')
     const limit = limitOf(flags)
     const rights = rightsOf(flags)
-    const days = flags.optionalInteger('days', 1, MOST_DAYS)
+    const days = flags.optionalNumber('days')
     const createdMs = systemClock.nowMs()
     const { text, record } = createToken(
       {
-        name: nameOf(flags),
+        name: flags.string('name'),
         role: flags.choice('role', ROLES),
         createdMs,
         ...(days === undefined ? {} : { expiresMs: createdMs + days * MS_PER_DAY }),
@@ -106,19 +129,9 @@ function writeNew(path: string, text: string): void {
   }
 }
 
-function nameOf(flags: Flags): string {
-  const name = flags.string('name')
-  if (/^[^\p{Cc}]{0,100}$/u.test(name)) return name
-  throw new UsageError('--name takes at most 100 characters, without control characters')
-}
-
 function limitOf(flags: Flags): RateLimit | undefined {
-  if (flags.optional('rate') === undefined) {
-    if (flags.optional('burst') !== undefined) throw new UsageError('--burst needs --rate')
-    return undefined
-  }
-  const perSecond = flags.number('rate')
-  if (perSecond <= 0) throw new UsageError('--rate must be above 0')
-  const burst = flags.optionalInteger('burst', 1) ?? Math.max(1, Math.ceil(perSecond))
+  const perSecond = flags.optionalNumber('rate')
+  if (perSecond === undefined) return undefined
+  const burst = flags.optionalNumber('burst') ?? Math.max(1, Math.ceil(perSecond))
   return { perSecond, burst }
 }

@@ -12,6 +12,8 @@ import {
   UsageError,
   unlessInterrupted,
 } from '../command/command.ts'
+import { wholeNumber } from '../flag-kinds/numbers.ts'
+import { orWord } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS, topicsOf } from '../flags/kafka.ts'
 
@@ -25,12 +27,12 @@ export const topicConsumeCommand: Command = {
     follow: { type: 'boolean', short: 'f', help: 'Wait for new records until Ctrl-C' },
     from: {
       type: 'string',
-      value: 'OFFSET',
+      value: orWord(wholeNumber({ min: 0 }, 'OFFSET'), 'earliest', 'latest'),
       default: 'earliest',
       help: 'First offset of each partition: earliest, latest or a number',
     },
-    partition: { type: 'string', value: 'N', help: 'Read only this partition' },
-    limit: { type: 'string', value: 'N', help: 'Stop after N records' },
+    partition: { type: 'string', value: wholeNumber(), help: 'Read only this partition' },
+    limit: { type: 'string', value: wholeNumber({ min: 1 }), help: 'Stop after N records' },
     raw: {
       type: 'boolean',
       help: 'Print the bytes of records as they are, also those that a terminal obeys',
@@ -46,7 +48,7 @@ export const topicConsumeCommand: Command = {
     const flags = new Flags(values)
     const [topic] = args
     if (topic === undefined) throw missingArguments(topicConsumeCommand)
-    const limit = flags.optionalInteger('limit', 1) ?? Number.POSITIVE_INFINITY
+    const limit = flags.optionalNumber('limit') ?? Number.POSITIVE_INFINITY
     await using topics = await unlessInterrupted(topicsOf(flags), io)
     const bounded = !flags.boolean('follow')
     const source = topics.source({ topic, bounded, deserialize: topicRecordDeserializer })
@@ -94,9 +96,9 @@ async function splitsOf(
   topic: string,
   flags: Flags,
 ): Promise<readonly SourceSplit[]> {
-  const only = flags.optionalInteger('partition', 0)
+  const only = flags.optionalNumber('partition')
   const from = flags.string('from')
-  const offset = from === 'earliest' || from === 'latest' ? -1 : flags.integer('from')
+  const offset = from === 'earliest' || from === 'latest' ? -1 : flags.number('from')
   const bounds = await topics.bounds(topic)
   const chosen = bounds.filter(({ partition }) => only === undefined || partition === only)
   if (chosen.length === 0) {

@@ -1,9 +1,13 @@
 import { WeirError } from '../../core/errors.ts'
 import { completeModelTopics, type Retention } from '../../jobs/model-topic/topics.ts'
-import { type Command, Flags, missingArguments, UsageError } from '../command/command.ts'
+import { type Command, Flags, missingArguments, needs } from '../command/command.ts'
+import { wholeNumber } from '../flag-kinds/numbers.ts'
+import { word } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS, topicsOf } from '../flags/kafka.ts'
 import { createdTopic } from '../text/created-topic.ts'
+
+const POLICIES = ['delete', 'compact', 'both'] as const
 
 /** `weir topic create`: creates a topic or the topics of a model. */
 export const topicCreateCommand: Command = {
@@ -15,25 +19,32 @@ export const topicCreateCommand: Command = {
       type: 'boolean',
       help: 'Create the topics of a model if they are missing: NAME (compacted, rows) and NAME-deltas (not compacted)',
     },
-    partitions: { type: 'string', value: 'N', default: '4', help: 'Number of partitions' },
+    partitions: {
+      type: 'string',
+      value: wholeNumber({ min: 1, max: 65_536 }),
+      default: '4',
+      help: 'Number of partitions',
+    },
     'replication-factor': {
       type: 'string',
-      value: 'N',
+      needs: [needs('brokers')],
+      value: wholeNumber({ min: 1, max: 32_767 }),
       help: 'Kafka: number of copies (default: the setting of the brokers)',
     },
     cleanup: {
       type: 'string',
-      value: 'POLICY',
+      excludes: ['model'],
+      value: word(POLICIES, 'POLICY'),
       help: 'Cleanup policy: delete, compact or both (default delete)',
     },
     'retention-ms': {
       type: 'string',
-      value: 'MS',
+      value: wholeNumber({ min: -1 }, 'MS'),
       help: 'Age limit, -1 for none (default: none; in Kafka the setting of the brokers); with --model, of the deltas',
     },
     'retention-bytes': {
       type: 'string',
-      value: 'N',
+      value: wholeNumber({ min: -1 }),
       help: 'Size limit of a partition, -1 for none (default as above); with --model, of the deltas',
     },
     ...KAFKA_OPTIONS,
@@ -49,9 +60,6 @@ export const topicCreateCommand: Command = {
     if (topic === undefined) throw missingArguments(topicCreateCommand)
     const shape = shapeOf(flags)
     const isModel = flags.boolean('model')
-    if (isModel && flags.optional('cleanup') !== undefined) {
-      throw new UsageError('--model sets the cleanup policies; leave out --cleanup')
-    }
     await using topics = await topicsOf(flags)
     let created: readonly string[] = [topic]
     if (isModel) {
@@ -70,13 +78,9 @@ export const topicCreateCommand: Command = {
 }
 
 function shapeOf(flags: Flags): { partitions: number; replicationFactor?: number } {
-  const partitions = flags.integer('partitions', 1, 65_536)
-  const replicationFactor = flags.optionalInteger('replication-factor', 1, 32_767)
-  if (replicationFactor === undefined) return { partitions }
-  if (flags.optional('brokers') === undefined) {
-    throw new UsageError('--replication-factor needs --brokers: the embedded log keeps one copy')
-  }
-  return { partitions, replicationFactor }
+  const partitions = flags.number('partitions')
+  const replicationFactor = flags.optionalNumber('replication-factor')
+  return { partitions, ...(replicationFactor === undefined ? {} : { replicationFactor }) }
 }
 
 function retentionOf(
@@ -84,14 +88,13 @@ function retentionOf(
 ): Retention & { readonly cleanupPolicy: 'delete' | 'compact' | 'both' } {
   const given = flags.optional('cleanup') !== undefined
   return {
-    cleanupPolicy: given ? flags.choice('cleanup', ['delete', 'compact', 'both']) : 'delete',
+    cleanupPolicy: given ? flags.choice('cleanup', POLICIES) : 'delete',
     ...limitsOf(flags),
   }
 }
 
 function limitsOf(flags: Flags): Retention {
-  const limit = (name: string): number | undefined =>
-    flags.optional(name) === undefined ? undefined : flags.integer(name, -1)
+  const limit = (name: string): number | undefined => flags.optionalNumber(name)
   const retentionMs = limit('retention-ms')
   const retentionBytes = limit('retention-bytes')
   return {

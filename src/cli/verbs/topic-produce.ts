@@ -12,13 +12,16 @@ import {
   Flags,
   InterruptedError,
   missingArguments,
-  UsageError,
+  needs,
   unlessInterrupted,
 } from '../command/command.ts'
 import { periodically } from '../command/periodically.ts'
 import { ProducedFiles } from '../files/produced-files.ts'
 import { COLUMNS_OPTION, type RatingsReading, ratingsReadingOf } from '../files/ratings-columns.ts'
 import { ratingFiles, ratingPieces } from '../files/ratings-file.ts'
+import { seconds, wholeNumber } from '../flag-kinds/numbers.ts'
+import { input } from '../flag-kinds/places.ts'
+import { someText } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS, topicsOf } from '../flags/kafka.ts'
 import { counted } from '../text/counted.ts'
@@ -32,23 +35,26 @@ export const topicProduceCommand: Command = {
   options: {
     'key-separator': {
       type: 'string',
-      value: 'TEXT',
+      excludes: ['ratings'],
+      value: someText(),
       help: 'Text between key and value of a line (default: lines have no key)',
     },
     'key-column': {
       type: 'string',
-      value: 'N',
+      excludes: ['key-separator', 'ratings'],
+      value: wholeNumber({ min: 1 }),
       help: 'The key of a line is its Nth column, between commas, and the value the whole line: 1 for lines user,item,rating, so that the ratings of a user keep their order',
     },
     ratings: {
       type: 'string',
-      value: 'PLACE',
+      value: input('PLACE'),
       help: 'Append the ratings of a file or of a folder of part files, a path or an hdfs:// URL, as user,item,rating[,seconds] with the user as key',
     },
-    ...COLUMNS_OPTION,
+    columns: { ...COLUMNS_OPTION.columns, needs: [needs('ratings')] },
     watch: {
       type: 'string',
-      value: 'SECONDS',
+      needs: [needs('ratings')],
+      value: seconds(),
       help: 'Look for new files in the folder of --ratings again after this time, until Ctrl-C',
     },
     ...KAFKA_OPTIONS,
@@ -69,19 +75,6 @@ Examples:
     const [topic] = args
     if (topic === undefined) throw missingArguments(topicProduceCommand)
     const place = flags.optional('ratings')
-    for (const flag of ['watch', 'columns']) {
-      if (place === undefined && flags.optional(flag) !== undefined) {
-        throw new UsageError(`--${flag} needs --ratings`)
-      }
-    }
-    const keyed = ['key-column', 'key-separator', 'ratings'].filter(
-      (flag) => flags.optional(flag) !== undefined,
-    )
-    if (keyed.length > 1) {
-      throw new UsageError(
-        `--${keyed[0]} and --${keyed[1]} both say what the key is; leave one out`,
-      )
-    }
     const keyOf = keyOfLine(flags)
     await using topics = await unlessInterrupted(topicsOf(flags), io)
     const producer = await unlessInterrupted(topics.producer(topic), io)
@@ -109,9 +102,9 @@ interface KeyedLine {
   readonly value: string
 }
 
-/** How a line is divided into key and value. Throws UsageError. */
+/** How a line is divided into key and value. */
 export function keyOfLine(flags: Flags): (line: string) => KeyedLine {
-  const column = flags.optionalInteger('key-column', 1)
+  const column = flags.optionalNumber('key-column')
   if (column !== undefined) {
     return (value) => ({ key: value.split(',', column)[column - 1], value })
   }
@@ -155,7 +148,6 @@ async function produceRatings(place: string, input: Input): Promise<number> {
     return 0
   }
   const seconds = flags.number('watch')
-  if (seconds <= 0) throw new UsageError('--watch must be above 0')
   const root = dataDirectory(flags.string('data-dir')).root
   const produced = ProducedFiles.open(join(root, 'produced', `${topic}.json`))
   let isInterrupted = false

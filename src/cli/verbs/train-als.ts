@@ -15,6 +15,7 @@ import { outputFileOf, outputPlaceOf } from '../files/output-file.ts'
 import { ratingsReadingOf } from '../files/ratings-columns.ts'
 import { ratingsOfFile } from '../files/ratings-file.ts'
 import { writeTextRows } from '../files/text-rows-file.ts'
+import { output } from '../flag-kinds/places.ts'
 import {
   ALS_OPTIONS,
   ALS_TRAINING_OPTIONS,
@@ -42,7 +43,7 @@ export const trainAlsCommand: Command = {
   usage: '--ratings FILE',
   options: {
     ...FACTORS_OPTIONS,
-    curve: { type: 'string', value: 'FILE', help: 'Write the learning curve as SVG' },
+    curve: { type: 'string', value: output(), help: 'Write the learning curve as SVG' },
     ...ALS_OPTIONS,
     ...ALS_TRAINING_OPTIONS,
     ...MEMORY_OPTION,
@@ -112,7 +113,7 @@ interface TrainingOutputs {
 
 /** Throws UsageError if a file cannot be written, or `--folds` cannot be computed. */
 function outputsOf(flags: Flags): TrainingOutputs {
-  const folds = flags.optionalInteger('folds', 2)
+  const folds = flags.optionalNumber('folds')
   if (folds !== undefined && flags.boolean('implicit')) {
     throw new UsageError('--folds needs explicit ratings')
   }
@@ -125,7 +126,7 @@ async function foldErrors(
   table: RatingsSource,
   options: AlsOptions,
 ): Promise<Record<string, unknown>> {
-  const count = flags.optionalInteger('folds', 2)
+  const count = flags.optionalNumber('folds')
   if (count === undefined || 'sides' in table) return {}
   return foldResult(await crossValidateAls(table, count, options))
 }

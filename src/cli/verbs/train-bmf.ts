@@ -8,6 +8,8 @@ import type { RatingsTable } from '../../training/data/ratings-table.ts'
 import { type Command, Flags } from '../command/command.ts'
 import { outputFileOf, outputPlaceOf } from '../files/output-file.ts'
 import { writeTextRows } from '../files/text-rows-file.ts'
+import { share } from '../flag-kinds/numbers.ts'
+import { output } from '../flag-kinds/places.ts'
 import { validationSplit } from '../flags/als-training.ts'
 import { topicsOf } from '../flags/kafka.ts'
 import { BMF_OPTIONS, bmfOptionsOf, trainBmfWithProgress } from '../training/bmf.ts'
@@ -30,14 +32,18 @@ export const trainBmfCommand: Command = {
   usage: '--ratings FILE',
   options: {
     ...FACTORS_OPTIONS,
-    curve: { type: 'string', value: 'FILE', help: 'Write the learning curve as SVG' },
+    curve: { type: 'string', value: output(), help: 'Write the learning curve as SVG' },
     ...BMF_OPTIONS,
     variance: {
       type: 'string',
-      value: 'FILE',
+      value: output({ takesFolder: true }),
       help: 'Write the posterior variance of every float of the rows, in the format of --text-rows',
     },
-    validation: { type: 'string', value: 'SHARE', help: 'Share of the ratings to validate on' },
+    validation: {
+      type: 'string',
+      value: share({ above: 0, below: 1 }),
+      help: 'Share of the ratings to validate on',
+    },
     ...FACTORS_PLACE_OPTIONS,
   },
   details: `The rows are posterior means and have the format of "train als": every serving and learning command takes them.
@@ -51,7 +57,7 @@ Example:
     const curve = outputFileOf(flags, 'curve')
     const textRows = outputPlaceOf(flags, 'text-rows')
     const variance = outputPlaceOf(flags, 'variance')
-    const folds = flags.optionalInteger('folds', 2)
+    const folds = flags.optionalNumber('folds')
     const { factors, sweeps, burnIn, seed } = options
     const facts = new DatasetFacts()
     await facts.readTopic(flags, topics, 'ratings')

@@ -18,12 +18,13 @@ import {
   Flags,
   interruptionSignal,
   type OptionSpec,
-  UsageError,
+  withNeed,
 } from '../command/command.ts'
 import { ProgressBar } from '../command/progress-bar.ts'
 import { examplesOfFile } from '../files/examples-file.ts'
 import { outputFileOf } from '../files/output-file.ts'
 import { writeTextLines } from '../files/text-lines-file.ts'
+import { word } from '../flag-kinds/words.ts'
 import { topicsOf } from '../flags/kafka.ts'
 import { LINEAR_OPTIONS, linearOptionsOf } from '../flags/linear-training.ts'
 import {
@@ -35,18 +36,27 @@ import { promotionHint } from '../flags/published-version.ts'
 import { counted } from '../text/counted.ts'
 import { DatasetFacts, IN_TOPIC_OPTION } from '../training/dataset-facts.ts'
 
+const SVM_LOSSES = ['hinge', 'squared-hinge'] as const
+
 const LOSS_OPTION: Readonly<Record<string, OptionSpec>> = {
   loss: {
     type: 'string',
-    value: 'KIND',
+    value: word(SVM_LOSSES, 'KIND'),
     default: 'hinge',
     help: 'Loss function: hinge or squared-hinge',
   },
 }
 
-const PUBLISH_OPTION: Readonly<Record<string, OptionSpec>> = {
+/** Flags about the version that --publish makes. */
+const PUBLISHED_OPTIONS = Object.fromEntries(
+  Object.entries(PUBLISH_LINEAR_OPTIONS).filter(([name]) =>
+    ['topic', 'version', 'overwrite', 'partitions'].includes(name),
+  ),
+)
+const PUBLISH_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   publish: { type: 'boolean', help: 'Publish the weights as a version of --topic' },
-  ...IN_TOPIC_OPTION,
+  ...PUBLISH_LINEAR_OPTIONS,
+  ...withNeed({ ...IN_TOPIC_OPTION, ...PUBLISHED_OPTIONS }, 'publish'),
 }
 
 /** `weir train svm`: trains a linear support vector machine. */
@@ -54,7 +64,7 @@ export const trainSvmCommand: Command = {
   name: 'train svm',
   summary: 'Train a linear SVM on a LIBSVM file',
   usage: '--examples FILE',
-  options: { ...LOSS_OPTION, ...LINEAR_OPTIONS, ...PUBLISH_OPTION, ...PUBLISH_LINEAR_OPTIONS },
+  options: { ...LOSS_OPTION, ...LINEAR_OPTIONS, ...PUBLISH_OPTIONS },
   details: `Training stops when the duality gap proves that the objective is within --tolerance of the optimum. If
 it ends after --rounds without that, the exit status is 1 and nothing is published.
 
@@ -63,7 +73,7 @@ Example:
   weir train svm --examples a9a --publish`,
   run: ({ flags: values, io }) => {
     const flags = new Flags(values)
-    return train(flags, flags.choice('loss', ['hinge', 'squared-hinge']), io)
+    return train(flags, flags.choice('loss', SVM_LOSSES), io)
   },
 }
 
@@ -72,7 +82,7 @@ export const trainLogisticCommand: Command = {
   name: 'train logistic',
   summary: 'Train logistic regression on a LIBSVM file',
   usage: '--examples FILE',
-  options: { ...LINEAR_OPTIONS, ...PUBLISH_OPTION, ...PUBLISH_LINEAR_OPTIONS },
+  options: { ...LINEAR_OPTIONS, ...PUBLISH_OPTIONS },
   details: `Training stops when the duality gap proves that the objective is within --tolerance of the optimum. If
 it ends after --rounds without that, the exit status is 1 and nothing is published. --solver newton is as
 fast whatever the scales of the features; with --scale the penalty is of the weights of scaled features.
@@ -99,7 +109,7 @@ interface Trained {
 }
 
 async function train(flags: Flags, loss: LinearLossName, io: CommandIo): Promise<number> {
-  const folds = flags.optionalInteger('folds', 2)
+  const folds = flags.optionalNumber('folds')
   const files = outputFilesOf(flags)
   if (flags.boolean('publish')) await checkPublishing(flags)
   const facts = await factsOf(flags)
@@ -135,10 +145,7 @@ async function factsOf(flags: Flags): Promise<DatasetFacts> {
 
 function outputFilesOf(flags: Flags): OutputFiles {
   const weights = outputFileOf(flags, 'weights')
-  const range = flags.boolean('buckets') ? flags.integer('range', 1, 65_536) : undefined
-  if (range !== undefined && weights === undefined) {
-    throw new UsageError('--buckets needs --weights')
-  }
+  const range = flags.boolean('buckets') ? flags.number('range') : undefined
   return { weights, range, curve: outputFileOf(flags, 'curve') }
 }
 

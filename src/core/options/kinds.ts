@@ -1,5 +1,5 @@
 import { describeValue } from '../text/describe-value.ts'
-import { nearestWord } from '../text/nearest-word.ts'
+import { nearestOf } from '../text/nearest-word.ts'
 
 /** What is wrong with a value of an option. */
 export interface Problem {
@@ -127,22 +127,17 @@ function rangeInWords({ min, max, above, below }: NumberRange): string {
 export function oneOf<const T extends string | number>(...values: readonly T[]): OptionKind<T> {
   const takes = alternatives(values.map((value) => JSON.stringify(value)))
   const set: ReadonlySet<unknown> = new Set(values)
+  const texts = values.filter((value) => typeof value === 'string')
   return {
     takes,
     problem(path, value) {
       if (set.has(value)) return undefined
-      const nearest = typeof value === 'string' ? nearestOf(value, values) : undefined
+      const nearest = typeof value === 'string' ? nearestOf(value, texts) : undefined
       const problem = refusal(path, takes, value)
       if (nearest === undefined) return problem
       return { sentence: `${problem.sentence}; did you mean "${nearest}"?`, nearness: 2 }
     },
   }
-}
-
-/** Other systems write the values of their options in capital letters and with underscores. */
-function nearestOf(value: string, values: readonly (string | number)[]): string | undefined {
-  const words = values.filter((word) => typeof word === 'string')
-  return nearestWord(value.toLowerCase().replaceAll('_', '-'), words) ?? nearestWord(value, words)
 }
 
 /** A function. */

@@ -15,6 +15,13 @@ export function nearestWord(word: string, known: readonly string[]): string | un
   return best
 }
 
+/** The value of a closed set that is nearest to a text: other systems write theirs in capital letters and with underscores. */
+export function nearestOf(text: string, values: readonly string[]): string | undefined {
+  const lower = text.toLowerCase()
+  const same = values.find((value) => value.toLowerCase() === lower)
+  return same ?? nearestWord(lower.replaceAll('_', '-'), values) ?? nearestWord(text, values)
+}
+
 function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, i) => i)
   for (let i = 1; i <= a.length; i++) {

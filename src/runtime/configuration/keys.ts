@@ -348,6 +348,18 @@ export function parseConfiguration(
   return complete
 }
 
+/**
+ * Checks one value of the configuration; relations to others are checked where all are known (`parseConfiguration`).
+ * Throws UNKNOWN_OPTION, INVALID_ARGUMENT.
+ */
+export function checkConfigurationValue(key: string, value: string): void {
+  const option = Object.hasOwn(OPTIONS, key) ? OPTIONS[key] : undefined
+  if (option !== undefined) withKey(key, () => option.put(DEFAULT_JOB_CONFIGURATION, value))
+  else if (RESTART_KEYS.some((restart) => restart.key === key)) {
+    parseRestartConfiguration({ [key]: value }, undefined)
+  } else throw unknownKey(key)
+}
+
 /** The error of a key that does not exist: UNKNOWN_OPTION with the nearest one. */
 export function unknownKey(key: string): WeirError {
   const keys = configurationKeys().map((known) => known.key)

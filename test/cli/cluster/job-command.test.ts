@@ -5,18 +5,24 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { AllowedHosts } from '../../../src/access/allowed-hosts.ts'
 import { checkSubmission, type JobCommands, wordsOf } from '../../../src/cli/cluster/job-command.ts'
 import { submissionOf } from '../../../src/cli/cluster/submission.ts'
-import type { OptionSpec } from '../../../src/cli/command/command.ts'
+import { needs, type OptionSpec, type ValueSpec } from '../../../src/cli/command/command.ts'
+import { wholeNumber } from '../../../src/cli/flag-kinds/numbers.ts'
+import { keyValue } from '../../../src/cli/flag-kinds/pairs.ts'
+import { address, path } from '../../../src/cli/flag-kinds/places.ts'
+import { secret, someText } from '../../../src/cli/flag-kinds/words.ts'
 
 const OPTIONS: Readonly<Record<string, OptionSpec>> = {
-  topic: { type: 'string', help: '', default: 'als-model' },
-  set: { type: 'string', multiple: true, help: '' },
+  topic: { type: 'string', value: someText(), help: '', default: 'als-model' },
+  set: { type: 'string', value: keyValue, multiple: true, help: '' },
+  slots: { type: 'string', value: wholeNumber({ min: 1, max: 512 }), help: '' },
+  sasl: { type: 'string', value: someText(), needs: [needs('topic', 'x')], help: '' },
   tls: { type: 'boolean', help: '' },
-  token: { type: 'string', isSecret: true, help: '' },
-  'token-file': { type: 'string', help: '' },
+  token: { type: 'string', value: secret, isSecret: true, help: '' },
+  'token-file': { type: 'string', value: path(), help: '' },
   detached: { type: 'boolean', help: '' },
-  jobmanager: { type: 'string', help: '' },
+  jobmanager: { type: 'string', value: address, help: '' },
   'jobmanager-tls': { type: 'boolean', help: '' },
-  'jobmanager-tls-ca': { type: 'string', help: '' },
+  'jobmanager-tls-ca': { type: 'string', value: path(), help: '' },
 }
 const COMMANDS: JobCommands = {
   'als-serving': { words: ['run', 'als-serving'], options: OPTIONS },
@@ -94,11 +100,21 @@ describe('a submission', () => {
     expect(() => check('als-serving', { topic: ['a', 'b'] })).toThrow('takes a text')
   })
 
+  it('refuses a value that the flag of the job does not take, before a process starts', () => {
+    expect(() => check('als-serving', { slots: '0' })).toThrow(
+      'the option "slots" must be a whole number from 1 to 512, not "0"; the nearest is 1',
+    )
+    expect(() => check('als-serving', { set: ['a=1', 'b'] })).toThrow('"set" must be KEY=VALUE')
+    expect(() => check('als-serving', { slots: '2' })).not.toThrow()
+  })
+
   it('leaves out defaults, secrets and the flags that say where to submit', () => {
     const flags = {
       topic: 'als-model',
       set: [],
       tls: true,
+      // A setting of the submitter, which counts only with another topic.
+      sasl: 'ada',
       token: 'secret',
       'token-file': 'token.txt',
       detached: true,
@@ -113,7 +129,7 @@ describe('a submission', () => {
   })
 
   it('names the folder of models where it was submitted, also the one of the default if there is one', () => {
-    const text: OptionSpec = { type: 'string', help: '' }
+    const text: ValueSpec = { type: 'string', value: path(), help: '' }
     const options = { repository: { ...text, default: 'src' }, titles: text }
     const submitted = (repository: string) =>
       submissionOf('./scores.ts', options, { repository, titles: 'titles.csv' }).options

@@ -18,7 +18,7 @@ describe('the client of a JobManager', () => {
     [['--jobmanager-tls-key', file], '--jobmanager-tls-cert needs --jobmanager-tls-key'],
     [['--jobmanager-tls-ca', '/none'], '--jobmanager-tls-ca: cannot read /none'],
     [['-m', 'http://x:1', '--jobmanager-tls'], 'http://x:1 is without TLS'],
-    [['-m', 'x:y'], '--jobmanager takes HOST:PORT, not "x:y"'],
+    [['-m', 'x:y'], '--jobmanager must be HOST:PORT, a port of this machine, or'],
   ])('refuses %j', (argv, message) => {
     expect(() => clientOf(...argv)).toThrow(message)
   })

@@ -6,8 +6,16 @@ describe('help', () => {
   it('shows usage, every option with its default, and the examples', () => {
     const text = helpOf(brew)
     expect(text).toContain('Usage: weir brew WHAT [options]')
-    expect(text).toMatch(/-c, --cups N +Cups \(default 2\)/)
-    for (const name of ['--strong', '--json', '--help', '--config FILE', 'weir brew tea']) {
+    expect(text).toMatch(/-c, --cups N +Cups \(up to 12; default 2\)/)
+    for (const name of [
+      '--strong',
+      '--json',
+      '--help',
+      '--config FILE',
+      '(one of white, brown)',
+      'needs --sugar white)',
+      'weir brew tea',
+    ]) {
       expect(text).toContain(name)
     }
   })

@@ -28,6 +28,12 @@ describe('settings', () => {
     expect(readSettings(env, path)).toEqual({
       flags: { port: '2', host: 'a' },
       configuration: { 'state.backend.type': 'heap', 'execution.checkpointing.interval': '5 s' },
+      sources: {
+        port: 'WEIR_PORT',
+        host: `host in ${path}`,
+        'state.backend.type': `state.backend.type in ${path}`,
+        'execution.checkpointing.interval': 'WEIR_EXECUTION_CHECKPOINTING_INTERVAL',
+      },
     })
   })
 
@@ -39,6 +45,7 @@ describe('settings', () => {
     expect(readSettings({ WEIR_PARALLELISM_DEFAULT: '3' })).toEqual({
       flags: { slots: '3' },
       configuration: {},
+      sources: { slots: 'WEIR_PARALLELISM_DEFAULT' },
     })
   })
 
@@ -56,7 +63,7 @@ describe('settings', () => {
       WEIR_PORT_9069_TCP_PROTO: 'tcp',
       WEIR_SEED: '4',
     }
-    expect(readSettings(env)).toEqual({ flags: {}, configuration: {} })
+    expect(readSettings(env)).toEqual({ flags: {}, configuration: {}, sources: {} })
   })
 
   it('refuse a missing file that was named', () => {

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Command } from '../../../src/cli/command/command.ts'
 import { completionPlaces } from '../../../src/cli/completion/words.ts'
+import { wholeNumber } from '../../../src/cli/flag-kinds/numbers.ts'
+import { path } from '../../../src/cli/flag-kinds/places.ts'
+import { secret } from '../../../src/cli/flag-kinds/words.ts'
 
 const run = (): Promise<undefined> => Promise.resolve(undefined)
 const COMMANDS: readonly Command[] = [
@@ -8,10 +11,10 @@ const COMMANDS: readonly Command[] = [
     name: 'train als',
     summary: 'Train factors',
     options: {
-      ratings: { type: 'string', value: 'FILE', help: 'Ratings' },
-      factors: { type: 'string', value: 'N', help: 'Factors' },
+      ratings: { type: 'string', value: path(), help: 'Ratings' },
+      factors: { type: 'string', value: wholeNumber(), help: 'Factors' },
       implicit: { type: 'boolean', help: 'Counts' },
-      password: { type: 'string', isSecret: true, help: 'Secret' },
+      password: { type: 'string', value: secret, isSecret: true, help: 'Secret' },
     },
     run,
   },

@@ -6,6 +6,7 @@ import { type Command, Flags } from '../../../src/cli/command/command.ts'
 import { helpOf } from '../../../src/cli/command/help.ts'
 import { parseCommandLine } from '../../../src/cli/command/parse.ts'
 import { readSettings } from '../../../src/cli/command/settings.ts'
+import { path } from '../../../src/cli/flag-kinds/places.ts'
 import { KAFKA_OPTIONS, kafkaOptionsOf, topicsPlaceOf } from '../../../src/cli/flags/kafka.ts'
 
 let folder: string
@@ -22,7 +23,10 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const command: Command = {
   name: 'test',
   summary: 'A verb with the flags of Kafka',
-  options: { ...KAFKA_OPTIONS, 'data-dir': { type: 'string', help: 'Folder', default: 'data' } },
+  options: {
+    ...KAFKA_OPTIONS,
+    'data-dir': { type: 'string', value: path(), help: 'Folder', default: 'data' },
+  },
   run: async () => 0,
 }
 
@@ -64,7 +68,7 @@ describe('the flags of Kafka', () => {
     const off = file('off.yaml', 'brokers: k:1\ntls: false\n')
     expect(kafkaOptionsOf(flagsOf([], {}, off))).toEqual({ brokers: 'k:1' })
     const wrong = file('wrong.yaml', 'tls: perhaps\n')
-    expect(() => flagsOf([], {}, wrong)).toThrow('tls must be true or false')
+    expect(() => flagsOf([], {}, wrong)).toThrow('wrong.yaml must be true or false, not "perhaps"')
   })
 
   it('read certificates', () => {
@@ -74,14 +78,21 @@ describe('the flags of Kafka', () => {
   })
 
   it.each([
-    [['--sasl-username', 'ada'], 'needs --sasl-mechanism'],
-    [['--sasl-mechanism', 'PLAIN'], 'needs --sasl-username'],
+    [[...BROKERS, '--sasl-username', 'ada'], 'needs --sasl-mechanism'],
+    [[...BROKERS, '--sasl-mechanism', 'PLAIN'], 'needs --sasl-username'],
     [USER, 'needs a password'],
     [[...USER.with(3, 'GSSAPI')], 'must be one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512'],
     [[...USER, '--sasl-password-file', '/none'], 'cannot read /none'],
-    [['--tls-cert', '/none'], 'cannot read /none'],
+    [[...BROKERS, '--tls-ca', '/none'], 'cannot read /none'],
+    [[...BROKERS, '--tls-cert', '/none'], '--tls-cert needs --tls-key FILE'],
   ])('refuse %j', (words, message) => {
-    expect(() => kafkaOptionsOf(flagsOf([...BROKERS, ...words]))).toThrow(message)
+    expect(() => kafkaOptionsOf(flagsOf(words))).toThrow(message)
+  })
+
+  it('are refused without the brokers for which they count, but not as settings', () => {
+    expect(() => flagsOf(['--tls'])).toThrow('--tls needs --brokers HOST:PORT,...')
+    expect(flagsOf([], { WEIR_TLS: 'true' }).boolean('tls')).toBe(true)
+    expect(flagsOf(['--tls'], { WEIR_BROKERS: 'k:1' }).optional('brokers')).toBe('k:1')
   })
 
   it('have no flag for the password, also not in the help', () => {

@@ -51,10 +51,26 @@ describe('the flags of a listener', () => {
     })
   })
 
+  it('need certificate and key together, also as settings', () => {
+    expect(() => accessOf([], { WEIR_SERVER_TLS_CERT: file('cert', 'C') })).toThrow('both')
+  })
+
   it.each([
-    ['a certificate without a key', () => ['--server-tls-cert', file('cert', 'C')], 'both'],
-    ['an authority alone', () => ['--server-tls-ca', file('ca', 'A')], 'both'],
-    ['a missing file', () => ['--server-tls-cert', join(folder, 'none')], 'cannot read'],
+    [
+      'a certificate without a key',
+      () => ['--server-tls-cert', file('cert', 'C')],
+      'needs --server-tls-key FILE',
+    ],
+    [
+      'an authority alone',
+      () => ['--server-tls-ca', file('ca', 'A')],
+      'needs --server-tls-cert FILE',
+    ],
+    [
+      'a missing file',
+      () => ['--server-tls-cert', join(folder, 'none'), '--server-tls-key', 'k'],
+      'cannot read',
+    ],
   ])('refuse %s', (_, argv, message) => {
     expect(() => accessOf(argv())).toThrow(message)
   })

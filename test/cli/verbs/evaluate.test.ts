@@ -5,7 +5,7 @@ import { recordedIo } from '../recorded-io.ts'
 describe('weir evaluate', () => {
   it.each(['5', '5,1', 'low,high'])('refuses the range %s without a server', async (range) => {
     const { io, err } = recordedIo()
-    const words = ['evaluate', '--ratings', '/missing', '--port', '1', '--clip', range]
+    const words = ['evaluate', '--ratings', import.meta.filename, '--port', '1', '--clip', range]
     expect(await runCommandLine(words, io)).toBe(2)
     expect(err.join('\n')).toContain(`--clip must be MIN,MAX such as 1,5, not "${range}"`)
   })

@@ -69,9 +69,13 @@ describe('weir token', () => {
   it.each([
     ['no role', ['create'], '--role is required'],
     ['a wrong role', ['create', '--role', 'root'], '--role must be one of read, write, admin'],
-    ['a rate of 0', ['create', '--role', 'read', '--rate', '0'], '--rate must be above 0'],
+    ['a rate of 0', ['create', '--role', 'read', '--rate', '0'], '--rate must be a number above 0'],
     ['a burst alone', ['create', '--role', 'read', '--burst', '5'], '--burst needs --rate'],
-    ['a name of two lines', ['create', '--role', 'read', '--name', 'a\nb'], '--name takes'],
+    [
+      'a name of two lines',
+      ['create', '--role', 'read', '--name', 'a\nb'],
+      '--name must be at most',
+    ],
     ['no id to revoke', ['revoke'], 'missing arguments. Usage: weir token revoke ID...'],
   ])('refuses %s', async (_, words, message) => {
     const { code, err } = await run('token', ...words, '--file', newFile())

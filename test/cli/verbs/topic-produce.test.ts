@@ -118,8 +118,8 @@ describe('weir topic produce --ratings', () => {
   })
 
   it.each([
-    [['--watch', '0'], '--watch must be above 0'],
-    [['--watch', 'soon'], '--watch must be a number'],
+    [['--watch', '0'], '--watch must be a number of seconds above 0'],
+    [['--watch', 'soon'], '--watch must be a number of seconds'],
   ])('refuses %o', async (flags, message) => {
     const { err, ended } = produce(...flags)
     expect(await ended).toBe(2)
@@ -140,13 +140,16 @@ describe('a line of weir topic produce', () => {
     expect(keyOfLine(new Flags(flags))(line)).toEqual(keyed)
   })
 
-  it.each(['0', '1.5', '-1', 'user'])('has no column %j', (column) => {
-    expect(() => keyOfLine(new Flags({ 'key-column': column }))).toThrow(/--key-column must be a/)
+  it.each(['0', '1.5', '-1', 'user'])('has no column %j', async (column) => {
+    const { io, err } = recordedIo()
+    const words = ['topic', 'produce', 'x', `--key-column=${column}`, '--data-dir', root]
+    expect(await runCommandLine(words, io)).toBe(2)
+    expect(err.join()).toContain('--key-column must be a whole number from 1')
   })
 
   it('has one rule for its key: two are refused by name', async () => {
     const { err, ended } = produce('--key-column', '1')
     expect(await ended).toBe(2)
-    expect(err.join('\n')).toContain('--key-column and --ratings both say what the key is')
+    expect(err.join('\n')).toContain('--key-column and --ratings exclude each other')
   })
 })

@@ -22,8 +22,8 @@ async function run(...argv: string[]): Promise<{ code: number; out: string; err:
 
 const als = (...argv: string[]): ReturnType<typeof run> =>
   run(
-    ...['train', 'als', '--ratings', ratings, '--no-publish', '--threads', '0'],
-    ...['--factors', '4', '--iterations', '3', ...argv],
+    ...['train', 'als', '--no-publish', '--threads', '0', '--factors', '4', '--iterations', '3'],
+    ...[...argv, ...(argv.includes('--ratings') ? [] : ['--ratings', ratings])],
   )
 
 beforeAll(() => {
@@ -105,7 +105,10 @@ describe('weir train als', () => {
     const { code, err } = await als('--ratings', parts)
     expect(code).toBe(1)
     expect(err).toContain(`${join(parts, 'part-00001')}: line 2 of the ratings`)
-    expect((await als('--ratings', join(folder, 'none'))).err).toContain('none: no such file;')
+    const none = join(folder, 'none')
+    expect((await als('--ratings', none)).err).toContain(
+      `--ratings names ${none}, and there is no such file`,
+    )
   })
 
   it.each([
@@ -114,9 +117,16 @@ describe('weir train als', () => {
     [['--implicit', '--folds', '2'], '--folds needs explicit ratings'],
     [['--memory', '1mb', '--folds', '2'], '--folds needs the ratings in memory'],
     [['--memory', '1mb', '--validation', '0.1'], '--validation needs the ratings in memory'],
-    [['--memory', '1mb', '--implicit', '--test', 'x'], '--test with --implicit needs'],
+    [
+      ['--memory', '1mb', '--implicit', '--test', import.meta.filename],
+      '--test with --implicit needs',
+    ],
     [['--memory', '1mb', '--device', 'gpu'], 'ratings in files train on the CPU only'],
-    [['--memory', 'much'], '"much" is not a size'],
+    [
+      ['--memory', 'much'],
+      '--memory must be a size such as 512mb or 2GiB, at least 1mb, not "much"',
+    ],
+    [['--test', 'x'], '--test names x, and there is no such file'],
   ])('refuses %o', async (flags, message) => {
     const { code, err } = await als(...flags)
     expect(code).toBe(2)
@@ -128,7 +138,7 @@ describe('weir train bmf', () => {
   const bmf = (...argv: string[]): ReturnType<typeof run> =>
     run(
       ...['train', 'bmf', '--ratings', ratings, '--no-publish', '--threads', '0'],
-      ...['--factors', '3', '--sweeps', '6', ...argv],
+      ...['--factors', '3', ...argv, ...(argv.includes('--sweeps') ? [] : ['--sweeps', '6'])],
     )
 
   it('cross-validates, validates, tests, and writes the learning curve and the rows', async () => {
@@ -217,10 +227,14 @@ describe('weir train svm', () => {
   })
 
   it.each([
-    [['--cost', '1', '--regularization', '1'], '--cost or --regularization'],
+    [['--cost', '1', '--regularization', '1'], '--cost and --regularization exclude each other'],
     [['--regularization', '0'], 'above 0'],
     [['--buckets'], '--buckets needs --weights'],
-    [['--step-size', '2'], 'stepSize must be a number above 0'],
+    [['--version', '3'], '--version needs --publish'],
+    [
+      ['--step-size', '2'],
+      '--step-size must be a number above 0 and up to 1, not "2"; the nearest is 1',
+    ],
   ])('refuses %o', async (flags, message) => {
     const { code, err } = await run('train', 'svm', '--examples', examples, ...flags)
     expect(code).not.toBe(0)
@@ -245,7 +259,7 @@ describe('weir train svm', () => {
     const missing = join(folder, 'nothing.svm')
     const { code, err } = await run('train', 'svm', '--examples', missing)
     expect(code).not.toBe(0)
-    expect(err).toContain(`cannot read the examples file ${missing}: no such file`)
+    expect(err).toContain(`--examples names ${missing}, and there is no such file`)
   })
 })
 

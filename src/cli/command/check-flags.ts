@@ -1,0 +1,107 @@
+import { splitPair } from '../flag-kinds/pairs.ts'
+import {
+  type CommandInput,
+  type FlagNeed,
+  isMet,
+  isSet,
+  type OptionSpec,
+  type ValueSpec,
+} from './command.ts'
+import { UsageError } from './usage-error.ts'
+
+/** A value of a flag, and what gave it, as messages name it: `--port`, `WEIR_PORT`, `port in weir.yaml`. */
+export interface GivenValue {
+  readonly source: string
+  readonly value: string | boolean
+}
+
+/** The values that were given for flags, by name. */
+export type GivenFlags = ReadonlyMap<string, readonly GivenValue[]>
+
+type Specs = Readonly<Record<string, OptionSpec>>
+
+/** Checks how often each flag is on a command line, and its values. Throws UsageError. */
+export function checkTyped(specs: Specs, commandLine: GivenFlags): void {
+  for (const [name, given] of commandLine) {
+    requireOnce(specs[name]!, given)
+    for (const one of given) checkValue(specs[name]!, one)
+  }
+}
+
+/** Checks the values that settings give to flags. Throws UsageError. */
+export function checkSettings(specs: Specs, settings: GivenFlags): void {
+  for (const [name, given] of settings) for (const one of given) checkValue(specs[name]!, one)
+}
+
+/**
+ * Checks that the required flags are there, and what each flag of the command line needs and excludes. `flags` has all
+ * values, with the defaults. Throws UsageError.
+ */
+export function checkTogether(
+  specs: Specs,
+  commandLine: GivenFlags,
+  flags: CommandInput['flags'],
+): void {
+  for (const [name, spec] of Object.entries(specs)) {
+    if (spec.isRequired === true && !isSet(flags[name])) {
+      throw new UsageError(`--${name} is required`)
+    }
+  }
+  for (const name of commandLine.keys()) checkRelations(name, { specs, flags, commandLine })
+}
+
+function requireOnce(spec: OptionSpec, given: readonly GivenValue[]): void {
+  const [first, ...more] = given
+  if (first === undefined || more.length === 0) return
+  if (spec.type === 'string' && spec.multiple === true) requireKeysOnce(spec, given)
+  else {
+    const values = spec.type === 'string' ? `: ${given.map(({ value }) => value).join(', ')}` : ''
+    throw new UsageError(`${first.source} was given twice${values}`)
+  }
+}
+
+/** A key may come once, because the last value would hide the others. */
+function requireKeysOnce({ value: { sort } }: ValueSpec, given: readonly GivenValue[]): void {
+  if (sort !== 'pair') return
+  const pairs = new Map<string, string>()
+  for (const { source, value } of given) {
+    const [key, text] = splitPair(String(value))
+    const before = pairs.get(key)
+    if (before !== undefined) {
+      throw new UsageError(`${source} was given twice for ${key}: ${before}, ${text}`)
+    }
+    pairs.set(key, text)
+  }
+}
+
+function checkValue(spec: OptionSpec, { source, value }: GivenValue): void {
+  if (spec.type === 'boolean') return
+  const problem = spec.value.problem(String(value))
+  if (problem !== undefined) throw new UsageError(`${source} ${problem}`)
+}
+
+interface Relations {
+  readonly specs: Specs
+  readonly flags: CommandInput['flags']
+  readonly commandLine: GivenFlags
+}
+
+function checkRelations(name: string, { specs, flags, commandLine }: Relations): void {
+  const { needs = [], excludes = [] } = specs[name]!
+  if (!isSet(flags[name])) return
+  for (const need of needs) {
+    if (!isMet(need, flags)) throw new UsageError(`--${name} needs ${needText(need, specs)}`)
+  }
+  for (const other of excludes) {
+    if (commandLine.has(other) && isSet(flags[other])) {
+      throw new UsageError(`--${name} and --${other} exclude each other; leave one out`)
+    }
+  }
+}
+
+function needText({ flag, words }: FlagNeed, specs: Specs): string {
+  if (words.length > 0) return `--${flag} ${words.join(' or ')}`
+  const spec = specs[flag]
+  if (spec?.value?.words !== undefined) return `--${flag}: ${spec.value.words.join(', ')}`
+  return spec?.type === 'string' ? `--${flag} ${spec.value.shown}` : `--${flag}`
+}
