@@ -204,9 +204,9 @@ export class LearnedFactors implements Progress {
 
   private lossOf(user: Float32Array, item: Float32Array, rating: number): number {
     const { isImplicit, publication } = this.options
-    const { minRating = -Infinity, maxRating = Infinity } = publication.marker
+    const { minRating, maxRating } = publication.marker
     const score = user.reduce((sum, x, i) => sum + x * item[i]!, 0)
-    const clipped = Math.min(maxRating, Math.max(minRating, score))
+    const clipped = Math.min(maxRating ?? Infinity, Math.max(minRating ?? -Infinity, score))
     return ((isImplicit ? Number(rating > 0) : rating) - clipped) ** 2
   }
 

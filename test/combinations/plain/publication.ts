@@ -8,8 +8,9 @@ export interface Publication {
   readonly marker: {
     readonly biased?: boolean
     readonly globalMean?: number
-    readonly minRating?: number
-    readonly maxRating?: number
+    /** Absent, or null, where ratings have no limits. */
+    readonly minRating?: number | null
+    readonly maxRating?: number | null
   }
   /** Rows by key, without the version. */
   readonly rows: Rows
