@@ -3,7 +3,10 @@ import { jsonLines } from '../system/cli/command-process.ts'
 import { exportedRows } from './exported-rows.ts'
 import type { Installation } from './installation.ts'
 import type { Asked, ComparedPrediction, DeltaOrigin, Face, Kind } from './kind.ts'
-import { dot, mean, ndcgLoss } from './plain-measures.ts'
+import { LearnedFactors } from './plain/learned-factors.ts'
+import { publicationOf } from './plain/publication.ts'
+import { defaultRule } from './plain/rules.ts'
+import { dot, ndcgLoss } from './plain-measures.ts'
 import type { Rows } from './service.ts'
 
 const USERS = 300
@@ -83,8 +86,6 @@ export function factorKind(options: FactorOptions): Kind {
     })
   const square = (rows: Rows, { user, item, rating }: Rated): number => {
     const score = dot(rowOf(rows, `${user}-U`), rowOf(rows, `${item}-I`))
-    // Of a use only that it happened counts: its preference is 1.
-    if (isImplicit) return (score - 1) ** 2
     return ((isClipped ? Math.min(5, Math.max(1, score)) : score) - rating) ** 2
   }
   return {
@@ -105,7 +106,11 @@ export function factorKind(options: FactorOptions): Kind {
     publish: (at) => options.publish(at, topics),
     sent: (given) => given,
     losses: isImplicit ? rankingLosses : (rows) => rated.map((one) => square(rows, one)),
-    streamLoss: (rows, given) => mean(given.map((line) => square(rows, ratedOf(line)))),
+    async recomputed(at, version) {
+      const publication = await publicationOf(at, model, version)
+      const rule = defaultRule(publication, isImplicit)
+      return new LearnedFactors({ model, observations, publication, rule, isImplicit })
+    },
     async evaluated(at, { port }) {
       const ranking = ['--top', '10', '--seen', at.file('base')]
       const clip = isClipped ? [] : ['--no-clip']

@@ -12,6 +12,7 @@ export interface TopicEntry {
   readonly offset: number
   readonly key: string
   readonly value: Buffer
+  readonly headers: ReadonlyMap<string, Buffer>
 }
 
 /** What was read of a topic. */
@@ -114,7 +115,10 @@ export class Installation {
         const value = record.value()
         if (value === null) return true
         const key = Buffer.from(record.key() ?? []).toString()
-        entries.push({ partition, offset, key, value: Buffer.from(value) })
+        const headers = new Map(
+          record.headers().map((header) => [header.key, Buffer.from(header.value ?? [])] as const),
+        )
+        entries.push({ partition, offset, key, value: Buffer.from(value), headers })
         return true
       },
       starts,

@@ -1,4 +1,5 @@
 import type { Installation, TopicEntry } from './installation.ts'
+import type { Progress } from './plain/progress.ts'
 import type { Rows, Service } from './service.ts'
 
 /** A way to ask for predictions. */
@@ -45,8 +46,8 @@ export interface Kind {
   sent(lines: readonly string[]): readonly string[]
   /** Losses of the golden set, one for each case, from rows. */
   losses(rows: Rows): readonly number[]
-  /** The mean loss of observations, as the job that learns them reports it. */
-  streamLoss(rows: Rows, lines: readonly string[]): number
+  /** Recomputes what a published version learns by default; `from`: offset of the first observation that it learns. */
+  recomputed(at: Installation, version: number, from: number): Promise<Progress>
   /** The mean of these losses as the product measures it. */
   evaluated(at: Installation, service: Service): Promise<number>
   /** Predictions of a face beside those of rows. */

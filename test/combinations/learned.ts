@@ -2,15 +2,8 @@ import { until } from '../run/until.ts'
 import type { Installation } from './installation.ts'
 import type { Kind } from './kind.ts'
 import { originsOf } from './ledger.ts'
+import type { ReportedError } from './plain/progress.ts'
 import type { Service } from './service.ts'
-
-/** The error that a learning job reports. */
-export interface ReportedError {
-  /** Observations that were predicted before they were learned. */
-  readonly count: number
-  /** Their mean squared error, or mean loss. */
-  readonly loss: number
-}
 
 /** What a job reports of a version that it learns; undefined before its first observation. */
 export async function errorOf(
@@ -22,10 +15,11 @@ export async function errorOf(
     readonly mse?: number
     readonly examples?: number
     readonly loss?: number
+    readonly slots: readonly unknown[]
   }>('LEARNING_ERROR', String(version))
   if (reported === undefined) return undefined
-  const { ratings, mse, examples = ratings, loss = mse } = reported
-  return { count: examples!, loss: loss! }
+  const { ratings, mse, examples = ratings, loss = mse, slots } = reported
+  return { count: examples!, loss: loss!, slots }
 }
 
 /** What a job is to have learned. */

@@ -2,7 +2,8 @@ import { seededRandom } from '../../src/core/random.ts'
 import { jsonLines } from '../system/cli/command-process.ts'
 import type { Installation } from './installation.ts'
 import type { Asked, ComparedPrediction, DeltaOrigin, Face, Kind } from './kind.ts'
-import { mean } from './plain-measures.ts'
+import { LearnedWeights } from './plain/learned-weights.ts'
+import { publicationOf } from './plain/publication.ts'
 import type { Rows } from './service.ts'
 
 const FEATURES = 120
@@ -65,12 +66,6 @@ function decisionOf(rows: Rows, { ids, values }: Example): number {
   return ids.reduce((sum, id, n) => sum + weightOf(rows, id) * values[n]!, weightOf(rows, CONSTANT))
 }
 
-/** The loss of an example by the definition of the loss that the job learns. */
-function onlineLoss(loss: 'hinge' | 'logistic', rows: Rows, example: Example): number {
-  const margin = decisionOf(rows, example) * example.label
-  return loss === 'hinge' ? Math.max(0, 1 - margin) : Math.log(1 + Math.exp(-margin))
-}
-
 /** A kind of linear models. */
 export function linearKind({ name, publish, loss = 'hinge' }: LinearOptions): Kind {
   const all = lines()
@@ -94,7 +89,11 @@ export function linearKind({ name, publish, loss = 'hinge' }: LinearOptions): Ki
     sent: (given) => [...given.slice(0, -1), `+1 ${unknown++}:1`],
     losses: (rows) =>
       examples.map((example) => (decisionOf(rows, example) > 0 === example.label > 0 ? 0 : 1)),
-    streamLoss: (rows, given) => mean(given.map((line) => onlineLoss(loss, rows, exampleOf(line)))),
+    async recomputed(at, version, from) {
+      const publication = await publicationOf(at, 'svm-model', version)
+      const topics = { model: 'svm-model', observations: 'examples' }
+      return new LearnedWeights({ ...topics, publication, range: RANGE, from })
+    },
     async evaluated(at, { port }) {
       const flags = ['--examples', at.file('golden'), '--json', '--port', port]
       return 1 - JSON.parse(await at.run('evaluate', 'svm', ...flags)).accuracy.mean
