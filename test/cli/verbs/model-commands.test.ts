@@ -167,7 +167,9 @@ describe('weir train als', () => {
     const { code, out } = await train()
     expect(code).toBe(0)
     expect(out).toContain('published as version 3 to topic als-model')
-    expect(out).toContain('version 1 stays live until "weir model promote 3 --model als-model --golden FILE"')
+    expect(out).toContain(
+      'version 1 stays live until "weir model promote 3 --model als-model --golden FILE"',
+    )
     expect((await run('model', 'list')).out).toMatch(/ 1 {2}live .*\n.*\n +3 {2}candidate /)
   })
 

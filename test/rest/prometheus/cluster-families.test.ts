@@ -8,7 +8,9 @@ import { JOB_ID, PROCESS, snapshot } from '../snapshot.ts'
 const OF_JOB = `job_id="${JOB_ID}",job_name="count words"`
 
 function linesOf(...jobs: JobSnapshot[]): string[] {
-  return prometheusText(clusterFamilies({ version: '1.2.3', process: PROCESS, jobs, refused: { UNAUTHENTICATED: 2 } })).split('\n')
+  return prometheusText(
+    clusterFamilies({ version: '1.2.3', process: PROCESS, jobs, refused: { UNAUTHENTICATED: 2 } }),
+  ).split('\n')
 }
 
 describe('metrics of jobs for Prometheus', () => {
