@@ -1,4 +1,4 @@
-import { LONG_FILES } from './lanes/special-files.ts'
+import { LONG_FILES } from './special-files.ts'
 
 /**
  * Whether the campaign of a test file is whole in a run of half of them: with each second seed it is. The long files, of

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { isInHalf } from './campaign-half.ts'
-import { LONG_FILES } from './lanes/special-files.ts'
+import { LONG_FILES } from './special-files.ts'
 
 const FILES = [...LONG_FILES, ...Array.from({ length: 100 }, (_, n) => `test/part/${n}.test.ts`)]
 
