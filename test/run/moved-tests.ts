@@ -20,7 +20,7 @@ const SYSTEM = 'test/system'
 
 /**
  * Each promise whose test was shortened, merged or moved: none has lost its test. Where the whole of a campaign holds
- * more than its short part, `was` says what the short part leaves out.
+ * more than its short part, `was` says what the short part leaves out. CI runs each second whole, by the commit.
  */
 export const MOVED_TESTS: readonly MovedTest[] = [
   {
