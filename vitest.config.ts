@@ -33,7 +33,7 @@ const ALL = {
   setupFiles: ['test/run/setup/measure-file.ts', 'test/run/setup/choose-campaign.ts'],
   pool: 'forks' as const,
   // Node.js loads the modules and strips their types, as it does for a user. Vite's transforms took a tenth of the
-  // processor time of a first run, and most of the time of a test on a copy of the source, as mutants need it.
+  // processor time of a first run, as CI and the copies of mutants have it.
   experimental: { viteModuleRunner: false, nodeLoader: false },
 }
 
