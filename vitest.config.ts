@@ -32,8 +32,8 @@ const architecture = ['test/architecture/**/*.test.ts']
 const ALL = {
   setupFiles: ['test/run/setup/measure-file.ts', 'test/run/setup/choose-campaign.ts'],
   pool: 'forks' as const,
-  // Node.js loads the modules and strips their types, as it does for a user: half of the time of a first run went into
-  // Vite's transforms, and what they make runs slower than what Node.js loads.
+  // Node.js loads the modules and strips their types, as it does for a user. Vite's transforms took a tenth of the
+  // processor time of a first run, as CI and the copies of mutants have it.
   experimental: { viteModuleRunner: false, nodeLoader: false },
 }
 
@@ -67,7 +67,8 @@ const UNIT = {
   // takes longer than most files' tests. One more than there are cores, as tests wait, too.
   isolate: false,
   maxWorkers: availableParallelism() + 1,
-  // Else V8 collects all garbage after each 64 MiB of buffers, however many of them are free.
+  // Else V8 collects all garbage after each 64 MiB of buffers, however many of them are free. A large young
+  // generation is collected less often: most objects of a test live as long as it.
   execArgv: [
     '--external-memory-accounted-in-global-limit',
     '--initial-heap-size=256',

@@ -15,7 +15,7 @@ const seed = commitSeed()
 const ALL = ['heap', 'rocksdb', 'leveldb']
 /** The short part has one of them, by the seed. */
 const BACKENDS = campaignSize([ALL[seed % ALL.length]!], ALL)
-const KILLS = 10
+const KILLS = campaignSize(6, 10)
 /** Parallelism of each process in turn, so that restores increase and decrease it. */
 const PARALLELISMS = [1, 3, 2]
 const KEYS = 3000

@@ -1,7 +1,7 @@
 import { relative, resolve, sep } from 'node:path'
 import { expect } from 'vitest'
 import { commitSeed } from '../../services/commit-seed.ts'
-import { isInHalf } from '../campaign-half.ts'
+import { isInHalf } from '../lanes/campaign-half.ts'
 
 /*
  * Setup of each test file: in a run with half of the campaigns, says whether that of this file is whole.

@@ -25,14 +25,15 @@ import {
   type Consistency,
   type ReadPosition,
 } from '../../../src/wire/model-reader.ts'
+import { campaignSize } from '../../run/campaign-size.ts'
 import { pause } from '../../run/pause.ts'
 import { until } from '../../run/until.ts'
 
 const PARTITIONS = 3
 /** Reads that each wait for the record that was appended just before. */
-const READS = 60
+const READS = campaignSize(30, 60)
 /** Reads after which a slot is killed. */
-const KILLED_AFTER = [20, 40]
+const KILLED_AFTER = [READS / 3, (2 * READS) / 3]
 /** Records of a backlog, so that the job is behind for longer than the bound of a read. */
 const BACKLOG = 30_000
 const BACKLOGS = 3
