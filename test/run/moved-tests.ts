@@ -604,7 +604,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
   {
     promise:
       'the parts of the product fit together, two by two, when each command is a process of its own',
-    was: 'test/system/combinations/campaign.test.ts, which started a process for each command; now services are processes, and the other commands run in that of the test. The short part has 12 trials of some 80, those with the most pairs by the seed, and the whole 40; all in npm run verify -- --campaign combinations',
+    was: 'test/system/combinations/campaign.test.ts, which started a process for each command; now services are processes, and the other commands run in that of the test. The short part has 40 trials of some 80, those with the most pairs by the seed; all in npm run verify -- --campaign combinations',
     now: [
       {
         file: `${SYSTEM}/combinations/campaign.test.ts`,
@@ -615,11 +615,6 @@ export const MOVED_TESTS: readonly MovedTest[] = [
         test: 'a week with %s on the embedded log: each day what is served, counted and measured is right',
       },
     ],
-  },
-  {
-    promise: 'random streams give what a plain computation gives',
-    was: '2,000 cases, and 100,000; now 700 of each commit, and 35,000; more in npm run verify -- --campaign streams',
-    now: [{ file: 'test/streams/campaign.test.ts', test: 'in %s' }],
   },
   {
     promise: 'windows of every kind give after a restore what they give without one',

@@ -5,11 +5,11 @@ import { type CaseKind, runStreams } from './campaign.ts'
 
 /** Cases of each kind, 700 in all and 35,000. */
 const SIZES: Readonly<Record<CaseKind, number>> = {
-  windows: campaignSize(480, 24_500),
-  joins: campaignSize(105, 5_250),
-  timers: campaignSize(90, 4_700),
-  jobs: campaignSize(8, 350),
-  'changed jobs': campaignSize(17, 200),
+  windows: campaignSize(1_360, 70_000),
+  joins: campaignSize(300, 15_000),
+  timers: campaignSize(270, 13_500),
+  jobs: campaignSize(20, 1_000),
+  'changed jobs': campaignSize(50, 500),
 }
 
 describe('random streams give what a plain computation gives', () => {
