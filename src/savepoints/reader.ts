@@ -33,12 +33,10 @@ const READ_KEYED_EXAMPLE =
   'readKeyedState(uid, () => ({ open(...) { ... }, readKey(...) { ... } }))'
 
 /** How the contents of windows are encoded. */
-interface WindowFormats<K, V> {
-  readonly contents?: Serializer<V>
-  readonly keys?: Serializer<K>
-}
-
-const WINDOW_FORMATS: OptionShape<WindowFormats<unknown, unknown>> = {
+const WINDOW_FORMATS: OptionShape<{
+  readonly contents?: Serializer<unknown>
+  readonly keys?: Serializer<unknown>
+}> = {
   contents: serializerKind(),
   keys: serializerKind(),
 }
@@ -145,7 +143,7 @@ export class SavepointReader implements AsyncDisposable {
    */
   async *readWindows<V, K = PlainKey>(
     uid: string,
-    formats: WindowFormats<K, V> = {},
+    formats: { readonly contents?: Serializer<V>; readonly keys?: Serializer<K> } = {},
   ): AsyncGenerator<StoredWindow<K, V>, void> {
     checkOptions('readWindows', WINDOW_FORMATS, formats)
     const { contents, keys } = formats

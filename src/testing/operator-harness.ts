@@ -92,13 +92,7 @@ const HARNESS: OptionShape<HarnessOptions> = {
 }
 
 /** Where a record comes from. */
-interface RecordPlace {
-  /** @default 0 */
-  readonly input?: number
-  readonly position?: SourcePosition
-}
-
-const RECORD: OptionShape<RecordPlace> = {
+const RECORD: OptionShape<{ readonly input?: number; readonly position?: SourcePosition }> = {
   input: wholeNumber({ min: 0 }),
   position: objectWith('a position with source, partition and offset'),
 }
@@ -196,7 +190,11 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
    * Processes one record. Throws NOT_OWNER when the key of its input belongs to another subtask, INVALID_ARGUMENT for
    * a timestamp that is no whole number.
    */
-  process(value: IN, timestamp = -1, options: RecordPlace = {}): void {
+  process(
+    value: IN,
+    timestamp = -1,
+    options: { readonly input?: number; readonly position?: SourcePosition } = {},
+  ): void {
     requireTime(timestamp, 'the timestamp of a record')
     checkOptions('harness.process', RECORD, options)
     const input = options.input ?? 0

@@ -405,7 +405,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'operators/windows',
     'state/port',
   ],
-  'dataflow/checks': ['core', 'core/options', 'core/text', 'operators/port'],
+  'dataflow/checks': ['core', 'core/options', 'core/text', 'operators/port', 'operators/windows'],
   'dataflow/plan': ['core', 'dataflow'],
   files: ['core'],
   gateway: [

@@ -229,6 +229,9 @@ export function either<A, B>(first: OptionKind<A>, second: OptionKind<B>): Optio
       const b = a && second.problem(path, value)
       if (a === undefined || b === undefined) return undefined
       if (a.nearness === 0 && b.nearness === 0) return refusal(path, takes, value)
+      if (a.nearness === 1 && b.nearness === 1) {
+        return { sentence: `${a.sentence}; or ${b.sentence}`, nearness: 1 }
+      }
       return b.nearness > a.nearness ? b : a
     },
   }

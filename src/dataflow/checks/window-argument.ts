@@ -1,12 +1,15 @@
+import { isBag } from '../../core/options/kinds.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 import { refuseArgument } from '../../core/text/refuse-argument.ts'
 import { refuseAsync } from '../../operators/port/refuse-promise.ts'
+import { WINDOW_ASSIGNER } from '../../operators/windows/assigner.ts'
 import { requireMethods } from './object-argument.ts'
 
 /** Throws INVALID_ARGUMENT for what assigns no windows, such as a size alone. */
 export function requireAssigner(given: unknown): void {
-  const kind = (given as { readonly kind?: unknown } | null | undefined)?.kind
-  if (typeof kind === 'string') return
-  refuseArgument('window(...)', given, 'windows: tumblingEventTimeWindows(60_000)')
+  if (!isBag(given))
+    refuseArgument('window(...)', given, 'windows: tumblingEventTimeWindows(60_000)')
+  checkArgument('window', 'windows', WINDOW_ASSIGNER, given)
 }
 
 /** Throws INVALID_ARGUMENT for what is no trigger, and UNSUPPORTED where one of its methods is async. */

@@ -33,7 +33,7 @@ export interface DocumentOptions {
 const DESCRIPTION = `Predictions, observations and state of a running job.
 
 Every error is a problem (RFC 9457). A method that a path does not have is answered with 405 and the methods in \`Allow\`.
-Fields of a body and parameters of a path have exactly the type that is documented: an id is a string, also \`"1592"\`.`
+Fields of a body and parameters of a path have exactly the type that is documented: an id is a string, also \`"1592"\`. A field that a body does not have is refused with the nearest name.`
 
 const TAGS = [
   { name: 'predictions', description: 'Ratings of pairs of user and item.' },

@@ -1,3 +1,5 @@
+import { either, type OptionKind, objectWith, required, text } from '../../core/options/kinds.ts'
+import { nested } from '../../core/options/shape.ts'
 import type { RatingsTable } from '../../training/data/ratings-table.ts'
 import type { SparseTable } from '../../training/data/sparse-table.ts'
 
@@ -17,3 +19,15 @@ export interface GoldenExamples {
 
 /** What candidates, the live version and the best version are measured on. */
 export type GoldenSet = GoldenRatings | GoldenExamples
+
+/** The kinds of golden sets. */
+export const GOLDEN_SET: OptionKind<GoldenSet> = either(
+  nested<GoldenRatings>({
+    ratings: required(objectWith('a table of ratings: ratingsTable(ratings)')),
+    subject: required(text),
+  }),
+  nested<GoldenExamples>({
+    examples: required(objectWith('a table of examples, as readLibsvm makes it')),
+    subject: required(text),
+  }),
+)

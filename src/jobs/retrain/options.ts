@@ -14,7 +14,7 @@ import { nested, type OptionShape } from '../../core/options/shape.ts'
 import { ONLINE_RULE, type OnlineRuleOptions } from '../../models/als/online/rules.ts'
 import type { DataRange, RegisteredVersion } from '../../models/registry/version.ts'
 import type { ModelReader } from '../../wire/model-reader.ts'
-import type { GoldenExamples, GoldenRatings } from '../registry/golden-set.ts'
+import { GOLDEN_SET, type GoldenExamples, type GoldenRatings } from '../registry/golden-set.ts'
 import type { ModelRegistry } from '../registry/model-registry.ts'
 import type { PromotionChecks, PromotionLimits } from '../registry/promotion-checks.ts'
 import type { RetrainAlsOptions, RetrainLinearOptions } from './messages.ts'
@@ -94,7 +94,7 @@ export const RETRAIN: OptionShape<AnyRetrainOptions> = {
   als: objectWith('options of trainAls'),
   linear: objectWith('options of trainLinear'),
   rule: ONLINE_RULE,
-  golden: objectWith('golden ratings or examples'),
+  golden: GOLDEN_SET,
 }
 
 /** The fields of both kinds of models: one has `als` and `rule`, the other `linear`. */

@@ -1,6 +1,6 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
-import { aFunction } from '../../core/options/kinds.ts'
-import { checkArgument } from '../../core/options/shape.ts'
+import { aFunction, count, oneOf, required, wholeNumber } from '../../core/options/kinds.ts'
+import { checkArgument, variants } from '../../core/options/shape.ts'
 import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../../core/time.ts'
 import { refusePromise } from '../port/refuse-promise.ts'
 import type { TimeDomain } from '../process/function.ts'
@@ -45,6 +45,22 @@ export interface GlobalWindows {
 
 /** The rule that assigns records to windows. */
 export type WindowAssigner = AlignedWindows | SessionWindows | CountWindows | GlobalWindows
+
+const TIME_DOMAIN = required(oneOf<TimeDomain>('event-time', 'processing-time'))
+const PROCESSING_TIME = required(oneOf('processing-time'))
+
+/** The rules that assign records to windows. */
+export const WINDOW_ASSIGNER = variants<WindowAssigner, 'kind'>('kind', {
+  aligned: {
+    timeDomain: TIME_DOMAIN,
+    sizeMs: required(count),
+    slideMs: required(count),
+    offsetMs: required(wholeNumber()),
+  },
+  session: { timeDomain: TIME_DOMAIN, gapMs: required(aFunction()) },
+  count: { timeDomain: PROCESSING_TIME, size: required(count), slide: required(count) },
+  global: { timeDomain: PROCESSING_TIME },
+})
 
 /** The span of a window that no time bounds. */
 export const ALL_TIME: TimeWindow = { start: MIN_TIMESTAMP, end: MAX_TIMESTAMP }

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ARGUMENTS } from './arguments/every.ts'
 import { LEFT_OUT } from './arguments/left-out.ts'
@@ -35,16 +36,19 @@ it('each call that the package exports is in the table or is left out for a reas
 describe.each(Object.entries(ARGUMENTS))('%s', (name, { args, call }) => {
   it.each((declared.get(name) ?? []).map((parameter, at) => ({ ...parameter, at })))(
     '$name: wrong values are refused',
-    async ({ kind, at, takesNull }) => {
-      for (const wrong of WRONG[kind]) {
-        if (wrong === null && takesNull) continue
+    async ({ kind, at, takesNull, wrongMembers }) => {
+      const others = WRONG[kind].filter((value) => value !== null || !takesNull)
+      const wrongs = others.map((value) => ({ value, named: '' }))
+      for (const { value: wrong, named } of [...wrongs, ...wrongMembers]) {
         const given = Array.from({ length: Math.max(args.length, at + 1) }, (_, i) => args[i])
         given[at] = wrong
-        const shown = typeof wrong === 'string' ? `"${wrong}"` : String(wrong)
         await expect(
           (async () => await call(world, ...(given as never[])))(),
-          `argument ${at + 1}: ${shown}`,
-        ).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+          `argument ${at + 1}: ${inspect(wrong)}`,
+        ).rejects.toMatchObject({
+          code: 'INVALID_ARGUMENT',
+          message: expect.stringContaining(named),
+        })
       }
     },
   )

@@ -1,7 +1,9 @@
+import { inspect } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CALLS, type World } from './calls.ts'
 import { type DeclaredKind, type DeclaredOption, declaredOptions } from './declared-options.ts'
 import { closeWorld, openWorld } from './world.ts'
+import { misspelt } from './wrong-members.ts'
 
 const declared = declaredOptions()
 let world: World
@@ -34,11 +36,7 @@ const WRONG: Readonly<Record<DeclaredKind, readonly unknown[]>> = {
   other: [],
 }
 
-/** A name with its middle letter twice. */
-function misspelt(name: string): string {
-  const middle = name.length >> 1
-  return name.slice(0, middle) + name[middle]! + name.slice(middle)
-}
+const shownOf = (name: string, value: unknown): string => `${name}: ${inspect(value)}`
 
 const types = [...declared].map(([type, options]) => [type, options] as const)
 
@@ -47,11 +45,16 @@ it('each type of options that the package exports has a call in the table, and n
   expect(Object.keys(CALLS).toSorted()).toEqual([...declared.keys()].toSorted())
 })
 
+it('each union of words or of plain objects is walked with members that it does not have', () => {
+  const wrong = [...declared.values()].flat().flatMap(({ wrongMembers }) => wrongMembers)
+  expect(wrong.length).toBeGreaterThan(400)
+})
+
 describe.each(types)('%s', (type: string, options: readonly DeclaredOption[]) => {
   const { elsewhere = [] } = CALLS[type] ?? {}
   it.each(options.filter(({ name }) => !elsewhere.includes(name)))(
     '$name: a wrong name and wrong values are refused',
-    async ({ name, kind }) => {
+    async ({ name, kind, wrongMembers }) => {
       const unknown = misspelt(name)
       expect(await refusalOf(type, { [unknown]: 1 }), `{ ${unknown}: 1 }`).toMatchObject({
         code: 'INVALID_ARGUMENT',
@@ -62,6 +65,12 @@ describe.each(types)('%s', (type: string, options: readonly DeclaredOption[]) =>
           await refusalOf(type, { [name]: wrong }),
           `{ ${name}: ${String(wrong)} }`,
         ).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining(name) })
+      }
+      for (const { value, named } of wrongMembers) {
+        expect(await refusalOf(type, { [name]: value }), shownOf(name, value)).toMatchObject({
+          code: 'INVALID_ARGUMENT',
+          message: expect.stringContaining(named),
+        })
       }
     },
   )

@@ -10,14 +10,13 @@ import {
   SymbolFlags,
   type Type,
 } from 'typescript/unstable/sync'
-import { type DeclaredKind, ENTRIES, kindOfType, takesNull } from './declared-options.ts'
+import { type DeclaredOption, ENTRIES, kindOfType, takesNull } from './declared-options.ts'
+import { wrongMembersOf } from './wrong-members.ts'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
 
 /** A parameter of a call as TypeScript declares it. */
-export interface DeclaredParameter {
-  readonly name: string
-  readonly kind: DeclaredKind
+export interface DeclaredParameter extends DeclaredOption {
   readonly takesNull: boolean
 }
 
@@ -94,6 +93,7 @@ class Calls {
         name: parameter.name,
         kind: kindOfType(this.checker, type),
         takesNull: takesNull(type),
+        wrongMembers: wrongMembersOf(this.checker, type),
       }
     })
     if (parameters.some(({ kind }) => kind !== 'any')) this.found.set(name, parameters)

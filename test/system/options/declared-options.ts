@@ -8,6 +8,8 @@ import {
   TypeFlags,
 } from 'typescript/unstable/sync'
 
+import { type WrongMember, wrongMembersOf } from './wrong-members.ts'
+
 const ROOT = resolve(import.meta.dirname, '../../..')
 
 /** The entries of the package, from its `exports`. */
@@ -50,6 +52,8 @@ export type DeclaredKind =
 export interface DeclaredOption {
   readonly name: string
   readonly kind: DeclaredKind
+  /** Values beside those of a union. */
+  readonly wrongMembers: readonly WrongMember[]
 }
 
 /**
@@ -64,10 +68,14 @@ export function declaredOptions(): ReadonlyMap<string, readonly DeclaredOption[]
   const found = new Map<string, readonly DeclaredOption[]>()
 
   const add = (name: string, type: Type): void => {
-    const options = checker.getPropertiesOfType(type).map((property) => ({
-      name: property.name,
-      kind: kindOfType(checker, checker.getTypeOfSymbol(property)!),
-    }))
+    const options = checker.getPropertiesOfType(type).map((property) => {
+      const taken = checker.getTypeOfSymbol(property)!
+      return {
+        name: property.name,
+        kind: kindOfType(checker, taken),
+        wrongMembers: wrongMembersOf(checker, taken),
+      }
+    })
     // Options of a job are any names; the types of formats and of numbers have methods.
     if (options.length > 0 && !/^(toString|__)/.test(options[0]!.name)) found.set(name, options)
   }
