@@ -15,9 +15,11 @@ import { FolderRegistry } from '../inference/repository/register.ts'
 import { tracingEnvironment } from '../tracing/environment.ts'
 import { startTracing, tracer } from '../tracing/tracer.ts'
 import { MAX_FRAME_BYTES } from '../wire/frame.ts'
+import type { RoutingTable } from '../wire/routing-table.ts'
 
 import { createGateway, type GatewayOptions } from './gateway.ts'
 import { type LogLevel, loggerOf } from './http/logging.ts'
+import { OBSERVATIONS_SOURCE } from './http/session.ts'
 import { listenOn } from './listen.ts'
 import type { SiblingGroup } from './metrics/sibling-threads.ts'
 import { type ModelPlace, RegistryModelControl } from './models/control.ts'
@@ -124,6 +126,8 @@ export class RunningGateway implements AsyncDisposable {
     )
     started.defer(() => app.close())
     const port = await listenOn(app, settings)
+    const otherTopic = observations && readsOtherTopic(state.routing, observations.topic)
+    if (otherTopic !== undefined && (siblings?.thread ?? 0) === 0) app.log.warn(otherTopic)
     return new RunningGateway(port, access, started.move())
   }
 
@@ -144,6 +148,13 @@ function modelControlOf({ modelControl }: GatewaySettings): Pick<GatewayServices
   if (repository === undefined) return { modelControl: {} }
   const rights = { ...modelControl, hosts: new AllowedHosts(modelControl.hosts) }
   return { modelControl: { registry: new FolderRegistry(nodeFileSystem, repository, rights) } }
+}
+
+/** What a job that reads another topic than the one of observations means for clients; undefined where it reads that one. */
+function readsOtherTopic(routing: RoutingTable, topic: string): string | undefined {
+  const read = routing.sources.find((source) => source.uid === OBSERVATIONS_SOURCE)?.topic
+  if (read === undefined || read === topic) return undefined
+  return `observations go to the topic "${topic}", and the job "${routing.job}" reads "${read}": answers to them have no Weir-Session, because no read of the job can wait for them`
 }
 
 async function historiesOf(

@@ -41,6 +41,8 @@ export interface SourceInfo {
   readonly uid: string
   /** Whether requests with at-least may name its positions. */
   readonly tracked: boolean
+  /** Name of the topic that it reads; missing for a source of no topic, and in tables of earlier builds. */
+  readonly topic?: string
 }
 
 /** Query threads, states and sources of a job. Each change has a new epoch. */
@@ -70,7 +72,7 @@ export function writeRouting(writer: FrameWriter, requestId: number, table: Rout
       })),
       ...(table.sources.length === 0
         ? {}
-        : { sources: table.sources.map(({ number, uid, tracked }) => ({ number, uid, tracked })) }),
+        : { sources: table.sources.map((source) => ({ ...source })) }),
     }),
   )
   writer.end(1)
@@ -108,5 +110,6 @@ function sourceOf(item: GeneralMap): SourceInfo {
     number: numberField(item, 'number'),
     uid: textField(item, 'uid'),
     tracked: item['tracked'] === true,
+    ...(typeof item['topic'] === 'string' ? { topic: item['topic'] } : {}),
   }
 }

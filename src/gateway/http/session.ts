@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { requireArgument } from '../../core/errors.ts'
 import { isPlace } from '../../core/position.ts'
 import type { Consistency, QueryOptions, ReadPosition } from '../../wire/model-reader.ts'
-import type { RoutingTable } from '../../wire/routing-table.ts'
+import type { RoutingTable, SourceInfo } from '../../wire/routing-table.ts'
 import type { ServedState, StoredPosition } from '../port/services.ts'
 
 /*
@@ -28,7 +28,7 @@ export const SESSION_SCHEMA = {
 } as const
 
 /** The uid of the source from which a job learns. */
-const OBSERVATIONS_SOURCE = 'observations'
+export const OBSERVATIONS_SOURCE = 'observations'
 
 /** The consistency of a session: that of its last position, after reads of the others. */
 export type SessionConsistency = Consistency & { readonly also?: readonly Consistency[] }
@@ -67,17 +67,37 @@ export function consistencyOfSession(text: string): SessionConsistency | undefin
 export interface WrittenPlaces {
   /** The `Weir-Consistency` with which a read includes them; undefined where no single one does. */
   readonly consistency: string | undefined
-  /** The session with them; undefined where the job does not learn from them, or for too many partitions. */
+  /** The session with them; undefined where the job does not read their topic, or for too many partitions. */
   readonly session: string | undefined
+}
+
+/**
+ * The source through which a job reads a topic of observations; undefined where it reads none of that name. A job of an
+ * earlier build does not say what it reads.
+ */
+export function sourceOfTopic(
+  { sources }: Pick<RoutingTable, 'sources'>,
+  topic: string,
+): SourceInfo | undefined {
+  return sources.find(
+    (source) =>
+      source.uid === OBSERVATIONS_SOURCE && source.tracked && (source.topic ?? topic) === topic,
+  )
+}
+
+/** Observations that were stored in a topic. */
+export interface StoredObservations {
+  readonly topic: string
+  readonly positions: readonly StoredPosition[]
 }
 
 /** The places of stored observations, in a job with this routing, and in the session of the request. */
 export function writtenPlaces(
-  stored: readonly StoredPosition[],
-  { sources }: Pick<RoutingTable, 'sources'>,
+  { topic, positions: stored }: StoredObservations,
+  routing: Pick<RoutingTable, 'sources'>,
   session: string,
 ): WrittenPlaces {
-  const learned = sources.find(({ uid, tracked }) => uid === OBSERVATIONS_SOURCE && tracked)
+  const learned = sourceOfTopic(routing, topic)
   if (learned === undefined || stored.length === 0) {
     return { consistency: undefined, session: undefined }
   }

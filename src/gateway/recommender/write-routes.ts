@@ -41,7 +41,8 @@ export function addWriteRoutes(
     reply: FastifyReply,
   ): Promise<void> => {
     const positions = await observations.append(ratings, request.headers[DEADLINE_HEADER])
-    addWrittenHeaders(reply, writtenPlaces(positions, state.routing, sessionOf(request)))
+    const stored = { topic: observations.topic, positions }
+    addWrittenHeaders(reply, writtenPlaces(stored, state.routing, sessionOf(request)))
   }
   const on = onTopic(observations)
   // The body is the strength as text; clients send it under any media type.

@@ -114,7 +114,8 @@ export function addObserveRoute(
       )
       requireObservations(observations)
       const positions = await topic.append(observations, request.headers[DEADLINE_HEADER])
-      addWrittenHeaders(reply, writtenPlaces(positions, state.routing, sessionOf(request)))
+      const stored = { topic: topic.topic, positions }
+      addWrittenHeaders(reply, writtenPlaces(stored, state.routing, sessionOf(request)))
       return { accepted: observations.length, positions }
     },
   )

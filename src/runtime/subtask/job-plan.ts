@@ -127,11 +127,14 @@ function trackedSource(
     ({ chain, sources }) =>
       sources.includes(source) && chain.members.some((node) => isKeyed(node, chain.inEdges)),
   )
-  const through = head.body.kind === 'source' ? head.body.returnsThrough : undefined
-  if (through === undefined) return { uid: head.uid, tracked }
-  if (through === 'checkpoints') return { uid: head.uid, tracked, returnsThrough: 'checkpoints' }
+  const body = head.body.kind === 'source' ? head.body : undefined
+  const topic = body?.source.topic
+  const known = { uid: head.uid, tracked, ...(topic === undefined ? {} : { topic }) }
+  const through = body?.returnsThrough
+  if (through === undefined) return known
+  if (through === 'checkpoints') return { ...known, returnsThrough: 'checkpoints' }
   const returnsThrough = heads.findIndex((other) => other.head.uid === through.source)
-  return { uid: head.uid, tracked, returnsThrough }
+  return { ...known, returnsThrough }
 }
 
 function staysInSubtask({ partitioning }: StreamEdge): boolean {

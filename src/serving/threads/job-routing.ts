@@ -72,8 +72,10 @@ export class JobRouting {
         const model = this.sources.models.indexOf(name)
         return model < 0 || job === undefined ? 0 : job.board.liveVersion(model)
       }),
-      sources: (job?.board.share.sources ?? []).map(({ uid, tracked, returnsThrough }, number) => {
-        return { number, uid, tracked: tracked || typeof returnsThrough === 'number' }
+      sources: (job?.board.share.sources ?? []).map((source, number) => {
+        const { uid, tracked, returnsThrough, topic } = source
+        const isTracked = tracked || typeof returnsThrough === 'number'
+        return { number, uid, tracked: isTracked, ...(topic === undefined ? {} : { topic }) }
       }),
     }
   }

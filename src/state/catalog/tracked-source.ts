@@ -1,6 +1,8 @@
 /** A source of the job, as the progress over it is read. */
 export interface TrackedSource {
   readonly uid: string
+  /** Name of the topic that it reads; missing for a source of no topic. */
+  readonly topic?: string
   /** Whether its records reach keyed state, so that slots report how far they have applied it. */
   readonly tracked: boolean
   /**

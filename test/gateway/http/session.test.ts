@@ -5,17 +5,24 @@ import {
   withSessions,
   writtenPlaces,
 } from '../../../src/gateway/http/session.ts'
-import type { ServedState } from '../../../src/gateway/port/services.ts'
+import type { ServedState, StoredPosition } from '../../../src/gateway/port/services.ts'
 import type { Consistency } from '../../../src/wire/model-reader.ts'
+import type { RoutingTable } from '../../../src/wire/routing-table.ts'
 import { GatewayWorld } from '../world.ts'
 
 const LEARNING = { sources: [{ number: 1, uid: 'observations', tracked: true }] }
 
+const written = (
+  positions: readonly StoredPosition[],
+  routing: Pick<RoutingTable, 'sources'>,
+  session: string,
+) => writtenPlaces({ topic: 'ratings', positions }, routing, session)
+
 describe('the places of stored observations', () => {
   it('are a consistency for one partition, and a session that grows', () => {
-    const first = writtenPlaces([{ partition: 2, offset: 9 }], LEARNING, '')
+    const first = written([{ partition: 2, offset: 9 }], LEARNING, '')
     expect(first).toEqual({ consistency: 'at-least:1:2:9', session: '1:2:9' })
-    const second = writtenPlaces(
+    const second = written(
       [
         { partition: 0, offset: 4 },
         { partition: 2, offset: 12 },
@@ -25,17 +32,26 @@ describe('the places of stored observations', () => {
     )
     expect(second).toEqual({ consistency: undefined, session: '1:2:12,1:0:4' })
     // An older position takes nothing back.
-    expect(writtenPlaces([{ partition: 2, offset: 3 }], LEARNING, '1:2:12').session).toBe('1:2:12')
+    expect(written([{ partition: 2, offset: 3 }], LEARNING, '1:2:12').session).toBe('1:2:12')
   })
 
   it('are none for a job that does not learn from them, and for a session of too many partitions', () => {
     const none = { consistency: undefined, session: undefined }
     const stored = [{ partition: 0, offset: 1 }]
-    expect(writtenPlaces(stored, { sources: [] }, '')).toEqual(none)
+    expect(written(stored, { sources: [] }, '')).toEqual(none)
     const untracked = { sources: [{ number: 1, uid: 'observations', tracked: false }] }
-    expect(writtenPlaces(stored, untracked, '')).toEqual(none)
+    expect(written(stored, untracked, '')).toEqual(none)
     const many = Array.from({ length: 17 }, (_, partition) => ({ partition, offset: 1 }))
-    expect(writtenPlaces(many, LEARNING, '')).toEqual(none)
+    expect(written(many, LEARNING, '')).toEqual(none)
+  })
+
+  it('are none where the job reads another topic: its positions are not those of this one', () => {
+    const source = { number: 1, uid: 'observations', tracked: true }
+    const stored = [{ partition: 0, offset: 1 }]
+    const none = { consistency: undefined, session: undefined }
+    expect(written(stored, { sources: [{ ...source, topic: 'clicks' }] }, '')).toEqual(none)
+    const read = written(stored, { sources: [{ ...source, topic: 'ratings' }] }, '')
+    expect(read.session).toBe('1:0:1')
   })
 })
 
