@@ -844,7 +844,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ],
   'models/quality': ['core', 'core/options'],
   'models/ratings': ['core', 'core/formats', 'core/options', 'core/text', 'models'],
-  'models/registry': ['core', 'core/options', 'models', 'models/registry/checks'],
+  'models/registry': ['core', 'core/options', 'models', 'models/linear', 'models/registry/checks'],
   'models/registry/checks': ['models'],
   'operators/accumulators': ['core', 'core/options', 'core/text', 'operators/port'],
   'operators/async': ['core', 'core/options', 'operators/port', 'operators/process'],
