@@ -161,6 +161,9 @@ describe('a version that goes live beside a job that learns', () => {
     const elsewhere = { ...FACTS, offsets: { kind: 'elsewhere' }, inTopic: undefined } as const
     expect(decideLaterObservations(elsewhere).kind).toBe('goes-on')
     const offsets = { kind: 'resumes', offsets: ENDS, isAssumed: false, isGone: false } as const
-    expect(decideLaterObservations({ ...FACTS, offsets })).toEqual({ kind: 'resumes', offsets: ENDS })
+    expect(decideLaterObservations({ ...FACTS, offsets })).toEqual({
+      kind: 'resumes',
+      offsets: ENDS,
+    })
   })
 })
