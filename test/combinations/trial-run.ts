@@ -37,6 +37,8 @@ export class TrialRun {
   private at: Installation
   private version = 1
   private file: ReadonlySet<string> = new Set()
+  /** Places of the file's observations in their topic. */
+  private base: ReadonlySet<string> = new Set()
   /** Whether the ranges of a version are places of the topic of observations: not on another machine. */
   private isHome = true
   private sent = 0
@@ -78,7 +80,8 @@ export class TrialRun {
     this.writeFiles(at)
     await at.run('topic', 'create', kind.observations, '--partitions', '1')
     await at.produce(kind.observations, kind.base)
-    this.file = await placesOf(at, kind.observations)
+    this.base = await placesOf(at, kind.observations)
+    this.file = this.base
     this.version = await publishFirst(at, kind, trial.publisher)
     this.flags = trial.step === 'write-back' ? [...LEARN_NEW, ...WRITE_BACK] : LEARN_NEW
     await this.start()
@@ -133,8 +136,11 @@ export class TrialRun {
   async promote(): Promise<void> {
     const { at, kind } = this
     await kind.publish(at)
-    // It says nothing of the topic: it learns on where the job is.
-    const known = await placesOf(at, kind.observations)
+    // One that was trained on the file learns all that came after it; another one learns on where the job is.
+    const shown = await at.run('model', 'show', 'latest', '--model', kind.model, '--json')
+    const { files } = (JSON.parse(shown) as { readonly lineage: { readonly files: unknown[] } })
+      .lineage
+    const known = files.length > 0 ? this.base : await placesOf(at, kind.observations)
     await promote(at, kind, this.version + 1)
     await this.goLive(this.version + 1)
     this.file = known

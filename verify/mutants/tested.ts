@@ -164,8 +164,8 @@ export const TESTED_MUTANTS: readonly TestedMutant[] = [
     edits: [
       {
         file: 'models/registry/commands.ts',
-        text: 'learnerVerdict(model, version) ?? ',
-        replacement: '',
+        text: 'const unlearned = notLearnable(model, version)',
+        replacement: 'const unlearned = notLearnable({}, version)',
       },
     ],
     file: 'test/models/registry/commands.test.ts',
@@ -194,6 +194,30 @@ export const TESTED_MUTANTS: readonly TestedMutant[] = [
     ],
     file: 'test/models/registry/range-place.test.ts',
     test: 'rangesHere keeps the ranges of the topic and those that are taken for it',
+  },
+  {
+    name: 'records-not-compared',
+    edits: [
+      {
+        file: 'models/registry/observations-digest.ts',
+        text: 'return left.count === right.count && left.sum === right.sum',
+        replacement: 'return true',
+      },
+    ],
+    file: 'test/jobs/retrain/moved-version.test.ts',
+    test: 'has the same topic and offsets, and yet a retraining trains, and says what differs',
+  },
+  {
+    name: 'training-file-learned-again',
+    edits: [
+      {
+        file: 'jobs/serve/first-observations.ts',
+        text: "if (inTopic?.kind === 'first') return after(inTopic, facts)\n  const choice",
+        replacement: 'const choice',
+      },
+    ],
+    file: 'test/jobs/serve/first-observations.test.ts',
+    test: 'is learned from after its observations where they are the first ones of the topic',
   },
   {
     name: 'axis-guessed',

@@ -73,10 +73,35 @@ export function decideFirstObservations(facts: FirstFacts): FirstObservations {
   }
 }
 
+/** Where a job that learns already goes on, on a version that goes live for the first time. */
+export type LaterObservations =
+  | (FirstObservations & { readonly kind: 'resumes' | 'at' })
+  /** Where it is: what it has learned before is not learned on the version. */
+  | { readonly kind: 'goes-on'; readonly note: string }
+
+/**
+ * Decides where learning goes on on a version that goes live for the first time beside a job that learns already: after what
+ * the version was trained on, so that it learns what the versions before have learned. Where that is not known, it goes on
+ * where it is, which is said.
+ */
+export function decideLaterObservations(facts: FirstFacts): LaterObservations {
+  const { offsets, observations, bounds, inTopic } = facts
+  if (offsets.kind === 'resumes') return resumed(observations, offsets)
+  if (inTopic?.kind === 'first') return after(inTopic, facts)
+  const origin = originOf(facts)
+  if (inTopic !== undefined && inTopic.count === inTopic.newer) {
+    const starts = bounds.map(({ partition, start }) => ({ partition, start, next: start }))
+    const note = `${origin}; all records of topic ${observations} are newer, so they are learned`
+    return { kind: 'at', offsets: starts, note }
+  }
+  const note = `${origin}, so learning goes on where it is in topic ${observations}; what was learned before is not in this version`
+  return { kind: 'goes-on', note }
+}
+
 function resumed(
   observations: string,
   { offsets, isAssumed, isGone }: VersionOffsets & { readonly kind: 'resumes' },
-): FirstObservations {
+): FirstObservations & { readonly kind: 'resumes' } {
   if (isAssumed) {
     return {
       ...{ kind: 'resumes', offsets },
@@ -94,7 +119,7 @@ function resumed(
 function after(
   { next, count }: TrainedInTopic & { readonly kind: 'first' },
   facts: FirstFacts,
-): FirstObservations {
+): FirstObservations & { readonly kind: 'at' } {
   const { bounds, observations, marker } = facts
   const offsets = bounds.map(({ partition, start }) => ({
     ...{ partition, start },

@@ -3,6 +3,7 @@ import { sleep, systemClock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { LearnedPart } from '../../models/registry/learned-part.ts'
 import { placeOfRange } from '../../models/registry/range-place.ts'
+import type { VersionNote } from '../../models/registry/version.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import type { LearnableVersion } from '../learning/messages.ts'
 import {
@@ -18,7 +19,10 @@ import { type TrainedObservations, trainedInTopic } from '../observations/traine
 import type { ServedJob } from '../served-job.ts'
 import {
   decideFirstObservations,
+  decideLaterObservations,
+  type FirstFacts,
   type FirstObservations,
+  type LaterObservations,
   type LearnFrom,
 } from './first-observations.ts'
 import type { ServeModelOptions } from './model.ts'
@@ -89,12 +93,40 @@ export interface FirstVersion {
 }
 
 /** Where a job without a checkpoint begins in the observations. Throws CONNECTOR_FAILED if they cannot be read. */
-export async function firstObservations({
+export async function firstObservations(first: FirstVersion): Promise<FirstObservations> {
+  return decideFirstObservations(await factsOf(first))
+}
+
+/**
+ * Where a job that learns already goes on, on another version; undefined for one that was live before, which goes on where
+ * it was left. Throws CONNECTOR_FAILED.
+ */
+export async function laterObservations(
+  later: FirstVersion,
+): Promise<LaterObservations | undefined> {
+  const { version, options } = later
+  const { data, topic, place = { logDirectory: data.log } } = options
+  const registry = registryOfJob({ data, place })
+  const state = await persistently(() => registry.read())
+  const notes = state?.versions.get(topic)?.get(version)?.notes ?? []
+  if (notes.filter(({ event }) => BECAME_LIVE.has(event)).length > 1) return undefined
+  return decideLaterObservations(
+    await factsOf({ ...later, options: { ...options, learnFrom: undefined } }),
+  )
+}
+
+const BECAME_LIVE: ReadonlySet<VersionNote['event']> = new Set([
+  'promoted',
+  'forced',
+  'rolled-back-to',
+])
+
+async function factsOf({
   version,
   marker,
   observations,
   options,
-}: FirstVersion): Promise<FirstObservations> {
+}: FirstVersion): Promise<FirstFacts> {
   const offsetsOfVersion = offsetsOptions({ observations, learned: marker.learned }, options)
   const read = async () => {
     const offsets = await versionOffsets(version, offsetsOfVersion)
@@ -112,7 +144,7 @@ export async function firstObservations({
       `topic ${observations} could not be read for ${(READS * READ_EVERY_MS) / 1000} s, so where learning begins is not known`,
     )
   }
-  return decideFirstObservations({ ...found, observations, marker, learnFrom: options.learnFrom })
+  return { ...found, observations, marker, learnFrom: options.learnFrom }
 }
 
 /** What a version was trained on, where the topic may have it, too. */

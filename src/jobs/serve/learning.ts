@@ -19,7 +19,7 @@ import type { VersionCoordinator } from '../model-topic/version-coordinator.ts'
 import type { ServedJob } from '../served-job.ts'
 import { deltasStart } from './deltas-start.ts'
 import type { LearnFrom } from './first-observations.ts'
-import { firstObservations, requireDeltasOf } from './learned-before.ts'
+import { firstObservations, laterObservations, requireDeltasOf } from './learned-before.ts'
 import { type ModelJob, type ServeModelOptions, serveModel } from './model.ts'
 import { registryOfJob } from './registry-place.ts'
 
@@ -127,9 +127,16 @@ export async function serveLearning<
       const hasCheckpoint = execution.checkpointStatistics?.latestRestored !== undefined
       const isLater = !isFirst
       isFirst = false
-      if (isLater || hasCheckpoint) return metadata
-      if (deltas.before !== undefined) options.onWarning?.(startsOver(options.topic, deltas.before))
       const begun = { version, marker: versions.markerOf(version) ?? marker, observations, options }
+      if (isLater) {
+        const later = await laterObservations(begun)
+        if (later?.note !== undefined) notes.set(version, later.note)
+        return later !== undefined && 'offsets' in later
+          ? { ...metadata, resumeOffsets: later.offsets }
+          : metadata
+      }
+      if (hasCheckpoint) return metadata
+      if (deltas.before !== undefined) options.onWarning?.(startsOver(options.topic, deltas.before))
       const first = await firstObservations(begun)
       if (first.kind === 'ask') {
         const question = `version ${version} of ${options.topic}: ${first.question}`

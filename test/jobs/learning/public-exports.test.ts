@@ -32,7 +32,8 @@ it('a user can write the learners of ALS and linear models with what the package
   const folders = [LEARNING, join(LEARNING, 'als'), join(LEARNING, 'linear')]
   const files = folders.flatMap((folder) =>
     readdirSync(folder, { withFileTypes: true })
-      .filter((entry) => entry.isFile())
+      // `resumeOffsetsOf` is exported as it is: nobody writes it again.
+      .filter((entry) => entry.isFile() && entry.name !== 'version-offsets.ts')
       .map((entry) => join(folder, entry.name)),
   )
   // Checks of options are not needed to write a learner: they are the shapes of options, in capital letters.

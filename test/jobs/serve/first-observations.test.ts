@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import {
   decideFirstObservations,
+  decideLaterObservations,
   type FirstFacts,
   type FirstObservations,
 } from '../../../src/jobs/serve/first-observations.ts'
@@ -135,6 +136,34 @@ describe('a version that was trained on a topic', () => {
     expect(decide({ offsets, inTopic: undefined })).toEqual({
       kind: 'all',
       note: 'it was trained on another topic than this ratings, so the 9,000 records of topic ratings that are there are learned (--learn-from end leaves them out)',
+    })
+  })
+})
+
+describe('a version that goes live beside a job that learns', () => {
+  it('is learned from after its file, or from the start where all is newer', () => {
+    const next = new Map([[0, 4500]])
+    const inTopic = { kind: 'first', count: 8000, next } as const
+    expect(decideLaterObservations({ ...FACTS, inTopic })).toEqual(decide({ inTopic }))
+    const newer = { kind: 'not-first', count: 9000, newer: 9000 } as const
+    expect(decideLaterObservations({ ...FACTS, inTopic: newer })).toMatchObject({
+      kind: 'at',
+      offsets: [
+        { partition: 0, next: 10 },
+        { partition: 1, next: 0 },
+      ],
+    })
+  })
+
+  it('is learned from where the job is, which is said, where nobody knows better', () => {
+    const note = `${TRAINED_ON}, so learning goes on where it is in topic ratings; what was learned before is not in this version`
+    expect(decideLaterObservations(FACTS)).toEqual({ kind: 'goes-on', note })
+    const elsewhere = { ...FACTS, offsets: { kind: 'elsewhere' }, inTopic: undefined } as const
+    expect(decideLaterObservations(elsewhere).kind).toBe('goes-on')
+    const offsets = { kind: 'resumes', offsets: ENDS, isAssumed: false, isGone: false } as const
+    expect(decideLaterObservations({ ...FACTS, offsets })).toEqual({
+      kind: 'resumes',
+      offsets: ENDS,
     })
   })
 })

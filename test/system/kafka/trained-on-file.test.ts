@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import { type SharedKafka, sharedKafka } from '../../services/lending/kafka.ts'
-import { itLearnsAfterTheFile } from '../training/trained-on-file.ts'
+import { itLearnsAfterTheFile } from '../versions/trained-on-file.ts'
 
 let broker: SharedKafka
 

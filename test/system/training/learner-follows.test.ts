@@ -22,6 +22,8 @@ import type { OnlineRuleOptions } from '../../../src/models/als/online/rules.ts'
 import { generateRatings } from '../../../src/models/ratings/generator.ts'
 import type { Rating } from '../../../src/models/ratings/rating.ts'
 import { storedCheck } from '../../../src/models/registry/checks/stored-check.ts'
+import { ObservationsDigester } from '../../../src/models/registry/observations-digest.ts'
+import type { TrainedOn } from '../../../src/models/registry/trained-on.ts'
 import type { AlsModel } from '../../../src/training/als/solver/model.ts'
 import { trainAls } from '../../../src/training/als/train.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
@@ -67,12 +69,14 @@ class Service {
   async publish(
     model: AlsModel,
     hyperparameters?: Readonly<Record<string, string>>,
+    trainedOn?: TrainedOn,
   ): Promise<number> {
     await using topics = await openTopics({ logDirectory: this.data.log })
     const place = { log: topics, topic: TOPIC, clock: systemClock, registry: this.registry() }
     return await publishAls(model, {
       ...place,
       ...(hyperparameters === undefined ? {} : { hyperparameters }),
+      ...(trainedOn === undefined ? {} : { trainedOn }),
     })
   }
 
@@ -196,10 +200,10 @@ class Service {
     )
   }
 
-  /** LEARNING_ERROR of version 1; undefined before the first report. */
-  async error(): Promise<RatingError | undefined> {
+  /** LEARNING_ERROR of a version; undefined before the first report. */
+  async error(version = 1): Promise<RatingError | undefined> {
     const reader = await this.job.reader()
-    const [answer] = await reader.values(LEARNING_ERROR_STATE, ['1'])
+    const [answer] = await reader.values(LEARNING_ERROR_STATE, [String(version)])
     return answer?.ok === true ? (unpack(answer.value) as RatingError) : undefined
   }
 
@@ -370,6 +374,41 @@ it('a job that is canceled says that the topic lacks what it learned since the l
   const said = 'the job is CANCELED: what it learned since the last write-back is not in topic'
   await until('it says so', () => service.warnings.some((warning) => warning.includes(said)))
   expect(await service.topicRows(1)).toEqual(published)
+  await service.stop()
+}, 60_000)
+
+it('a version of a file that goes live beside a learner learns what was learned before, and nothing of its file', async () => {
+  const service = new Service()
+  await service.publish(biased)
+  await service.produce(300)
+  await service.start({ rule: 'gram' }, { learnFrom: 'end' })
+  await service.learn(200)
+  const digester = new ObservationsDigester()
+  for (const { user, item, rating } of all.slice(TRAINED + GOLDEN, TRAINED + GOLDEN + 300)) {
+    digester.addRating(user, item, rating)
+  }
+  const files = [{ file: 'base.csv', sha256: 'a'.repeat(64), read: digester.digest }]
+  await service.publish(plain, undefined, { files, ranges: [], newestEventMs: -1 })
+  await service.promote(2)
+  await service.untilLearned(400)
+  await service.learn(100)
+  await until('its error is of 300 ratings', async () => (await service.error(2))?.ratings === 300)
+  expect(service.notes.at(-1)).toBe(
+    'the first 300 observations of topic observations are those of base.csv that it was trained on, so learning begins after them',
+  )
+  // A version that was live before goes on where it was left.
+  await service.promote(1)
+  await service.untilLearned(600)
+  await until('its error is of 300 ratings', async () => (await service.error(1))?.ratings === 300)
+  expect(service.notes).toHaveLength(2)
+  // Of another one nothing is known, which is said.
+  await service.publish(plain)
+  await service.promote(3)
+  expect(service.notes.at(-1)).toContain(
+    'so learning goes on where it is in topic observations; what was learned before is not in this version',
+  )
+  await service.learn(100)
+  expect((await service.error(3))?.ratings ?? 0).toBeLessThanOrEqual(100)
   await service.stop()
 }, 60_000)
 

@@ -102,7 +102,9 @@ describe('weir retrain', () => {
   }, 120_000)
 
   it('beside a job that learns says how many predictions the error is of', async () => {
-    const { job, port } = await started('learn', 'als', '--observations', 'ratings')
+    // The topic has ratings of the training, which the learner would ask about.
+    const observations = ['--observations', 'ratings', '--learn-from', 'start']
+    const { job, port } = await started('learn', 'als', ...observations)
     await using first = weir(retrainArgs('--port', port, '--error-rise', '0.5'))
     await first.printed(
       /--error-rise: LEARNING_ERROR of the job at 127.0.0.1:\d+, version 1, now of 150/,
