@@ -28,6 +28,9 @@ const FREE_BYTES = 1024 * 1024
 const MOST_RATIO = 100
 const RATIO_SENTENCE = `the body has more than ${MOST_RATIO} times as many bytes after decompression; send it without compression`
 
+/** Bytes of a decoder that come in one turn of the event loop. */
+const DECODED_BYTES = 128 * 1024
+
 /** Content codings of bodies. */
 const DECODERS = { gzip: createGunzip, deflate: createInflate } as const
 
@@ -90,7 +93,12 @@ export function addBodyParsers(app: FastifyInstance, options: BodyOptions): void
     payload.on('error', (error) => counted.destroy(error))
     // Nothing flows until someone reads: an error before that would be seen by no one, and the request never end.
     if (isPlain) return counted.once('resume', () => payload.pipe(counted))
-    return decoded(payload, DECODERS[coding as keyof typeof DECODERS](), counted)
+    const decoder = DECODERS[coding as keyof typeof DECODERS]({ chunkSize: DECODED_BYTES })
+    reply.raw.once('close', () => {
+      // No one waits for the rest when the client has left.
+      if (!reply.raw.writableFinished) decoder.destroy()
+    })
+    return decoded(payload, decoder, counted)
   })
 }
 
