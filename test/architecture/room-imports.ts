@@ -418,7 +418,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'serving/port',
     'wire',
   ],
-  'gateway/http': ['access', 'core', 'gateway/port', 'http', 'serving/port', 'tracing', 'wire'],
+  'gateway/http': ['access', 'core', 'core/lifetime', 'gateway/port', 'http', 'serving/port', 'tracing', 'wire'],
   'gateway/inference': [
     'access',
     'core',

@@ -6,10 +6,11 @@ import type { ByteBudget } from '../../access/byte-budget.ts'
 import { furtherRequests } from '../../access/rate-bucket.ts'
 import type { Cancel } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import { giveChunk } from '../../core/lifetime/give-chunk.ts'
 import { clientAddressOf } from '../../http/client-address.ts'
 import type { FairTurns } from '../../http/fair-turns.ts'
 import { addJsonParser } from '../../http/json-parser.ts'
-import { giveChunk, StagedBytes } from './staged-bytes.ts'
+import { StagedBytes } from './staged-bytes.ts'
 
 /** Media types whose bodies a route gets as bytes. */
 const RAW_TYPES = [
