@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Server as NetServer, Socket } from 'node:net'
-import { TrustedProxies } from '../access/trusted-proxies.ts'
+import { TrustedProxies } from '../access/proxies/trusted-proxies.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { Arrivals } from './arrivals.ts'
 import { clientAddressOf, ForwardedClients } from './client-address.ts'

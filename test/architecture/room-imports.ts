@@ -4,7 +4,7 @@
  * package (`src/*.ts`) may import everything. One table, and so one file, however many rooms there are.
  */
 export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
-  access: ['core', 'core/text', 'files'],
+  access: ['access/proxies', 'core', 'core/text', 'files'],
   batch: ['core', 'core/hash', 'core/options'],
   'checkpoint/coordinator': [
     'checkpoint/manifest',
@@ -382,6 +382,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   gateway: [
     'access',
     'access/people',
+    'access/proxies',
     'client',
     'connectors/topics',
     'core',
@@ -405,6 +406,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ],
   'gateway/hot': [
     'access',
+    'access/proxies',
     'core',
     'core/lifetime',
     'gateway/http',
@@ -418,7 +420,16 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'serving/port',
     'wire',
   ],
-  'gateway/http': ['access', 'core', 'core/lifetime', 'gateway/port', 'http', 'serving/port', 'tracing', 'wire'],
+  'gateway/http': [
+    'access',
+    'core',
+    'core/lifetime',
+    'gateway/port',
+    'http',
+    'serving/port',
+    'tracing',
+    'wire',
+  ],
   'gateway/inference': [
     'access',
     'core',
@@ -490,7 +501,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'wire',
     'wire/inference',
   ],
-  http: ['access', 'core', 'core/lifetime', 'core/text'],
+  http: ['access', 'access/proxies', 'core', 'core/lifetime', 'core/text'],
   'inference/cache': ['inference/port'],
   'inference/engine': [
     'core',
@@ -558,6 +569,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   jobs: [
     'access',
     'access/people',
+    'access/proxies',
     'access/watch',
     'connectors/topics',
     'core',
@@ -1290,4 +1302,5 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'core/formats/struct': ['core', 'core/formats', 'core/options', 'core/text'],
   'access/people': ['access', 'core'],
   'inference/transforms': ['core', 'core/text', 'inference/port', 'inference/runners'],
+  'access/proxies': ['core'],
 }
