@@ -1,7 +1,8 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Server as NetServer, Socket } from 'node:net'
-import { TrustedProxies } from '../access/trusted-proxies.ts'
+import { TrustedProxies } from '../access/proxies/trusted-proxies.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
+import { Arrivals } from './arrivals.ts'
 import { clientAddressOf, ForwardedClients } from './client-address.ts'
 import { FairTurns } from './fair-turns.ts'
 
@@ -60,6 +61,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void
 export class ConnectionShare implements Disposable {
   /** Turns of the clients of the port. */
   readonly turns: FairTurns
+  private readonly arrivals: Arrivals
   private readonly clock: Clock
   private readonly most: number
   private readonly mostPerAddress: number
@@ -77,6 +79,7 @@ export class ConnectionShare implements Disposable {
     const { most, helloMs = HELLO_MS, proxies = new TrustedProxies() } = limits
     this.clock = clock
     this.turns = new FairTurns(() => clock.monotonicMs())
+    this.arrivals = new Arrivals(() => clock.monotonicMs())
     this.most = most
     this.mostPerAddress = Math.max(1, Math.ceil(most / 2))
     this.helloMs = helloMs
@@ -88,8 +91,10 @@ export class ConnectionShare implements Disposable {
     const others = server.listeners('connection') as Listener[]
     server.removeAllListeners('connection')
     server.on('connection', (socket: Socket) => {
-      if (this.admit(socket)) for (const listener of others) listener.call(server, socket)
-      else socket.destroy()
+      if (!this.admit(socket)) return void socket.destroy()
+      this.arrivals.add(socket.remoteAddress!, socket, () => {
+        for (const listener of others) listener.call(server, socket)
+      })
     })
   }
 

@@ -121,19 +121,21 @@ export class FrameReader {
 
   /**
    * Adds received bytes. The chunk is read in place until the next `append` copies the rest of it.
-   * Memory grows with the bytes received, never with a length that was only announced.
+   * Memory grows with the bytes received, never with a length that was only announced. Returns whether the chunk itself was
+   * copied, so that no one reads it any more.
    */
-  append(chunk: Uint8Array): void {
+  append(chunk: Uint8Array): boolean {
     if (this.at === this.limit) {
       // Frames are sliced as Uint8Array, which copies: slice() of a Buffer would be a view.
       this.bytes = new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.length)
       this.at = 0
       this.limit = chunk.length
-      return
+      return false
     }
     this.makeRoom(chunk.length)
     this.own.set(chunk, this.limit)
     this.limit += chunk.length
+    return true
   }
 
   /** Adds a copy of `bytes[from .. to)`. */

@@ -100,6 +100,13 @@ describe('FrameReader', () => {
     expect(() => reader.next()).toThrow(expect.objectContaining({ code: 'FRAME_TOO_LARGE' }))
   })
 
+  it('says of a chunk whether it was copied', () => {
+    const reader = new FrameReader(() => 1024)
+    expect(reader.append(Uint8Array.of(200, 0, 0, 0))).toBe(false)
+    expect(reader.next()).toBe(false)
+    expect(reader.append(new Uint8Array(196))).toBe(true)
+  })
+
   it('keeps no more memory than the bytes received need', () => {
     const reader = new FrameReader(() => 64 * 1024 * 1024)
     reader.append(Uint8Array.of(0, 0, 0, 2, 1))

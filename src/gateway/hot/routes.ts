@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { AccessControl } from '../../access/control.ts'
-import type { TrustedProxies } from '../../access/trusted-proxies.ts'
+import type { TrustedProxies } from '../../access/proxies/trusted-proxies.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { InferenceAnswers } from '../inference/answers.ts'
 import { INFER_ROUTES } from '../inference/routes.ts'

@@ -6,10 +6,11 @@ import type { ByteBudget } from '../../access/byte-budget.ts'
 import { furtherRequests } from '../../access/rate-bucket.ts'
 import type { Cancel } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import { giveChunk } from '../../core/lifetime/give-chunk.ts'
 import { clientAddressOf } from '../../http/client-address.ts'
 import type { FairTurns } from '../../http/fair-turns.ts'
 import { addJsonParser } from '../../http/json-parser.ts'
-import { giveChunk, StagedBytes } from './staged-bytes.ts'
+import { StagedBytes } from './staged-bytes.ts'
 
 /** Media types whose bodies a route gets as bytes. */
 const RAW_TYPES = [
@@ -27,6 +28,9 @@ const FREE_BYTES = 1024 * 1024
 /** Most bytes that a byte may become. */
 const MOST_RATIO = 100
 const RATIO_SENTENCE = `the body has more than ${MOST_RATIO} times as many bytes after decompression; send it without compression`
+
+/** Bytes of a decoder that come in one turn of the event loop. */
+const DECODED_BYTES = 128 * 1024
 
 /** Content codings of bodies. */
 const DECODERS = { gzip: createGunzip, deflate: createInflate } as const
@@ -90,7 +94,12 @@ export function addBodyParsers(app: FastifyInstance, options: BodyOptions): void
     payload.on('error', (error) => counted.destroy(error))
     // Nothing flows until someone reads: an error before that would be seen by no one, and the request never end.
     if (isPlain) return counted.once('resume', () => payload.pipe(counted))
-    return decoded(payload, DECODERS[coding as keyof typeof DECODERS](), counted)
+    const decoder = DECODERS[coding as keyof typeof DECODERS]({ chunkSize: DECODED_BYTES })
+    reply.raw.once('close', () => {
+      // No one waits for the rest when the client has left.
+      if (!reply.raw.writableFinished) decoder.destroy()
+    })
+    return decoded(payload, decoder, counted)
   })
 }
 

@@ -18,18 +18,6 @@ function givePiece(piece: ArrayBuffer): void {
   if (free.length < MOST_FREE) free.push(piece)
 }
 
-/** Smaller chunks are left to the collector: it is cheaper. */
-const LEAST_GIVEN = 4096
-
-/**
- * Gives the memory of a chunk back that no one uses any more. V8 would first let tens of MiB of chunks gather, and leave holes
- * in the heap of the process that no one gets back. A chunk that is a part of a larger buffer stays.
- */
-export function giveChunk({ buffer, byteLength }: Uint8Array): void {
-  const isWhole = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength
-  if (isWhole && byteLength >= LEAST_GIVEN) buffer.transfer(0)
-}
-
 /**
  * Bytes of a body that is not whole, in memory of their own: pages that the system gets back at once. Chunks of a socket
  * are parts of a heap, which keeps them for a later use when a thousand clients have left.

@@ -4,6 +4,7 @@ import type { AccessControl } from '../../access/control.ts'
 import type { Principal } from '../../access/token-verifier.ts'
 import { sleep } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import { giveChunk } from '../../core/lifetime/give-chunk.ts'
 import { tracer } from '../../tracing/tracer.ts'
 import { answerErrorOf } from '../../wire/answer.ts'
 import { FrameReader, KIND, PROTOCOL_VERSION } from '../../wire/frame.ts'
@@ -122,7 +123,7 @@ export class QueryConnection implements ConnectionOutput {
     const { options, metrics } = this.context
     const startedAt = options.clock.monotonicMs()
     metrics.bytesIn.increment(chunk.length)
-    this.frames.append(chunk)
+    if (this.frames.append(chunk)) giveChunk(chunk)
     if (!this.inTurn) {
       if (this.serve(startedAt + QUANTUM_MS)) this.lastReadAt = startedAt
       // The rest of a large frame may come in dozens of chunks, which Node reads in one turn.

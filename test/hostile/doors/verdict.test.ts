@@ -58,8 +58,11 @@ test('what the machine is late by itself, as the witness shows, is no fault of t
   expect(doorProblems({ ...SOUND, attack: later })).toHaveLength(2)
 })
 
-test('what a busy machine adds to waits may be left out, of memory and lives nothing', () => {
+test('what a busy machine adds to waits and to the end of lives may be left out, of memory nothing', () => {
   const late = { ...SOUND, attack: measurement(130, 200), keptBytes: MOST_BYTES + 1024 ** 2 }
   expect(doorProblems(late)).toHaveLength(3)
   expect(doorProblems(late, 100)).toEqual(['65 MiB stay'])
+  const old = { ...SOUND, longestMs: LONGEST_REQUEST_MS + 500 }
+  expect(doorProblems(old, 99)).toHaveLength(1)
+  expect(doorProblems(old, 100)).toEqual([])
 })
