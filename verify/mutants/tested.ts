@@ -156,8 +156,7 @@ export const TESTED_MUTANTS: readonly TestedMutant[] = [
       },
     ],
     file: 'test/system/training/learner-follows.test.ts',
-    test: 'gram follows a promotion to rows of another layout, and the way back',
-    whole: true,
+    test: 'follows a promotion to rows of another layout, and the way back',
   },
   {
     name: 'promotion-without-the-learner',

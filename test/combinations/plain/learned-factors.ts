@@ -22,6 +22,10 @@ const ROUNDING = 2e-4
 const LEAST = 1e-4
 /** Steps that are so near may both be the one. */
 const SAME = 5e-6
+/** Rows that are so near are one. */
+const LIKE = 1e-6
+/** Rows of a user that are kept, the most likely first. */
+const MOST_ROWS = 8
 /** Key groups of a job; only which slot measures a user depends on them. */
 const KEY_GROUPS = 128
 /** The weight of an error is multiplied by it with each later one. */
@@ -187,7 +191,9 @@ export class LearnedFactors implements Progress {
       }),
     )
     const least = Math.min(...tried.map(({ off }) => off))
-    const possible = tried.filter(({ off }) => off <= Math.max(SAME, least))
+    const possible = tried
+      .filter(({ off }) => off <= Math.max(SAME, least))
+      .sort((a, b) => a.off - b.off)
     users.set(userKey, different(possible.map(({ step }) => step.user)))
     const losses = possible.map(({ loss }) => loss)
     this.learned.losses.push([Math.min(...losses), Math.max(...losses)])
@@ -287,12 +293,13 @@ function difference(own: readonly number[], given: readonly number[]): number {
   return Math.max(...own.map((x, n) => Math.abs(Math.fround(x) - (given[n] ?? Number.NaN)))) / size
 }
 
-/** Rows without those that are like one before them. */
+/** The first rows that are not like one before them. */
 function different(rows: readonly PlainRow[]): readonly PlainRow[] {
   const found: PlainRow[] = []
   for (const one of rows) {
-    const isNew = found.every((other) => difference([...one.row], [...other.row]) > 1e-7)
+    const isNew = found.every((other) => difference([...one.row], [...other.row]) > LIKE)
     if (isNew) found.push(one)
+    if (found.length === MOST_ROWS) break
   }
   return found
 }

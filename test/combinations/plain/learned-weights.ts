@@ -16,8 +16,13 @@ export interface WeightsOptions {
 
 /** The feature of the intercept. */
 const INTERCEPT = 2 ** 32 - 1
-/** Examples in flight: so many steps may be missing in the weights of a prediction. */
-const IN_FLIGHT = 64
+/**
+ * Steps that may be missing in the weights of a prediction, by more and more. At most 64 examples are in flight, but one leaves
+ * when its delta is read, not when its blocks have folded it: on a busy machine more are missing.
+ */
+const MISSING = [64, 256, Number.POSITIVE_INFINITY]
+/** So many may be missing where only the loss says something of it. */
+const MISSING_FOR_LOSS = 256
 const RATE = 0.5
 /** A sum of float32 numbers in another order of its terms. */
 const ROUNDING = 2e-5
@@ -58,8 +63,8 @@ interface Learned {
 
 /**
  * Recomputes what a linear version has learned with hinge loss. All deltas are in one order, that of their partition; how
- * many of them the weights of a prediction had is not written down, but at most 64 examples are in flight. So an example has a step
- * where one of these states has a margin below 1, none where one has not, and its loss is between those of these states.
+ * many of them the weights of a prediction had is not written down. So an example has a step where one of the states before it has a
+ * margin below 1, none where one has not, and its loss is between those of the last of these states.
  */
 export class LearnedWeights implements Progress {
   private readonly options: WeightsOptions
@@ -93,15 +98,19 @@ export class LearnedWeights implements Progress {
       const delta = deltas.get(offset)
       // A run that learns again what an abandoned one has learned folds also the deltas of that one.
       const isAgain = offset < again.before
-      const first = isAgain ? folded : Math.max(0, before - IN_FLIGHT)
-      const seen = states.slice(first, Math.max(before, again.folded) + 1)
-      const [low, high] = margins(seen, example)
+      const end = Math.max(before, again.folded) + 1
+      const marginsOf = (missing: number): [number, number] =>
+        margins(states.slice(isAgain ? folded : Math.max(0, before - missing), end), example)
+      const isExplained = MISSING.some((missing) => {
+        const [low, high] = marginsOf(missing)
+        return delta === undefined ? high >= 1 : low < 1 || isAgain
+      })
+      const step = delta === undefined ? 'no step' : 'a step'
+      if (!isExplained) problems.push(`example ${offset} has ${step}: ${marginsOf(64)}`)
       if (delta !== undefined && !isAgain) {
-        if (low >= 1) problems.push(`example ${offset} has a step, but a margin of ${low}`)
         problems.push(...deltaProblems(delta, example).map((one) => `example ${offset}: ${one}`))
-      } else if (delta === undefined && high < 1) {
-        problems.push(`example ${offset} has no step, but a margin of ${high}`)
       }
+      const [low, high] = marginsOf(MISSING_FOR_LOSS)
       if (delta !== undefined) before++
       examples++
       if (delta === undefined && !isAgain) continue

@@ -1,11 +1,20 @@
 import { type ModelVersion, modelVersion } from '../../../core/model-version.ts'
 import type { OnlineSide } from '../../../models/als/online/rule.ts'
+import type { OnlineRuleOptions } from '../../../models/als/online/rules.ts'
 import { vectorState } from '../../../state/port/descriptors.ts'
 import type { VectorState, WriteOrigin } from '../../../state/port/handles.ts'
 import type { KeyedState } from '../../../state/port/keyed-state.ts'
 
-/** Ratings that a row counts as where its publisher did not count those that it was trained on. */
-const UNCOUNTED_EVIDENCE = 20
+/**
+ * Ratings that a row counts as where its publisher did not count those that it was trained on. A rule that weighs several rows
+ * of a user moves further at first: with 20, a model of many ratings a user had an error above its interval.
+ */
+const UNCOUNTED_EVIDENCE: Readonly<Record<OnlineRuleOptions['rule'], number>> = {
+  gram: 20,
+  sgd: 20,
+  'fold-in': 20,
+  stack: 60,
+}
 
 /** A row and the ratings that it was trained on: 0 for one that is new. */
 export interface RowRatings {
@@ -21,10 +30,12 @@ export interface RowRatings {
 export class RowEvidence {
   private readonly users: VectorState
   private readonly items: VectorState
+  private readonly uncounted: number
   private readonly count = new Float32Array(1)
   private readonly target = { vector: this.count, updateCount: 0 }
 
-  constructor(state: KeyedState, maxKeyBytes: number) {
+  constructor(state: KeyedState, maxKeyBytes: number, rule: OnlineRuleOptions['rule']) {
+    this.uncounted = UNCOUNTED_EVIDENCE[rule]
     const lengths = { dimension: 1, maxKeyBytes }
     this.users = state.vector(vectorState('user-evidence', lengths))
     this.items = state.vector(vectorState('item-evidence', lengths))
@@ -46,10 +57,10 @@ export class RowEvidence {
     for (const rows of [this.users, this.items]) rows.dropVersion(modelVersion(version))
   }
 
-  /** The ratings of a row of this slot, `UNCOUNTED_EVIDENCE` where they are not known. */
+  /** The ratings of a row of this slot, `UNCOUNTED_EVIDENCE` of the rule where they are not known. */
   of(side: OnlineSide, version: number, key: Uint8Array): number {
     const isKnown = this.rowsOf(side).readInto(modelVersion(version), key, this.target)
-    return isKnown ? this.count[0]! : UNCOUNTED_EVIDENCE
+    return isKnown ? this.count[0]! : this.uncounted
   }
 
   private rowsOf(side: OnlineSide): VectorState {

@@ -122,14 +122,14 @@ export class OnlineLearner extends AbstractOperator {
   }
 
   private openRows({ rowTables, uid, subtask }: OperatorContext): LearnedRows {
-    const { dimension, maxKeyBytes = DEFAULT_MAX_KEY_BYTES, evidence } = this.options
+    const { dimension, maxKeyBytes = DEFAULT_MAX_KEY_BYTES, evidence, rule } = this.options
     return new LearnedRows({
       users: this.state.vector(userRows(dimension, maxKeyBytes)),
       items: this.state.vector(itemRows(dimension, maxKeyBytes)),
       state: this.state,
       catalog: rowTables,
       uid,
-      evidence: evidence ?? new RowEvidence(this.state, maxKeyBytes),
+      evidence: evidence ?? new RowEvidence(this.state, maxKeyBytes, rule.rule),
       maxKeyBytes,
       slot: subtask,
     })

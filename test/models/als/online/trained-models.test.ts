@@ -2,40 +2,17 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { ONLINE_RULES, onlineRule } from '../../../../src/models/als/online/rules.ts'
 import { SequentialLearner } from '../../../../src/models/als/online/sequential-learner.ts'
 import { generateRatings } from '../../../../src/models/ratings/generator.ts'
-import type { Rating } from '../../../../src/models/ratings/rating.ts'
 import { learnableModel, momentsOf } from '../../../../src/training/als/learnable-model.ts'
 import type { AlsModel } from '../../../../src/training/als/solver/model.ts'
 import { trainAls } from '../../../../src/training/als/train.ts'
 import { trainBmf } from '../../../../src/training/bmf/train.ts'
 import { ratingsTable } from '../../../../src/training/data/ratings-table.ts'
 import { interval, mean } from '../../../combinations/plain-measures.ts'
-import { campaignSize } from '../../../run/campaign-size.ts'
-import { commitSeed } from '../../../services/commit-seed.ts'
+import { CHOSEN_SETS, FRESH, GOLDEN, squaresOf } from './rating-sets.ts'
 
-const GOLDEN = 2000
-/** Numbers of fresh ratings after which the error is measured. */
-const FRESH = [10, 50, 200, 1000, 5000]
-
-/** Ratings that are trained on, of many users or few, and of many items or few. */
-const SETS = [
-  { users: 300, items: 120, trained: 8000, seed: 3 },
-  { users: 1000, items: 60, trained: 12_000, seed: 4 },
-  { users: 80, items: 500, trained: 9000, seed: 5 },
-  { users: 600, items: 300, trained: 20_000, seed: 6 },
-  { users: 400, items: 200, trained: 4000, seed: 7 },
-]
-const CHOSEN = campaignSize([SETS[commitSeed() % SETS.length]!], SETS)
 const KINDS = ['biased ALS', 'ALS without biases', 'Bayesian factorisation'] as const
 
-/** Squared errors by plain products of rows. */
-function squaresOf(
-  golden: readonly Rating[],
-  predict: (rating: Rating) => number,
-): readonly number[] {
-  return golden.map((rating) => (predict(rating) - rating.rating) ** 2)
-}
-
-describe.each(CHOSEN.flatMap((set) => KINDS.map((kind) => ({ ...set, kind }))))(
+describe.each(CHOSEN_SETS.flatMap((set) => KINDS.map((kind) => ({ ...set, kind }))))(
   '$kind of $trained ratings of $users users and $items items',
   ({ kind, trained: count, ...shape }) => {
     const { users, items, seed } = shape
