@@ -210,6 +210,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'rest/port',
     'rest/server',
     'runtime/configuration',
+    'runtime/job',
     'runtime/protocol',
     'runtime/slot',
   ],

@@ -33,9 +33,18 @@ export function checkSettings(specs: Specs, settings: GivenFlags): void {
   for (const [name, given] of settings) for (const one of given) checkValue(specs[name]!, one)
 }
 
+/** Throws UsageError unless the required flags are there. */
+export function requireFlags(specs: Specs, flags: CommandInput['flags']): void {
+  for (const [name, { isRequired, value }] of Object.entries(specs)) {
+    if (isRequired === true && !isSet(flags[name])) {
+      throw new UsageError(`--${name} ${value.shown} is required`)
+    }
+  }
+}
+
 /**
- * Checks that the required flags are there, and what each flag of the command line needs and excludes. `flags` has all
- * values, with the defaults. Throws UsageError.
+ * Checks that the values of a repeatable flag go together, and what each flag of the
+ * command line needs and excludes. `flags` has all values, with the defaults. Throws UsageError.
  */
 export function checkTogether(
   specs: Specs,
@@ -43,9 +52,9 @@ export function checkTogether(
   flags: CommandInput['flags'],
 ): void {
   for (const [name, spec] of Object.entries(specs)) {
-    if (spec.isRequired === true && !isSet(flags[name])) {
-      throw new UsageError(`--${name} is required`)
-    }
+    const values = flags[name]
+    const problem = Array.isArray(values) ? spec.value?.problemTogether?.(values) : undefined
+    if (problem !== undefined) throw new UsageError(`--${name} ${problem}`)
   }
   for (const name of commandLine.keys()) checkRelations(name, { specs, flags, commandLine })
 }

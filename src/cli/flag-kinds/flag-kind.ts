@@ -34,6 +34,8 @@ export interface FlagKind {
   readonly words?: readonly string[]
   /** Why a text is none of the values, as after the name of the flag; undefined where it is one. */
   problem(text: string): string | undefined
+  /** Of a repeatable flag: why its values, each of which is right, do not go together. */
+  problemTogether?(texts: readonly string[]): string | undefined
 }
 
 /** Most characters of a wrong value that a message shows. */

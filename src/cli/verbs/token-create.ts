@@ -35,6 +35,7 @@ export const tokenCreateCommand: Command = {
   options: {
     role: {
       type: 'string',
+      isRequired: true,
       value: word(ROLES, 'ROLE'),
       help: 'read (query), write (also send records) or admin (also change jobs and models)',
     },
