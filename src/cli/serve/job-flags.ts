@@ -38,7 +38,10 @@ export function requireJobFlags(
   for (const [flag, jobs] of Object.entries(JOBS_OF)) {
     const isGiven = isSet(flags[flag]) && flags[flag] !== options[flag]?.default
     if (isGiven && !jobs.includes(job)) {
-      throw new UsageError(`--${flag} is for ${jobs.map(wordsOf).join(', ')}, not for "${name}"`)
+      const hint = flag === 'http' ? `; put "weir gateway" in front of "${name}"` : ''
+      throw new UsageError(
+        `--${flag} is for ${jobs.map(wordsOf).join(', ')}, not for "${name}"${hint}`,
+      )
     }
   }
   // A misspelt name is reported by what reads the module.
