@@ -33,11 +33,17 @@ export function checkSettings(specs: Specs, settings: GivenFlags): void {
   for (const [name, given] of settings) for (const one of given) checkValue(specs[name]!, one)
 }
 
-/** Throws UsageError unless the required flags are there. */
+/** Throws UsageError unless the required flags are there, and the files that flags name are as the command needs them. */
 export function requireFlags(specs: Specs, flags: CommandInput['flags']): void {
-  for (const [name, { isRequired, value }] of Object.entries(specs)) {
-    if (isRequired === true && !isSet(flags[name])) {
-      throw new UsageError(`--${name} ${value.shown} is required`)
+  for (const [name, { isRequired, value: kind, default: fallback }] of Object.entries(specs)) {
+    const value = flags[name]
+    if (isRequired === true && !isSet(value)) {
+      throw new UsageError(`--${name} ${kind.shown} is required`)
+    }
+    for (const text of [value].flat()) {
+      if (typeof text !== 'string' || text === fallback) continue
+      const problem = kind?.problemHere?.(text)
+      if (problem !== undefined) throw new UsageError(`--${name} ${problem}`)
     }
   }
 }

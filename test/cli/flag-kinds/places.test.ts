@@ -23,15 +23,16 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const isTaken = (kind: FlagKind, text: string): boolean => kind.problem(text) === undefined
+const isTaken = (kind: FlagKind, text: string): boolean =>
+  (kind.problem(text) ?? kind.problemHere?.(text)) === undefined
 
 describe('a file that is read', () => {
   it('exists, as a file or a folder, or is a place of HDFS', () => {
     for (const text of [at('file'), at('parts'), `file://${at('file')}`, 'hdfs://node:9870/x']) {
       expect([text, isTaken(input(), text)]).toEqual([text, true])
     }
-    expect(input().problem(at('none'))).toBe(`names ${at('none')}, and there is no such file`)
-    expect(input().problem(at('file', 'below'))).toContain('there is no such file')
+    expect(input().problemHere!(at('none'))).toBe(`names ${at('none')}, and there is no such file`)
+    expect(input().problemHere!(at('file', 'below'))).toContain('there is no such file')
     expect(input().problem('s3://bucket/x')).toContain(
       'use a path, a file:// URL or an hdfs:// URL',
     )
@@ -43,8 +44,8 @@ describe('a file that is written', () => {
   it('is in a folder that can be written, and no folder itself', () => {
     expect(isTaken(output(), at('new'))).toBe(true)
     expect(isTaken(output(), 'hdfs://node:9870/new')).toBe(true)
-    expect(output().problem(at('none', 'new'))).toMatch(/^cannot be written: ENOENT/)
-    expect(output().problem(at('parts'))).toContain('which is a folder; name a file')
+    expect(output().problemHere!(at('none', 'new'))).toMatch(/^cannot be written: ENOENT/)
+    expect(output().problemHere!(at('parts'))).toContain('which is a folder; name a file')
     expect(isTaken(output({ takesFolder: true }), at('none/'))).toBe(true)
     expect(isTaken(output({ takesFolder: true }), at('none', 'x'))).toBe(false)
   })
