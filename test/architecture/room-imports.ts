@@ -88,6 +88,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'connectors/log/storage',
     'connectors/topics',
     'core',
+    'core/text',
     'jobs',
     'jobs/model-topic',
     'jobs/publish',
