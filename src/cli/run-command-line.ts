@@ -1,6 +1,7 @@
 import { systemClock } from '../core/clock.ts'
 import { asWeirError, isWeirError, messageOf, systemErrorOf } from '../core/errors.ts'
 import { printable } from '../core/text/printable.ts'
+import { requireFlags } from './command/check-flags.ts'
 import {
   type Command,
   type CommandInput,
@@ -101,6 +102,7 @@ async function dispatch(typed: readonly string[], run: CommandRun): Promise<numb
   run.form = formOf(parsed.flags)
   const logged = await loggedAs(run)
   refuseExtraArguments(command, parsed.args)
+  requireFlags(command.options, parsed.flags)
   await checkSecrets(parsed.flags, logged)
   const running = command.run({ ...parsed, io: logged, commands: allCommands })
   return (await (command.stopsItself === true ? running : unlessInterrupted(running, io))) ?? 0

@@ -33,9 +33,24 @@ export function checkSettings(specs: Specs, settings: GivenFlags): void {
   for (const [name, given] of settings) for (const one of given) checkValue(specs[name]!, one)
 }
 
+/** Throws UsageError unless the required flags are there, and the files that flags name are as the command needs them. */
+export function requireFlags(specs: Specs, flags: CommandInput['flags']): void {
+  for (const [name, { isRequired, value: kind, default: fallback }] of Object.entries(specs)) {
+    const value = flags[name]
+    if (isRequired === true && !isSet(value)) {
+      throw new UsageError(`--${name} ${kind.shown} is required`)
+    }
+    for (const text of [value].flat()) {
+      if (typeof text !== 'string' || text === fallback) continue
+      const problem = kind?.problemHere?.(text)
+      if (problem !== undefined) throw new UsageError(`--${name} ${problem}`)
+    }
+  }
+}
+
 /**
- * Checks that the required flags are there, and what each flag of the command line needs and excludes. `flags` has all
- * values, with the defaults. Throws UsageError.
+ * Checks that the values of a repeatable flag go together, and what each flag of the
+ * command line needs and excludes. `flags` has all values, with the defaults. Throws UsageError.
  */
 export function checkTogether(
   specs: Specs,
@@ -43,9 +58,9 @@ export function checkTogether(
   flags: CommandInput['flags'],
 ): void {
   for (const [name, spec] of Object.entries(specs)) {
-    if (spec.isRequired === true && !isSet(flags[name])) {
-      throw new UsageError(`--${name} is required`)
-    }
+    const values = flags[name]
+    const problem = Array.isArray(values) ? spec.value?.problemTogether?.(values) : undefined
+    if (problem !== undefined) throw new UsageError(`--${name} ${problem}`)
   }
   for (const name of commandLine.keys()) checkRelations(name, { specs, flags, commandLine })
 }

@@ -19,7 +19,10 @@ export function helpOf(command: Command): string {
 /** The text of a flag, with what it takes and needs, and its default, in brackets. */
 function withNotes(spec: OptionSpec): string {
   const { help } = spec
-  const notes = [rangeOf(spec), needsOf(spec), defaultOf(spec)].filter((note) => note !== '')
+  const isRequired = spec.isRequired === true && !help.includes('required') ? 'required' : ''
+  const notes = [isRequired, rangeOf(spec), needsOf(spec), defaultOf(spec)].filter(
+    (note) => note !== '',
+  )
   if (notes.length === 0) return help
   const text = notes.join('; ')
   return /\(default[^()]*\)$/.test(help) ? `${help.slice(0, -1)}; ${text})` : `${help} (${text})`

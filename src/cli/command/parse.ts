@@ -77,9 +77,8 @@ function givenBy(
   const spec = specs[name]!
   if (spec.type === 'boolean') {
     if (value === undefined) return { name, value: !isNegated }
-    throw new UsageError(
-      `${rawName} takes no value; write ${negationOf(specs, name)} for the opposite`,
-    )
+    const opposite = isNegated ? `--${name}` : negationOf(specs, name)
+    throw new UsageError(`${rawName} takes no value; write ${opposite} for the opposite`)
   }
   if (spec.isSecret === true) {
     throw new UsageError(

@@ -34,6 +34,10 @@ export interface FlagKind {
   readonly words?: readonly string[]
   /** Why a text is none of the values, as after the name of the flag; undefined where it is one. */
   problem(text: string): string | undefined
+  /** Why a text that is one of the values cannot be used on this machine: there is no such file. */
+  problemHere?(text: string): string | undefined
+  /** Of a repeatable flag: why its values, each of which is right, do not go together. */
+  problemTogether?(texts: readonly string[]): string | undefined
 }
 
 /** Most characters of a wrong value that a message shows. */

@@ -15,6 +15,9 @@ export interface FlagRange {
 /** Longest time that a timer waits, in ms: 24 days. */
 const LONGEST_WAIT_MS = 24 * 86_400_000
 
+/** Largest number of things that are made: of users, items or examples. */
+export const MOST_MADE = 2 ** 31 - 1
+
 /** A whole number; `N` in `--help`. @default from 0 */
 export function wholeNumber(range: FlagRange = { min: 0 }, shown = 'N'): FlagKind {
   return numeric({ sort: 'count', shown, noun: 'a whole number', range, isWhole: true })
@@ -51,6 +54,18 @@ export function seconds(range: FlagRange = { above: 0 }): FlagKind {
     range: { max: LONGEST_WAIT_MS / 1000, ...range },
     isWhole: false,
     unitMs: 1000,
+  })
+}
+
+/** An age in whole milliseconds, with no limit but its range. */
+export function ageMs(range: FlagRange): FlagKind {
+  return numeric({
+    sort: 'duration',
+    shown: 'MS',
+    noun: 'a whole number of milliseconds',
+    range,
+    isWhole: true,
+    unitMs: 1,
   })
 }
 

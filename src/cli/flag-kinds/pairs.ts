@@ -1,6 +1,6 @@
 import { messageOf } from '../../core/errors.ts'
 import { decimalNumber } from '../../core/text/decimal-number.ts'
-import { checkConfigurationValue } from '../../runtime/configuration/keys.ts'
+import { checkConfigurationValue, parseConfiguration } from '../../runtime/configuration/keys.ts'
 import { type FlagKind, kindOf, mustBe } from './flag-kind.ts'
 
 /** `KEY=VALUE`. */
@@ -12,17 +12,19 @@ export const keyValue: FlagKind = kindOf(
 /** `KEY=VALUE` of the configuration of a job: a key that exists, with a value in its range. */
 export const configurationValue: FlagKind = {
   ...keyValue,
-  problem(text) {
-    const wrong = keyValue.problem(text)
-    if (wrong !== undefined) return wrong
-    try {
-      const [key, value] = splitPair(text)
-      checkConfigurationValue(key, value)
-      return undefined
-    } catch (error) {
-      return `is wrong: ${messageOf(error)}`
-    }
-  },
+  problem: (text) =>
+    keyValue.problem(text) ?? refusalOf(() => checkConfigurationValue(...splitPair(text))),
+  problemTogether: (texts) =>
+    refusalOf(() => void parseConfiguration(Object.fromEntries(texts.map(splitPair)))),
+}
+
+function refusalOf(check: () => void): string | undefined {
+  try {
+    check()
+    return undefined
+  } catch (error) {
+    return `is wrong: ${messageOf(error)}`
+  }
 }
 
 /** Key and value of a pair; a pair without "=" has an empty value. */

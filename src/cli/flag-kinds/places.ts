@@ -24,9 +24,8 @@ export function input(shown = 'FILE'): FlagKind {
     sort: 'path',
     shown,
     takes,
-    problem(text) {
-      const wrong = placeProblem(takes, text)
-      if (wrong !== undefined) return wrong
+    problem: (text) => placeProblem(takes, text),
+    problemHere(text) {
       const parsed = parseStorageUrl(text)
       if (parsed.kind === 'hdfs') return undefined
       return exists(parsed.path) ? undefined : `names ${text}, and there is no such file`
@@ -41,9 +40,8 @@ export function output({ shown = 'FILE', takesFolder = false } = {}): FlagKind {
     sort: 'path',
     shown,
     takes,
-    problem(text) {
-      const wrong = placeProblem(takes, text)
-      if (wrong !== undefined) return wrong
+    problem: (text) => placeProblem(takes, text),
+    problemHere(text) {
       const isFolder = takesFolder && isFolderPlace(text)
       return isFolder || text.startsWith('hdfs://') ? undefined : unwritable(text)
     },

@@ -1,4 +1,4 @@
-import { type Flags, type OptionSpec, UsageError } from '../command/command.ts'
+import { type Flags, needs, type OptionSpec, UsageError } from '../command/command.ts'
 import { textOfFile } from '../command/text-file.ts'
 import { path } from '../flag-kinds/places.ts'
 
@@ -26,11 +26,13 @@ export function clientTlsOptions(
     },
     [`${prefix}-cert`]: {
       type: 'string',
+      needs: [needs(`${prefix}-key`)],
       value: path(),
       help: `Client certificate for ${server} (PEM)`,
     },
     [`${prefix}-key`]: {
       type: 'string',
+      needs: [needs(`${prefix}-cert`)],
       value: path(),
       help: 'Private key of that certificate (PEM)',
     },

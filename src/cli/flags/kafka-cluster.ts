@@ -7,7 +7,7 @@ import { KAFKA_OPTIONS, kafkaOptionsOf } from './kafka.ts'
 /** Flags of commands that work on Kafka only. */
 export const BROKER_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   ...KAFKA_OPTIONS,
-  brokers: { type: 'string', value: addresses, help: 'Kafka brokers; required' },
+  brokers: { type: 'string', isRequired: true, value: addresses, help: 'Kafka brokers' },
 }
 
 /** A client of the Kafka cluster of `--brokers`. Throws UsageError if the flag is missing. */

@@ -22,6 +22,7 @@ const SCALINGS: readonly FeatureScaling[] = ['none', 'max', 'deviation']
 export const LINEAR_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   examples: {
     type: 'string',
+    isRequired: true,
     value: input(),
     help: 'Training examples as LIBSVM text: label feature:value ...',
   },

@@ -2,10 +2,11 @@ import type { ClientOptions } from '../../client/options.ts'
 import { WeirClient } from '../../client/weir-client.ts'
 import { isWeirError, WeirError } from '../../core/errors.ts'
 import { HIGHEST_VERSION } from '../../core/model-version.ts'
+import { nearestOf } from '../../core/text/nearest-word.ts'
 import { CONSISTENCY_GRAMMAR, parseConsistency } from '../../wire/consistency-text.ts'
 import type { QueryOptions } from '../../wire/model-reader.ts'
 import type { Flags, OptionSpec } from '../command/command.ts'
-import { type FlagKind, kindOf } from '../flag-kinds/flag-kind.ts'
+import { type FlagKind, mustBe } from '../flag-kinds/flag-kind.ts'
 import { milliseconds, port, wholeNumber } from '../flag-kinds/numbers.ts'
 import { host } from '../flag-kinds/places.ts'
 import { name } from '../flag-kinds/words.ts'
@@ -21,10 +22,20 @@ export const CONNECTION_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   ...clientTlsOptions(QUERY_TLS, 'the job'),
 }
 
-const CONSISTENCY: FlagKind = kindOf(
-  { sort: 'word', shown: 'LEVEL', takes: CONSISTENCY_GRAMMAR },
-  (text) => parseConsistency(text) !== undefined,
-)
+const LEVELS = ['live', 'checkpoint', 'at-least', 'bounded']
+
+const CONSISTENCY: FlagKind = {
+  sort: 'word',
+  shown: 'LEVEL',
+  takes: CONSISTENCY_GRAMMAR,
+  problem(text) {
+    if (parseConsistency(text) !== undefined) return undefined
+    const [level = '', ...rest] = text.split(':')
+    const nearest = LEVELS.includes(level) ? undefined : nearestOf(level, LEVELS)
+    const meant = nearest && [nearest, ...rest].join(':')
+    return mustBe(CONSISTENCY_GRAMMAR, text, meant && `; did you mean "${meant}"?`)
+  },
+}
 
 /** Flags of every verb that queries a running job. */
 export const QUERY_OPTIONS: Readonly<Record<string, OptionSpec>> = {

@@ -11,7 +11,7 @@ export const modelPushCommand: Command = {
   summary: 'Add a version of any model (ONNX, module, remote endpoint) to a repository',
   usage: 'FILE|FOLDER',
   options: {
-    name: { type: 'string', value: name(), help: 'Name of the model' },
+    name: { type: 'string', isRequired: true, value: name(), help: 'Name of the model' },
     version: {
       type: 'string',
       value: wholeNumber({ min: 1, max: 0xffffffff }),

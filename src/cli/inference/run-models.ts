@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type ModelControlRights, modelControlText } from '../../access/model-control.ts'
 import { systemClock } from '../../core/clock.ts'
@@ -25,6 +26,10 @@ export async function runModels(flags: Flags, io: CommandIo): Promise<number> {
   parseConfiguration(configuration)
   const modelControl = rightsOf(flags, io)
   const places = placesOf(flags)
+  const repository = flags.string('repository')
+  if (!existsSync(repository)) {
+    throw new UsageError(`--repository names ${repository}, and there is no such folder`)
+  }
   await using models = await unlessInterrupted(openModels(flags, io, report), io)
   const place = `${flags.string('host')}:${models.port}`
   report(

@@ -18,7 +18,7 @@ import { checkSubmission, type JobCommands, wordsOf } from '../cluster/job-comma
 import { rightsText, type SubmissionRights } from '../cluster/submission-rights.ts'
 import { type Command, type CommandIo, Flags, type OptionSpec } from '../command/command.ts'
 import { splitPair } from '../flag-kinds/pairs.ts'
-import { addresses, host, path } from '../flag-kinds/places.ts'
+import { addresses, host, input } from '../flag-kinds/places.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS } from '../flags/kafka.ts'
 import { LISTENER_OPTIONS, listenerOf } from '../flags/listener.ts'
@@ -34,13 +34,13 @@ export const JOB_MANAGER_SERVER_OPTIONS: Readonly<Record<string, OptionSpec>> = 
   modules: {
     type: 'string',
     multiple: true,
-    value: path('FOLDER'),
+    value: input('FOLDER'),
     help: 'Folder of modules that jobs may run, as jobs or as models (repeatable; default: none)',
   },
   'allow-files': {
     type: 'string',
     multiple: true,
-    value: path('FOLDER'),
+    value: input('FOLDER'),
     help: 'Folder below which submissions may name files, besides the data folder (repeatable)',
   },
   'allow-remote': {

@@ -1,5 +1,5 @@
 import { JOB_MANAGER_CLIENT_OPTIONS } from '../cluster/options.ts'
-import { type Command, Flags, UsageError } from '../command/command.ts'
+import { type Command, Flags } from '../command/command.ts'
 import { wholeNumber } from '../flag-kinds/numbers.ts'
 import { MAX_SLOTS } from '../flags/serving.ts'
 import { namedJob } from './named-job.ts'
@@ -12,6 +12,7 @@ export const rescaleCommand: Command = {
   options: {
     parallelism: {
       type: 'string',
+      isRequired: true,
       short: 'p',
       value: wholeNumber({ min: 1, max: MAX_SLOTS }),
       help: 'Number of slots from now on',
@@ -26,9 +27,6 @@ Example:
   weir rescale 6a0c --parallelism 4`,
   async run(input) {
     const flags = new Flags(input.flags)
-    if (flags.optional('parallelism') === undefined) {
-      throw new UsageError('rescale needs --parallelism N, the number of slots from now on')
-    }
     const parallelism = flags.number('parallelism')
     const { client, jobId, say, report } = await namedJob(rescaleCommand, input)
     say(`Modify job ${jobId}.`)

@@ -16,6 +16,7 @@ import { KAFKA_OPTIONS, topicsOf } from '../flags/kafka.ts'
 import { listenerOf, withOwnToken } from '../flags/listener.ts'
 import { registryOf } from '../flags/model-registry.ts'
 import { SERVING_OPTIONS } from '../flags/serving.ts'
+import { requireServingFiles } from '../serve/required-files.ts'
 import { type LoopOptions, type LoopResult, runLoop } from './loop.ts'
 import { measureServed } from './measurements.ts'
 import {
@@ -93,6 +94,7 @@ Examples:
     const flags = new Flags(values)
     const json = flags.boolean('json')
     const report = reportOn(io, json)
+    await requireServingFiles(flags, io)
     const data = dataDirectory(flags.string('data-dir'))
     const access = withOwnToken(listenerOf(flags, io))
     const ratings = await unlessInterrupted(ratingsOf(flags, io), io)
@@ -138,8 +140,8 @@ async function showDashboard(
   { io, report }: Pick<LoopOptions, 'io' | 'report'>,
 ): Promise<AsyncDisposable | undefined> {
   if (flags.boolean('once')) return undefined
-  const { serveRest } = await import('../serve/rest.ts')
-  const rest = await serveRest(job, { name: 'quickstart', io })
+  const { serveRest, titlesOf } = await import('../serve/rest.ts')
+  const rest = await serveRest(job, { name: 'quickstart', io, titles: titlesOf(flags) })
   if (rest === undefined) return undefined
   const page = isLooping(flags) ? 'learning' : 'graph'
   report('dashboard', `${rest.url}/#/jobs/${job.execution.jobId}/${page}`)

@@ -20,6 +20,7 @@ import { counted } from '../text/counted.ts'
 import { type JobLog, jobLogOf } from './job-log.ts'
 import { droppedReporter } from './report-dropped.ts'
 import { reportRestarts } from './report-restarts.ts'
+import { requireServingFiles } from './required-files.ts'
 import { showWhenRunning } from './show-when-running.ts'
 import { liveEvent, liveText } from './version-live.ts'
 import { writeBackMsOf } from './write-back.ts'
@@ -40,6 +41,7 @@ export interface LearnCommand {
 /** Runs a learning job until it ends or Ctrl-C stops it; returns the exit code. */
 export async function runLearning(command: LearnCommand): Promise<number> {
   const { name, flags, io } = command
+  await requireServingFiles(flags, io)
   const log = jobLogOf(name, flags, io)
   const report = (event: Record<string, unknown>, sentence: string): void => {
     if (flags.boolean('json')) io.out(JSON.stringify(event))

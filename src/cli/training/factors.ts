@@ -41,6 +41,7 @@ const UNLESS_NOT_PUBLISHED = Object.fromEntries(
 export const FACTORS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   ratings: {
     type: 'string',
+    isRequired: true,
     value: input(),
     help: 'Training ratings: a u.data, ratings.dat or ratings.csv, or a folder of such files, at a path or an hdfs:// URL',
   },

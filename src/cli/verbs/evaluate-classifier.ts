@@ -17,6 +17,7 @@ export const evaluateSvmCommand: Command = {
   options: {
     examples: {
       type: 'string',
+      isRequired: true,
       value: input(),
       help: 'LIBSVM text: a file or a folder of files, a path or an hdfs:// URL',
     },

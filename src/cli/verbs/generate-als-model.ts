@@ -2,7 +2,7 @@ import { systemClock } from '../../core/clock.ts'
 import { publishGeneratedModel } from '../../jobs/publish/generated-model.ts'
 import { type Command, Flags } from '../command/command.ts'
 import { ProgressBar } from '../command/progress-bar.ts'
-import { wholeNumber } from '../flag-kinds/numbers.ts'
+import { MOST_MADE, wholeNumber } from '../flag-kinds/numbers.ts'
 import { topicName } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS, topicsOf } from '../flags/kafka.ts'
@@ -20,13 +20,13 @@ export const generateAlsModelCommand: Command = {
   options: {
     users: {
       type: 'string',
-      value: wholeNumber({ min: 1 }),
+      value: wholeNumber({ min: 1, max: MOST_MADE }),
       default: '2000',
       help: 'Number of user rows',
     },
     items: {
       type: 'string',
-      value: wholeNumber({ min: 1 }),
+      value: wholeNumber({ min: 1, max: MOST_MADE }),
       default: '500',
       help: 'Number of item rows',
     },

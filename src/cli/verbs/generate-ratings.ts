@@ -7,7 +7,7 @@ import { generateRatings } from '../../models/ratings/generator.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
 import { type Command, Flags } from '../command/command.ts'
 import { ProgressBar } from '../command/progress-bar.ts'
-import { anyNumber, wholeNumber } from '../flag-kinds/numbers.ts'
+import { anyNumber, MOST_MADE, wholeNumber } from '../flag-kinds/numbers.ts'
 import { output } from '../flag-kinds/places.ts'
 import { counted } from '../text/counted.ts'
 
@@ -20,19 +20,19 @@ export const generateRatingsCommand: Command = {
   options: {
     users: {
       type: 'string',
-      value: wholeNumber({ min: 1 }),
+      value: wholeNumber({ min: 1, max: MOST_MADE }),
       default: '1000',
       help: 'Number of users',
     },
     items: {
       type: 'string',
-      value: wholeNumber({ min: 1 }),
+      value: wholeNumber({ min: 1, max: MOST_MADE }),
       default: '500',
       help: 'Number of items',
     },
     ratings: {
       type: 'string',
-      value: wholeNumber({ min: 1 }),
+      value: wholeNumber({ min: 1, max: MOST_MADE }),
       default: '100000',
       help: 'Number of ratings',
     },

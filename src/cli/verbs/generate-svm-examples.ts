@@ -8,7 +8,7 @@ import { LibsvmWriter } from '../../models/linear/libsvm-writer.ts'
 import { LinearExamples } from '../../models/linear/model-generator.ts'
 import { type Command, Flags } from '../command/command.ts'
 import { ProgressBar } from '../command/progress-bar.ts'
-import { anyNumber, share, wholeNumber } from '../flag-kinds/numbers.ts'
+import { anyNumber, MOST_MADE, share, wholeNumber } from '../flag-kinds/numbers.ts'
 import { output } from '../flag-kinds/places.ts'
 import { counted } from '../text/counted.ts'
 
@@ -27,13 +27,13 @@ export const generateSvmExamplesCommand: Command = {
     },
     examples: {
       type: 'string',
-      value: wholeNumber({ min: 1 }),
+      value: wholeNumber({ min: 1, max: MOST_MADE }),
       default: '10000',
       help: 'Number of examples',
     },
     'non-zeros': {
       type: 'string',
-      value: wholeNumber({ min: 1 }),
+      value: wholeNumber({ min: 1, max: MOST_MADE }),
       default: '117',
       help: 'Non-zero features of an example',
     },

@@ -34,6 +34,7 @@ import {
   SERVING_OPTIONS,
   slotsOf,
 } from '../flags/serving.ts'
+import { requireJobFlags } from '../serve/job-flags.ts'
 import { type JobLog, jobLogOf } from '../serve/job-log.ts'
 import { droppedReporter } from '../serve/report-dropped.ts'
 import { liveEvent, liveText } from '../serve/version-live.ts'
@@ -129,8 +130,9 @@ Examples:
     const flags = new Flags(values)
     const [name] = args
     if (name === undefined) throw missingArguments(runCommand)
+    if (flags.boolean('detached') && name === MODELS) throw new UsageError(MODELS_DETACHED)
+    requireJobFlags(name, runCommand.options, values)
     if (flags.boolean('detached')) {
-      if (name === MODELS) throw new UsageError(MODELS_DETACHED)
       const { submitDetached } = await import('../cluster/submit.ts')
       const job = existsSync(name) ? resolve(name) : name
       return await submitDetached(job, runCommand.options, { flags: values, io })
@@ -139,18 +141,10 @@ Examples:
       const { runModels } = await import('../inference/run-models.ts')
       return await runModels(flags, io)
     }
-    if (flags.optional('http') !== undefined) {
-      throw new UsageError(`--http is for "models"; put "weir gateway" in front of "${name}"`)
-    }
-    for (const flag of ['grpc', ...Object.keys(MODEL_CONTROL_OPTIONS)]) {
-      if (values[flag] !== undefined && values[flag] !== false)
-        throw new UsageError(`--${flag} is for "models" with --http`)
-    }
-    if (flags.boolean('check-types') && !existsSync(name)) {
-      throw new UsageError(`--check-types is for a job of your own, and there is no file "${name}"`)
-    }
-    if (flags.optional('quarantine') !== undefined && name !== HISTORIES) {
-      throw new UsageError(`--quarantine is for "${HISTORIES}", not for "${name}"`)
+    // Few starts name files, so the code that looks at them is loaded for those alone.
+    if ((flags.optional('titles') ?? flags.optional('restore-from')) !== undefined) {
+      const { requireServingFiles } = await import('../serve/required-files.ts')
+      await requireServingFiles(flags, io)
     }
     const started = Object.hasOwn(MODEL_JOBS, name)
       ? runModelJob(name as keyof typeof MODEL_JOBS, flags, io)

@@ -6,10 +6,10 @@ import { ROLES } from '../../access/role.ts'
 import { createToken, TOKEN_RANDOM_BYTES } from '../../access/token.ts'
 import { changeTokens } from '../../access/tokens-on-disk.ts'
 import { systemClock } from '../../core/clock.ts'
-import { asWeirError, WeirError } from '../../core/errors.ts'
+import { asWeirError, messageOf, WeirError } from '../../core/errors.ts'
 import { systemCodeOf } from '../../files/file-system.ts'
 import { type Command, Flags, needs } from '../command/command.ts'
-import { type FlagKind, kindOf, readBy } from '../flag-kinds/flag-kind.ts'
+import { type FlagKind, kindOf } from '../flag-kinds/flag-kind.ts'
 import { anyNumber, wholeNumber } from '../flag-kinds/numbers.ts'
 import { output } from '../flag-kinds/places.ts'
 import { word } from '../flag-kinds/words.ts'
@@ -18,10 +18,19 @@ import { TOKENS_FILE_OPTION } from '../flags/token.ts'
 const MS_PER_DAY = 86_400_000
 const MOST_DAYS = 36_500
 
-const RIGHT: FlagKind = readBy(
-  { sort: 'pair', shown: 'ROLE:KIND:NAME', takes: 'ROLE:KIND:NAME' },
-  parseRight,
-)
+const RIGHT: FlagKind = {
+  sort: 'pair',
+  shown: 'ROLE:KIND:NAME',
+  takes: 'ROLE:KIND:NAME',
+  problem(text) {
+    try {
+      parseRight(text)
+      return undefined
+    } catch (error) {
+      return `is wrong: ${messageOf(error)}`
+    }
+  },
+}
 
 const TOKEN_NAME: FlagKind = kindOf(
   { sort: 'text', shown: 'TEXT', takes: 'at most 100 characters, without control characters' },
@@ -35,6 +44,7 @@ export const tokenCreateCommand: Command = {
   options: {
     role: {
       type: 'string',
+      isRequired: true,
       value: word(ROLES, 'ROLE'),
       help: 'read (query), write (also send records) or admin (also change jobs and models)',
     },

@@ -1,7 +1,7 @@
 import { WeirError } from '../../core/errors.ts'
 import { completeModelTopics, type Retention } from '../../jobs/model-topic/topics.ts'
 import { type Command, Flags, missingArguments, needs } from '../command/command.ts'
-import { wholeNumber } from '../flag-kinds/numbers.ts'
+import { ageMs, wholeNumber } from '../flag-kinds/numbers.ts'
 import { word } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS, topicsOf } from '../flags/kafka.ts'
@@ -39,7 +39,7 @@ export const topicCreateCommand: Command = {
     },
     'retention-ms': {
       type: 'string',
-      value: wholeNumber({ min: -1 }, 'MS'),
+      value: ageMs({ min: -1 }),
       help: 'Age limit, -1 for none (default: none; in Kafka the setting of the brokers); with --model, of the deltas',
     },
     'retention-bytes': {

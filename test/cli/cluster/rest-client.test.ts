@@ -15,7 +15,7 @@ const file = import.meta.filename
 describe('the client of a JobManager', () => {
   it.each([
     [['--jobmanager-tls-cert', file], '--jobmanager-tls-cert needs --jobmanager-tls-key'],
-    [['--jobmanager-tls-key', file], '--jobmanager-tls-cert needs --jobmanager-tls-key'],
+    [['--jobmanager-tls-key', file], '--jobmanager-tls-key needs --jobmanager-tls-cert'],
     [['--jobmanager-tls-ca', '/none'], '--jobmanager-tls-ca: cannot read /none'],
     [['-m', 'http://x:1', '--jobmanager-tls'], 'http://x:1 is without TLS'],
     [['-m', 'x:y'], '--jobmanager must be HOST:PORT, a port of this machine, or'],

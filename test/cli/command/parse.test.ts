@@ -34,6 +34,7 @@ describe('a command line', () => {
       /^--strong takes no value; write --no-strong for the opposite$/,
     )
     expect(() => parse('--no-lid=no')).toThrow('write --lid for the opposite')
+    expect(() => parse('--no-strong=1')).toThrow('write --strong for the opposite')
   })
 
   it('does not parse words after --', () => {

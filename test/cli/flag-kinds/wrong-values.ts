@@ -4,7 +4,7 @@ import type { FlagKind, FlagSort } from '../../../src/cli/flag-kinds/flag-kind.t
 const WRONG: Readonly<Record<FlagSort, readonly string[]>> = {
   count: ['', ' ', 'many', '1,5', '0x10', 'NaN', 'Infinity', '1.5', '9e99', '5s'],
   number: ['', ' ', 'many', '1,5', '0x10', 'NaN', 'Infinity', '--'],
-  duration: ['', ' ', 'soon', '5s', '0x10', 'Infinity', '-1'],
+  duration: ['', ' ', 'soon', '5s', '0x10', 'Infinity'],
   bytes: ['', 'much', '10 parsecs', '-1mb', '0'],
   port: ['', 'http', '-1', '65536', '80.5', '0x50'],
   address: ['', ' ', 'a b', ':', 'host:', 'host:port', 'host:70000', 'http://'],

@@ -187,10 +187,7 @@ describe('the keys of weir load', () => {
       ['--users', '9', '--items', '9', '--trace', import.meta.filename],
       '--users and --trace exclude each other',
     ],
-    [
-      ['--input-data', '/does/not/exist'],
-      '--input-data names /does/not/exist, and there is no such file',
-    ],
+    [['--input-data', '/does/not/exist'], 'cannot read the keys file'],
     [['-i', 'http', '--path', '/{user}'], '{user} and {item} need'],
   ])('%j are refused: %s', async (argv, message) => {
     await expect(async () => await keys(...argv)).rejects.toThrow(message)

@@ -67,7 +67,7 @@ describe('weir token', () => {
   })
 
   it.each([
-    ['no role', ['create'], '--role is required'],
+    ['no role', ['create'], '--role ROLE is required'],
     ['a wrong role', ['create', '--role', 'root'], '--role must be one of read, write, admin'],
     ['a rate of 0', ['create', '--role', 'read', '--rate', '0'], '--rate must be a number above 0'],
     ['a burst alone', ['create', '--role', 'read', '--burst', '5'], '--burst needs --rate'],

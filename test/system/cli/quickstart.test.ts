@@ -112,7 +112,7 @@ describe('npm start -- --once --json', () => {
     await using missing = npmStart(['--once', '--ratings', join(folder, 'none')])
     const absent = await missing.ended
     expect(absent.code).toBe(2)
-    expect(absent.stderr).toMatch(/INVALID_ARGUMENT: .*no such file; give the path or hdfs:/)
+    expect(absent.stderr).toMatch(/--ratings names .*none, and there is no such file/)
   })
 
   it('refuses --loop beside --no-loop', async () => {
@@ -125,8 +125,8 @@ describe('npm start -- --once --json', () => {
   it('refuses another number of factors than that of the topic, before it trains', async () => {
     const args = ['--ratings', writeRatings('u.data'), ...QUICK]
     await once(args)
-    const data = join(folder, 'data')
-    await using other = npmStart(['--once', '--data-dir', data, ...args, '--factors', '9'])
+    const others = args.with(args.indexOf('--factors') + 1, '9')
+    await using other = npmStart(['--once', '--data-dir', join(folder, 'data'), ...others])
     const { code, stderr } = await other.ended
     expect(code).toBe(1)
     expect(stderr).toMatch(/DIMENSION_MISMATCH: .*train with --factors 8, or use another/)

@@ -55,11 +55,12 @@ function patiently(command: string): string {
   if (command.startsWith('curl ')) return command.replace('curl ', 'ask curl -sSf ')
   if (/^(weir query|head) /.test(command)) return `ask ${command}`
   if (command.startsWith('weir load ')) {
-    return `${command.replace(/(--latency-threshold) \d+/, '$1 60000')} -p 100 -r 3`
+    const quick = command.replace(/ -p \d+ -r \d+/, '')
+    return `${quick.replace(/(--latency-threshold) \d+/, '$1 60000')} -p 100 -r 3`
   }
   return command
     .replace(' | curl ', ' | curl -sSf ')
-    .replace(/^weir retrain .*/, '$& --max-latency 60000')
+    .replace(/^weir retrain .*--golden .*/, '$& --max-latency 60000')
 }
 
 const PRELUDE = `

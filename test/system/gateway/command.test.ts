@@ -35,8 +35,9 @@ afterAll(async () => {
 
 const gateway = (...flags: string[]): CommandProcess =>
   weir([
-    ...['gateway', '--listen', '127.0.0.1:0', '--port', jobPort, '--json'],
-    ...['--observations', 'observations', '--data-dir', at('data'), ...flags],
+    ...['gateway', '--port', jobPort, '--json', '--data-dir', at('data'), ...flags],
+    ...(flags.includes('--listen') ? [] : ['--listen', '127.0.0.1:0']),
+    ...(flags.includes('--observations') ? [] : ['--observations', 'observations']),
   ])
 
 async function urlOf(process: CommandProcess): Promise<string> {

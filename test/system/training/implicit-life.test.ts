@@ -114,10 +114,11 @@ it('the first version of a model is trained on implicit feedback by a retraining
   // No version is live: the candidate says the feedback.
   await ok(...offline, '--seed', '2')
   expect(await shown('2')).toMatchObject({ lineage: { hyperparameters: { feedback: 'implicit' } } })
-  const explicit = await run(...offline, '--model', 'rated', '--alpha', '10')
+  const rated = offline.with(offline.indexOf('--model') + 1, 'rated')
+  const explicit = await run(...rated, '--alpha', '10')
   expect(explicit).toMatchObject({ code: 2, stderr: expect.stringContaining('--alpha needs') })
-  await ok(...offline, '--model', 'rated')
-  const changed = await run(...offline, '--model', 'rated', '--implicit')
+  await ok(...rated)
+  const changed = await run(...rated, '--implicit')
   expect(changed).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('version 1 of rated was trained on explicit feedback'),
