@@ -138,13 +138,13 @@ export {
 } from './models/quality/prequential-error.ts'
 export { isRefused } from './models/ratings/rating-fields.ts'
 export type { LearnedPart } from './models/registry/learned-part.ts'
+export type { DataRange } from './models/registry/ranges/data-range.ts'
 export {
   type PresentTopic,
   placeOfRange,
   type RangePlace,
   rangesHere,
-} from './models/registry/range-place.ts'
-export type { DataRange } from './models/registry/version.ts'
+} from './models/registry/ranges/range-place.ts'
 export { keyLengthWithoutVersion, versionOfKeyBytes } from './models/versioned-key.ts'
 // State: rows of other slots, read in place; weights in blocks.
 export type { ChainSource, StoredRows } from './operators/port/operator.ts'

@@ -48,7 +48,8 @@ function refusal({ words }: Advice): string | undefined {
     refuseExtraArguments(found.command, args)
     return undefined
   } catch (error) {
-    return String(error)
+    // What the user fills in.
+    return /not "[A-Z]+"/.test(String(error)) ? undefined : String(error)
   }
 }
 

@@ -186,19 +186,19 @@ export const TESTED_MUTANTS: readonly TestedMutant[] = [
     name: 'range-without-the-id-of-its-topic',
     edits: [
       {
-        file: 'models/registry/range-place.ts',
+        file: 'models/registry/ranges/range-place.ts',
         text: "return topicId === present.id ? 'here' : 'elsewhere'",
         replacement: "return topic === present.topic ? 'here' : 'elsewhere'",
       },
     ],
-    file: 'test/models/registry/range-place.test.ts',
+    file: 'test/models/registry/ranges/range-place.test.ts',
     test: 'rangesHere keeps the ranges of the topic and those that are taken for it',
   },
   {
     name: 'records-not-compared',
     edits: [
       {
-        file: 'models/registry/observations-digest.ts',
+        file: 'models/registry/ranges/observations-digest.ts',
         text: 'return left.count === right.count && left.sum === right.sum',
         replacement: 'return true',
       },

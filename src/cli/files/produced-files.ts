@@ -88,7 +88,7 @@ function filesIn(text: string, path: string): ReadonlyMap<string, number> {
   if (files.every((file) => file !== undefined)) return new Map(files)
   throw new WeirError(
     'MALFORMED_DATA',
-    `${path} is not the list of files that "weir topic produce --watch FOLDER" wrote; write a JSON array of the files that are in the topic, or remove it to append all files again`,
+    `${path} is not the list of files that "weir topic produce --watch SECONDS" wrote; write a JSON array of the files that are in the topic, or remove it to append all files again`,
     { details: { path } },
   )
 }

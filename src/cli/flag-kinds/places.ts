@@ -1,6 +1,5 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { TrustedProxies } from '../../access/trusted-proxies.ts'
 import { messageOf } from '../../core/errors.ts'
 import { parseStorageUrl } from '../../core/storage-url.ts'
 import { type FlagKind, kindOf, mustBe, readBy } from './flag-kind.ts'
@@ -131,14 +130,16 @@ export const addresses: FlagKind = {
 }
 
 /** Addresses and networks, `10.0.0.7,fd00::/8`. */
-export const networks: FlagKind = readBy(
+export const networks: FlagKind = kindOf(
   {
     sort: 'list',
     shown: 'ADDRESS,...',
     takes: 'addresses or networks, such as 10.0.0.7,10.1.0.0/16',
   },
-  (text) => new TrustedProxies(text.split(',')),
+  (text) => text.split(',').every((part) => NETWORK.test(part)),
 )
+
+const NETWORK = /^(\d{1,3}(\.\d{1,3}){3}|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*)(\/\d{1,3})?$/
 
 /** The address of a REST interface: `HOST:PORT`, a port of this machine, or an `http://` or `https://` URL. */
 export const restAddress: FlagKind = readBy(

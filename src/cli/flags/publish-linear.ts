@@ -1,7 +1,7 @@
 import { systemClock } from '../../core/clock.ts'
 import { type PublishableLinearModel, publishLinear } from '../../jobs/publish/linear.ts'
 import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
-import type { TrainedOn } from '../../models/registry/trained-on.ts'
+import type { TrainedOn } from '../../models/registry/ranges/trained-on.ts'
 import type { Flags, OptionSpec } from '../command/command.ts'
 import { wholeNumber } from '../flag-kinds/numbers.ts'
 import { topicName } from '../flag-kinds/words.ts'

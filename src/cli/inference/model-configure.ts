@@ -84,7 +84,7 @@ function changeOf(flags: Flags, file: string | undefined, present: string): Sett
   return { kind: 'store', text: withSettings(present, pairs), reason }
 }
 
-/** The text of settings with some of them changed; comments stay. Throws UsageError. */
+/** The text of settings with some of them changed by pairs of `--set`, KEY=VALUE; comments stay. */
 export function withSettings(text: string, pairs: readonly string[]): string {
   const { isMap, parse, parseDocument } = createRequire(import.meta.url)(
     'yaml',

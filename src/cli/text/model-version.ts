@@ -1,7 +1,8 @@
-import type { ObservationsDigest } from '../../models/registry/observations-digest.ts'
-import { LATEST_MS } from '../../models/registry/trained-on.ts'
+import type { DataRange } from '../../models/registry/ranges/data-range.ts'
+import type { ObservationsDigest } from '../../models/registry/ranges/observations-digest.ts'
+import { LATEST_MS } from '../../models/registry/ranges/trained-on.ts'
 import type { UnfinishedVersion } from '../../models/registry/unfinished.ts'
-import type { DataRange, RegisteredVersion, VersionLineage } from '../../models/registry/version.ts'
+import type { RegisteredVersion, VersionLineage } from '../../models/registry/version.ts'
 import { bytesText } from './bytes.ts'
 import { counted } from './counted.ts'
 

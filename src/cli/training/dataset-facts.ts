@@ -3,12 +3,12 @@ import type { TopicStore } from '../../connectors/topics/store.ts'
 import { type ObservationKind, readRanges } from '../../jobs/observations/compared-records.ts'
 import { digestOfRanges } from '../../jobs/observations/ranges-reading.ts'
 import { rangesOfTopic } from '../../jobs/observations/topic-ranges.ts'
+import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import {
   areSameObservations,
   ObservationsDigester,
-} from '../../models/registry/observations-digest.ts'
-import { newestOf, type TrainedOn } from '../../models/registry/trained-on.ts'
-import type { DataRange } from '../../models/registry/version.ts'
+} from '../../models/registry/ranges/observations-digest.ts'
+import { newestOf, type TrainedOn } from '../../models/registry/ranges/trained-on.ts'
 import type { CommandIo, Flags, OptionSpec } from '../command/command.ts'
 import { type ReadFacts, withoutSettings } from '../files/data-file.ts'
 import { topicName } from '../flag-kinds/words.ts'

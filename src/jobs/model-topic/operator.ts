@@ -2,6 +2,7 @@ import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
 import type { Counter } from '../../core/metrics.ts'
 import { count, type OptionKind, oneOf } from '../../core/options/kinds.ts'
 import { checkArgument } from '../../core/options/shape.ts'
+import { hasVersion } from '../../models/registry/ranges/version-ranges.ts'
 import {
   decodeMarker,
   isMarkerKey,
@@ -10,7 +11,6 @@ import {
   retireMarker,
   versionOfMarkerKey,
 } from '../../models/registry/version-marker.ts'
-import { hasVersion } from '../../models/registry/version-ranges.ts'
 import { keyLengthWithoutVersion, versionOfKeyBytes } from '../../models/versioned-key.ts'
 import { AbstractOperator } from '../../operators/port/abstract-operator.ts'
 import type { OperatorContext } from '../../operators/port/operator.ts'

@@ -1,6 +1,6 @@
 import type { TopicStore } from '../../connectors/topics/store.ts'
-import { areSameObservations } from '../../models/registry/observations-digest.ts'
-import type { DataRange } from '../../models/registry/version.ts'
+import type { DataRange } from '../../models/registry/ranges/data-range.ts'
+import { areSameObservations } from '../../models/registry/ranges/observations-digest.ts'
 import { readExamples } from './examples.ts'
 import { RangesReading } from './ranges-reading.ts'
 import { readObservations } from './topic-ranges.ts'

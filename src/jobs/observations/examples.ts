@@ -1,7 +1,7 @@
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { isWeirError } from '../../core/errors.ts'
 import { ExampleRecordReader } from '../../models/linear/example-record.ts'
-import type { DataRange } from '../../models/registry/version.ts'
+import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import { type BadObservation, readRecords } from './topic-ranges.ts'
 
 /** A labelled example with its position in the topic. */

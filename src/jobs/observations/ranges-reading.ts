@@ -1,9 +1,9 @@
+import type { DataRange, RangeRead } from '../../models/registry/ranges/data-range.ts'
 import {
   addedDigests,
   type ObservationsDigest,
   ObservationsDigester,
-} from '../../models/registry/observations-digest.ts'
-import type { DataRange, RangeRead } from '../../models/registry/version.ts'
+} from '../../models/registry/ranges/observations-digest.ts'
 import type { ObservedExample } from './examples.ts'
 import type { Observation } from './topic-ranges.ts'
 

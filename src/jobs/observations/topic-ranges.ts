@@ -8,8 +8,8 @@ import { MetricGroup } from '../../core/metrics.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
 import { ratingLineFormat } from '../../models/ratings/line-format.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
-import { rangesHere } from '../../models/registry/range-place.ts'
-import type { DataRange } from '../../models/registry/version.ts'
+import type { DataRange } from '../../models/registry/ranges/data-range.ts'
+import { rangesHere } from '../../models/registry/ranges/range-place.ts'
 
 /** A rating with its position in the topic. */
 export interface Observation extends Rating {

@@ -4,7 +4,7 @@ import {
   areSameObservations,
   type ObservationsDigest,
   ObservationsDigester,
-} from '../../models/registry/observations-digest.ts'
+} from '../../models/registry/ranges/observations-digest.ts'
 import type { ObservationKind } from './compared-records.ts'
 import { readExamples } from './examples.ts'
 import { rangesOfTopic, readObservations } from './topic-ranges.ts'

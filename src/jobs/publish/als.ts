@@ -1,5 +1,5 @@
 import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
-import type { TrainedOn } from '../../models/registry/trained-on.ts'
+import type { TrainedOn } from '../../models/registry/ranges/trained-on.ts'
 import type { AlsModel } from '../../training/als/solver/model.ts'
 import { ALS_MODEL } from '../model-topic/als-serving-function.ts'
 import { PUBLICATION, type PublishOptions, publishModel, TRAINING_FACTS } from './model.ts'

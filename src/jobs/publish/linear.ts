@@ -4,7 +4,7 @@ import { checkArgument, checkOptions, type OptionShape } from '../../core/option
 import { LINEAR_MEMORY } from '../../models/linear/online-rule.ts'
 import type { LinearPrior } from '../../models/linear/prior.ts'
 import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
-import type { TrainedOn } from '../../models/registry/trained-on.ts'
+import type { TrainedOn } from '../../models/registry/ranges/trained-on.ts'
 import { SVM_MODEL } from '../model-topic/linear-serving-function.ts'
 import {
   PUBLICATION,

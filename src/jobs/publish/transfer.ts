@@ -7,9 +7,9 @@ import type { ModelFileHeader, ModelFileRow } from '../../models/files/model-fil
 import { blockKeyLength, versionOfTextKey } from '../../models/linear/weight-row.ts'
 import { CANDIDATE } from '../../models/registry/adopt.ts'
 import { areOfSameInputs } from '../../models/registry/processing-name.ts'
+import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import { RETRAINING } from '../../models/registry/unfinished.ts'
 import {
-  type DataRange,
   isLinear,
   type RegisteredVersion,
   type VersionLineage,

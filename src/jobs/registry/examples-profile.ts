@@ -1,5 +1,6 @@
 import type { ExampleProfile } from '../../models/registry/checks/linear.ts'
-import type { DataRange, RegisteredVersion } from '../../models/registry/version.ts'
+import type { DataRange } from '../../models/registry/ranges/data-range.ts'
+import type { RegisteredVersion } from '../../models/registry/version.ts'
 import type { SparseTable } from '../../training/data/sparse-table.ts'
 import { count, largestCount } from './counts.ts'
 import {

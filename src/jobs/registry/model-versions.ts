@@ -2,6 +2,11 @@ import type { RecordView } from '../../connectors/records/topic-record.ts'
 import { scanTopic } from '../../connectors/topics/scan.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import {
+  hasVersion,
+  joinedRanges,
+  type VersionRanges,
+} from '../../models/registry/ranges/version-ranges.ts'
+import {
   type TopicVersion,
   type UnfinishedVersion,
   unfinishedVersion,
@@ -13,11 +18,6 @@ import {
   readableMarker,
   versionOfMarkerKey,
 } from '../../models/registry/version-marker.ts'
-import {
-  hasVersion,
-  joinedRanges,
-  type VersionRanges,
-} from '../../models/registry/version-ranges.ts'
 import { keyLengthWithoutVersion, versionOfKeyBytes } from '../../models/versioned-key.ts'
 import { machineProcesses } from '../model-topic/publication.ts'
 

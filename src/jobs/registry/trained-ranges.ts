@@ -1,7 +1,12 @@
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { isWeirError } from '../../core/errors.ts'
-import { areOfOneTopic, placeOfRange, type RangePlace } from '../../models/registry/range-place.ts'
-import { type DataRange, isLinear, type RegisteredVersion } from '../../models/registry/version.ts'
+import type { DataRange } from '../../models/registry/ranges/data-range.ts'
+import {
+  areOfOneTopic,
+  placeOfRange,
+  type RangePlace,
+} from '../../models/registry/ranges/range-place.ts'
+import { isLinear, type RegisteredVersion } from '../../models/registry/version.ts'
 import { areTrimmed, comparedRecords } from '../observations/compared-records.ts'
 import { joinedRead } from '../observations/ranges-reading.ts'
 

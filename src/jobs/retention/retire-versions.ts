@@ -2,6 +2,11 @@ import { scanTopic } from '../../connectors/topics/scan.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import type { Clock } from '../../core/clock.ts'
 import {
+  joinedRanges,
+  rangesWithout,
+  type VersionRanges,
+} from '../../models/registry/ranges/version-ranges.ts'
+import {
   encodeMarker,
   isMarkerKey,
   type ModelVersionMarker,
@@ -9,11 +14,6 @@ import {
   readableMarker,
   retireMarker,
 } from '../../models/registry/version-marker.ts'
-import {
-  joinedRanges,
-  rangesWithout,
-  type VersionRanges,
-} from '../../models/registry/version-ranges.ts'
 import { keyLengthWithoutVersion, versionOfKeyBytes } from '../../models/versioned-key.ts'
 import { sendMarker } from '../registry/send-marker.ts'
 

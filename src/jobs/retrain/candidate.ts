@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { CANDIDATE } from '../../models/registry/adopt.ts'
+import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import { RETRAINING } from '../../models/registry/unfinished.ts'
 import {
-  type DataRange,
   type Hyperparameters,
   type RegisteredVersion,
   versionsOf,

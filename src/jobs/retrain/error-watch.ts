@@ -18,7 +18,7 @@ import {
 } from '../../models/quality/drift-monitor.ts'
 import { PrequentialError } from '../../models/quality/prequential-error.ts'
 import type { Rating, RatingRange } from '../../models/ratings/rating.ts'
-import type { DataRange } from '../../models/registry/version.ts'
+import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import type { ModelReader } from '../../wire/model-reader.ts'
 import { withBiasFeature } from '../../wire/sparse-vector.ts'
 import { predictServed } from '../evaluate/served.ts'

@@ -16,7 +16,8 @@ import {
 } from '../../core/options/kinds.ts'
 import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
 import type { DriftDetectorName } from '../../models/quality/drift-monitor.ts'
-import { type PresentTopic, rangesHere } from '../../models/registry/range-place.ts'
+import type { DataRange } from '../../models/registry/ranges/data-range.ts'
+import { type PresentTopic, rangesHere } from '../../models/registry/ranges/range-place.ts'
 import {
   decideRetrain,
   errorTriggersOf,
@@ -25,7 +26,6 @@ import {
   type RetrainPolicy,
 } from '../../models/registry/retrain-trigger.ts'
 import {
-  type DataRange,
   liveVersionOf,
   type RegisteredVersion,
   type RegistryState,

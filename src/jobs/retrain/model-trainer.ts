@@ -1,4 +1,4 @@
-import type { DataRange } from '../../models/registry/version.ts'
+import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import type { TrainerAnswer } from './messages.ts'
 
 /** A trained model in a training process. */

@@ -1,7 +1,7 @@
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import type { Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
-import type { DataRange } from '../../models/registry/version.ts'
+import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import { leftOutText } from '../observations/left-out.ts'
 import { joinedRead } from '../observations/ranges-reading.ts'
 import { offsetsIn, rangesAfter } from '../observations/topic-ranges.ts'

@@ -10,8 +10,8 @@ import {
   processingName,
   versionOfInputs,
 } from '../../models/registry/processing-name.ts'
+import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import {
-  type DataRange,
   liveVersionOf,
   type RegisteredVersion,
   type RegistryState,

@@ -1,7 +1,7 @@
 import { openTopics } from '../../connectors/topics/open.ts'
 import type { PartitionBounds } from '../../connectors/topics/store.ts'
 import { isWeirError } from '../../core/errors.ts'
-import { placeOfRange } from '../../models/registry/range-place.ts'
+import { placeOfRange } from '../../models/registry/ranges/range-place.ts'
 import type { LearningTopic } from '../../models/registry/version.ts'
 import { deltasTopic } from '../model-topic/topics.ts'
 import type { ServeModelOptions } from './model.ts'

@@ -1,4 +1,4 @@
-import { LATEST_MS } from '../../models/registry/trained-on.ts'
+import { LATEST_MS } from '../../models/registry/ranges/trained-on.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 
 /** What a version says of its training data, for a learner that cannot tell which observations it was trained on. */

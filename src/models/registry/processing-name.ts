@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import { areSameObservations } from './observations-digest.ts'
-import type { DataFile, DataRange, Hyperparameters, RegisteredVersion } from './version.ts'
+import type { DataFile, DataRange } from './ranges/data-range.ts'
+import { areSameObservations } from './ranges/observations-digest.ts'
+import type { Hyperparameters, RegisteredVersion } from './version.ts'
 
 /** Inputs that a version is made from. */
 export interface ProcessingInputs {

@@ -4,8 +4,8 @@ import { wholeNumber } from '../../core/options/kinds.ts'
 import { checkArgument } from '../../core/options/shape.ts'
 import { isLearnedPart, type LearnedPart } from './learned-part.ts'
 import { isPublisher, type Publisher } from './publisher.ts'
-import { isTrainedOn, type TrainedOn } from './trained-on.ts'
-import { isVersionRanges, type VersionRanges } from './version-ranges.ts'
+import { isTrainedOn, type TrainedOn } from './ranges/trained-on.ts'
+import { isVersionRanges, type VersionRanges } from './ranges/version-ranges.ts'
 
 /**
  * The record of an event of a model version: key `!version@<version>`, value JSON. It is written to every

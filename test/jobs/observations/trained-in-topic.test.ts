@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
 import { trainedInTopic } from '../../../src/jobs/observations/trained-in-topic.ts'
-import { ObservationsDigester } from '../../../src/models/registry/observations-digest.ts'
+import { ObservationsDigester } from '../../../src/models/registry/ranges/observations-digest.ts'
 import { temporaryFolder } from '../../connectors/log/fixture.ts'
 
 interface Line {

@@ -6,7 +6,8 @@ import {
   TrainedPositions,
   trainedRanges,
 } from '../../../src/jobs/registry/trained-ranges.ts'
-import type { DataRange, RegisteredVersion } from '../../../src/models/registry/version.ts'
+import type { DataRange } from '../../../src/models/registry/ranges/data-range.ts'
+import type { RegisteredVersion } from '../../../src/models/registry/version.ts'
 import { temporaryFolder } from '../../connectors/log/fixture.ts'
 import { registeredVersion } from '../../models/registry/registered-version.ts'
 

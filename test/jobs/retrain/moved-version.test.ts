@@ -17,7 +17,8 @@ import type { RetrainOptions, RetrainOutcome } from '../../../src/jobs/retrain/o
 import { retrain } from '../../../src/jobs/retrain/retrain.ts'
 import { RetrainTrainer } from '../../../src/jobs/retrain/trainer.ts'
 import { processingName } from '../../../src/models/registry/processing-name.ts'
-import type { DataRange, RegisteredVersion } from '../../../src/models/registry/version.ts'
+import type { DataRange } from '../../../src/models/registry/ranges/data-range.ts'
+import type { RegisteredVersion } from '../../../src/models/registry/version.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
 import { temporaryFolder } from '../../connectors/log/fixture.ts'
 

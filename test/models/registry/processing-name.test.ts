@@ -6,7 +6,8 @@ import {
   processingName,
   versionOfInputs,
 } from '../../../src/models/registry/processing-name.ts'
-import type { DataRange, RegisteredVersion } from '../../../src/models/registry/version.ts'
+import type { DataRange } from '../../../src/models/registry/ranges/data-range.ts'
+import type { RegisteredVersion } from '../../../src/models/registry/version.ts'
 import { registeredVersion } from './registered-version.ts'
 
 const RANGE: DataRange = { topic: 'ratings', partition: 0, from: 0, to: 8000 }

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
-import { seededRandom } from '../../../src/core/random.ts'
+import { seededRandom } from '../../../../src/core/random.ts'
 import {
   addedDigests,
   areSameObservations,
   isObservationsDigest,
   type ObservationsDigest,
   ObservationsDigester,
-} from '../../../src/models/registry/observations-digest.ts'
+} from '../../../../src/models/registry/ranges/observations-digest.ts'
 
 type Triple = readonly [user: string, item: string, rating: number]
 

@@ -1,4 +1,4 @@
-import type { DataRange } from './version.ts'
+import type { DataRange } from './data-range.ts'
 
 /** A topic that is here, with its id; the id is empty where it is not known. */
 export interface PresentTopic {

@@ -1,5 +1,5 @@
+import type { DataFile, DataRange } from './data-range.ts'
 import { isObservationsDigest } from './observations-digest.ts'
-import type { DataFile, DataRange } from './version.ts'
 
 /** What a version that was trained on files was trained on, in its markers: its lineage is made from it. */
 export interface TrainedOn {

@@ -4,7 +4,7 @@ import {
   placeOfRange,
   type RangePlace,
   rangesHere,
-} from '../../../src/models/registry/range-place.ts'
+} from '../../../../src/models/registry/ranges/range-place.ts'
 
 type Topic = { readonly topic: string; readonly topicId?: string }
 
