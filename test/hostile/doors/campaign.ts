@@ -10,7 +10,7 @@ import { ADDRESSES, type Origin } from './door.ts'
 import { type GoodClient, goodHttpClient } from './good-requests.ts'
 import { attacksOf } from './kinds.ts'
 import { residentBytes } from './resident.ts'
-import { type DoorMeasured, doorProblems, MOST_BYTES } from './verdict.ts'
+import { type DoorMeasured, doorProblems, mostKeptBytes } from './verdict.ts'
 import { measure } from './waits.ts'
 import { DoorWorld, doorName, type OpenDoor, SERVERS, type Server } from './world.ts'
 
@@ -195,7 +195,8 @@ class DoorCampaign implements AsyncDisposable {
     const { longestMs } = await this.command<AttackerFigures>({ kind: 'end' })
     const measured: DoorMeasured = {
       ...{ solo, attack, peakBytes },
-      keptBytes: await this.keptBytes(pid, bytes),
+      isTls: one.isTls,
+      keptBytes: await this.keptBytes(pid, bytes, mostKeptBytes(one)),
       longestMs: isHolding ? longestMs : undefined,
     }
     const problems = doorProblems(measured, this.options.noiseMs)
@@ -203,11 +204,11 @@ class DoorCampaign implements AsyncDisposable {
   }
 
   /** Memory above the start when it is back, or after the time that it has for that. */
-  private async keptBytes(pid: number, before: number): Promise<number> {
+  private async keptBytes(pid: number, before: number, most: number): Promise<number> {
     const endMs = performance.now() + GIVEN_BACK_MS
     for (;;) {
       const kept = residentBytes(pid) - before
-      if (kept <= MOST_BYTES || performance.now() > endMs) return kept
+      if (kept <= most || performance.now() > endMs) return kept
       await pause(250, 'memory comes back over time')
     }
   }

@@ -5,6 +5,7 @@ import {
   doorProblems,
   LONGEST_REQUEST_MS,
   MOST_BYTES,
+  MOST_TLS_BYTES,
 } from './verdict.ts'
 import type { Measurement } from './waits.ts'
 
@@ -24,6 +25,7 @@ const SOUND: DoorMeasured = {
   attack: measurement(30, 100),
   peakBytes: BUDGET_BYTES + MOST_BYTES,
   keptBytes: MOST_BYTES,
+  isTls: false,
   longestMs: LONGEST_REQUEST_MS,
 }
 
@@ -39,6 +41,7 @@ test('each figure beyond its limit is a problem', () => {
       attack: measurement(31, 101, ['no answer', 'no answer']),
       peakBytes: BUDGET_BYTES + MOST_BYTES + 1024 ** 2,
       keptBytes: MOST_BYTES + 1024 ** 2,
+      isTls: false,
       longestMs: LONGEST_REQUEST_MS + 1,
     }),
   ).toEqual([
@@ -65,4 +68,10 @@ test('what a busy machine adds to waits and to the end of lives may be left out,
   const old = { ...SOUND, longestMs: LONGEST_REQUEST_MS + 500 }
   expect(doorProblems(old, 99)).toHaveLength(1)
   expect(doorProblems(old, 100)).toEqual([])
+})
+
+test('a door with TLS may keep more', () => {
+  const tls = { ...SOUND, isTls: true, keptBytes: MOST_TLS_BYTES }
+  expect(doorProblems(tls)).toEqual([])
+  expect(doorProblems({ ...tls, keptBytes: MOST_TLS_BYTES + 1024 ** 2 })).toEqual(['161 MiB stay'])
 })
