@@ -83,6 +83,29 @@ describe('weir train als', () => {
     }
   })
 
+  it('reads the file of --test by its own header, whatever the order of the columns of --ratings', async () => {
+    const lines = readFileSync(ratings, 'utf8').split('\n')
+    const rows = lines.map((line) => line.split('\t') as [string, string, string, string])
+    const forward = rows.map(([user, item, rating]) => `${user},${item},${rating}`)
+    const turned = rows.map(([user, item, rating]) => `${rating},${item},${user}`)
+    const file = (name: string, header: string, body: readonly string[]): string => {
+      writeFileSync(join(folder, name), [header, ...body].join('\n'))
+      return join(folder, name)
+    }
+    const train = file('train.csv', 'user_id,item_id,rating', forward.slice(0, 1000))
+    const asTrain = file('test.csv', 'user_id,item_id,rating', forward.slice(1000))
+    const other = file('other.csv', 'rating,item_id,user_id', turned.slice(1000))
+    const rmseOf = async (test: string): Promise<number> => {
+      const { code, out } = await als('--ratings', train, '--test', test, '--json')
+      expect(code).toBe(0)
+      return (JSON.parse(out) as { rmse: number }).rmse
+    }
+    const expected = await rmseOf(asTrain)
+    expect(expected).toBeGreaterThan(0.1)
+    expect(expected).toBeLessThan(2)
+    expect(await rmseOf(other)).toBe(expected)
+  })
+
   it('with --memory trains and publishes the same rows from files, and leaves none', async () => {
     const [one, two, data] = ['one.txt', 'two.txt', 'data'].map((name) => join(folder, name))
     const publishing = ['--ratings', ratings, '--data-dir', data!, '--threads', '0', '--json']
