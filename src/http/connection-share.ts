@@ -33,8 +33,10 @@ const HELLO_MS = 5_000
 const SWEEP_MS = 1_000
 /** Time beyond which node:http should have answered a half head with 408, ms. */
 const ANSWER_MS = 1_500
-/** A kept connection without a byte for so long may give way, ms. */
-const IDLE_MS = 5_000
+/** A connection gives way when its body has not been whole, or no byte has come, for so long, ms. */
+const OWN_TIMES = { bodyMs: 500, idleMs: 5_000 }
+/** The same for an address that has more connections than the one that comes. */
+const NO_TIMES = { bodyMs: 0, idleMs: 0 }
 /** Requests of a connection that are not answered. One that sends more without reading is closed. */
 const MOST_UNANSWERED = 64
 
@@ -45,6 +47,8 @@ interface Entry {
   readonly openedMs: number
   /** Requests of node:http that are not answered. */
   pending: number
+  /** Since when a body is received that is not whole yet. */
+  bodySinceMs: number | undefined
   /** Bytes in both directions at the last sweep, and since when it is as many. */
   bytes: number
   quietMs: number
@@ -54,9 +58,10 @@ type Listener = (socket: Socket) => void
 type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
 /**
- * Shares the connections of an HTTP server. When it is full, or an address has its share, the oldest connection that
- * has sent no whole request gives way, then the one that is idle for longest; without one the new connection is closed.
- * One that sends no head in time is closed, so that silent connections lock no one out.
+ * Shares the connections of an HTTP server. When it is full, or an address has its share, a connection of the address
+ * with the most connections gives way: the oldest one that has sent no whole head, then the one with a body that has not
+ * become whole for longest, then the one that is idle for longest; without one the new connection is closed. One that
+ * sends no head in time is closed, so that silent connections lock no one out.
  */
 export class ConnectionShare implements Disposable {
   /** Turns of the clients of the port. */
@@ -105,7 +110,7 @@ export class ConnectionShare implements Disposable {
     server.removeAllListeners('request')
     server.on('request', (request, response) => {
       const { socket } = request
-      if (socket.destroyed || !this.count(socket, response)) return
+      if (socket.destroyed || !this.count(socket, request, response)) return
       this.clients.note(request)
       this.turns.run(clientAddressOf(request), () => {
         if (socket.destroyed) return
@@ -115,10 +120,18 @@ export class ConnectionShare implements Disposable {
   }
 
   /** Counts a request; false for one too many of its connection, which is closed. */
-  private count(socket: Socket, response: ServerResponse): boolean {
+  private count(socket: Socket, request: IncomingMessage, response: ServerResponse): boolean {
     const entry = this.entryOf(socket)
     if (entry === undefined) return true
     this.hear(entry)
+    if (hasBody(request)) {
+      entry.bodySinceMs = this.clock.monotonicMs()
+      const isWhole = (): void => {
+        entry.bodySinceMs = undefined
+      }
+      request.once('end', isWhole)
+      response.once('close', isWhole)
+    }
     if (entry.pending >= MOST_UNANSWERED) {
       socket.destroy()
       return false
@@ -160,10 +173,31 @@ export class ConnectionShare implements Disposable {
     if (address === undefined) return false
     const hasShare =
       this.isProxy(address) || (this.perAddress.get(address) ?? 0) < this.mostPerAddress
-    if (!hasShare && !this.giveWay(address)) return false
-    if (this.size >= this.most && !this.giveWay(undefined)) return false
+    if (!hasShare && !this.giveWay((other) => other === address)) return false
+    if (this.size >= this.most && !this.makeRoom(address)) return false
     this.add(socket, address)
     return true
+  }
+
+  /** Of a full port: the address with the most connections gives one up, or another that has no fewer than the one that comes. */
+  private makeRoom(address: string): boolean {
+    const heaviest = this.heaviest(address)
+    const times = heaviest === address ? OWN_TIMES : NO_TIMES
+    if (this.giveWay((other) => other === heaviest, times)) return true
+    const own = this.perAddress.get(address) ?? 0
+    return this.giveWay((other) => (this.perAddress.get(other) ?? 0) >= own)
+  }
+
+  /** The address with the most connections, which is the given one unless another has more. */
+  private heaviest(address: string): string {
+    let found = address
+    let most = this.perAddress.get(address) ?? 0
+    for (const [other, count] of this.perAddress) {
+      if (count <= most || this.isProxy(other)) continue
+      found = other
+      most = count
+    }
+    return found
   }
 
   private isProxy(address: string): boolean {
@@ -173,7 +207,15 @@ export class ConnectionShare implements Disposable {
   private add(socket: Socket, address: string): void {
     const nowMs = this.clock.monotonicMs()
     const key = keyOf(socket)
-    const entry = { socket, address, openedMs: nowMs, pending: 0, bytes: 0, quietMs: nowMs }
+    const entry = {
+      socket,
+      address,
+      openedMs: nowMs,
+      pending: 0,
+      bytes: 0,
+      quietMs: nowMs,
+      bodySinceMs: undefined,
+    }
     this.silent.set(key, entry)
     this.known.set(socket, entry)
     this.perAddress.set(address, (this.perAddress.get(address) ?? 0) + 1)
@@ -191,16 +233,33 @@ export class ConnectionShare implements Disposable {
     else this.perAddress.delete(entry.address)
   }
 
-  /** Closes the oldest silent connection, or the one that is idle for longest, of an address or of all; false without one. */
-  private giveWay(address: string | undefined): boolean {
+  /**
+   * Closes a connection of chosen addresses, false without one: the oldest silent one, the one that has sent part of a
+   * body for longest, or the one that is idle for longest.
+   */
+  private giveWay(isChosen: (address: string) => boolean, { bodyMs, idleMs } = OWN_TIMES): boolean {
     const nowMs = this.clock.monotonicMs()
-    const isOf = (entry: Entry): boolean => address === undefined || entry.address === address
+    const isOf = ({ address }: Entry): boolean => isChosen(address)
     for (const [key, entry] of this.silent) if (isOf(entry)) return this.drop(key, entry)
+    const half = this.oldestHalf(nowMs - bodyMs, isOf)
+    if (half !== undefined) return this.drop(keyOf(half.socket), half)
     for (const [key, entry] of this.heard) {
-      const isIdle = entry.pending === 0 && nowMs - entry.quietMs >= IDLE_MS
+      const isIdle = entry.pending === 0 && nowMs - entry.quietMs >= idleMs
       if (isOf(entry) && isIdle) return this.drop(key, entry)
     }
     return false
+  }
+
+  /** The connection whose body is not whole for longest, and at least since a moment. */
+  private oldestHalf(leastMs: number, isOf: (entry: Entry) => boolean): Entry | undefined {
+    let oldest: Entry | undefined
+    let sinceMs = leastMs
+    for (const entry of this.heard.values()) {
+      if (entry.bodySinceMs === undefined || entry.bodySinceMs > sinceMs || !isOf(entry)) continue
+      oldest = entry
+      sinceMs = entry.bodySinceMs
+    }
+    return oldest
   }
 
   private drop(key: string, entry: Entry): true {
@@ -240,6 +299,11 @@ export class ConnectionShare implements Disposable {
     }
     this.cancelSweep = this.size === 0 ? undefined : this.clock.after(SWEEP_MS, this.sweep)
   }
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  const length = headers['content-length']
+  return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0')
 }
 
 /** No two open connections of a port have the same address and port of the peer. */

@@ -82,8 +82,9 @@ describe('the connections of an HTTP port', () => {
     await isClosed(silent[0]!)
     expect(world.share.size).toBe(4)
     const next = await world.answered('127.0.0.3')
-    await isClosed(silent[1]!)
-    expect([good.destroyed, next.destroyed, silent[2]!.destroyed]).toEqual([false, false, false])
+    // Of the address that has the most.
+    await isClosed(silent[2]!)
+    expect([good.destroyed, next.destroyed, silent[1]!.destroyed]).toEqual([false, false, false])
   })
 
   it('give way when they have sent half a head', async () => {
@@ -93,6 +94,52 @@ describe('the connections of an HTTP port', () => {
     const good = await world.answered()
     await isClosed(half)
     expect(good.destroyed).toBe(false)
+  })
+
+  it('give way when their bodies have not become whole for half a second, the oldest first', async () => {
+    const world = await World.open(2)
+    const head = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf'
+    const begun = async (address: string): Promise<Socket> => {
+      const socket = await world.connect(address)
+      const { length } = world.pending
+      socket.write(head)
+      await until('the head has come', () => world.pending.length > length)
+      return socket
+    }
+    const first = await begun('127.0.0.1')
+    world.clock.advance(400)
+    const second = await begun('127.0.0.2')
+    await isClosed(await world.connect('127.0.0.1'))
+    world.clock.advance(200)
+    const good = await world.answered('127.0.0.3')
+    await isClosed(first)
+    expect([second.destroyed, good.destroyed]).toEqual([false, false])
+  })
+
+  it('of the address with the most give way at once to an address with fewer, also when they were just answered', async () => {
+    const world = await World.open(4)
+    const first = await world.answered('127.0.0.2')
+    await world.answered('127.0.0.2')
+    const third = await world.answered('127.0.0.3')
+    await world.answered('127.0.0.3')
+    const good = await world.answered('127.0.0.1')
+    await isClosed(first)
+    expect([third.destroyed, good.destroyed]).toEqual([false, false])
+    // Those with as many do not give way to each other.
+    await isClosed(await world.connect('127.0.0.3'))
+    expect(good.destroyed).toBe(false)
+  })
+
+  it('do not give way when their bodies are whole and wait for an answer', async () => {
+    const world = await World.open(2)
+    const busy = await world.connect()
+    world.server.once('request', (request) => request.resume())
+    busy.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody')
+    await until('the request has come', () => world.pending.length > 0)
+    await world.answered('127.0.0.2')
+    world.clock.advance(4000)
+    await isClosed(await world.connect())
+    expect(busy.destroyed).toBe(false)
   })
 
   it('of one address are at most half, however many others there are', async () => {

@@ -99,6 +99,7 @@ beforeAll(async () => {
   const fixtures = join(REPOSITORY, 'test/fixtures')
   const often = ['-D', 'execution.checkpointing.interval=1s']
   const models = join(folder, 'models')
+  mkdirSync(models)
   const modules = ['--modules', fixtures, '--modules', models]
   manager = weir(['jobmanager', ...data, '-D', 'rest.port=0', ...modules])
   execFileSync(process.execPath, ['scripts/build-dashboard.js'], { cwd: REPOSITORY })

@@ -227,7 +227,8 @@ describe('a model on Kafka', () => {
 
 describe('npm start -- --brokers', () => {
   async function once(more = ['--no-loop']): Promise<Record<string, unknown>> {
-    const args = ['--once', '--json', '--data-dir', join(folder, 'quickstart'), ...more]
+    const data = more.includes('--data-dir') ? [] : ['--data-dir', join(folder, 'quickstart')]
+    const args = ['--once', '--json', ...data, ...more]
     const words = ['quickstart', ...args, '--brokers', broker.bootstrap]
     const { code, stdout, stderr } = await weir(words).ended
     expect({ code, stderr }).toMatchObject({ code: 0 })
