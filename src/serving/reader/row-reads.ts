@@ -50,7 +50,7 @@ export class RowReads implements SparseTerms {
   private absence: Absence = 'unknown'
   /** As in `prepare`. */
   private readonly ages: number[] = []
-  private allReported = false
+  private allKnown = false
   private sums = new Float64Array(0)
 
   /**
@@ -64,10 +64,10 @@ export class RowReads implements SparseTerms {
     this.live = terms.consistency.level !== 'checkpoint'
     this.absence = absence
     this.ages.length = ages.length
-    this.allReported = true
+    this.allKnown = true
     for (let slot = 0; slot < ages.length; slot++) {
       this.ages[slot] = ages[slot]!
-      this.allReported &&= ages[slot] !== NOT_REPORTED
+      this.allKnown &&= ages[slot] !== NOT_REPORTED && (!this.live || ages[slot] !== -1)
     }
   }
 
@@ -114,7 +114,7 @@ export class RowReads implements SparseTerms {
       target.slot = reader!.share.slot
       return this.live || reader!.retains(this.checkpointId) ? OK : NOT_UP_TO_BOUND
     }
-    if (keyClass.isMeanKey(bytes, at, length)) return this.fillMean(version, target)
+    if (keyClass.isMeanKey(bytes, at, length)) return this.fillMean(keyClass, version, target)
     if (outcome === MISSING) return this.statusOfAbsent(keyClass, reader, hash)
     return outcome === RESTORING ? RESTORING_STATUS : DEFERRED
   }
@@ -136,8 +136,7 @@ export class RowReads implements SparseTerms {
       if (this.absence === 'table-on-its-way') return RESTORING_STATUS
       if (slot < 0) return NOT_OWNER
       // A slot that has reported no progress has not reported its tables either.
-      const age = this.ages[slot]
-      if (age === NOT_REPORTED || (this.live && age === -1)) return RESTORING_STATUS
+      if (this.mayHaveMore(slot)) return RESTORING_STATUS
     }
     if (reader !== undefined && !this.live && !reader.retains(this.checkpointId)) {
       return NOT_UP_TO_BOUND
@@ -160,24 +159,34 @@ export class RowReads implements SparseTerms {
     return reader.readLiveInto(bytes, at, length, hash, target.vector, 0, target)
   }
 
-  /** Whether some slot may still open its table of the version. */
-  private lacksTables(version: StateVersion): boolean {
-    if (this.allReported) return false
-    for (const slot of version.keyClass.slots) {
-      const opened = version.readers.some((reader) => reader.share.slot === slot)
-      if (!opened && this.ages[slot] === NOT_REPORTED) return true
+  /** Whether a slot may have opened a table that is not known here; `version` is undefined where none is known. */
+  private lacksTables(keyClass: KeyClass, version: StateVersion | undefined): boolean {
+    if (this.allKnown) return false
+    for (const slot of keyClass.slots) {
+      const opened = version?.readers.some((reader) => reader.share.slot === slot) ?? false
+      if (!opened && this.mayHaveMore(slot)) return true
     }
     return false
   }
 
+  /** Whether a slot may have tables that are not known here: what it reports comes later than the live version. */
+  private mayHaveMore(slot: number): boolean {
+    const age = this.ages[slot]
+    return age === NOT_REPORTED || (this.live && age === -1)
+  }
+
   /** Fills in the mean of all rows of the version. */
-  private fillMean(version: StateVersion | undefined, target: RowBuffer): ReadStatus {
+  private fillMean(
+    keyClass: KeyClass,
+    version: StateVersion | undefined,
+    target: RowBuffer,
+  ): ReadStatus {
     if (this.absence === 'row-on-its-way') return RESTORING_STATUS
+    if (this.lacksTables(keyClass, version)) return RESTORING_STATUS
     if (version === undefined) return UNKNOWN_KEY
     const dimension = version.keyClass.dimension
     if (this.sums.length !== dimension) this.sums = new Float64Array(dimension)
     this.sums.fill(0)
-    if (this.lacksTables(version)) return RESTORING_STATUS
     let count = 0
     for (let i = 0; i < version.readers.length; i++) {
       const reader = version.readers[i]!
