@@ -19,10 +19,9 @@ const LONGEST_RUN_MS = 300_000
 
 /**
  * The environment of a run: it is one of its own, which waits for no other test file and whose costs are not those of
- * Weir's tests. Its campaigns are short, unless a test is only in whole ones: a short part that does not find the error
- * would be too short.
+ * Weir's tests. Its campaigns are short: a short part that does not find the error would be too short.
  */
-function environmentOf(mutants: readonly TestedMutant[]): NodeJS.ProcessEnv {
+function environment(): NodeJS.ProcessEnv {
   return {
     ...process.env,
     [HOST_VARIABLE]: undefined,
@@ -30,11 +29,9 @@ function environmentOf(mutants: readonly TestedMutant[]): NodeJS.ProcessEnv {
     // The copy has no commit.
     WEIR_SEED: String(commitSeed()),
     WEIR_HALF: undefined,
-    WEIR_WHOLE: mutants.some(needsWhole) ? '1' : undefined,
+    WEIR_WHOLE: undefined,
   }
 }
-
-const needsWhole = ({ whole }: TestedMutant): boolean => whole === true
 
 /** What a test said: tests of its name that ran. A copy that does not start has none, and proves nothing. */
 interface TestVerdict {
@@ -63,7 +60,7 @@ async function runTests(
   const words = ['run', ...files, '-t', names.join('|'), ...output]
   const child = spawn(process.execPath, [VITEST, ...words], {
     cwd: folder,
-    env: environmentOf(mutants),
+    env: environment(),
     stdio: ['ignore', 'ignore', 'inherit'],
     timeout: LONGEST_RUN_MS,
   })
@@ -92,28 +89,15 @@ export async function missedMutants(
 ): Promise<readonly string[]> {
   const missed: string[] = []
   using source = new MutatedSource(undefined, TESTED)
-  const soundVerdicts = await soundVerdictsOf(source, mutants)
-  for (const mutant of mutants) {
+  const soundVerdicts = await runTests(source, mutants)
+  for (const [n, mutant] of mutants.entries()) {
     source.apply(mutant.edits)
     const [wrong] = await runTests(source, [mutant])
     source.restore(mutant.edits)
-    const sound = soundVerdicts.get(mutant)!
+    const sound = soundVerdicts[n]!
     const isFound = sound.passed > 0 && sound.failed === 0 && wrong!.failed > 0
     say(`${mutant.name}: ${isFound ? 'found' : 'NOT FOUND'} by ${mutant.file}`)
     if (!isFound) missed.push(`${mutant.name}: ${JSON.stringify({ sound, wrong })}`)
   }
   return missed
-}
-
-/** The verdicts of the tests on Weir as it is, all in one run or two. */
-async function soundVerdictsOf(
-  source: MutatedSource,
-  mutants: readonly TestedMutant[],
-): Promise<ReadonlyMap<TestedMutant, TestVerdict>> {
-  const verdicts = new Map<TestedMutant, TestVerdict>()
-  for (const part of [mutants.filter(needsWhole), mutants.filter((one) => !needsWhole(one))]) {
-    const found = part.length === 0 ? [] : await runTests(source, part)
-    for (const [n, mutant] of part.entries()) verdicts.set(mutant, found[n]!)
-  }
-  return verdicts
 }

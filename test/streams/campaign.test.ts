@@ -3,7 +3,7 @@ import { campaignSize } from '../run/campaign-size.ts'
 import { commitSeed } from '../services/commit-seed.ts'
 import { type CaseKind, runStreams } from './campaign.ts'
 
-/** Cases of each kind, 700 in all and 35,000. */
+/** Cases of each kind, 2,000 in all and 100,000. */
 const SIZES: Readonly<Record<CaseKind, number>> = {
   windows: campaignSize(1_360, 70_000),
   joins: campaignSize(300, 15_000),

@@ -6,10 +6,8 @@ export interface TestedMutant {
   readonly edits: readonly Edit[]
   /** Path of the test file. */
   readonly file: string
-  /** Name of the test, or a part of it that no other test of the file has. */
+  /** Name of the test, or a part of it that no other test of the file has; one that no seed leaves out. */
   readonly test: string
-  /** Whether the seed may leave the test out of a short part. @default false */
-  readonly whole?: boolean
 }
 
 /** Mutants that a test must find. Each error was once in Weir, and no test saw it. */

@@ -35,26 +35,12 @@ export function share(range: FlagRange = { min: 0, max: 1 }): FlagKind {
 
 /** A time in whole milliseconds that a timer can wait. @default from 1 */
 export function milliseconds(range: FlagRange = {}): FlagKind {
-  return numeric({
-    sort: 'duration',
-    shown: 'MS',
-    noun: 'a whole number of milliseconds',
-    range: { min: 1, max: LONGEST_WAIT_MS, ...range },
-    isWhole: true,
-    unitMs: 1,
-  })
+  return ageMs({ min: 1, max: LONGEST_WAIT_MS, ...range })
 }
 
 /** A time in seconds above 0, fractions too, that a timer can wait. */
 export function seconds(range: FlagRange = { above: 0 }): FlagKind {
-  return numeric({
-    sort: 'duration',
-    shown: 'SECONDS',
-    noun: 'a number of seconds',
-    range: { max: LONGEST_WAIT_MS / 1000, ...range },
-    isWhole: false,
-    unitMs: 1000,
-  })
+  return age({ max: LONGEST_WAIT_MS / 1000, ...range })
 }
 
 /** An age in whole milliseconds, with no limit but its range. */

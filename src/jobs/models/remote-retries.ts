@@ -9,8 +9,11 @@ const LONGEST_MS = 30_000
 /** Loads that failed because a server was away: each is tried again, with growing pauses. */
 export class RemoteRetries implements Disposable {
   private readonly clock: Clock
-  /** Failures by model since its last load that succeeded. */
-  private readonly failures = new Map<string, number>()
+  /** Number and last message of the failures of each model since its last load that succeeded. */
+  private readonly failures = new Map<
+    string,
+    { readonly count: number; readonly message: string }
+  >()
   private readonly waiting = new Set<Cancel>()
   private isClosed = false
 
@@ -18,9 +21,9 @@ export class RemoteRetries implements Disposable {
     this.clock = clock
   }
 
-  /** Whether the last load of a model has failed for a server that was away. */
-  isWaiting(model: string): boolean {
-    return this.failures.has(model)
+  /** Whether the load of a model before has failed with the same message, for a server that was away. */
+  isKnown(model: string, { message }: WeirError): boolean {
+    return this.failures.get(model)?.message === message
   }
 
   /** A load has failed: calls `again` later, if the server was away. */
@@ -31,8 +34,8 @@ export class RemoteRetries implements Disposable {
     again: () => void,
   ): void {
     if (source?.kind !== 'remote' || error.code !== 'MODEL_NOT_LOADED' || this.isClosed) return
-    const before = this.failures.get(model) ?? 0
-    this.failures.set(model, before + 1)
+    const before = this.failures.get(model)?.count ?? 0
+    this.failures.set(model, { count: before + 1, message: error.message })
     const cancel = this.clock.after(Math.min(FIRST_MS * 2 ** before, LONGEST_MS), () => {
       this.waiting.delete(cancel)
       again()

@@ -26,6 +26,7 @@ import { ModelCaches } from './model-caches.ts'
 import { numbersOf } from './numbers.ts'
 import { checkCandidate, checkMemory } from './promotion-checks.ts'
 import { RemoteWatches } from './remote-watches.ts'
+import { ReportedProblems } from './reported-problems.ts'
 import { type LoadedVersion, ServedModel } from './served-model.ts'
 import { unknownModel } from './unknown-model.ts'
 import { withSamples } from './warm-samples.ts'
@@ -73,8 +74,7 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
   private scanning: Promise<void> | undefined
   private cancelScan: Cancel | undefined
   private lastProblem = ''
-  /** Messages about the files of each model that were reported. */
-  private readonly reported = new WeakMap<ServedModel, readonly string[]>()
+  private readonly reported = new ReportedProblems()
   private isClosed = false
   /** Grows with each change that clients see. */
   epoch = 1
@@ -170,23 +170,20 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
     this.setLive(model, live)
     for (const version of unload) this.run(model, this.unload(model, version))
     for (const version of [...load, ...model.outdated]) this.run(model, this.load(model, version))
-    if (model.isGone) this.models.delete(model.name)
-    else {
+    if (model.isGone) {
+      this.models.delete(model.name)
+      this.remotes.retries.ended(model.name)
+    } else {
       this.noteRevision(model)
       this.reportProblems(model)
     }
   }
 
-  /** Reports what is wrong with the files of a model once, not at each scan. A load that failed has been reported. */
   private reportProblems(model: ServedModel): void {
-    const problems = model.problems.filter((error) => !model.hasFailedWith(error))
-    const known = this.reported.get(model) ?? []
-    const messages = problems.map(({ message }) => message)
-    if (known.join('\n') === messages.join('\n')) return
-    this.reported.set(model, messages)
+    const problems = this.reported.changed(model)
+    if (problems === undefined) return
     this.changed()
     for (const error of problems) {
-      if (known.includes(error.message)) continue
       this.options.onEvent({ event: 'problem', model: model.name, error })
     }
   }
@@ -248,7 +245,8 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
     model.loading.add(version)
     try {
       const found = model.found!.versions.find((one) => one.version === version)!
-      const [settings, { revision }] = [model.settings(), model]
+      const settings = model.settings()
+      const { revision } = model
       const id = model.idOf(version)
       const before = model.loaded.get(version)
       // A version that is loaded keeps its content; only its settings have changed.
@@ -280,14 +278,16 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
     this.apply(model, model.found)
   }
 
+  /** A load has failed: what failed in the same way before is not reported again. */
   private failed(model: ServedModel, version: number, error: WeirError): void {
-    const [{ name }, { retries }] = [model, this.remotes]
+    const { name } = model
+    const { retries } = this.remotes
+    const isKnown = retries.isKnown(name, error)
     model.failed(version, error)
-    if (!retries.isWaiting(name))
-      this.options.onEvent({ event: 'failed', model: name, version, error })
     retries.failed(name, model.sourceOf(version), error, () => {
       if (model.retry(version, error)) this.apply(model, model.found)
     })
+    if (!isKnown) this.options.onEvent({ event: 'failed', model: name, version, error })
   }
 
   /** Checks a version that is loaded and not live. Rejects with PROMOTION_REFUSED. */

@@ -40,7 +40,7 @@ export async function comparedRecords(
   return found
 }
 
-/** Whether a topic has removed records of these ranges, so that nobody can read the whole of them. */
+/** Whether a topic has removed records of these ranges, so that the whole of them can no longer be read. */
 export async function areTrimmed(
   topics: TopicStore,
   ranges: readonly DataRange[],

@@ -33,7 +33,7 @@ export interface ServeLearningOptions
   readonly onLearning?: (version: number, note?: string) => void
   /**
    * Where a job without a checkpoint begins in the observations, if the version does not say it. @default after those
-   * that it was trained on; the job fails where nobody knows which ones these are
+   * that it was trained on; the job fails where it is not known which ones these are
    */
   readonly learnFrom?: LearnFrom | undefined
   /**

@@ -32,7 +32,7 @@ it('a user can write the learners of ALS and linear models with what the package
   const folders = [LEARNING, join(LEARNING, 'als'), join(LEARNING, 'linear')]
   const files = folders.flatMap((folder) =>
     readdirSync(folder, { withFileTypes: true })
-      // `resumeOffsetsOf` is exported as it is: nobody writes it again.
+      // `resumeOffsetsOf` is exported as it is: a learner calls it, and writes none.
       .filter((entry) => entry.isFile() && entry.name !== 'version-offsets.ts')
       .map((entry) => join(folder, entry.name)),
   )
