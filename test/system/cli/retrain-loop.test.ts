@@ -186,12 +186,13 @@ describe('the retrain loop on the embedded log', () => {
     expect(lineage.parent).toBe(findVersion(state, MODEL, '1')!.id)
     expect(lineage.replayed!.length).toBeGreaterThan(0)
     expect(lineage.newestEventMs).toBeGreaterThan(1_600_006_000_000)
-    // The one that is live now learns on.
-    await expect
-      .poll(() => client.values('LEARNING_ERROR', ['2']).then(([answer]) => answer?.ok), {
-        timeout: 60_000,
-      })
-      .toBe(true)
+    // The one that is live now learns on: from ratings that come after the job has seen the promotion.
+    const learned = async () => {
+      await feed(100, true)
+      const [answer] = await client.values('LEARNING_ERROR', ['2'])
+      return answer?.ok
+    }
+    await expect.poll(learned, { interval: 200, timeout: 60_000 }).toBe(true)
   })
 
   it('returns the existing version for the same inputs, and rolls back on command', async () => {

@@ -85,7 +85,7 @@ hostilePeerContract('the client of a broker', {
       new AbortController().signal,
     ),
   withinMs: 6_000,
-  mostBytes: 128 * MIB,
+  mostBytes: MIB,
   codes: ['CONNECTOR_FAILED'],
 })
 

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { messageOf, WeirError } from '../../../core/errors.ts'
+import { type AnswerWatch, watchAnswers } from './answer-sizes.ts'
 import { apiVersionsV0, Connection, ResponseError } from './library.ts'
 import {
   DEFAULT_CLIENT_ID,
@@ -66,14 +67,17 @@ async function openConnection(
   address: BrokerAddress,
   options: KafkaClientOptions,
 ): Promise<KafkaConnection> {
+  const name = `${address.host}:${address.port}`
+  const connecting = connection.connect(address.host, address.port)
+  const answers = watchAnswers(connection.socket, name)
   try {
-    await connection.connect(address.host, address.port)
+    await connecting
   } catch (cause) {
     await connection.close().catch(() => undefined)
-    throw connectError(address, cause, options.tls !== undefined && options.tls !== false)
+    const hasTls = options.tls !== undefined && options.tls !== false
+    throw answers.refusal ?? connectError(address, cause, hasTls)
   }
-  const name = `${address.host}:${address.port}`
-  const ready = new LibraryConnection(connection, name)
+  const ready = new LibraryConnection(connection, name, answers)
   try {
     checkVersions(name, (await ready.call(apiVersionsV0.api, '', '')).apiKeys)
   } catch (error) {
@@ -100,10 +104,12 @@ function libraryOptions(options: KafkaClientOptions, address: BrokerAddress) {
 class LibraryConnection implements KafkaConnection {
   private readonly connection: Connection
   private readonly name: string
+  private readonly answers: AnswerWatch
 
-  constructor(connection: Connection, name: string) {
+  constructor(connection: Connection, name: string, answers: AnswerWatch) {
     this.connection = connection
     this.name = name
+    this.answers = answers
   }
 
   get isOpen(): boolean {
@@ -122,9 +128,8 @@ class LibraryConnection implements KafkaConnection {
       if (cause instanceof ResponseError && answer !== undefined) return answer
       // After any other error it is unknown what the broker still sends.
       await this.close()
-      throw new WeirError('CONNECTOR_FAILED', `Kafka at ${this.name}: ${messageOf(cause)}`, {
-        cause,
-      })
+      const failure = `Kafka at ${this.name}: ${messageOf(cause)}`
+      throw this.answers.refusal ?? new WeirError('CONNECTOR_FAILED', failure, { cause })
     }
   }
 
