@@ -79,7 +79,10 @@ const BYTES_PER_WORD = 8
 /** What the ids of people begin with. */
 export const PERSON = 'person:'
 const NO_FACTS: RequestFacts = {}
-const ANONYMOUS: Principal = { id: 'anonymous', name: '', role: 'admin' }
+/** Id of who asks where no token is needed. */
+export const ANONYMOUS_ID = 'anonymous'
+
+const ANONYMOUS: Principal = { id: ANONYMOUS_ID, name: '', role: 'admin' }
 
 /** Data of an `AccessControl` that allows everything to everyone. */
 export const OPEN_ACCESS: AccessShare = {

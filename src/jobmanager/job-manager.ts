@@ -6,6 +6,7 @@ import type { Cluster, JobSubmission, Logs } from '../rest/port/cluster.ts'
 import type { JobControl } from '../rest/port/job-control.ts'
 import type { JobSnapshot, ProcessSnapshot } from '../rest/port/job-snapshot.ts'
 import { NO_FAILURES } from '../runtime/configuration/restart-strategy.ts'
+import { requireJobShare } from './job-share.ts'
 import type { JobLogs } from './logs.ts'
 import { type JobEnvironment, ManagedJob } from './managed-job.ts'
 import type { JobProgram } from './process/job-process.ts'
@@ -22,6 +23,8 @@ export interface JobManagerOptions
   readonly clock: Clock
   readonly random: Random
   readonly process: () => ProcessSnapshot
+  /** Jobs that may run at a time. */
+  readonly maxJobs: number
   /** Checks a submission. Throws INVALID_ARGUMENT, UNKNOWN_OPTION, ACCESS_DENIED. */
   readonly check: (submission: JobSubmission) => void
 }
@@ -75,9 +78,9 @@ export class JobManager implements Cluster {
     return this.managed.get(id)
   }
 
-  submit(submission: JobSubmission): Promise<string> {
+  submit(submission: JobSubmission, client?: string): Promise<string> {
     this.options.check(submission)
-    const submitted = this.submissions.then(() => this.submitNow(submission))
+    const submitted = this.submissions.then(() => this.submitNow(submission, client))
     this.submissions = submitted.catch(() => {})
     return submitted
   }
@@ -114,12 +117,15 @@ export class JobManager implements Cluster {
     return job
   }
 
-  private async submitNow(submission: JobSubmission): Promise<string> {
-    const { clock, store } = this.options
+  private async submitNow(submission: JobSubmission, client?: string): Promise<string> {
+    const { clock, store, maxJobs: most } = this.options
+    const unfinished = [...this.managed.values()].filter(({ hasEnded }) => !hasEnded)
+    requireJobShare({ running: unfinished.map((job) => job.client), client, most })
     const taken = [...this.managed.values()].flatMap(({ queryPort }) => queryPort ?? [])
     const job = this.add({
       id: randomBytes(16).toString('hex'),
       submission,
+      ...(client === undefined ? {} : { client }),
       queryPort: Object.hasOwn(submission.options, 'port') ? undefined : await freeQueryPort(taken),
       submittedMs: clock.nowMs(),
       hasEnded: false,

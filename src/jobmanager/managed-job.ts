@@ -76,6 +76,11 @@ export class ManagedJob implements JobControl {
     return this.record.hasEnded
   }
 
+  /** Whose share of jobs it takes; undefined for a user of this machine. */
+  get client(): string | undefined {
+    return this.record.client
+  }
+
   /** Query port that the JobManager chose for it, as long as the job has not ended. */
   get queryPort(): number | undefined {
     return this.hasEnded ? undefined : this.record.queryPort

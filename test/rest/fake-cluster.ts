@@ -132,8 +132,9 @@ function fakeData(calls: string[]): JobData {
 /** A cluster of fake jobs. */
 export function fakeCluster(
   jobs: readonly FakeJob[],
-): Cluster & { readonly submitted: JobSubmission[] } {
+): Cluster & { readonly submitted: JobSubmission[]; readonly clients: unknown[] } {
   const submitted: JobSubmission[] = []
+  const clients: unknown[] = []
   return {
     version: '1.2.3',
     isJobManager: true,
@@ -141,8 +142,9 @@ export function fakeCluster(
     process: () => PROCESS,
     jobs: () => Promise.all(jobs.map((job) => job.snapshot())),
     job: (id) => jobs.find((job) => job.id === id),
-    submit: async (submission) => {
+    submit: async (submission, client) => {
       submitted.push(submission)
+      clients.push(client)
       return 'd'.repeat(32)
     },
     rescale: async (id, parallelism) => {
@@ -153,6 +155,7 @@ export function fakeCluster(
     logs: undefined,
     logsOf: () => undefined,
     submitted,
+    clients,
   }
 }
 

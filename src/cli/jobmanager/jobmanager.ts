@@ -6,6 +6,7 @@ import { seededRandom } from '../../core/random.ts'
 import { longRunningFlags } from '../../core/sibling-module.ts'
 import { nodeFileSystem } from '../../files/node-file-system.ts'
 import { JobManager } from '../../jobmanager/job-manager.ts'
+import { DEFAULT_MAX_JOBS } from '../../jobmanager/job-share.ts'
 import { JOB_MANAGER_TITLE, JobManagerLock } from '../../jobmanager/lock.ts'
 import { JobLogs } from '../../jobmanager/logs.ts'
 import type { JobRecord } from '../../jobmanager/store/job-record.ts'
@@ -17,6 +18,7 @@ import { EXPONENTIAL_DELAY } from '../../runtime/configuration/restart-strategy.
 import { checkSubmission, type JobCommands, wordsOf } from '../cluster/job-command.ts'
 import { rightsText, type SubmissionRights } from '../cluster/submission-rights.ts'
 import { type Command, type CommandIo, Flags, type OptionSpec } from '../command/command.ts'
+import { wholeNumber } from '../flag-kinds/numbers.ts'
 import { splitPair } from '../flag-kinds/pairs.ts'
 import { addresses, host, input } from '../flag-kinds/places.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
@@ -47,6 +49,12 @@ export const JOB_MANAGER_SERVER_OPTIONS: Readonly<Record<string, OptionSpec>> = 
     type: 'string',
     value: addresses,
     help: 'Brokers and NameNodes that submissions may name, besides those of --brokers',
+  },
+  'max-jobs': {
+    type: 'string',
+    value: wholeNumber({ min: 1, max: 4096 }),
+    default: String(DEFAULT_MAX_JOBS),
+    help: 'Jobs that may run at a time; one token or other address has at most half of them',
   },
   brokers: { ...KAFKA_OPTIONS['brokers']!, help: 'Kafka brokers that jobs may use' },
   host: {
@@ -159,6 +167,7 @@ async function startManager(
       env: io.env,
     },
     process: processSnapshot,
+    maxJobs: flags.number('max-jobs'),
     say: (sentence) => io.err(`jobmanager: ${sentence}`),
     check: (submission) => checkSubmission(submission, COMMANDS, rights),
     strategyOf: ({ submission }) => {

@@ -7,6 +7,8 @@ export interface JobRecord {
   /** 32 hexadecimal digits. */
   readonly id: string
   readonly submission: JobSubmission
+  /** Id of the token that submitted it, or an address; absent for a user of this machine. */
+  readonly client?: string
   /** Query port that the JobManager chose for the job; undefined if the submission names one. */
   readonly queryPort: number | undefined
   readonly submittedMs: number

@@ -36,8 +36,11 @@ export interface Cluster {
   jobs(): Promise<readonly JobSnapshot[]>
   /** The job with this id. */
   job(id: string): JobControl | undefined
-  /** Starts a job and returns its id. Throws UNSUPPORTED outside a JobManager, INVALID_ARGUMENT. */
-  submit(submission: JobSubmission): Promise<string>
+  /**
+   * Starts a job and returns its id. `client`: whose share of jobs it takes; undefined for a user of this machine.
+   * Throws UNSUPPORTED outside a JobManager, INVALID_ARGUMENT, and OVERLOADED when the share is taken.
+   */
+  submit(submission: JobSubmission, client?: string): Promise<string>
   /**
    * Lets a running job go on from a checkpoint with another parallelism; resolves when it has started again.
    * Throws UNSUPPORTED outside a JobManager, NOT_FOUND, INVALID_ARGUMENT, ILLEGAL_STATE, and what keeps the job

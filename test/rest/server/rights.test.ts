@@ -90,7 +90,7 @@ it('the REST interface answers each route to whom may use it, by job, state and 
   }
   expect(holes).toEqual([])
   expect(tried).toBeGreaterThan(1_000)
-})
+}, 120_000)
 
 /** A REST interface of two jobs, with one token that has these rights. */
 async function appWith(rights: readonly string[]) {
@@ -131,6 +131,21 @@ it('a submission names only topics on which the token has the right', async () =
   expect(await submit({ topic: 'in-1', 'write-back': 'in-1' })).toBe(403)
   expect(await submit({ 'learn-from': ['in-1', 'secret'] })).toBe(403)
   await app.close()
+})
+
+it('a submission takes the share of its token, else of its address, unless that is this machine', async () => {
+  const cluster = fakeCluster([])
+  const { text, record } = tokenOf(78, { role: 'admin' })
+  const submit = { method: 'POST', url: '/jobs', payload: { job: NAME } } as const
+  const open = await fakeApp(cluster)
+  for (const remoteAddress of ['127.0.0.1', '10.1.2.3'])
+    await open.inject({ ...submit, remoteAddress })
+  await open.close()
+  const access = new AccessControl(shareAccess([record]), systemClock)
+  const app = await fakeApp(cluster, { access })
+  await app.inject({ ...submit, headers: { authorization: `Bearer ${text}` } })
+  await app.close()
+  expect(cluster.clients).toEqual([undefined, '10.1.2.3', record.id])
 })
 
 it('a stream of events has no job on which the token has no right', async () => {
