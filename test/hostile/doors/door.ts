@@ -1,3 +1,5 @@
+import type { BodyRoute } from './body-routes.ts'
+
 /** What a door speaks. */
 export type DoorProtocol = 'http' | 'query'
 
@@ -12,6 +14,8 @@ export interface Door {
   readonly token: string | undefined
   /** Path of HTTP that takes bodies. */
   readonly bodyPath: string
+  /** All its routes of HTTP that take bodies, as its document says. */
+  readonly bodyRoutes: readonly BodyRoute[]
 }
 
 /** Addresses that the attackers come from: the good client's own, one other, or eight others. */

@@ -51,6 +51,21 @@ export function goodHttpClient(good: GoodHttpRequest): GoodClient {
   return { ask, close: async () => agent.destroy() }
 }
 
+/** The body of the answer to a GET, as text. Throws when the answer is not 200. */
+export async function getText({
+  port,
+  path,
+  token,
+  ca,
+}: Omit<GoodHttpRequest, 'body' | 'answer'>): Promise<string> {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  const tls = ca === undefined ? {} : { ca }
+  const options = { host: '127.0.0.1', port, path, headers, agent: false, ...tls } as const
+  const text = await exchange(options, { isTls: ca !== undefined, body: undefined })
+  if (!text.startsWith('200 ')) throw new Error(`GET ${path}: ${text.slice(0, 300)}`)
+  return text.slice(4)
+}
+
 /** The status and the body of an answer, as text. A kept connection that was closed meanwhile is replaced once. */
 async function exchange(
   options: RequestOptions,

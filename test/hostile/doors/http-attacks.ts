@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { GATEWAY_REQUESTS } from '../../../verify/fuzz/http-requests.ts'
 import { mutated } from '../../../verify/fuzz/mutations.ts'
 import {
+  type AttackSite,
   again,
   type DoorAttack,
   HALF_HANDSHAKE,
@@ -11,6 +12,7 @@ import {
   sendWhole,
 } from './attack.ts'
 import { type Door, LARGE_ROWS } from './door.ts'
+import { worstBody } from './worst-bodies.ts'
 
 const MIB = 1024 * 1024
 /** Length that half bodies announce. */
@@ -27,6 +29,14 @@ function headOf(door: Door, lines: readonly string[], method = 'POST', path = do
 function whole(door: Door, body: Uint8Array, lines: readonly string[] = [JSON_TYPE]): Buffer {
   const length = `content-length: ${body.length}`
   return Buffer.concat([headOf(door, [length, ...lines]), body])
+}
+
+/** A costly body for one of the routes. */
+function costly({ door, random }: AttackSite): Buffer {
+  const { method, path } = door.bodyRoutes[random.below(door.bodyRoutes.length)]!
+  const { body, lines } = worstBody(random)
+  const head = headOf(door, [`content-length: ${body.length}`, ...lines], method, path)
+  return Buffer.concat([head, body])
 }
 
 /** The same bytes for the same door, made once. */
@@ -87,6 +97,7 @@ export const HTTP_ATTACKS: Readonly<Record<string, DoorAttack>> = {
   'small values': again(4, (site) => {
     return sendWhole(site, JSON_BODIES[site.random.below(JSON_BODIES.length)]!(site.door))
   }),
+  'costly bodies on every route': again(4, (site) => sendWhole(site, costly(site))),
   'deep nesting': again(4, (site) => {
     return sendWhole(site, DEEP_BODIES[site.random.below(DEEP_BODIES.length)]!(site.door))
   }),

@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { writeCertificates } from '../../services/certificates.ts'
 import { freePorts } from '../../services/free-port.ts'
 import { type CommandProcess, weir } from '../../system/cli/command-process.ts'
+import { bodyRoutesOf, type RouteDocument } from './body-routes.ts'
 import { type Door, MODEL } from './door.ts'
-import { type GoodClient, goodHttpClient, goodQueryClient } from './good-requests.ts'
+import { type GoodClient, getText, goodHttpClient, goodQueryClient } from './good-requests.ts'
 
 /** A door of a running server. */
 export interface OpenDoor {
@@ -32,6 +33,8 @@ const MODULE = `export default {
   },
 }
 `
+/** A value of a parameter of a path. */
+const parameterOf = (name: string): string => (/model/i.test(name) ? MODEL : '1')
 const INFER = `/v2/models/${MODEL}/infer`
 const GOOD_INFER = {
   path: INFER,
@@ -73,7 +76,13 @@ export class DoorWorld implements AsyncDisposable {
     const port = ports[server]!
     const protocol = server === 'query' ? 'query' : 'http'
     const bodyPath = server === 'jobmanager' ? '/jobs' : INFER
-    const door: Door = { name: doorName(server, isTls), protocol, port, isTls, token, bodyPath }
+    const document = { path: '/openapi.json', port, token, ca }
+    const bodyRoutes =
+      server === 'query'
+        ? []
+        : bodyRoutesOf(JSON.parse(await getText(document)) as RouteDocument, parameterOf)
+    const basics = { name: doorName(server, isTls), protocol, port, isTls, token } as const
+    const door: Door = { ...basics, bodyPath, bodyRoutes }
     const good =
       server === 'query'
         ? await goodQueryClient({ port, ...(isTls ? { token: token!, tls: { ca: ca! } } : {}) })
