@@ -45,7 +45,7 @@ export class GatewayWorld {
       topic: 'ratings',
       append: async (observations) => {
         if (this.appendError !== undefined) throw this.appendError
-        this.stored.push(...observations)
+        for (const observation of observations) this.stored.push(observation)
         return this.positions
       },
       reachable: async () => {

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { requireArgument, WeirError } from '../../core/errors.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
 import { RatingsParser } from '../../models/ratings/parser.ts'
@@ -44,16 +45,17 @@ export function observationOf({ user, item, rating, timestamp }: JsonObservation
   return { user, item, rating, timestamp: timestamp ?? NO_TIMESTAMP }
 }
 
-/** Observations of CSV: `user,item,rating[,seconds]` a line, with or without a header. Throws UNPARSABLE_RECORD. */
-export function observationsOfCsv(body: Buffer): Rating[] {
+/**
+ * Observations of CSV: `user,item,rating[,seconds]` a line, with or without a header. Throws UNPARSABLE_RECORD, and
+ * INVALID_ARGUMENT for bytes that are no UTF-8.
+ */
+export async function observationsOfCsv(body: Buffer): Promise<Rating[]> {
   const observations: Rating[] = []
   const parser = new RatingsParser(
     (user, item, rating, timestamp) => observations.push({ user, item, rating, timestamp }),
     { format: 'csv' },
   )
-  requireUtf8(body)
-  requireShortLines(body)
-  parser.push(body)
+  await eachSlice(body, (lines) => parser.push(lines))
   parser.end()
   return observations
 }
@@ -62,15 +64,17 @@ export function observationsOfCsv(body: Buffer): Rating[] {
  * Observations of NDJSON: an object a line; empty lines are skipped. `isValid` checks the shape. Throws
  * UNPARSABLE_RECORD with the number of the line.
  */
-export function observationsOfNdjson(
+export async function observationsOfNdjson(
   body: Buffer,
   isValid: (value: unknown) => value is JsonObservation,
-): Rating[] {
-  requireUtf8(body)
-  return body
-    .toString('utf8')
-    .split('\n')
-    .flatMap((line, i) => (line.trim() === '' ? [] : [observationOfLine(line, i + 1, isValid)]))
+): Promise<Rating[]> {
+  const observations: Rating[] = []
+  await eachSlice(body, (lines, first) => {
+    for (const [i, line] of lines.toString('utf8').split('\n').entries()) {
+      if (line.trim() !== '') observations.push(observationOfLine(line, first + i, isValid))
+    }
+  })
+  return observations
 }
 
 function observationOfLine(
@@ -87,30 +91,57 @@ function observationOfLine(
   )
 }
 
-/** Throws INVALID_ARGUMENT: other bytes would become one id of question marks. */
-function requireUtf8(body: Buffer): void {
+/** Bytes that are read in one turn: a body has up to eight million lines, and other clients wait for their turn. */
+const SLICE_BYTES = 64 * 1024
+
+/**
+ * Gives a body to `take` in slices of whole lines, with the number of their first line, one in each turn. Throws
+ * INVALID_ARGUMENT for bytes that are no UTF-8, which would become one id of question marks, and UNPARSABLE_RECORD
+ * for a line that is too long.
+ */
+async function eachSlice(
+  body: Buffer,
+  take: (lines: Buffer, first: number) => void,
+): Promise<void> {
   requireArgument(isUtf8(body), 'the body is no UTF-8')
+  let line = 1
+  for (let at = 0; at < body.length; ) {
+    if (at > 0) await nextTurn()
+    const end = endOfSlice(body, at)
+    const lines = body.subarray(at, end)
+    const next = requireShortLines(lines, line)
+    take(lines, line)
+    at = end
+    line = next
+  }
+}
+
+/** End of a slice that begins at `at`: of its last whole line, or in the middle of a line that is too long. */
+function endOfSlice(body: Buffer, at: number): number {
+  if (body.length - at <= SLICE_BYTES) return body.length
+  const end = body.lastIndexOf('\n', at + SLICE_BYTES - 1) + 1
+  return end > at ? end : at + SLICE_BYTES
 }
 
 /** A longer line is no observation: two ids and two numbers. */
-const MAX_LINE_CHARACTERS = 16 * 1024
+const MAX_LINE_BYTES = 16 * 1024
 
-/** Throws UNPARSABLE_RECORD with the number of a line that is too long. */
-function requireShortLines(body: Buffer): void {
-  let line = 1
-  for (let at = 0; at < body.length; line++) {
-    const end = body.indexOf('\n', at)
-    const next = end < 0 ? body.length : end + 1
-    if (next - at > MAX_LINE_CHARACTERS) {
-      const message = `line ${line} has more than ${MAX_LINE_CHARACTERS} bytes; write user,item,rating`
+/** The number of the line after these. Throws UNPARSABLE_RECORD with the number of a line that is too long. */
+function requireShortLines(lines: Buffer, first: number): number {
+  let line = first
+  for (let at = 0; at < lines.length; line++) {
+    const end = lines.indexOf('\n', at)
+    const next = end < 0 ? lines.length : end + 1
+    if (next - at > MAX_LINE_BYTES) {
+      const message = `line ${line} has more than ${MAX_LINE_BYTES} bytes: an observation has two ids and two numbers`
       throw new WeirError('UNPARSABLE_RECORD', message, { details: { line } })
     }
     at = next
   }
+  return line
 }
 
 function jsonOf(line: string): unknown {
-  if (line.length > MAX_LINE_CHARACTERS) return undefined
   try {
     return JSON.parse(line)
   } catch {

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { TopicProducer, TopicStore } from '../../connectors/topics/store.ts'
 import { ByteWriter } from '../../core/byte-writer.ts'
 import { type Clock, orAfter } from '../../core/clock.ts'
@@ -6,6 +7,8 @@ import { ratingLineFormat } from '../../models/ratings/line-format.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
 import type { ObservationTopic, StoredPosition } from '../port/services.ts'
 
+/** Observations of one turn: about 10 ms. */
+const PER_TURN = 4096
 const NO_HEADERS: readonly never[] = []
 const encoder = new TextEncoder()
 const UNKNOWN = 'it is not known whether the observations were stored'
@@ -49,9 +52,7 @@ export class TopicAppender implements ObservationTopic, AsyncDisposable {
     observations: readonly Rating[],
     deadlineMs: number,
   ): Promise<readonly StoredPosition[]> {
-    // An observation that cannot be written refuses all of them, before the first is sent.
-    const lines = observations.map((observation) => this.lineOf(observation))
-    return await this.within(deadlineMs, this.appendLines(lines), UNKNOWN)
+    return await this.within(deadlineMs, this.appendAll(observations), UNKNOWN)
   }
 
   async reachable(deadlineMs: number): Promise<void> {
@@ -73,6 +74,13 @@ export class TopicAppender implements ObservationTopic, AsyncDisposable {
     })
   }
 
+  private async appendAll(observations: readonly Rating[]): Promise<readonly StoredPosition[]> {
+    // An observation that cannot be written refuses all of them, before the first is sent.
+    const lines: ObservationRecord[] = []
+    await inTurns(observations, (observation) => lines.push(this.lineOf(observation)))
+    return await this.appendLines(lines)
+  }
+
   private async appendLines(
     lines: readonly ObservationRecord[],
   ): Promise<readonly StoredPosition[]> {
@@ -80,11 +88,11 @@ export class TopicAppender implements ObservationTopic, AsyncDisposable {
     try {
       const producer = await opened
       if (!producer.ready()) await producer.whenReady()
-      for (const { key, bytes, timestamp } of lines) {
+      await inTurns(lines, ({ key, bytes, timestamp }) => {
         producer.sendRecord(key, bytes, timestamp, -1, NO_HEADERS)
-      }
+      })
       await this.synced(producer)
-      return positionsOf(producer, lines)
+      return await positionsOf(producer, lines)
     } catch (error) {
       // Another request may have replaced the failed producer already.
       if (this.producer === opened) this.drop()
@@ -142,17 +150,25 @@ export class TopicAppender implements ObservationTopic, AsyncDisposable {
   }
 }
 
+/** Calls `take` for each value, some thousand in each turn: other clients wait for theirs. */
+async function inTurns<T>(values: readonly T[], take: (value: T) => void): Promise<void> {
+  for (const [i, value] of values.entries()) {
+    if (i > 0 && i % PER_TURN === 0) await nextTurn()
+    take(value)
+  }
+}
+
 /** A position in each partition that has some of the records; empty where positions are not known. */
-function positionsOf(
+async function positionsOf(
   producer: TopicProducer,
   lines: readonly ObservationRecord[],
-): readonly StoredPosition[] {
+): Promise<readonly StoredPosition[]> {
   if (producer.positionOf === undefined) return []
   const byPartition = new Map<number, StoredPosition>()
-  for (const { key } of lines) {
-    const position = producer.positionOf(key)
-    if (position.offset < 0) return []
+  await inTurns(lines, ({ key }) => {
+    const position = producer.positionOf!(key)
     byPartition.set(position.partition, position)
-  }
+  })
+  if ([...byPartition.values()].some(({ offset }) => offset < 0)) return []
   return [...byPartition.values()].sort((a, b) => a.partition - b.partition)
 }

@@ -121,7 +121,7 @@ function addIngestRoute(routes: FastifyInstance, on: ObjectsOf, append: Append):
       },
     },
     async (request, reply) => {
-      const ratings = observationsOfCsv(request.body ?? Buffer.alloc(0))
+      const ratings = await observationsOfCsv(request.body ?? Buffer.alloc(0))
       requireObservations(ratings)
       await append(ratings, request, reply)
       return reply.code(200).send()

@@ -107,7 +107,7 @@ export function addObserveRoute(
     },
     async (request, reply) => {
       const isValid = request.compileValidationSchema(OBSERVATION_SCHEMA, 'body')
-      const observations = observationsOf(
+      const observations = await observationsOf(
         request.body ?? NO_BODY,
         request.headers['content-type'] ?? '',
         (value): value is JsonObservation => isValid(value),
@@ -121,15 +121,15 @@ export function addObserveRoute(
   )
 }
 
-function observationsOf(
+async function observationsOf(
   body: Buffer | JsonObservation | readonly JsonObservation[],
   contentType: string,
   isValid: (value: unknown) => value is JsonObservation,
-): Rating[] {
+): Promise<Rating[]> {
   if (Buffer.isBuffer(body)) {
-    return contentType.startsWith('text/csv')
+    return await (contentType.startsWith('text/csv')
       ? observationsOfCsv(body)
-      : observationsOfNdjson(body, isValid)
+      : observationsOfNdjson(body, isValid))
   }
   return Array.isArray(body) ? body.map(observationOf) : [observationOf(body as JsonObservation)]
 }

@@ -43,12 +43,16 @@ it('a request of which a byte comes from time to time is ended by a deadline for
   const app = await new GatewayWorld().open({}, { requestTimeoutMs: 700 })
   try {
     await app.listen({ host: '127.0.0.1', port: 0 })
+    const refused: unknown[] = []
+    app.server.on('clientError', ({ code }: { readonly code?: string }) => refused.push(code))
     using client = await RawClient.open(app)
     client.send('POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n')
     const trickle = setInterval(() => client.send(' '), 100)
     const answer = await client.all()
     clearInterval(trickle)
-    expect(answer).toContain(' 408 ')
+    expect(refused).toEqual(['ERR_HTTP_REQUEST_TIMEOUT'])
+    // A byte that crosses the answer resets the connection, and with it the answer.
+    if (answer !== '') expect(answer).toContain(' 408 ')
   } finally {
     await app.close()
   }

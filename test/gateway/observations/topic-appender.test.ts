@@ -8,6 +8,7 @@ import type { TopicProducer, TopicStore } from '../../../src/connectors/topics/s
 import { WeirError } from '../../../src/core/errors.ts'
 import { TopicAppender } from '../../../src/gateway/observations/topic-appender.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
+import { turnsOf } from './turns.ts'
 
 const DEADLINE_MS = 5_000
 const RATING = { user: '1', item: '50', rating: 4, timestamp: -1 }
@@ -28,6 +29,26 @@ describe('observations on their way to a topic', () => {
     )
     const bounds = await topics.bounds('observations')
     expect(bounds.reduce((sum, { start, end }) => sum + end - start, 0)).toBe(100)
+  })
+
+  it('leave other clients turns where they are many', async () => {
+    const producer = new SlowProducer()
+    const clock = new ManualClock(5)
+    const appender = new TopicAppender(
+      storeOf(() => producer),
+      'observations',
+      clock,
+    )
+    const many = Array.from({ length: 50_000 }, (_, i) => ({ ...RATING, user: String(i) }))
+    const appended = appender.append(many, DEADLINE_MS)
+    const turns = await turnsOf(async () => {
+      while (producer.syncs === 0) await new Promise(setImmediate)
+    })
+    // A turn for each 4,096 of them: to write their lines, and to send them.
+    expect(turns).toBeGreaterThanOrEqual(24)
+    expect(producer.lines).toHaveLength(50_000)
+    await producer.settle()
+    await appended
   })
 
   it('of one user have the user as key, and are in one partition in their order', async () => {
