@@ -238,7 +238,7 @@ describe('every positional argument of every verb', () => {
     }
   })
 
-  it('is refused with a text that its kind does not take, and the text is empty', async () => {
+  it('is refused with a text that its kind does not take, the empty one too', async () => {
     let walked = 0
     for (const one of POSITIONS) {
       for (const text of wrongValuesOf(one.kind)) {
