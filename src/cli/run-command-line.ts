@@ -1,14 +1,13 @@
 import { systemClock } from '../core/clock.ts'
 import { asWeirError, isWeirError, messageOf, systemErrorOf } from '../core/errors.ts'
 import { printable } from '../core/text/printable.ts'
-import { requireFlags } from './command/check-flags.ts'
+import { checkPositions, requireFlags, requireHere } from './command/check-flags.ts'
 import {
   type Command,
   type CommandInput,
   type CommandIo,
   exitCodeOf,
   InterruptedError,
-  refuseExtraArguments,
   UsageError,
   unlessInterrupted,
 } from './command/command.ts'
@@ -101,8 +100,9 @@ async function dispatch(typed: readonly string[], run: CommandRun): Promise<numb
   const parsed = parseCommandLine(command, rest, read)
   run.form = formOf(parsed.flags)
   const logged = await loggedAs(run)
-  refuseExtraArguments(command, parsed.args)
+  checkPositions(command, parsed)
   requireFlags(command.options, parsed.flags)
+  requireHere(command, parsed)
   await checkSecrets(parsed.flags, logged)
   const running = command.run({ ...parsed, io: logged, commands: allCommands })
   return (await (command.stopsItself === true ? running : unlessInterrupted(running, io))) ?? 0

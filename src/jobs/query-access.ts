@@ -15,6 +15,7 @@ import { asWeirError, messageOf, requireArgument, WeirError } from '../core/erro
 import { aFunction, flag, listOf, name, objectWith, text } from '../core/options/kinds.ts'
 import type { OptionShape } from '../core/options/shape.ts'
 import type { ServerTlsConfiguration } from '../runtime/configuration/configuration.ts'
+import { type ConfigurationMap, parseConfiguration } from '../runtime/configuration/keys.ts'
 import type { TlsFiles } from '../serving/threads/messages.ts'
 
 /** Options of a port, mostly a job's query port: where it listens, and who may connect. */
@@ -81,6 +82,19 @@ export async function queryAccessOf(
   })
   if (warning !== undefined) warn(options, warning)
   return { access, ...(tls === undefined ? {} : { tls }) }
+}
+
+/**
+ * Checks the configuration of a job and the access to its port, before the start asks a topic for anything or creates one.
+ * Throws as `parseConfiguration` and `queryAccessOf`.
+ */
+export async function requireSettings(
+  configuration: ConfigurationMap,
+  access: QueryAccessOptions = {},
+): Promise<void> {
+  const { queryTls } = parseConfiguration(configuration)
+  // The start itself says the warnings.
+  await queryAccessOf({ ...access, onAccessWarning: () => {} }, queryTls)
 }
 
 /**

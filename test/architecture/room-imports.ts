@@ -81,7 +81,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'training/als/solver',
     'training/data',
   ],
-  'cli/flag-kinds': ['core', 'core/text', 'runtime/configuration'],
+  'cli/flag-kinds': ['core', 'core/text', 'inference/repository', 'runtime/configuration'],
   'cli/flags': [
     'access',
     'checkpoint/coordinator',

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { type Command, refuseExtraArguments } from '../../src/cli/command/command.ts'
+import { checkPositions } from '../../src/cli/command/check-flags.ts'
+import type { Command } from '../../src/cli/command/command.ts'
 import { parseCommandLine } from '../../src/cli/command/parse.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
 import { filesOf } from '../architecture/source-tree.ts'
@@ -44,12 +45,13 @@ function refusal({ words }: Advice): string | undefined {
     return isGroup || words[0] === 'help' ? undefined : 'no such command'
   }
   try {
-    const { args } = parseCommandLine(found.command, found.rest)
-    refuseExtraArguments(found.command, args)
+    checkPositions(found.command, parseCommandLine(found.command, found.rest))
     return undefined
   } catch (error) {
     // What the user fills in.
-    return /not "[A-Z]+"/.test(String(error)) ? undefined : String(error)
+    const isOpen = /not "[A-Z]+"/.test(String(error))
+    const isName = found.rest.length === 0 && String(error).includes('missing arguments')
+    return isOpen || isName ? undefined : String(error)
   }
 }
 

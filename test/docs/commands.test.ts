@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { type Command, refuseExtraArguments } from '../../src/cli/command/command.ts'
+import { checkPositions } from '../../src/cli/command/check-flags.ts'
+import type { Command } from '../../src/cli/command/command.ts'
 import { parseCommandLine } from '../../src/cli/command/parse.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
 
@@ -73,7 +74,7 @@ describe('the commands in code blocks', () => {
     const wrong = all.flatMap(({ path, line }) => {
       try {
         const { command, rest } = commandOf(wordsOf(line))
-        refuseExtraArguments(command, parseCommandLine(command, rest).args)
+        checkPositions(command, parseCommandLine(command, rest))
         return []
       } catch (error) {
         return [`${path}: weir ${line}: ${(error as Error).message}`]

@@ -181,6 +181,46 @@ export const TESTED_MUTANTS: readonly TestedMutant[] = [
     test: 'refuses the positions of another topic, and of one that was created again',
   },
   {
+    name: 'unknown-guarantee-means-none',
+    edits: [
+      {
+        file: 'operators/port/sink.ts',
+        text: `oneOf(
+  'none',
+  'at-least-once',
+  'exactly-once',
+)`,
+        replacement: "{ takes: 'a guarantee', problem: () => undefined }",
+      },
+    ],
+    file: 'test/connectors/log/connectors.test.ts',
+    test: 'a sink refuses a guarantee that it does not know: it would be none',
+  },
+  {
+    name: 'arguments-unchecked',
+    edits: [
+      {
+        file: 'cli/run-command-line.ts',
+        text: '  checkPositions(command, parsed)\n',
+        replacement: '',
+      },
+    ],
+    file: 'test/cli/flag-walk.test.ts',
+    test: 'is refused with a text that its kind does not take, the empty one too',
+  },
+  {
+    name: 'topics-created-by-a-refused-start',
+    edits: [
+      {
+        file: 'jobs/serve/learning.ts',
+        text: '  await requireStartable(job.model, options)\n',
+        replacement: '',
+      },
+    ],
+    file: 'test/jobs/serve/model.test.ts',
+    test: 'a job without its model topic is refused, and creates no other topic',
+  },
+  {
     name: 'range-without-the-id-of-its-topic',
     edits: [
       {

@@ -1,12 +1,16 @@
+import type { FlagKind } from '../flag-kinds/flag-kind.ts'
 import { splitPair } from '../flag-kinds/pairs.ts'
 import {
+  type Command,
   type CommandInput,
   type FlagNeed,
   isMet,
   isSet,
   type OptionSpec,
+  type PositionSpec,
   type ValueSpec,
 } from './command.ts'
+import { usageOf } from './help.ts'
 import { UsageError } from './usage-error.ts'
 
 /** A value of a flag, and what gave it, as messages name it: `--port`, `WEIR_PORT`, `port in weir.yaml`. */
@@ -119,4 +123,53 @@ function needText({ flag, words }: FlagNeed, specs: Specs): string {
   const spec = specs[flag]
   if (spec?.value?.words !== undefined) return `--${flag}: ${spec.value.words.join(', ')}`
   return spec?.type === 'string' ? `--${flag} ${spec.value.shown}` : `--${flag}`
+}
+
+type Given = Pick<CommandInput, 'args' | 'flags'>
+
+/** Checks number and texts of the positional arguments. Throws UsageError. */
+export function checkPositions(command: Command, { args, flags }: Given): void {
+  const { positions = [] } = command
+  const last = positions.at(-1)
+  if (args.length > positions.length && last?.isRepeated !== true) {
+    const extra = args[positions.length]
+    throw new UsageError(`unexpected argument "${extra}". Usage: ${usageOf(command)}`)
+  }
+  for (const [i, position] of positions.entries()) {
+    const own = position.isRepeated === true ? args.slice(i) : args.slice(i, i + 1)
+    requireGiven(command, position, { isGiven: own.length > 0, flags })
+    const kind = kindIn(position, flags)
+    for (const text of own) refuse(kind, kind.problem(text))
+  }
+}
+
+/** Throws UsageError unless the files that positional arguments name are as the command needs them. */
+export function requireHere(command: Command, { args, flags }: Given): void {
+  const { positions = [] } = command
+  for (const [i, text] of args.entries()) {
+    const kind = kindIn(positions[Math.min(i, positions.length - 1)]!, flags)
+    refuse(kind, kind.problemHere?.(text))
+  }
+}
+
+function requireGiven(
+  command: Command,
+  { isOptional, orFlags }: PositionSpec,
+  { isGiven, flags }: { readonly isGiven: boolean; readonly flags: CommandInput['flags'] },
+): void {
+  const also = (orFlags ?? []).filter((flag) => isSet(flags[flag]))
+  const count = Number(isGiven) + also.length
+  if (orFlags === undefined ? isGiven || isOptional === true : count === 1) return
+  if (count === 0) throw new UsageError(`missing arguments. Usage: ${usageOf(command)}`)
+  throw new UsageError(`give one of these, not ${count}. Usage: ${usageOf(command)}`)
+}
+
+/** The kind of an argument beside the flags that were given. */
+function kindIn({ value, beside = {} }: PositionSpec, flags: CommandInput['flags']): FlagKind {
+  const found = Object.entries(beside).find(([flag]) => isSet(flags[flag]))
+  return found?.[1] ?? value
+}
+
+function refuse({ shown }: FlagKind, problem: string | undefined): void {
+  if (problem !== undefined) throw new UsageError(`${shown} ${problem}`)
 }

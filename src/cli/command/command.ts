@@ -71,6 +71,19 @@ export function withNeed(
   )
 }
 
+/** One positional argument of a command, or the last ones where it is repeated. Its declaration is all that checks it. */
+export interface PositionSpec {
+  /** Which texts it takes; the usage and messages call it by the name that the kind shows: `VERSION`. */
+  readonly value: FlagKind
+  /** The kind beside a flag that makes it another thing, by that flag. */
+  readonly beside?: Readonly<Record<string, FlagKind>>
+  readonly isOptional?: boolean
+  /** Whether all further arguments are of this kind, too. */
+  readonly isRepeated?: boolean
+  /** Flags that say the same: exactly one of them and of the argument is given. */
+  readonly orFlags?: readonly string[]
+}
+
 /** Parsed flags and positional arguments. */
 export interface CommandInput {
   readonly flags: Readonly<Record<string, string | boolean | readonly string[] | undefined>>
@@ -117,8 +130,8 @@ export interface Command {
   /** Words that select the command, such as `train als`. */
   readonly name: string
   readonly summary: string
-  /** Positional arguments as shown in the usage line. */
-  readonly usage?: string
+  /** Its positional arguments, in order. @default none */
+  readonly positions?: readonly PositionSpec[]
   readonly options: Readonly<Record<string, OptionSpec>>
   /** Notes and examples at the end of `--help`. */
   readonly details?: string
@@ -166,11 +179,6 @@ export const COMMON_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   },
 }
 
-/** The usage of a command without its options. */
-export function usageOf({ name, usage = '' }: Command): string {
-  return `weir ${name} ${usage}`.trimEnd()
-}
-
 /** Whether what a flag needs is there. */
 export function isMet({ flag, words }: FlagNeed, flags: CommandInput['flags']): boolean {
   const value = flags[flag]
@@ -180,28 +188,6 @@ export function isMet({ flag, words }: FlagNeed, flags: CommandInput['flags']): 
 /** Whether a flag has a value, or is a switch that is on. */
 export function isSet(value: CommandInput['flags'][string]): boolean {
   return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0)
-}
-
-/** The error of a command whose positional arguments are missing. */
-export function missingArguments(command: Command): UsageError {
-  return new UsageError(`missing arguments. Usage: ${usageOf(command)}`)
-}
-
-/** Throws UsageError if there are more positional arguments than the usage line of the command names. */
-export function refuseExtraArguments(command: Command, args: readonly string[]): void {
-  const most = mostArguments(command.usage ?? '')
-  if (args.length <= most) return
-  throw new UsageError(`unexpected argument "${args[most]}". Usage: ${usageOf(command)}`)
-}
-
-/** Positional arguments in a usage line, which may have alternatives: `USER ITEM...`, `--file FILE | NAME`. */
-function mostArguments(usage: string): number {
-  if (usage.includes('...')) return Number.POSITIVE_INFINITY
-  const alternatives = usage.split('|').map((words) => {
-    const positional = words.replaceAll(/\[--\S+\]|--\S+ \S+/g, ' ').trim()
-    return positional === '' ? 0 : positional.split(/\s+/).length
-  })
-  return Math.max(...alternatives)
 }
 
 /**

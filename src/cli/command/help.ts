@@ -1,4 +1,4 @@
-import { COMMON_OPTIONS, type Command, type OptionSpec, usageOf } from './command.ts'
+import { COMMON_OPTIONS, type Command, type OptionSpec, type PositionSpec } from './command.ts'
 
 /** The text of `--help`. */
 export function helpOf(command: Command): string {
@@ -47,4 +47,24 @@ function needsOf({ needs = [], help }: OptionSpec): string {
 
 function defaultOf({ default: value }: OptionSpec): string {
   return value === undefined || value === '' ? '' : `default ${value}`
+}
+
+/** The usage of a command: its name, its positional arguments, and the flags that it needs. */
+export function usageOf(command: Command): string {
+  const { name, options, positions = [] } = command
+  const flags = Object.entries(options).filter(([, { isRequired }]) => isRequired === true)
+  const parts = [...positions.map(shownOf), ...flags.map(shownFlag)]
+  const others = positions.flatMap(({ orFlags = [] }) =>
+    orFlags.map((flag) => shownFlag([flag, options[flag]!])),
+  )
+  return [`weir ${name} ${parts.join(' ')}`.trimEnd(), ...others].join(' | ')
+}
+
+function shownOf({ value, isRepeated, isOptional }: PositionSpec): string {
+  const shown = `${value.shown}${isRepeated === true ? '...' : ''}`
+  return isOptional === true ? `[${shown}]` : shown
+}
+
+function shownFlag([name, { value }]: readonly [string, OptionSpec]): string {
+  return value === undefined ? `--${name}` : `--${name} ${value.shown}`
 }

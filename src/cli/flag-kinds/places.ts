@@ -1,7 +1,8 @@
-import { accessSync, constants, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { messageOf } from '../../core/errors.ts'
 import { parseStorageUrl } from '../../core/storage-url.ts'
+import { nearestOf } from '../../core/text/nearest-word.ts'
 import { type FlagKind, kindOf, mustBe, readBy } from './flag-kind.ts'
 
 /** The path of a file of this machine. */
@@ -161,4 +162,25 @@ export function url(protocols: readonly string[], example: string): FlagKind {
     const parsed = URL.parse(text)
     return parsed !== null && protocols.includes(parsed.protocol) && parsed.hostname !== ''
   })
+}
+
+/** A job of `words`, or the module of a user's job. */
+export function jobOf(words: readonly string[]): FlagKind {
+  const takes = `one of ${words.join(', ')}, or the file of a job such as ./my-job.ts`
+  const problemOf = (text: string): string => {
+    const nearest = nearestOf(text, words)
+    const hint = nearest === undefined ? 'there is no such file' : `did you mean "${nearest}"?`
+    return mustBe(takes, text, `; ${hint}`)
+  }
+  return {
+    sort: 'word',
+    shown: 'JOB',
+    takes,
+    words,
+    problem(text) {
+      const isFile = /[./\\]/.test(text) && !text.includes('\0')
+      return isFile || words.includes(text) || existsSync(text) ? undefined : problemOf(text)
+    },
+    problemHere: (text) => (words.includes(text) || existsSync(text) ? undefined : problemOf(text)),
+  }
 }

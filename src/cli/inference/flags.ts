@@ -3,13 +3,7 @@ import { WeirClient } from '../../client/weir-client.ts'
 import { printable } from '../../core/text/printable.ts'
 import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
 import type { ModelInfo } from '../../wire/inference/models.ts'
-import {
-  type Command,
-  type CommandInput,
-  Flags,
-  missingArguments,
-  type OptionSpec,
-} from '../command/command.ts'
+import { type CommandInput, Flags, type OptionSpec } from '../command/command.ts'
 import { milliseconds, port } from '../flag-kinds/numbers.ts'
 import { host, path } from '../flag-kinds/places.ts'
 import { CONNECTION_OPTIONS, connectionOf } from '../flags/query.ts'
@@ -47,21 +41,13 @@ export function connectToModels(flags: Flags): Promise<WeirClient> {
   return WeirClient.connect({ ...connectionOf(flags), maxFrameBytes: MAX_FRAME_BYTES })
 }
 
-/** The first argument of a command, which is a name. Throws UsageError. */
-export function nameOf(command: Command, args: readonly string[]): string {
-  const [name] = args
-  if (name === undefined) throw missingArguments(command)
-  return name
-}
-
 /** Loads or unloads the model of the first argument in the running process. */
 export async function changeModel(
   action: 'load' | 'unload',
-  command: Command,
   { flags: values, args, io }: CommandInput,
 ): Promise<number> {
   const flags = new Flags(values)
-  const name = nameOf(command, args)
+  const name = args[0]!
   await using client = await connectToModels(flags)
   const info = await client.changeModel(action, name, { deadlineMs: flags.number('timeout') })
   io.out(flags.boolean('json') ? JSON.stringify(info) : `${action}ed ${lineOf(info)}`)

@@ -8,9 +8,10 @@ import {
   rawTensorOf,
 } from '../../wire/inference/typed-tensor.ts'
 import { type Command, Flags, UsageError } from '../command/command.ts'
+import { modelReference } from '../flag-kinds/named.ts'
 import { milliseconds, wholeNumber } from '../flag-kinds/numbers.ts'
 import { input } from '../flag-kinds/places.ts'
-import { connectToModels, MODELS_OPTIONS, nameOf } from './flags.ts'
+import { connectToModels, MODELS_OPTIONS } from './flags.ts'
 import { readInputFile, readPlainFiles } from './input-file.ts'
 
 /** Elements of an output that are shown as text. */
@@ -20,7 +21,7 @@ const SHOWN = 10
 export const inferCommand: Command = {
   name: 'infer',
   summary: 'Run a model of "weir run models" on the inputs of a JSON file',
-  usage: 'MODEL [FILE...]',
+  positions: [{ value: modelReference }, { value: input(), isOptional: true, isRepeated: true }],
   options: {
     input: { type: 'string', value: input(), help: 'JSON file with the inputs' },
     version: {
@@ -45,8 +46,8 @@ Examples:
   weir infer digits@stable --input digit.json --deadline 20 --json`,
   async run({ flags: values, args, io }) {
     const flags = new Flags(values)
-    const [name, ...given] = args
-    const model = nameOf(inferCommand, name === undefined ? [] : [name])
+    const model = args[0]!
+    const given = args.slice(1)
     const file = flags.optional('input')
     if ((file === undefined) === (given.length === 0)) {
       throw new UsageError('give --input FILE, or files for a model that takes them as they are')

@@ -1,13 +1,19 @@
 import { nodeFileSystem } from '../../files/node-file-system.ts'
 import { changeAlias } from '../../inference/repository/aliases.ts'
-import { type Command, Flags, missingArguments, UsageError } from '../command/command.ts'
+import { type Command, Flags, UsageError } from '../command/command.ts'
+import { repositoryName } from '../flag-kinds/named.ts'
+import { wholeNumber } from '../flag-kinds/numbers.ts'
 import { REPOSITORY_OPTION, repositoryOf } from './flags.ts'
 
 /** `weir model alias`: lets a name stand for a version. */
 export const modelAliasCommand: Command = {
   name: 'model alias',
   summary: 'Let an alias of a model stand for a version: requests ask for NAME@ALIAS',
-  usage: 'NAME ALIAS [VERSION]',
+  positions: [
+    { value: repositoryName() },
+    { value: repositoryName('ALIAS', 'an alias') },
+    { value: wholeNumber({ min: 1, max: 0xffffffff }, 'VERSION'), isOptional: true },
+  ],
   options: {
     ...REPOSITORY_OPTION,
     remove: { type: 'boolean', help: 'Remove the alias' },
@@ -19,12 +25,13 @@ Examples:
   weir model alias digits stable --remove`,
   run({ flags: values, args, io }) {
     const flags = new Flags(values)
-    const [name, alias, text] = args
-    if (name === undefined || alias === undefined) throw missingArguments(modelAliasCommand)
+    const name = args[0]!
+    const alias = args[1]!
+    const text = args[2]
     const isRemoved = flags.boolean('remove')
     const version = Number(text)
-    if (isRemoved !== (text === undefined) || (!isRemoved && !/^[1-9][0-9]*$/.test(text!))) {
-      throw new UsageError('give the VERSION, a whole number from 1, or --remove')
+    if (isRemoved !== (text === undefined)) {
+      throw new UsageError('give either the VERSION or --remove')
     }
     const root = repositoryOf(flags)
     const change = { root, name, alias, version: isRemoved ? undefined : version }

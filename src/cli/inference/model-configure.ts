@@ -9,9 +9,11 @@ import {
 import { type Command, Flags, UsageError } from '../command/command.ts'
 import { textOfFile } from '../command/text-file.ts'
 import { type FlagKind, kindOf } from '../flag-kinds/flag-kind.ts'
+import { repositoryName } from '../flag-kinds/named.ts'
 import { wholeNumber } from '../flag-kinds/numbers.ts'
+import { input } from '../flag-kinds/places.ts'
 import { name } from '../flag-kinds/words.ts'
-import { nameOf, REPOSITORY_OPTION, repositoryOf } from './flags.ts'
+import { REPOSITORY_OPTION, repositoryOf } from './flags.ts'
 
 const SETTING: FlagKind = kindOf(
   { sort: 'pair', shown: 'KEY=VALUE', takes: 'KEY=VALUE of a setting' },
@@ -23,7 +25,7 @@ const SETTING_PAIR = /^([a-z0-9._-]+)=(.*)$/i
 export const modelConfigureCommand: Command = {
   name: 'model configure',
   summary: 'Change the settings of a model of a repository, or go back to earlier ones',
-  usage: 'NAME [FILE]',
+  positions: [{ value: repositoryName() }, { value: input(), isOptional: true }],
   options: {
     set: {
       type: 'string',
@@ -56,7 +58,7 @@ Examples:
   weir model configure digits --revision 3`,
   run({ flags: values, args, io }) {
     const flags = new Flags(values)
-    const place = { root: repositoryOf(flags), name: nameOf(modelConfigureCommand, args) }
+    const place = { root: repositoryOf(flags), name: args[0]! }
     const { present } = readSettings(nodeFileSystem, place)
     const change = changeOf(flags, args[1], present)
     const { live, before } = changeSettings(nodeFileSystem, place, {

@@ -3,9 +3,10 @@ import { requireArgument } from '../../core/errors.ts'
 import type { ModelInfo, TensorSignature } from '../../wire/inference/models.ts'
 import { DATATYPES, type RawTensor } from '../../wire/inference/tensor.ts'
 import { type Command, Flags } from '../command/command.ts'
+import { modelReference } from '../flag-kinds/named.ts'
 import { wholeNumber } from '../flag-kinds/numbers.ts'
 import { input } from '../flag-kinds/places.ts'
-import { connectToModels, MODELS_OPTIONS, nameOf } from './flags.ts'
+import { connectToModels, MODELS_OPTIONS } from './flags.ts'
 import { readInputFile } from './input-file.ts'
 
 /** Measured runs of one size. */
@@ -20,7 +21,7 @@ export interface ProfiledSize {
 export const modelProfileCommand: Command = {
   name: 'model profile',
   summary: 'Measure how long a model of "weir run models" runs, by the number of items',
-  usage: 'NAME',
+  positions: [{ value: modelReference }],
   options: {
     input: {
       type: 'string',
@@ -49,7 +50,7 @@ Examples:
   weir model profile ocr --input line.json --max-items 8 --json`,
   async run({ flags: values, args, io }) {
     const flags = new Flags(values)
-    const model = nameOf(modelProfileCommand, args)
+    const model = args[0]!
     const runs = flags.number('runs')
     const largest = flags.number('max-items')
     const file = flags.optional('input')

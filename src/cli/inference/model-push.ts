@@ -2,14 +2,15 @@ import { nodeFileSystem } from '../../files/node-file-system.ts'
 import { pushModel } from '../../inference/repository/push.ts'
 import { type Command, Flags } from '../command/command.ts'
 import { wholeNumber } from '../flag-kinds/numbers.ts'
+import { input } from '../flag-kinds/places.ts'
 import { name } from '../flag-kinds/words.ts'
-import { nameOf, REPOSITORY_OPTION, repositoryOf } from './flags.ts'
+import { REPOSITORY_OPTION, repositoryOf } from './flags.ts'
 
 /** `weir model push`: adds a version of a model of any kind to a repository. */
 export const modelPushCommand: Command = {
   name: 'model push',
   summary: 'Add a version of any model (ONNX, module, remote endpoint) to a repository',
-  usage: 'FILE|FOLDER',
+  positions: [{ value: input('FILE|FOLDER') }],
   options: {
     name: { type: 'string', isRequired: true, value: name(), help: 'Name of the model' },
     version: {
@@ -34,7 +35,7 @@ Examples:
     const pushed = await pushModel(nodeFileSystem, {
       root: repositoryOf(flags),
       name: flags.string('name'),
-      file: nameOf(modelPushCommand, args),
+      file: args[0]!,
       ...(version === undefined ? {} : { version }),
     })
     io.out(

@@ -1,13 +1,14 @@
 import { nodeFileSystem } from '../../files/node-file-system.ts'
 import { liveText, readSettings } from '../../inference/repository/revisions.ts'
 import { type Command, Flags } from '../command/command.ts'
-import { nameOf, REPOSITORY_OPTION, repositoryOf } from './flags.ts'
+import { repositoryName } from '../flag-kinds/named.ts'
+import { REPOSITORY_OPTION, repositoryOf } from './flags.ts'
 
 /** `weir model revisions`: lists the stored settings of a model. */
 export const modelRevisionsCommand: Command = {
   name: 'model revisions',
   summary: 'List the revisions of the settings of a model, and show which one is live',
-  usage: 'NAME',
+  positions: [{ value: repositoryName() }],
   options: REPOSITORY_OPTION,
   details: `With --json each line has the settings as a text. The last hundred revisions are kept.
 
@@ -15,7 +16,7 @@ Example:
   weir model revisions digits`,
   run({ flags: values, args, io }) {
     const flags = new Flags(values)
-    const name = nameOf(modelRevisionsCommand, args)
+    const name = args[0]!
     const { history, present } = readSettings(nodeFileSystem, { root: repositoryOf(flags), name })
     for (const one of history.revisions) {
       const isLive = one.revision === history.live

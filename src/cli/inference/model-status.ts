@@ -1,6 +1,7 @@
 import { printable } from '../../core/text/printable.ts'
 import type { ModelInfo } from '../../wire/inference/models.ts'
 import { type Command, Flags } from '../command/command.ts'
+import { modelReference } from '../flag-kinds/named.ts'
 import { bytesText } from '../text/bytes.ts'
 import { connectToModels, lineOf, MODELS_OPTIONS } from './flags.ts'
 
@@ -8,7 +9,7 @@ import { connectToModels, lineOf, MODELS_OPTIONS } from './flags.ts'
 export const modelStatusCommand: Command = {
   name: 'model status',
   summary: 'Show the models of "weir run models": versions, states, inputs and outputs',
-  usage: '[NAME]',
+  positions: [{ value: modelReference, isOptional: true }],
   options: MODELS_OPTIONS,
   details: `Examples:
   weir model status

@@ -45,7 +45,6 @@ const USAGE = 'status 2'
 export const clusterStartCommand: Command = {
   name: 'cluster start',
   summary: 'Start a JobManager in the background',
-  usage: '',
   options: JOB_MANAGER_SERVER_OPTIONS,
   details: `The JobManager writes its log to DATA_DIR/jobmanager/logs/jobmanager.log. It continues the jobs of the last
 one. "weir jobmanager" is the same in the foreground.
@@ -75,7 +74,6 @@ Examples:
 export const clusterStopCommand: Command = {
   name: 'cluster stop',
   summary: 'End the JobManager with a checkpoint of every job',
-  usage: '',
   options: { ...ADDRESS_OPTIONS, ...DATA_DIR_OPTION },
   details: `The jobs are not cancelled: the next "weir cluster start" continues them. Without --jobmanager it ends the
 JobManager of the data folder, which is one of this machine.
@@ -111,7 +109,6 @@ Examples:
 export const clusterStatusCommand: Command = {
   name: 'cluster status',
   summary: 'Say whether a JobManager runs and how many jobs it has',
-  usage: '',
   options: { ...ADDRESS_OPTIONS, ...DATA_DIR_OPTION },
   details: `The exit status is 0 if a JobManager of the data folder, or at --jobmanager, runs and answers, otherwise 1.
 

@@ -1,6 +1,7 @@
 import { JOB_MANAGER_CLIENT_OPTIONS } from '../cluster/options.ts'
 import type { RestClient } from '../cluster/rest-client.ts'
 import type { Command } from '../command/command.ts'
+import { name } from '../flag-kinds/words.ts'
 import { namedJob } from './named-job.ts'
 
 interface JobDetail {
@@ -26,7 +27,7 @@ interface TaskManagers {
 export const infoCommand: Command = {
   name: 'info',
   summary: 'Show a job of a JobManager: its state, query port and operators',
-  usage: 'JOB',
+  positions: [{ value: name('JOB') }],
   options: JOB_MANAGER_CLIENT_OPTIONS,
   details: `JOB is the id of a job, the beginning of it, or the job's name.
 
@@ -34,7 +35,7 @@ Examples:
   weir info 6a0c
   weir info als-serving --json`,
   async run(input) {
-    const { client, jobId, say, report } = await namedJob(infoCommand, input)
+    const { client, jobId, say, report } = await namedJob(input)
     const job = await client.request<JobDetail>('GET', `/jobs/${jobId}`)
     const queryPort = await queryPortOf(client, jobId)
     for (const line of linesOf(job, queryPort)) say(line)

@@ -83,7 +83,6 @@ export const COMMANDS: JobCommands = {
 export const jobManagerCommand: Command = {
   name: 'jobmanager',
   summary: 'Run a JobManager in the foreground: many jobs, each in a separate process',
-  usage: '',
   stopsItself: true,
   options: JOB_MANAGER_SERVER_OPTIONS,
   details: `The JobManager keeps what it runs in DATA_DIR/jobmanager. Ctrl-C takes a checkpoint of every job and ends

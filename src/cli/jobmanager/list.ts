@@ -12,7 +12,6 @@ const LINE = '--------------------------------------------------------------'
 export const listCommand: Command = {
   name: 'list',
   summary: 'List the jobs of a JobManager',
-  usage: '',
   options: {
     all: { type: 'boolean', short: 'a', help: 'Also jobs that have ended' },
     running: { type: 'boolean', short: 'r', help: 'Only jobs that run or restart' },

@@ -1,5 +1,5 @@
 import { RestClient } from '../cluster/rest-client.ts'
-import { type Command, type CommandInput, Flags, missingArguments } from '../command/command.ts'
+import { type CommandInput, Flags } from '../command/command.ts'
 
 /** The job that a command names, and how the command reports. */
 export interface NamedJob {
@@ -11,15 +11,11 @@ export interface NamedJob {
   report(result: object): void
 }
 
-/** The job of the first argument. Throws UsageError without one, and as `RestClient.job`. */
-export async function namedJob(
-  command: Command,
-  { flags: values, args: [named], io }: CommandInput,
-): Promise<NamedJob> {
+/** The job of the first argument. Throws as `RestClient.job`. */
+export async function namedJob({ flags: values, args, io }: CommandInput): Promise<NamedJob> {
   const flags = new Flags(values)
-  if (named === undefined) throw missingArguments(command)
   const client = RestClient.of(flags)
-  const { jid: jobId } = await client.job(named)
+  const { jid: jobId } = await client.job(args[0]!)
   const isJson = flags.boolean('json')
   return {
     client,

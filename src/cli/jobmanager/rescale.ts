@@ -1,6 +1,7 @@
 import { JOB_MANAGER_CLIENT_OPTIONS } from '../cluster/options.ts'
 import { type Command, Flags } from '../command/command.ts'
 import { wholeNumber } from '../flag-kinds/numbers.ts'
+import { name } from '../flag-kinds/words.ts'
 import { MAX_SLOTS } from '../flags/serving.ts'
 import { namedJob } from './named-job.ts'
 
@@ -8,7 +9,7 @@ import { namedJob } from './named-job.ts'
 export const rescaleCommand: Command = {
   name: 'rescale',
   summary: 'Let a running job go on with more slots, or with fewer',
-  usage: 'JOB --parallelism N',
+  positions: [{ value: name('JOB') }],
   options: {
     parallelism: {
       type: 'string',
@@ -28,7 +29,7 @@ Example:
   async run(input) {
     const flags = new Flags(input.flags)
     const parallelism = flags.number('parallelism')
-    const { client, jobId, say, report } = await namedJob(rescaleCommand, input)
+    const { client, jobId, say, report } = await namedJob(input)
     say(`Modify job ${jobId}.`)
     const path = `/jobs/${jobId}/rescaling`
     const query = `?parallelism=${parallelism}`

@@ -1,13 +1,14 @@
 import { JOB_MANAGER_CLIENT_OPTIONS } from '../cluster/options.ts'
 import { type Command, Flags } from '../command/command.ts'
 import { path } from '../flag-kinds/places.ts'
+import { name } from '../flag-kinds/words.ts'
 import { namedJob } from './named-job.ts'
 
 /** `weir stop`: ends a job with a savepoint. */
 export const stopCommand: Command = {
   name: 'stop',
   summary: 'End a job with a savepoint',
-  usage: 'JOB',
+  positions: [{ value: name('JOB') }],
   options: {
     savepointPath: {
       type: 'string',
@@ -28,7 +29,7 @@ Examples:
   weir stop 6a0c
   weir stop 6a0c --savepointPath before-upgrade`,
   async run(input) {
-    const { client, jobId, say, report } = await namedJob(stopCommand, input)
+    const { client, jobId, say, report } = await namedJob(input)
     const flags = new Flags(input.flags)
     say(`Suspending job "${jobId}" with a CANONICAL savepoint.`)
     say(`Triggering stop-with-savepoint for job ${jobId}.`)

@@ -5,7 +5,8 @@ import { type CommandInput, isSet, type OptionSpec, UsageError } from '../comman
 type RunJob = 'als-serving' | 'svm-serving' | 'histories' | 'models' | 'module'
 
 const STREAM_JOBS: readonly RunJob[] = ['als-serving', 'svm-serving', 'histories', 'module']
-const NAMED: readonly string[] = ['als-serving', 'svm-serving', 'histories', 'models']
+/** The jobs of `weir run` that have a name. */
+export const NAMED_JOBS: readonly string[] = ['als-serving', 'svm-serving', 'histories', 'models']
 
 /** Flags that only some jobs read. */
 const JOBS_OF: Readonly<Record<string, readonly RunJob[]>> = {
@@ -34,7 +35,7 @@ export function requireJobFlags(
   options: Readonly<Record<string, OptionSpec>>,
   flags: CommandInput['flags'],
 ): void {
-  const job = NAMED.includes(name) ? (name as RunJob) : 'module'
+  const job = NAMED_JOBS.includes(name) ? (name as RunJob) : 'module'
   for (const [flag, jobs] of Object.entries(JOBS_OF)) {
     const isGiven = isSet(flags[flag]) && flags[flag] !== options[flag]?.default
     if (isGiven && !jobs.includes(job)) {

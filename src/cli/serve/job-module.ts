@@ -1,11 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { loadedCopies, WeirError } from '../../core/errors.ts'
-import { nearestWord } from '../../core/text/nearest-word.ts'
 import type { JobDefinition } from '../../dataflow/job-definition.ts'
 import type { JobOptionSpec } from '../../dataflow/job-option-specs.ts'
-import { UsageError } from '../command/usage-error.ts'
 import { loadProblem } from './load-problem.ts'
 
 /** A job that the user wrote. */
@@ -20,15 +18,9 @@ export interface JobModule {
  */
 export async function loadJobModule(
   path: string,
-  builtIn: readonly string[],
   warn: (sentence: string) => void = () => {},
 ): Promise<JobModule> {
   const file = resolve(path)
-  if (!existsSync(file)) {
-    const nearest = nearestWord(path, builtIn)
-    const hint = nearest === undefined ? '' : `; did you mean "${nearest}"?`
-    throw new UsageError(`there is no job and no file "${path}"${hint}`)
-  }
   const url = pathToFileURL(file)
   let exported: { readonly default?: Partial<JobDefinition> }
   try {

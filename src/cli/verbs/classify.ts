@@ -1,6 +1,7 @@
 import { predictExamples } from '../../jobs/evaluate/classifier.ts'
-import { type Command, Flags, UsageError } from '../command/command.ts'
+import { type Command, Flags } from '../command/command.ts'
 import { examplePieces } from '../files/examples-file.ts'
+import { feature } from '../flag-kinds/named.ts'
 import { input } from '../flag-kinds/places.ts'
 import { LINEAR_QUERY_OPTIONS, labelsOfVersions, linearQueryOf } from '../flags/linear-query.ts'
 import { connectWith } from '../flags/query.ts'
@@ -9,7 +10,7 @@ import { connectWith } from '../flags/query.ts'
 export const classifyCommand: Command = {
   name: 'classify',
   summary: 'Predict the labels of examples with the served linear model',
-  usage: 'FEATURE:VALUE... | --examples FILE',
+  positions: [{ value: feature, isRepeated: true, orFlags: ['examples'] }],
   options: {
     examples: {
       type: 'string',
@@ -27,11 +28,6 @@ Examples:
   async run({ flags: values, args, io }) {
     const flags = new Flags(values)
     const file = flags.optional('examples')
-    if ((file === undefined) === (args.length === 0)) {
-      throw new UsageError(
-        `give either the features of one example or --examples FILE. Usage: weir classify ${classifyCommand.usage}`,
-      )
-    }
     await using client = await connectWith(flags)
     const predict: typeof client.predictLinear = (...asked) => client.predictLinear(...asked)
     const text = file === undefined ? bytesOf(`0 ${args.join(' ')}\n`) : examplePieces(file)

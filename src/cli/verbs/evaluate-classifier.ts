@@ -13,7 +13,6 @@ import { connectWith } from '../flags/query.ts'
 export const evaluateSvmCommand: Command = {
   name: 'evaluate svm',
   summary: 'Measure the quality of the served linear model on labelled examples',
-  usage: '--examples FILE',
   options: {
     examples: {
       type: 'string',

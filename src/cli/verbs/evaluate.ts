@@ -12,7 +12,7 @@ import type { ModelVersionMarker } from '../../models/registry/version-marker.ts
 import { ratingsOf } from '../../training/data/ratings-table.ts'
 import type { ErrorSummary } from '../../training/metrics/errors.ts'
 import type { RankingSummary } from '../../training/metrics/ranking.ts'
-import { type Command, type CommandIo, Flags, needs, UsageError } from '../command/command.ts'
+import { type Command, type CommandIo, Flags, needs } from '../command/command.ts'
 import { periodically } from '../command/periodically.ts'
 import { COLUMNS_OPTION, type RatingsReading, ratingsReadingOf } from '../files/ratings-columns.ts'
 import { ratingPieces, ratingsOfFile } from '../files/ratings-file.ts'
@@ -30,7 +30,7 @@ import { counted } from '../text/counted.ts'
 export const evaluateCommand: Command = {
   name: 'evaluate',
   summary: 'Measure the error of the served model on the held-out ratings of a file or a topic',
-  usage: '[--ratings] FILE | --observations TOPIC',
+  positions: [{ value: input(), orFlags: ['ratings', 'observations'] }],
   options: {
     ratings: {
       type: 'string',
@@ -89,9 +89,6 @@ Examples:
     const flags = new Flags(values)
     const file = flags.optional('ratings') ?? args[0]
     const topic = flags.optional('observations')
-    if ((file === undefined) === (topic === undefined)) {
-      throw new UsageError('give either --ratings FILE or --observations TOPIC')
-    }
     const every = flags.optionalNumber('every')
     const reading = ratingsReadingOf(flags, io)
     const ratings = (leftOut?: LeftOutRecords): EvaluationRatings =>

@@ -26,7 +26,6 @@ const ACCESS_OPTIONS = Object.fromEntries(
 export const gatewayCommand: Command = {
   name: 'gateway',
   summary: 'Serve a running job over HTTP: predictions, observations, state',
-  usage: '',
   stopsItself: true,
   options: {
     listen: {

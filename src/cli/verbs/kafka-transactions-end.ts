@@ -1,14 +1,9 @@
 import type { TransactionIdentity } from '../../connectors/kafka/client/identity.ts'
 import type { KafkaTransactionDescription } from '../../connectors/kafka/client/transactions.ts'
 import { WeirError } from '../../core/errors.ts'
-import {
-  type Command,
-  type CommandInput,
-  Flags,
-  missingArguments,
-  type OptionSpec,
-} from '../command/command.ts'
+import { type Command, type CommandInput, Flags, type OptionSpec } from '../command/command.ts'
 import { wholeNumber } from '../flag-kinds/numbers.ts'
+import { name } from '../flag-kinds/words.ts'
 import { BROKER_OPTIONS, kafkaClusterOf } from '../flags/kafka-cluster.ts'
 
 const OPTIONS: Readonly<Record<string, OptionSpec>> = {
@@ -29,35 +24,34 @@ const OPTIONS: Readonly<Record<string, OptionSpec>> = {
 export const kafkaTransactionsCommitCommand: Command = {
   name: 'kafka transactions commit',
   summary: 'Commit an open transaction, so that its records become visible',
-  usage: 'TRANSACTIONAL-ID',
+  positions: [{ value: name('TRANSACTIONAL-ID') }],
   options: OPTIONS,
   details: `Use this for a transaction of a completed checkpoint whose job will not run again. Be careful: if the
 transaction is in no completed checkpoint, its job writes the same records again when it continues.
 
 Example:
   weir kafka transactions commit weir/counts/out/0/3/1 --epoch 4 --brokers localhost:9092`,
-  run: (input) => end(kafkaTransactionsCommitCommand, input, true),
+  run: (input) => end(input, true),
 }
 
 /** `weir kafka transactions abort ID`. */
 export const kafkaTransactionsAbortCommand: Command = {
   name: 'kafka transactions abort',
   summary: 'Abort an open transaction, so that its records are dropped',
-  usage: 'TRANSACTIONAL-ID',
+  positions: [{ value: name('TRANSACTIONAL-ID') }],
   options: OPTIONS,
   details: `Be careful: if a checkpoint holds the transaction, a job restored from that checkpoint fails, because its
 records are lost.
 
 Example:
   weir kafka transactions abort weir/counts/out/0/3/1 --epoch 4 --brokers localhost:9092`,
-  run: (input) => end(kafkaTransactionsAbortCommand, input, false),
+  run: (input) => end(input, false),
 }
 
-async function end(command: Command, input: CommandInput, commit: boolean): Promise<number> {
+async function end(input: CommandInput, commit: boolean): Promise<number> {
   const { args, io } = input
   const flags = new Flags(input.flags)
-  const [id] = args
-  if (id === undefined) throw missingArguments(command)
+  const id = args[0]!
   const [{ describeKafkaTransaction }, { endTransactionVisibly }] = await Promise.all([
     import('../../connectors/kafka/client/transactions.ts'),
     import('../../connectors/kafka/transaction-end.ts'),

@@ -104,7 +104,6 @@ const RULE_OPTIONS: Readonly<Record<string, OptionSpec>> = {
 export const learnAlsCommand: Command = {
   name: 'learn als',
   summary: 'Serve an ALS model and learn it online from a topic of ratings',
-  usage: '',
   stopsItself: true,
   options: {
     topic: { type: 'string', value: topicName, default: 'als-model', help: 'Model topic' },

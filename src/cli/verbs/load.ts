@@ -23,7 +23,6 @@ import { counted } from '../text/counted.ts'
 export const loadCommand: Command = {
   name: 'load',
   summary: 'Put load on a job or a gateway, and measure throughput and latencies',
-  usage: '',
   stopsItself: true,
   options: {
     ...TARGET_OPTIONS,

@@ -1,12 +1,13 @@
 import { diffVersions } from '../../models/registry/diff.ts'
-import { type Command, Flags, missingArguments } from '../command/command.ts'
+import { type Command, Flags } from '../command/command.ts'
+import { versionNamed } from '../flag-kinds/named.ts'
 import { administrationOf, REGISTRY_OPTIONS } from '../flags/model-registry.ts'
 
 /** `weir model diff`: shows the differences of two versions. */
 export const modelDiffCommand: Command = {
   name: 'model diff',
   summary: 'Show the differences of two versions: data, parameters, metrics, checks',
-  usage: 'VERSION [VERSION]',
+  positions: [{ value: versionNamed }, { value: versionNamed, isOptional: true }],
   options: REGISTRY_OPTIONS,
   details: `VERSION is as in "weir model show". The second one is the live version by default.
 
@@ -14,11 +15,9 @@ Example:
   weir model diff 2 3`,
   async run({ flags: values, args, io }) {
     const flags = new Flags(values)
-    const [left, right = 'live'] = args
-    if (left === undefined) throw missingArguments(modelDiffCommand)
     const administration = administrationOf(flags)
-    const { version: first } = await administration.named(left)
-    const { version: second } = await administration.named(right)
+    const { version: first } = await administration.named(args[0]!)
+    const { version: second } = await administration.named(args[1] ?? 'live')
     const differences = diffVersions(first, second)
     if (flags.boolean('json')) {
       for (const difference of differences) io.out(JSON.stringify(difference))

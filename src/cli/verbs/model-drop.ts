@@ -1,6 +1,7 @@
 import { systemClock } from '../../core/clock.ts'
 import { dropVersion } from '../../jobs/retention/drop-version.ts'
-import { type Command, Flags, missingArguments } from '../command/command.ts'
+import { type Command, Flags } from '../command/command.ts'
+import { versionNamed } from '../flag-kinds/named.ts'
 import { topicsOf } from '../flags/kafka.ts'
 import { administrationOf, REGISTRY_OPTIONS, registryOf } from '../flags/model-registry.ts'
 import { counted } from '../text/counted.ts'
@@ -9,7 +10,7 @@ import { counted } from '../text/counted.ts'
 export const modelDropCommand: Command = {
   name: 'model drop',
   summary: 'Delete the rows of a version, or what an interrupted publication has left',
-  usage: 'VERSION',
+  positions: [{ value: versionNamed }],
   options: {
     ...REGISTRY_OPTIONS,
     'publisher-gone': {
@@ -25,8 +26,7 @@ Example:
   weir model drop 4`,
   async run({ flags: values, args, io }) {
     const flags = new Flags(values)
-    const [word] = args
-    if (word === undefined) throw missingArguments(modelDropCommand)
+    const word = args[0]!
     const model = flags.string('model')
     const administration = administrationOf(flags)
     await administration.register()

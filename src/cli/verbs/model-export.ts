@@ -1,5 +1,7 @@
 import { exportVersion } from '../../jobs/publish/transfer.ts'
-import { type Command, Flags, missingArguments } from '../command/command.ts'
+import { type Command, Flags } from '../command/command.ts'
+import { versionNamed } from '../flag-kinds/named.ts'
+import { output } from '../flag-kinds/places.ts'
 import { topicsOf } from '../flags/kafka.ts'
 import { administrationOf, REGISTRY_OPTIONS } from '../flags/model-registry.ts'
 import { counted } from '../text/counted.ts'
@@ -8,7 +10,7 @@ import { counted } from '../text/counted.ts'
 export const modelExportCommand: Command = {
   name: 'model export',
   summary: 'Write the rows and the lineage of a version into a file',
-  usage: 'VERSION FILE',
+  positions: [{ value: versionNamed }, { value: output() }],
   options: REGISTRY_OPTIONS,
   details: `The file has the rows as they were published, without later online learning. VERSION is as in "weir model
 show".
@@ -17,9 +19,8 @@ Example:
   weir model export live als.weirmodel`,
   async run({ flags: values, args, io }) {
     const flags = new Flags(values)
-    const [word, file] = args
-    if (word === undefined || file === undefined) throw missingArguments(modelExportCommand)
-    const { version } = await administrationOf(flags).named(word)
+    const file = args[1]!
+    const { version } = await administrationOf(flags).named(args[0]!)
     await using topics = await topicsOf(flags)
     const rows = await exportVersion(topics, version, file)
     if (flags.boolean('json')) io.out(JSON.stringify({ file, rows, version: version.number }))

@@ -1,6 +1,7 @@
 import { systemClock } from '../../core/clock.ts'
 import { importVersion } from '../../jobs/publish/transfer.ts'
-import { type Command, Flags, missingArguments } from '../command/command.ts'
+import { type Command, Flags } from '../command/command.ts'
+import { input } from '../flag-kinds/places.ts'
 import { topicsOf } from '../flags/kafka.ts'
 import { KEY_LENGTH_OPTION, maxKeyBytesOf } from '../flags/key-length.ts'
 import { administrationOf, REGISTRY_OPTIONS, registryOf } from '../flags/model-registry.ts'
@@ -10,7 +11,7 @@ import { counted } from '../text/counted.ts'
 export const modelImportCommand: Command = {
   name: 'model import',
   summary: 'Publish the version of an exported file as a candidate',
-  usage: 'FILE',
+  positions: [{ value: input() }],
   options: { ...KEY_LENGTH_OPTION, ...REGISTRY_OPTIONS },
   details: `FILE is a file that "weir model export" wrote. The version keeps its id and lineage and gets the next free
 number. "weir model promote" makes it live. If a version with the same inputs exists, nothing is
@@ -20,8 +21,7 @@ Example:
   weir model import als.weirmodel --data-dir other`,
   async run({ flags: values, args, io }) {
     const flags = new Flags(values)
-    const [file] = args
-    if (file === undefined) throw missingArguments(modelImportCommand)
+    const file = args[0]!
     const registry = registryOf(flags)
     await administrationOf(flags).register()
     await using topics = await topicsOf(flags)

@@ -14,6 +14,7 @@ import {
   UsageError,
 } from '../command/command.ts'
 import { ProgressBar } from '../command/progress-bar.ts'
+import { modelReference } from '../flag-kinds/named.ts'
 import { wholeNumber } from '../flag-kinds/numbers.ts'
 import { twoNumbers } from '../flag-kinds/pairs.ts'
 import { input } from '../flag-kinds/places.ts'
@@ -36,7 +37,14 @@ export const modelLoadCommand: Command = {
   name: 'model load',
   summary:
     'Publish rows or weights of files as a version; --served: load a model of "weir run models" again',
-  usage: '[PLACE...]',
+  positions: [
+    {
+      value: input('PLACE'),
+      beside: { served: modelReference },
+      isOptional: true,
+      isRepeated: true,
+    },
+  ],
   options: {
     served: {
       type: 'boolean',
@@ -122,7 +130,7 @@ Examples:
   run(input) {
     const { flags: values, args, io } = input
     const flags = new Flags(values)
-    if (flags.boolean('served')) return changeModel('load', modelLoadCommand, input)
+    if (flags.boolean('served')) return changeModel('load', input)
     const kind = flags.choice('kind', MODEL_KINDS)
     return kind === 'als' ? loadRows(flags, args, io) : loadWeights(flags, args, io)
   },

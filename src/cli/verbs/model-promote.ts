@@ -18,6 +18,7 @@ import {
 } from '../../models/registry/version.ts'
 import { type Command, type CommandIo, Flags } from '../command/command.ts'
 import { type RatingsReading, ratingsReadingOf } from '../files/ratings-columns.ts'
+import { versionNamed } from '../flag-kinds/named.ts'
 import { wholeNumber } from '../flag-kinds/numbers.ts'
 import { name } from '../flag-kinds/words.ts'
 import { topicsOf } from '../flags/kafka.ts'
@@ -38,7 +39,7 @@ import { isServed, servedText } from '../text/served.ts'
 export const modelPromoteCommand: Command = {
   name: 'model promote',
   summary: 'Make a version live if it passes the data, quality and serving checks',
-  usage: '[VERSION]',
+  positions: [{ value: versionNamed, isOptional: true }],
   options: {
     ...REGISTRY_OPTIONS,
     ...CHECK_OPTIONS,

@@ -1,5 +1,6 @@
 import { systemClock } from '../../core/clock.ts'
 import { type Command, Flags } from '../command/command.ts'
+import { versionNamed } from '../flag-kinds/named.ts'
 import { administrationOf, REGISTRY_OPTIONS } from '../flags/model-registry.ts'
 import { versionText } from '../text/model-version.ts'
 
@@ -7,7 +8,7 @@ import { versionText } from '../text/model-version.ts'
 export const modelShowCommand: Command = {
   name: 'model show',
   summary: 'Show the names, lineage, checks and history of a version',
-  usage: '[VERSION]',
+  positions: [{ value: versionNamed, isOptional: true }],
   options: REGISTRY_OPTIONS,
   details: `VERSION is a number, an id or its first digits, a processing name, "live" (the default) or "latest".
 

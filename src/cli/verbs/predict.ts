@@ -1,12 +1,13 @@
 import { alsKey, MEAN_IF_UNKNOWN } from '../../models/als/row-key.ts'
-import { type Command, Flags, missingArguments } from '../command/command.ts'
+import { type Command, Flags } from '../command/command.ts'
+import { name } from '../flag-kinds/words.ts'
 import { connectWith, QUERY_OPTIONS, queryOptionsOf } from '../flags/query.ts'
 
 /** `weir predict`: scores items for a user. */
 export const predictCommand: Command = {
   name: 'predict',
   summary: 'Predict the ratings of a user for items',
-  usage: 'USER ITEM...',
+  positions: [{ value: name('USER') }, { value: name('ITEM'), isRepeated: true }],
   options: QUERY_OPTIONS,
   details: `A user or item that the model does not know is predicted from the mean row and marked as cold.
 
@@ -14,8 +15,8 @@ Example:
   weir predict 1 50 172 181`,
   async run({ flags: values, args, io }) {
     const flags = new Flags(values)
-    const [user, ...items] = args
-    if (user === undefined || items.length === 0) throw missingArguments(predictCommand)
+    const user = args[0]!
+    const items = args.slice(1)
     await using client = await connectWith(flags)
     const options = { ...queryOptionsOf(flags), ...MEAN_IF_UNKNOWN }
     const state = flags.string('state')

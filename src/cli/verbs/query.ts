@@ -1,7 +1,8 @@
 import type { WeirError } from '../../core/errors.ts'
 import { readableValue } from '../../core/formats/readable-value.ts'
 import { printable } from '../../core/text/printable.ts'
-import { type Command, Flags, missingArguments } from '../command/command.ts'
+import { type Command, Flags } from '../command/command.ts'
+import { anyText, name } from '../flag-kinds/words.ts'
 import { connectWith, QUERY_OPTIONS, queryOptionsOf } from '../flags/query.ts'
 
 /** Kind of a state of vectors (`QueryableStateInfo`). */
@@ -11,7 +12,7 @@ const VECTOR_KIND = 'vector'
 export const queryCommand: Command = {
   name: 'query',
   summary: 'Read queryable state by key',
-  usage: 'STATE KEY...',
+  positions: [{ value: name('STATE') }, { value: anyText('KEY'), isRepeated: true }],
   options: {
     values: {
       type: 'boolean',
@@ -25,8 +26,8 @@ export const queryCommand: Command = {
   weir query LEARNING_ERROR 1 --values`,
   async run({ flags: values, args, io }) {
     const flags = new Flags(values)
-    const [state, ...keys] = args
-    if (state === undefined || keys.length === 0) throw missingArguments(queryCommand)
+    const state = args[0]!
+    const keys = args.slice(1)
     await using client = await connectWith(flags)
     const options = queryOptionsOf(flags)
     const kind = client.routing.states.find(({ name }) => name === state)?.kind

@@ -2,7 +2,7 @@ import type { WeirClient } from '../../client/weir-client.ts'
 import { Histories, hasHistories } from '../../gateway/recommender/histories.ts'
 import { alsKey, idOfKey, KEY_SUFFIXES, MEAN_KEYS } from '../../models/als/row-key.ts'
 import { addressOf } from '../command/address.ts'
-import { type Command, Flags, missingArguments } from '../command/command.ts'
+import { type Command, Flags } from '../command/command.ts'
 import { wholeNumber } from '../flag-kinds/numbers.ts'
 import { address } from '../flag-kinds/places.ts'
 import { name } from '../flag-kinds/words.ts'
@@ -21,7 +21,7 @@ const NO_HISTORIES = 'start the histories ("weir run histories"), or give the po
 export const recommendCommand: Command = {
   name: 'recommend',
   summary: 'List the items with the highest predicted ratings for a user',
-  usage: 'USER',
+  positions: [{ value: name('USER') }],
   options: {
     k: {
       type: 'string',
@@ -54,8 +54,7 @@ Examples:
   weir recommend 1 --histories 127.0.0.1:9070`,
   async run({ flags: values, args, io }) {
     const flags = new Flags(values)
-    const user = args[0]
-    if (user === undefined) throw missingArguments(recommendCommand)
+    const user = args[0]!
     await using client = await connectWith(flags)
     const without = [...flags.list('exclude'), ...(await knownItems(flags, client, user))]
     const answer = await client.topK(flags.string('state'), alsKey(user, 'U'), {

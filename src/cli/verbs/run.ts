@@ -14,15 +14,14 @@ import {
   type Command,
   type CommandIo,
   Flags,
-  missingArguments,
   needs,
   UsageError,
   unlessInterrupted,
 } from '../command/command.ts'
 import { size, wholeNumber } from '../flag-kinds/numbers.ts'
 import { keyValue } from '../flag-kinds/pairs.ts'
-import { addressToOpen, path } from '../flag-kinds/places.ts'
-import { topicName } from '../flag-kinds/words.ts'
+import { addressToOpen, jobOf, path } from '../flag-kinds/places.ts'
+import { name, topicName } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS, topicsPlaceOf } from '../flags/kafka.ts'
 import { KEY_LENGTH_OPTION, maxKeyBytesOf } from '../flags/key-length.ts'
@@ -34,7 +33,7 @@ import {
   SERVING_OPTIONS,
   slotsOf,
 } from '../flags/serving.ts'
-import { requireJobFlags } from '../serve/job-flags.ts'
+import { NAMED_JOBS, requireJobFlags } from '../serve/job-flags.ts'
 import { type JobLog, jobLogOf } from '../serve/job-log.ts'
 import { droppedReporter } from '../serve/report-dropped.ts'
 import { liveEvent, liveText } from '../serve/version-live.ts'
@@ -44,7 +43,12 @@ import { counted } from '../text/counted.ts'
 export const runCommand: Command = {
   name: 'run',
   summary: 'Run a job: als-serving, svm-serving, histories, models, or your own module',
-  usage: 'als-serving | svm-serving | histories | models | ./my-job.ts',
+  positions: [
+    {
+      value: jobOf(NAMED_JOBS),
+      beside: { detached: name('JOB') },
+    },
+  ],
   stopsItself: true,
   options: {
     topic: {
@@ -124,12 +128,11 @@ Examples:
   async helpFor([job]) {
     if (job === undefined || !existsSync(job)) return undefined
     const { jobOptionsHelp, loadJobModule } = await import('../serve/job-module.ts')
-    return jobOptionsHelp((await loadJobModule(job, [])).definition)
+    return jobOptionsHelp((await loadJobModule(job)).definition)
   },
   async run({ flags: values, args, io }) {
     const flags = new Flags(values)
-    const [name] = args
-    if (name === undefined) throw missingArguments(runCommand)
+    const name = args[0]!
     if (flags.boolean('detached') && name === MODELS) throw new UsageError(MODELS_DETACHED)
     requireJobFlags(name, runCommand.options, values)
     if (flags.boolean('detached')) {
@@ -333,8 +336,7 @@ async function runModule(path: string, flags: Flags, io: CommandIo): Promise<Ser
     await checkTypes(path)
   }
   const log = logOf(path, flags, io)
-  const builtIn = [...Object.keys(MODEL_JOBS), HISTORIES, MODELS]
-  const { url, definition } = await loadJobModule(path, builtIn, (warning) =>
+  const { url, definition } = await loadJobModule(path, (warning) =>
     log.warn(`warning: ${warning}`),
   )
   const { name } = definition

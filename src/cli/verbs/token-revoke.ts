@@ -1,12 +1,13 @@
 import { changeTokens, readTokens } from '../../access/tokens-on-disk.ts'
-import { type Command, Flags, missingArguments, UsageError } from '../command/command.ts'
+import { type Command, Flags, UsageError } from '../command/command.ts'
+import { tokenId } from '../flag-kinds/named.ts'
 import { TOKENS_FILE_OPTION } from '../flags/token.ts'
 
 /** `weir token revoke`: removes tokens from a file. */
 export const tokenRevokeCommand: Command = {
   name: 'token revoke',
   summary: 'Remove tokens from a file, by their ids',
-  usage: 'ID...',
+  positions: [{ value: tokenId, isRepeated: true }],
   options: TOKENS_FILE_OPTION,
   details: `The id of a token is its second part: weir_ID_... Servers that use the file refuse the token about a second
 later, and close its connections.
@@ -14,7 +15,6 @@ later, and close its connections.
 Example:
   weir token revoke 0a1b2c3d4e5f --file tokens.json`,
   async run({ flags: values, args, io }) {
-    if (args.length === 0) throw missingArguments(tokenRevokeCommand)
     const flags = new Flags(values)
     const file = flags.string('file')
     const records = readTokens(file)

@@ -5,15 +5,9 @@ import { systemClock } from '../../core/clock.ts'
 import { MetricGroup } from '../../core/metrics.ts'
 import { printable } from '../../core/text/printable.ts'
 import type { SourceReader, SourceSplit } from '../../operators/port/source.ts'
-import {
-  type Command,
-  Flags,
-  missingArguments,
-  UsageError,
-  unlessInterrupted,
-} from '../command/command.ts'
+import { type Command, Flags, UsageError, unlessInterrupted } from '../command/command.ts'
 import { wholeNumber } from '../flag-kinds/numbers.ts'
-import { orWord } from '../flag-kinds/words.ts'
+import { orWord, topicName } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS, topicsOf } from '../flags/kafka.ts'
 
@@ -21,7 +15,7 @@ import { KAFKA_OPTIONS, topicsOf } from '../flags/kafka.ts'
 export const topicConsumeCommand: Command = {
   name: 'topic consume',
   summary: 'Print the committed records of a topic',
-  usage: 'NAME',
+  positions: [{ value: topicName }],
   stopsItself: true,
   options: {
     follow: { type: 'boolean', short: 'f', help: 'Wait for new records until Ctrl-C' },
@@ -46,8 +40,7 @@ export const topicConsumeCommand: Command = {
   weir topic consume observations --from latest --follow`,
   async run({ flags: values, args, io }) {
     const flags = new Flags(values)
-    const [topic] = args
-    if (topic === undefined) throw missingArguments(topicConsumeCommand)
+    const topic = args[0]!
     const limit = flags.optionalNumber('limit') ?? Number.POSITIVE_INFINITY
     await using topics = await unlessInterrupted(topicsOf(flags), io)
     const bounded = !flags.boolean('follow')

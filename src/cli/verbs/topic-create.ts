@@ -1,8 +1,8 @@
 import { WeirError } from '../../core/errors.ts'
 import { completeModelTopics, type Retention } from '../../jobs/model-topic/topics.ts'
-import { type Command, Flags, missingArguments, needs } from '../command/command.ts'
+import { type Command, Flags, needs } from '../command/command.ts'
 import { ageMs, wholeNumber } from '../flag-kinds/numbers.ts'
-import { word } from '../flag-kinds/words.ts'
+import { topicName, word } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS, topicsOf } from '../flags/kafka.ts'
 import { createdTopic } from '../text/created-topic.ts'
@@ -13,7 +13,7 @@ const POLICIES = ['delete', 'compact', 'both'] as const
 export const topicCreateCommand: Command = {
   name: 'topic create',
   summary: 'Create a topic, or the topics of a model',
-  usage: 'NAME',
+  positions: [{ value: topicName }],
   options: {
     model: {
       type: 'boolean',
@@ -56,8 +56,7 @@ export const topicCreateCommand: Command = {
   weir topic create als-model --model --brokers localhost:9092`,
   async run({ flags: values, args, io }) {
     const flags = new Flags(values)
-    const [topic] = args
-    if (topic === undefined) throw missingArguments(topicCreateCommand)
+    const topic = args[0]!
     const shape = shapeOf(flags)
     const isModel = flags.boolean('model')
     await using topics = await topicsOf(flags)

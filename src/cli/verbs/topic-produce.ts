@@ -11,7 +11,6 @@ import {
   type CommandIo,
   Flags,
   InterruptedError,
-  missingArguments,
   needs,
   unlessInterrupted,
 } from '../command/command.ts'
@@ -21,7 +20,7 @@ import { COLUMNS_OPTION, type RatingsReading, ratingsReadingOf } from '../files/
 import { ratingFiles, ratingPieces } from '../files/ratings-file.ts'
 import { seconds, wholeNumber } from '../flag-kinds/numbers.ts'
 import { input } from '../flag-kinds/places.ts'
-import { someText } from '../flag-kinds/words.ts'
+import { someText, topicName } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS, topicsOf } from '../flags/kafka.ts'
 import { counted } from '../text/counted.ts'
@@ -30,7 +29,7 @@ import { counted } from '../text/counted.ts'
 export const topicProduceCommand: Command = {
   name: 'topic produce',
   summary: 'Append lines of standard input, or the ratings of files, to a topic',
-  usage: 'NAME',
+  positions: [{ value: topicName }],
   stopsItself: true,
   options: {
     'key-separator': {
@@ -72,8 +71,7 @@ Examples:
   weir topic produce observations --ratings hdfs://namenode:9870/ratings/fresh --watch 10`,
   async run({ flags: values, args, io }) {
     const flags = new Flags(values)
-    const [topic] = args
-    if (topic === undefined) throw missingArguments(topicProduceCommand)
+    const topic = args[0]!
     const place = flags.optional('ratings')
     const keyOf = keyOfLine(flags)
     await using topics = await unlessInterrupted(topicsOf(flags), io)

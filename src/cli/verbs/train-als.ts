@@ -40,7 +40,6 @@ import { MEMORY_OPTION, trainingRatings } from '../training/ratings-input.ts'
 export const trainAlsCommand: Command = {
   name: 'train als',
   summary: 'Train an ALS model on a ratings file and publish it as a version',
-  usage: '--ratings FILE',
   options: {
     ...FACTORS_OPTIONS,
     curve: { type: 'string', value: output(), help: 'Write the learning curve as SVG' },

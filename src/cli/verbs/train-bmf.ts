@@ -29,7 +29,6 @@ import { readTrainingRatings } from '../training/ratings-input.ts'
 export const trainBmfCommand: Command = {
   name: 'train bmf',
   summary: 'Train a model by Bayesian matrix factorisation and publish it as a version',
-  usage: '--ratings FILE',
   options: {
     ...FACTORS_OPTIONS,
     curve: { type: 'string', value: output(), help: 'Write the learning curve as SVG' },

@@ -63,7 +63,6 @@ const PUBLISH_OPTIONS: Readonly<Record<string, OptionSpec>> = {
 export const trainSvmCommand: Command = {
   name: 'train svm',
   summary: 'Train a linear SVM on a LIBSVM file',
-  usage: '--examples FILE',
   options: { ...LOSS_OPTION, ...LINEAR_OPTIONS, ...PUBLISH_OPTIONS },
   details: `Training stops when the duality gap proves that the objective is within --tolerance of the optimum. If
 it ends after --rounds without that, the exit status is 1 and nothing is published.
@@ -81,7 +80,6 @@ Example:
 export const trainLogisticCommand: Command = {
   name: 'train logistic',
   summary: 'Train logistic regression on a LIBSVM file',
-  usage: '--examples FILE',
   options: { ...LINEAR_OPTIONS, ...PUBLISH_OPTIONS },
   details: `Training stops when the duality gap proves that the objective is within --tolerance of the optimum. If
 it ends after --rounds without that, the exit status is 1 and nothing is published. --solver newton is as

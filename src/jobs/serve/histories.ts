@@ -4,6 +4,7 @@ import { requireArgument } from '../../core/errors.ts'
 import { HISTORY_RATINGS_UID } from '../histories/job.ts'
 import { refusedCoordinator, refusedText } from '../learning/refused-total.ts'
 import { createKeptTopics } from '../model-topic/topics.ts'
+import { requireSettings } from '../query-access.ts'
 import { ServedJob, type ServedJobOptions } from '../served-job.ts'
 import { jobIdOf } from './job-id.ts'
 import { HISTORIES_MODULE } from './job-modules.ts'
@@ -38,6 +39,7 @@ export async function serveHistories({
     quarantine !== observations,
     `topic "${observations}" cannot have what is refused of it: it would be read again, without end`,
   )
+  await requireSettings(options.configuration, options)
   {
     await using topics = await openTopics(place)
     await createKeptTopics(topics, [

@@ -8,6 +8,7 @@ import { ONLINE_ALS, type OnlineAlsOptions } from '../learning/als/job.ts'
 import { alsVersionMetadata } from '../learning/als/version.ts'
 import { ALS_LEARNED_MODEL } from '../learning/write-back/als-model.ts'
 import { ALS_MODEL } from '../model-topic/als-serving-function.ts'
+import { requireSettings } from '../query-access.ts'
 import type { ServedJob } from '../served-job.ts'
 import { ONLINE_ALS_MODULE } from './job-modules.ts'
 import { learnedBefore } from './learned-before.ts'
@@ -56,6 +57,7 @@ const LONGEST_GRAM_ROW = 34
 /** Starts the `online-als` job of a data folder: `als-serving` that learns; see `serveLearning`. */
 export async function learnAlsJob({ job, ...options }: LearnAlsJobOptions): Promise<ServedJob> {
   const { observations, quarantine, window } = job
+  await requireSettings(options.configuration, options.access)
   const feedback = feedbackOf((await servedMarker(options))?.hyperparameters ?? {})
   requireRuleFor(feedback, job.rule, `topic ${options.topic}`)
   requireArgument(

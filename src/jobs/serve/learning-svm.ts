@@ -6,6 +6,7 @@ import { linearLearning } from '../learning/linear/coordinator.ts'
 import { ONLINE_SVM, type OnlineSvmOptions } from '../learning/linear/job.ts'
 import { LINEAR_LEARNED_MODEL } from '../learning/write-back/linear-model.ts'
 import { SVM_MODEL } from '../model-topic/linear-serving-function.ts'
+import { requireSettings } from '../query-access.ts'
 import type { ServedJob } from '../served-job.ts'
 import { ONLINE_SVM_MODULE } from './job-modules.ts'
 import { learnedBefore } from './learned-before.ts'
@@ -49,6 +50,7 @@ export async function learnSvmJob({ job, ...options }: LearnSvmJobOptions): Prom
     options: (place, topic, range) => ({ ...place, ...job, topic, range }),
   }
   const { observations, quarantine, positiveLabel } = job
+  await requireSettings(options.configuration, options.access)
   const served = await servedMarker(options)
   requireLabels(trainedWith(served?.hyperparameters ?? {}), positiveLabel, `topic ${options.topic}`)
   return await serveLearning(

@@ -20,7 +20,7 @@ import type { ServedJob } from '../served-job.ts'
 import { deltasStart } from './deltas-start.ts'
 import type { LearnFrom } from './first-observations.ts'
 import { firstObservations, laterObservations, requireDeltasOf } from './learned-before.ts'
-import { type ModelJob, type ServeModelOptions, serveModel } from './model.ts'
+import { type ModelJob, requireStartable, type ServeModelOptions, serveModel } from './model.ts'
 import { registryOfJob } from './registry-place.ts'
 
 /** Options of a job that serves a model and learns it. */
@@ -87,10 +87,10 @@ export async function serveLearning<
   C,
 >(job: LearningJob<O, M, C>, options: ServeLearningOptions): Promise<ServedJob> {
   const { observations, quarantine } = job
-  await createTopics(
-    quarantine === undefined ? [observations] : [observations, quarantine],
-    options,
-  )
+  const names = quarantine === undefined ? [observations] : [observations, quarantine]
+  requireDistinct([options.topic, deltasTopic(options.topic), ...names])
+  await requireStartable(job.model, options)
+  await createTopics(names, options)
   const ends = options.writeBackMs === undefined ? undefined : await writtenEnds(options)
   const deltas = await deltasStart(job.observations, options)
   const learning: LearningTopic = { ...deltas.learning, ...job.follows }
@@ -250,7 +250,6 @@ async function createTopics(
   names: readonly string[],
   { topic, data, place = { logDirectory: data.log }, onWarning }: ServeLearningOptions,
 ): Promise<void> {
-  requireDistinct([topic, deltasTopic(topic), ...names])
   await using topics = await openTopics(place)
   await createKeptTopics(topics, [...names, deltasTopic(topic)])
   for (const warning of await checkModelTopics(topics, topic)) onWarning?.(warning)

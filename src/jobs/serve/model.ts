@@ -7,7 +7,8 @@ import { BackgroundWork } from '../../core/lifetime/background-work.ts'
 import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
 import { liveVersionOf, versionsOf } from '../../models/registry/version.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
-import type { ConfigurationMap } from '../../runtime/configuration/keys.ts'
+import { type ConfigurationMap, parseConfiguration } from '../../runtime/configuration/keys.ts'
+import { requireNotRunning } from '../../runtime/job/worker-job.ts'
 import type { OperatorCoordinators } from '../../runtime/protocol/operator-coordinator.ts'
 import type { SlotThreads } from '../../runtime/slot/threads.ts'
 import type { QueryWorkers } from '../../serving/threads/workers.ts'
@@ -17,7 +18,7 @@ import {
   type VersionCoordinatorOptions,
 } from '../model-topic/version-coordinator.ts'
 import { dimensionOfTopic } from '../publish/topic-dimension.ts'
-import type { QueryAccessOptions } from '../query-access.ts'
+import { type QueryAccessOptions, requireSettings } from '../query-access.ts'
 import { ModelRegistry } from '../registry/model-registry.ts'
 import { ServedJob } from '../served-job.ts'
 import { AbandonedPublications } from './abandoned-publications.ts'
@@ -81,13 +82,15 @@ export interface ModelJob<O extends Readonly<Record<string, unknown>>> {
 
 /**
  * Starts a job that serves the model of a topic, with its query threads. The job continues from its
- * latest checkpoint. Throws UNKNOWN_TOPIC if no model was published.
+ * latest checkpoint. Throws as `requireSettings`, and then UNKNOWN_TOPIC if no model was published.
  */
 export async function serveModel<O extends Readonly<Record<string, unknown>>>(
   model: ModelJob<O>,
   options: ServeModelOptions,
 ): Promise<ServedJob> {
   const { data } = options
+  const configuration = configurationOf(options)
+  await requireSettings(configuration, options.access)
   const { jobOptions, partitions, jobName } = await modelTopicOf(model, options)
   const started = Promise.withResolvers<ServedJob>()
   const place = options.place ?? { logDirectory: data.log }
@@ -132,13 +135,7 @@ export async function serveModel<O extends Readonly<Record<string, unknown>>>(
     companion,
     module: model.module,
     jobOptions,
-    configuration: {
-      'parallelism.default': String(options.slots),
-      'execution.checkpointing.dir': data.checkpoints,
-      'execution.checkpointing.interval': '10 s',
-      'state.backend.directory': data.state,
-      ...options.configuration,
-    },
+    configuration,
     jobId: options.jobId ?? jobIdOf(jobName),
     seed: process.pid,
     queryThreads: options.queryThreads,
@@ -162,6 +159,34 @@ export async function serveModel<O extends Readonly<Record<string, unknown>>>(
   abandoned.start()
   started.resolve(job)
   return job
+}
+
+/** The configuration of a job: that of the options over the defaults of jobs that serve models. */
+function configurationOf({ slots, data, configuration }: ServeModelOptions): ConfigurationMap {
+  return {
+    'parallelism.default': String(slots),
+    'execution.checkpointing.dir': data.checkpoints,
+    'execution.checkpointing.interval': '10 s',
+    'state.backend.directory': data.state,
+    ...configuration,
+  }
+}
+
+/**
+ * Checks what can refuse the start of a job before the start changes anything: the settings, that the model topic exists,
+ * and that no other process runs the job. Throws as `requireSettings`, UNKNOWN_TOPIC, JOB_ALREADY_RUNNING.
+ */
+export async function requireStartable<O extends Readonly<Record<string, unknown>>>(
+  model: ModelJob<O>,
+  options: ServeModelOptions,
+): Promise<void> {
+  const configuration = configurationOf(options)
+  await requireSettings(configuration, options.access)
+  const { topic, place = { logDirectory: options.data.log } } = options
+  await using topics = await openTopics(place)
+  await requireModelTopic(topics, topic)
+  const jobId = options.jobId ?? jobIdOf(await jobNameOf(topics, model, { place, topic }))
+  await requireNotRunning(jobId, parseConfiguration(configuration), systemClock)
 }
 
 /** Says in the registry that a job serves the version, for who promoted it. */
@@ -215,12 +240,22 @@ async function modelTopicOf<O extends Readonly<Record<string, unknown>>>(
   const floats =
     dimension ?? (await liveDimension(registry, topic)) ?? (await dimensionOfTopic(topics, topic))
   const { partitions } = await topics.describe(topic)
-  // A topic of Kafka that was deleted and created again begins without the old checkpoints. In a data folder
-  // they are found by the topic's name alone, as in earlier builds, and the sources compare its id.
-  const suffix = place.kafka === undefined ? '' : `/${(await topics.identity(topic)).id}`
-  const jobName = `${model.name}/${topic}${suffix}`
+  const jobName = await jobNameOf(topics, model, { place, topic })
   const keys = maxKeyBytes === undefined ? {} : { maxKeyBytes }
   return { jobOptions: { ...model.options(place, topic, floats), ...keys }, partitions, jobName }
+}
+
+/**
+ * The name of the job. A topic of Kafka that was deleted and created again begins without the old checkpoints. In a data
+ * folder they are found by the topic's name alone, as in earlier builds, and the sources compare its id.
+ */
+async function jobNameOf(
+  topics: TopicStore,
+  { name }: Pick<ModelJob<never>, 'name'>,
+  { place, topic }: { readonly place: TopicsPlace; readonly topic: string },
+): Promise<string> {
+  const suffix = place.kafka === undefined ? '' : `/${(await topics.identity(topic)).id}`
+  return `${name}/${topic}${suffix}`
 }
 
 /** Floats of a row of the live version; undefined where no registry has one, or it cannot be read. */

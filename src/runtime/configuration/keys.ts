@@ -14,6 +14,7 @@ import {
   parallelism,
   path,
   pathOrCount,
+  place,
   ports,
   portsOrAny,
   size,
@@ -169,10 +170,10 @@ const OPTIONS: Readonly<Record<string, Option>> = {
     count(1),
     'Completed checkpoints that are kept.',
   ),
-  'execution.checkpointing.dir': ofCheckpoints('directory', path, 'Where checkpoints are stored.'),
+  'execution.checkpointing.dir': ofCheckpoints('directory', place, 'Where checkpoints are stored.'),
   'execution.checkpointing.savepoint-dir': ofCheckpoints(
     'savepointDirectory',
-    path,
+    place,
     'Where savepoints are stored whose command names no folder.',
   ),
   'execution.state-recovery.path': ofCheckpoints(

@@ -1,5 +1,6 @@
 import { requireArgument } from '../../core/errors.ts'
 import { type PortRange, parsePortRange } from '../../core/port-range.ts'
+import { parseStorageUrl } from '../../core/storage-url.ts'
 import { parseCount, parseDuration, parseNumber, parseSize, parseWord } from './values.ts'
 
 /** The kind of a value, as the reference names it. */
@@ -116,14 +117,29 @@ export const truth: ValueType<boolean> = word({ true: true, false: false })
 /** Any text: a name or an address. */
 export const text: ValueType<string> = { kind: 'word', range: '', parse: (value) => value }
 
-/** A path. */
-export const path: ValueType<string> = { ...text, kind: 'path' }
+/** A path of this machine. */
+export const path: ValueType<string> = { ...text, kind: 'path', parse: pathIn }
+
+/** A path of this machine, a `file://` URL or an `hdfs://` URL. */
+export const place: ValueType<string> = {
+  ...path,
+  parse: (value) => {
+    parseStorageUrl(pathIn(value))
+    return value
+  },
+}
+
+function pathIn(value: string): string {
+  const isPath = value.trim() !== '' && !value.includes('\0')
+  requireArgument(isPath, `"${value}" is no path; leave the key out for its default`)
+  return value
+}
 
 /** A folder, or the number of a checkpoint. */
 export const pathOrCount: ValueType<string | number> = {
   kind: 'path or count',
   range: '',
-  parse: (value) => (/^\d+$/.test(value) ? count(1).parse(value) : value),
+  parse: (value) => (/^\d+$/.test(value) ? count(1).parse(value) : place.parse(value)),
 }
 
 /** A port or a range of ports. */

@@ -1,13 +1,13 @@
 import { type Command, needs } from '../../../src/cli/command/command.ts'
 import { portToOpen, wholeNumber } from '../../../src/cli/flag-kinds/numbers.ts'
 import { keyValue } from '../../../src/cli/flag-kinds/pairs.ts'
-import { word } from '../../../src/cli/flag-kinds/words.ts'
+import { name, word } from '../../../src/cli/flag-kinds/words.ts'
 
 /** A command with one option of each kind. */
 export const brew: Command = {
   name: 'brew',
   summary: 'Brew something',
-  usage: 'WHAT',
+  positions: [{ value: name('WHAT') }],
   options: {
     cups: {
       type: 'string',

@@ -3,12 +3,9 @@ import {
   exitCodeOf,
   Flags,
   InterruptedError,
-  missingArguments,
-  refuseExtraArguments,
   UsageError,
 } from '../../../src/cli/command/command.ts'
 import { WeirError } from '../../../src/core/errors.ts'
-import { brew } from './brew-command.ts'
 
 describe('flags', () => {
   it('have the types of their values', () => {
@@ -26,35 +23,6 @@ describe('flags', () => {
     expect(() => flags('').number('cups')).toThrow('--cups must be a number')
     expect(() => flags('x').choice('cups', ['a', 'b'])).toThrow('one of a, b')
     expect(() => flags('2').string('absent')).toThrow('--absent is required')
-  })
-})
-
-describe('errors of wrong arguments', () => {
-  it('show the usage of the command', () => {
-    expect(missingArguments(brew).message).toBe('missing arguments. Usage: weir brew WHAT')
-    expect(() => refuseExtraArguments(brew, ['tea', 's'])).toThrow(
-      'unexpected argument "s". Usage: weir brew WHAT',
-    )
-  })
-})
-
-describe('positional arguments', () => {
-  it.each([
-    ['NAME', 1],
-    ['VERSION [VERSION]', 2],
-    ['--ratings FILE', 0],
-    ['', 0],
-    ['[--ratings] FILE | --observations TOPIC', 1],
-    ['als-serving | svm-serving | ./my-job.ts', 1],
-    ['USER ITEM...', 9],
-  ])('of the usage "%s" are at most %i', (usage, most) => {
-    const command = { ...brew, usage }
-    const words = Array.from({ length: most }, () => 'word')
-    expect(() => refuseExtraArguments(command, words)).not.toThrow()
-    if (usage.includes('...')) return
-    expect(() => refuseExtraArguments(command, [...words, 'extra'])).toThrow(
-      'unexpected argument "extra"',
-    )
   })
 })
 

@@ -55,6 +55,22 @@ async function logSink(guarantee: DeliveryGuarantee): Promise<SinkUnderTest> {
   return { sink, visible }
 }
 
+it('a sink refuses a guarantee that it does not know: it would be none', () => {
+  const made = (guarantee: string) => () =>
+    new LogSink({
+      directory: '.',
+      topic: 't',
+      serialize: () => {},
+      guarantee: guarantee as DeliveryGuarantee,
+    })
+  for (const guarantee of ['EXACTLY_ONCE', 'exactly_once', 'atLeastOnce', '']) {
+    expect(made(guarantee), guarantee).toThrow(
+      'guarantee must be "none", "at-least-once" or "exactly-once"',
+    )
+  }
+  expect(made('exactly-once')).not.toThrow()
+})
+
 sourceContract('LogSource', logSource)
 atLeastOnceSinkContract('LogSink', () => logSink('at-least-once'))
 exactlyOnceSinkContract('LogSink', () => logSink('exactly-once'))

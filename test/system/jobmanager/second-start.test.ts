@@ -54,12 +54,16 @@ it('a job runs once in its folder, in the foreground or by the JobManager, and g
   await produce(0)
   await hasLearned(EACH, port)
 
-  const second = await learn().ended
+  const second = await learn('--quarantine', 'never-made').ended
   expect(second).toMatchObject({ code: 1, stdout: '' })
   const { error } = JSON.parse(second.stderr) as { error: { code: string; message: string } }
   expect(error.code).toBe('JOB_ALREADY_RUNNING')
   expect(error.message).toContain(`job "online-als" runs already: process ${first.pid} of host `)
   expect(error.message).toContain('--take-over')
+  expect(error.message).toMatch(/since \d{4}-\d\d-\d\dT/)
+  // A start that is refused changes nothing.
+  const topics = await cluster.local('topic', 'list')
+  expect(topics.stdout).not.toContain('never-made')
   const detached = await cluster.ask('learn', 'als', '-d')
   expect(detached).toMatchObject({ code: 1 })
   expect(detached.stderr).toContain(`process ${first.pid} of host`)

@@ -8,6 +8,7 @@ import {
   readAborted,
   rewriteAborted,
 } from '../storage/aborted-index.ts'
+import { markOfFolder } from '../storage/partition-identity.ts'
 import { findStatus, rewriteStatus } from '../storage/partition-status.ts'
 import { listSegments, logFileName } from '../storage/segment-files.ts'
 import { scanSegment } from '../storage/segment-scan.ts'
@@ -51,10 +52,11 @@ function rebuildAborted(files: FileSystem, path: string): AbortedRange[] {
   const known = new Set(ranges.map(({ producerId, lastOffset }) => `${producerId} ${lastOffset}`))
   const transactions = new Transactions()
   const status = findStatus(files, path)
+  const mark = markOfFolder(files, path)
   for (const base of listSegments(files, path)) {
     const file = files.openSync(join(path, logFileName(base)), 'read')
     try {
-      const start = { position: 0, firstOffset: base, contiguous: false }
+      const start = { position: 0, firstOffset: base, contiguous: false, mark }
       const end = scanSegment(file, start, (bytes, at) => transactions.add(bytes, at))
       const size = base === status?.activeBase ? status.activeSize : file.sizeSync()
       if (end < size) throw new Error(`${file.path} is damaged at byte ${end}`)

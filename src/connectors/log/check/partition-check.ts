@@ -4,7 +4,12 @@ import { isWeirError, messageOf } from '../../../core/errors.ts'
 import type { FileSystem } from '../../../files/file-system.ts'
 import { abortedPath, readAborted } from '../storage/aborted-index.ts'
 import { compactedPath, readCompacted } from '../storage/compacted-offset.ts'
-import { identityPath, requireOwnPlace } from '../storage/partition-identity.ts'
+import {
+  identityPath,
+  markOfFolder,
+  otherPartition,
+  requireOwnPlace,
+} from '../storage/partition-identity.ts'
 import {
   findStatus,
   type PartitionStatus,
@@ -113,7 +118,7 @@ function checkSegment(
     const contiguous = !isCompacted || next === undefined
     const position = scanSegment(
       open,
-      { position: 0, firstOffset: base, contiguous },
+      { position: 0, firstOffset: base, contiguous, mark: markOfFolder(files, path) },
       (bytes, at) => {
         offset = lastOffsetOf(bytes, at) + 1
       },
@@ -124,7 +129,9 @@ function checkSegment(
     const endsEarly = next !== undefined && offset !== next && !(mayEndEarly && offset < next)
     const file = open.path
     if (position < size) {
-      const reason = `no intact batch is here; ${size - position} bytes follow`
+      const reason =
+        otherPartition(files, path, { file: open, position }) ??
+        `no intact batch is here; ${size - position} bytes follow`
       return { file, base, damage: { position, offset, reason } }
     }
     if (!endsEarly) return { file, base }

@@ -5,7 +5,13 @@ import { RecordBatchWriter } from '../../../batch/record-batch-writer.ts'
 import { readFileSync } from '../../../files/durable-files.ts'
 import type { FileSystem, OpenFile } from '../../../files/file-system.ts'
 import { nextIntactBatch } from '../storage/damaged-tail.ts'
-import { identityPath, readIdentity, rewriteIdentity } from '../storage/partition-identity.ts'
+import {
+  identityPath,
+  markOfFolder,
+  otherPartition,
+  readIdentity,
+  rewriteIdentity,
+} from '../storage/partition-identity.ts'
 import { findStatus, rewriteStatus, statusPath } from '../storage/partition-status.ts'
 import { indexPath, listSegments, logFileName } from '../storage/segment-files.ts'
 import { copyAside, damagedName, type FileRepair, type LostOffsets } from './file-repair.ts'
@@ -27,7 +33,10 @@ export function repairSegment(
   const end = next ?? (status?.activeBase === base ? status.endOffset : base)
   const saved = exists ? damagedName(files, file) : undefined
   const bytes = exists ? readFileSync(files, file) : new Uint8Array(0)
-  const { parts, lost, endOffset } = keepIntact(bytes, base, end)
+  const advice = exists ? swappedAdvice(files, path, file) : undefined
+  if (advice !== undefined) return { file, saved: undefined, lost: [], advice }
+  const mark = markOfFolder(files, path)
+  const { parts, lost, endOffset } = keepIntact(bytes, { base, end, mark })
   if (apply) {
     const written = files.openSync(`${file}.tmp`, 'replace')
     const activeSize = writeAll(written, parts)
@@ -42,6 +51,16 @@ export function repairSegment(
     files.syncFolderSync(dirname(file))
   }
   return { file, saved, lost }
+}
+
+/** What to do about a file whose records another partition wrote: nothing in it is damaged, so nothing is given up. */
+function swappedAdvice(files: FileSystem, path: string, name: string): string | undefined {
+  const file = files.openSync(name, 'read')
+  try {
+    return otherPartition(files, path, { file, position: 0 })
+  } finally {
+    file.closeSync()
+  }
 }
 
 /** Moves a status that cannot be read away. The next open builds it again. */
@@ -83,8 +102,7 @@ function isReadable(files: FileSystem, path: string): boolean {
 /** The intact batches of a segment, with empty batches in the gaps between them up to `end`. */
 function keepIntact(
   bytes: Uint8Array,
-  base: number,
-  end: number,
+  { base, end, mark }: { readonly base: number; readonly end: number; readonly mark: number },
 ): { parts: Uint8Array[]; lost: LostOffsets[]; endOffset: number } {
   const parts: Uint8Array[] = []
   const lost: LostOffsets[] = []
@@ -92,27 +110,27 @@ function keepIntact(
   const fillTo = (offset: number): void => {
     if (offset <= expected) return
     lost.push([expected, offset])
-    parts.push(emptyBatch(expected, offset))
+    parts.push(emptyBatch(expected, offset, mark))
     expected = offset
   }
-  for (let at = nextIntactBatch(bytes, 0, expected); at >= 0; ) {
+  for (let at = nextIntactBatch(bytes, { from: 0, firstOffset: expected, mark }); at >= 0; ) {
     const size = batchSizeAt(bytes, at, bytes.length)
     const batch = bytes.subarray(at, at + size)
     fillTo(baseOffsetOf(batch, 0))
     parts.push(batch)
     expected = lastOffsetOf(batch, 0) + 1
-    at = nextIntactBatch(bytes, at + size, expected)
+    at = nextIntactBatch(bytes, { from: at + size, firstOffset: expected, mark })
   }
   fillTo(end)
   return { parts, lost, endOffset: expected }
 }
 
-function emptyBatch(from: number, to: number): Uint8Array {
+function emptyBatch(from: number, to: number, mark: number): Uint8Array {
   const writer = new RecordBatchWriter(128)
   writer.reset(from)
   writer.extendTo(to - 1 - from)
   const batch = writer.finish().slice()
-  placeBatch(batch, 0, from)
+  placeBatch(batch, 0, { baseOffset: from, mark })
   return batch
 }
 

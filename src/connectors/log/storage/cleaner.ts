@@ -136,7 +136,7 @@ async function compact(partition: PartitionWriter, nowMs: number): Promise<void>
     const path = join(partition.path, logFileName(segment.base))
     const age = nowMs - partition.files.statSync(path)!.modifiedMs
     const dropTombstones = segment.base < compactedTo && age > partition.config.deleteRetentionMs
-    await rewrite(partition, segment, { keys, dropTombstones })
+    await rewrite(partition, segment, { keys, dropTombstones, mark: partition.mark })
   }
   // Before the number is stored: a segment whose older form comes back must be compacted again.
   await partition.files.syncFolder(partition.path)
@@ -177,6 +177,8 @@ interface SurvivalRule {
   /** The last offset of each key. */
   readonly keys: KeyOffsetMap
   readonly dropTombstones: boolean
+  /** Mark of the partition. */
+  readonly mark: number
 }
 
 /** Writes the surviving records of a segment to a new file and swaps the files, unless all survive. */
@@ -287,7 +289,7 @@ class SurvivorWriter {
       this.index.push({ offset: baseOffset, maxTimestampBefore: this.latest, position })
       this.indexed = position
     }
-    placeBatch(batch, 0, baseOffset)
+    placeBatch(batch, 0, { baseOffset, mark: this.rule.mark })
     this.file.writeSync([batch], this.size)
     this.nextOffset = lastOffsetOf(batch, 0) + 1
     this.size += batch.length

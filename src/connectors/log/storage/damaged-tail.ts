@@ -1,4 +1,4 @@
-import { checkStoredBatch } from '../../../batch/position-checksum.ts'
+import { checkStoredBatch, markOf } from '../../../batch/position-checksum.ts'
 import {
   BATCH_FIELDS,
   BATCH_HEADER_SIZE,
@@ -13,11 +13,19 @@ import type { FileSystem, OpenFile } from '../../../files/file-system.ts'
 const WINDOW_BYTES = 1024 * 1024
 const COPY_BYTES = 1024 * 1024
 
+/** Where to look for an intact batch: behind `from`, with an offset of at least `firstOffset`. */
+export interface TailStart {
+  readonly from: number
+  readonly firstOffset: number
+  /** Mark of the partition. */
+  readonly mark: number
+}
+
 /**
- * Position of the first intact batch after `from` with an offset of at least `firstOffset`; -1 when
- * there is none, so that what is behind `from` can only be a write that was not completed.
+ * Position of the first intact batch behind `from`; -1 when there is none, so that what is behind `from` can only be a
+ * write that was not completed.
  */
-export function findIntactBatch(file: OpenFile, from: number, firstOffset: number): number {
+export function findIntactBatch(file: OpenFile, { from, firstOffset, mark }: TailStart): number {
   const size = file.sizeSync()
   const window = new Uint8Array(WINDOW_BYTES)
   for (let start = from + 1; start + BATCH_HEADER_SIZE <= size; ) {
@@ -28,7 +36,7 @@ export function findIntactBatch(file: OpenFile, from: number, firstOffset: numbe
       const length = readInt32(window, at + BATCH_FIELDS.batchLength)
       const fits = length >= BATCH_HEADER_SIZE - BATCH_PREFIX_SIZE && start + at + length < size
       if (!fits || baseOffsetOf(window, at) < firstOffset) continue
-      if (isIntact(file, start + at, length + BATCH_PREFIX_SIZE)) return start + at
+      if (isIntact(file, start + at, { size: length + BATCH_PREFIX_SIZE, mark })) return start + at
     }
     if (last < 0) break
     start += last + 1
@@ -36,11 +44,15 @@ export function findIntactBatch(file: OpenFile, from: number, firstOffset: numbe
   return -1
 }
 
-function isIntact(file: OpenFile, position: number, size: number): boolean {
+function isIntact(
+  file: OpenFile,
+  position: number,
+  { size, mark }: { readonly size: number; readonly mark: number },
+): boolean {
   const batch = new Uint8Array(size)
   if (file.readSync(batch, position) < size) return false
   try {
-    checkStoredBatch(batch, 0, size)
+    checkStoredBatch(batch, 0, { end: size, mark })
     return true
   } catch (error) {
     if (isWeirError(error)) return false
@@ -73,15 +85,22 @@ export function saveTail(files: FileSystem, file: OpenFile, position: number): s
   return path
 }
 
-/**
- * Position of the first intact batch at or after `from` in the bytes of a segment, with an offset of at
- * least `firstOffset`; -1 when there is none.
- */
-export function nextIntactBatch(bytes: Uint8Array, from: number, firstOffset: number): number {
+/** The mark of the partition whose intact batch is at a position of a file; undefined where no intact batch is. */
+export function markAt(file: OpenFile, position: number): number | undefined {
+  const header = new Uint8Array(BATCH_HEADER_SIZE)
+  if (file.readSync(header, position) < BATCH_HEADER_SIZE) return undefined
+  const size = readInt32(header, BATCH_FIELDS.batchLength) + BATCH_PREFIX_SIZE
+  const mark = markOf(header, 0)
+  const fits = size >= BATCH_HEADER_SIZE && position + size <= file.sizeSync()
+  return fits && isIntact(file, position, { size, mark }) ? mark : undefined
+}
+
+/** Position of the first intact batch at or after `from` in the bytes of a segment; -1 when there is none. */
+export function nextIntactBatch(bytes: Uint8Array, { from, firstOffset, mark }: TailStart): number {
   for (let at = from; at + BATCH_HEADER_SIZE <= bytes.length; at++) {
     if (bytes[at + BATCH_FIELDS.magic] !== MAGIC || baseOffsetOf(bytes, at) < firstOffset) continue
     try {
-      checkStoredBatch(bytes, at, bytes.length)
+      checkStoredBatch(bytes, at, { end: bytes.length, mark })
       return at
     } catch (error) {
       if (!isWeirError(error)) throw error

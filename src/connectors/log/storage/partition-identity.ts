@@ -1,9 +1,11 @@
 import { basename, dirname, join } from 'node:path'
 import { crc32 } from 'node:zlib'
+import { NO_MARK } from '../../../batch/position-checksum.ts'
 import { asWeirError, isWeirError, messageOf, WeirError } from '../../../core/errors.ts'
 import { readFileSync, replaceFileSync } from '../../../files/durable-files.ts'
-import { type FileSystem, systemCodeOf } from '../../../files/file-system.ts'
+import { type FileSystem, type OpenFile, systemCodeOf } from '../../../files/file-system.ts'
 import { newerFile } from './damage.ts'
+import { markAt } from './damaged-tail.ts'
 import { partitionFolders, partitionPath, readTopicConfig } from './topic-config.ts'
 
 /*
@@ -12,7 +14,8 @@ import { partitionFolders, partitionPath, readTopicConfig } from './topic-config
  *
  *   {"version":1,"topic":"clicks","id":"8f14e45fceea167a","partition":0,"crc32":C}
  *
- * The first process that opens the folder for writing creates it. A folder of an earlier build has none until then.
+ * The first process that opens the folder for writing creates it. A folder of an earlier build has none until then. What is
+ * written after that has the mark of the partition in each batch.
  * `topic` is for messages: a topic whose folder was renamed keeps its id.
  */
 
@@ -22,6 +25,31 @@ export interface PartitionIdentity {
   /** Id of the topic. */
   readonly id: string
   readonly partition: number
+}
+
+/**
+ * The mark of a partition's batches (`position-checksum.ts`): the lower 31 bits of the CRC-32 of `ID/PARTITION`; none where
+ * the topic has no id.
+ */
+function partitionMark({ id, partition }: PartitionIdentity): number {
+  return id === '' ? NO_MARK : crc32(`${id}/${partition}`) & 0x7fffffff
+}
+
+/** The partition of a log whose batches have a mark; undefined if the log has none. `path`: a folder of another one. */
+function partitionWithMark(
+  files: FileSystem,
+  path: string,
+  mark: number,
+): PartitionIdentity | undefined {
+  const log = dirname(dirname(path))
+  for (const { name, isFolder } of files.listSync(log)) {
+    if (!isFolder) continue
+    for (const partition of partitionFolders(files, join(log, name))) {
+      const found = identityIfReadable(files, partitionPath(log, name, partition))
+      if (found !== undefined && partitionMark(found) === mark) return found
+    }
+  }
+  return undefined
 }
 
 const FILE = 'partition'
@@ -146,10 +174,40 @@ export function idOfPartitions(files: FileSystem, folder: string): string | unde
 }
 
 function idAt(files: FileSystem, path: string, partition: number): string | undefined {
+  const found = identityIfReadable(files, path)
+  return found?.partition === partition ? found.id : undefined
+}
+
+/** The partition that a folder says it is; undefined without a file, or where it is damaged. */
+function identityIfReadable(files: FileSystem, path: string): PartitionIdentity | undefined {
   try {
-    const found = readIdentity(files, path)
-    return found?.partition === partition ? found.id : undefined
+    return readIdentity(files, path)
   } catch {
     return undefined
   }
+}
+
+/**
+ * The mark of the batches of a folder. Where its file is missing or damaged, which is an error of its own, the place of the
+ * folder says it.
+ */
+export function markOfFolder(files: FileSystem, path: string): number {
+  return partitionMark(identityIfReadable(files, path) ?? placeOf(files, path))
+}
+
+/**
+ * Why the batch at a position of a segment does not belong to the partition of the folder `path`: it is whole, and has the
+ * mark of another partition, as after a copy that has swapped files. Undefined for any other batch.
+ */
+export function otherPartition(
+  files: FileSystem,
+  path: string,
+  { file, position }: { readonly file: OpenFile; readonly position: number },
+): string | undefined {
+  const own = markOfFolder(files, path)
+  const mark = markAt(file, position)
+  if (own === NO_MARK || mark === undefined || mark === NO_MARK || mark === own) return undefined
+  const owner = partitionWithMark(files, path, mark)
+  const whose = owner === undefined ? 'a partition that this log does not have' : nameOf(owner)
+  return `its records are those of ${whose}: a copy or a move has mixed up the files; move it back to its place, or restore both from a copy`
 }

@@ -22,7 +22,7 @@ import { ISOLATION, type Isolation } from '../../records/topic-options.ts'
 import { AbortedRanges, abortedPath, readAborted } from './aborted-index.ts'
 import { damagedLog, isDamage, reasonOf } from './damage.ts'
 import { type FetchedBatches, findTimestamp } from './fetched-batches.ts'
-import { requireOwnPlace } from './partition-identity.ts'
+import { markOfFolder, requireOwnPlace } from './partition-identity.ts'
 import {
   missingStatus,
   outOfRange,
@@ -77,6 +77,8 @@ export class PartitionReader {
   private readonly scratch = new Uint8Array(STATUS_SIZE)
   private readonly lastBytes = new Uint8Array(STATUS_SIZE)
   private lastStatus: PartitionStatus | undefined
+  /** Mark of the partition's batches. A folder of an earlier build gets one when it is opened for writing. */
+  private mark: number
   private readonly cursor: SegmentCursor
   /** Generation of the partition when the segment was opened. */
   private generation = -1
@@ -96,6 +98,7 @@ export class PartitionReader {
     this.committed = options.isolation !== 'read_uncommitted'
     this.verify = options.verifyChecksums !== false
     requireOwnPlace(this.files, path)
+    this.mark = markOfFolder(this.files, path)
     try {
       this.statusFile = this.files.openSync(statusPath(path), 'read')
     } catch (cause) {
@@ -138,6 +141,7 @@ export class PartitionReader {
       if (!isDamage(error)) throw error
       // Retention or compaction may have replaced the files since they were opened.
       this.positionOffset = -1
+      this.mark = markOfFolder(this.files, this.path)
       return await this.fetchOnce(offset, buffer, this.status())
     }
   }
@@ -268,7 +272,7 @@ export class PartitionReader {
         const size = batchSizeAt(buffer, at, filled)
         if (at + size > filled) break
         // Where compaction left gaps, a wrong base offset would be another position.
-        checkPosition(buffer, at)
+        checkPosition(buffer, at, this.mark)
         if (this.verify) checkBatch(buffer, at, filled)
         expected = lastOffsetOf(buffer, at) + 1
         at += size

@@ -9,6 +9,7 @@ import type { FileSystem, OpenFile } from '../../../files/file-system.ts'
 import { abortedPath, readAborted, rewriteAborted } from './aborted-index.ts'
 import { damagedLog } from './damage.ts'
 import { findIntactBatch, saveTail } from './damaged-tail.ts'
+import { markOfFolder, otherPartition } from './partition-identity.ts'
 import { findStatus, type PartitionStatus, rewriteStatus } from './partition-status.ts'
 import {
   encodeIndexEntry,
@@ -164,6 +165,7 @@ function recoverActive({ files, path, active, status, warn }: ActiveSegment): Re
   const file = files.openSync(join(path, logFileName(active.base)), 'change')
   try {
     const isNamed = status?.activeBase === active.base
+    const mark = markOfFolder(files, path)
     const forced = isNamed ? status.forcedSize : 0
     // Compaction does not change the active segment, so its offsets have no gaps.
     const contiguous = status === undefined || isNamed
@@ -177,7 +179,7 @@ function recoverActive({ files, path, active, status, warn }: ActiveSegment): Re
     active.maxTimestamp = last?.maxTimestampBefore ?? -1
     const end = scanSegment(
       file,
-      { position: indexed, firstOffset: endOffset, contiguous },
+      { position: indexed, firstOffset: endOffset, contiguous, mark },
       (bytes, at, _size, position) => {
         if (position - indexed >= INDEX_INTERVAL_BYTES) {
           const offset = baseOffsetOf(bytes, at)
@@ -188,11 +190,12 @@ function recoverActive({ files, path, active, status, warn }: ActiveSegment): Re
         active.maxTimestamp = Math.max(active.maxTimestamp, maxTimestampOf(bytes, at))
       },
     )
+    if (end < active.size) requireOwnBatch(files, path, { file, position: end, offset: endOffset })
     if (end < forced) {
       const place = { file: file.path, position: end, offset: endOffset }
       throw damagedLog(place, `${forced} bytes of the file were forced to the disk`)
     }
-    if (end < active.size) cutTail({ files, file, end, endOffset, warn })
+    if (end < active.size) cutTail({ files, file, end, endOffset, mark, warn })
     active.size = end
     active.firstTimestamp = firstTimestampOf(file, end)
     rewriteIndex(files, indexPath(path, active.base), entries)
@@ -200,6 +203,16 @@ function recoverActive({ files, path, active, status, warn }: ActiveSegment): Re
   } finally {
     file.closeSync()
   }
+}
+
+/** Throws MALFORMED_DATA for a batch that another partition wrote: no crash puts it there, so it is not cut off. */
+function requireOwnBatch(
+  files: FileSystem,
+  path: string,
+  { file, position, offset }: { file: OpenFile; position: number; offset: number },
+): void {
+  const why = otherPartition(files, path, { file, position })
+  if (why !== undefined) throw damagedLog({ file: file.path, position, offset }, why)
 }
 
 /** Latest timestamp of the first batch of a segment of `size` bytes; -1 without one. */
@@ -217,11 +230,12 @@ interface Tail {
   /** End of the last intact batch, and the offset after it. */
   readonly end: number
   readonly endOffset: number
+  readonly mark: number
   readonly warn: (message: string) => void
 }
 
-function cutTail({ files, file, end, endOffset, warn }: Tail): void {
-  if (findIntactBatch(file, end, endOffset) >= 0) {
+function cutTail({ files, file, end, endOffset, mark, warn }: Tail): void {
+  if (findIntactBatch(file, { from: end, firstOffset: endOffset, mark }) >= 0) {
     const saved = saveTail(files, file, end)
     files.syncFolderSync(dirname(file.path))
     warn(

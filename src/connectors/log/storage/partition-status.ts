@@ -17,7 +17,7 @@ import { partitionPath, readTopicConfig } from './topic-config.ts'
  *      0        4         6       8         16         24            32            40
  *      +--------+---------+-------+---------+----------+-------------+-------------+
  *      | "WLPS" | version | flags | log     | end      | last stable | active      |
- *      |        | u16 = 1 | u16   | start   | offset   | offset      | segment base|
+ *      |        | u16 = 2 | u16   | start   | offset   | offset      | segment base|
  *      +--------+---------+-------+---------+----------+-------------+-------------+
  *      40            48              52           56       60         64
  *      +-------------+---------------+------------+--------+----------+
@@ -50,8 +50,9 @@ export interface PartitionStatus {
 
 /** Bytes of a status. */
 export const STATUS_SIZE = 64
-/** Version of the file's format. */
-const STATUS_VERSION = 1
+/** Version of the file's format: from 2 on, batches may have the mark of their partition, which earlier builds take for damage. */
+const STATUS_VERSION = 2
+const VERSION_WITHOUT_MARKS = 1
 const MAGIC = 0x53504c57
 const SYNC_FAILED = 1
 const READ_ATTEMPTS = 50
@@ -82,8 +83,9 @@ function decodeStatus(bytes: Uint8Array): PartitionStatus {
     throw new WeirError('CHECKSUM_MISMATCH', 'the partition status differs from its checksum')
   }
   const version = reader.uint16()
-  if (version !== STATUS_VERSION) {
-    throw new WeirError('UNSUPPORTED_VERSION', `partition status ${version}; this build reads 1`)
+  if (version !== STATUS_VERSION && version !== VERSION_WITHOUT_MARKS) {
+    const message = `partition status ${version}; this build reads up to ${STATUS_VERSION}`
+    throw new WeirError('UNSUPPORTED_VERSION', message)
   }
   const flags = reader.uint16()
   return {

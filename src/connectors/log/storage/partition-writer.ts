@@ -10,6 +10,7 @@ import { DurableFolders } from '../../../files/durable-folders.ts'
 import type { FileSystem, OpenFile } from '../../../files/file-system.ts'
 import type { AbortedRange } from './aborted-index.ts'
 import { isFullDisk, markFailedSync, rewriteAfterFailedSync } from './failed-sync.ts'
+import { markOfFolder } from './partition-identity.ts'
 import {
   type RecoveredPartition,
   recoverPartition,
@@ -61,6 +62,8 @@ const MAX_GROUP_SIZE = 512
 export class PartitionWriter {
   readonly path: string
   readonly config: TopicConfig
+  /** Mark of the partition in its batches. */
+  readonly mark: number
   readonly transactions: PartitionTransactions
   private readonly options: PartitionOptions
   private readonly segments: PartitionSegments
@@ -82,6 +85,7 @@ export class PartitionWriter {
     this.config = config
     this.options = options
     this.segments = segments
+    this.mark = markOfFolder(options.files, path)
     this.segmentEnd = new SegmentEnd(config)
     this.nextOffset = recovered.endOffset
     this.writtenOffset = recovered.endOffset
@@ -144,7 +148,7 @@ export class PartitionWriter {
       )
     }
     const baseOffset = this.nextOffset
-    placeBatch(batch, 0, baseOffset)
+    placeBatch(batch, 0, { baseOffset, mark: this.mark })
     this.nextOffset = lastOffsetOf(batch, 0) + 1
     return new Promise((resolve, reject) => {
       this.pending.push({ batch, baseOffset, written, resolve, reject })

@@ -22,6 +22,8 @@ export interface ScanStart {
   readonly firstOffset: number
   /** Whether offsets follow each other without a gap, as in a segment that was never compacted. */
   readonly contiguous: boolean
+  /** Mark of the partition (`partitionMark`). */
+  readonly mark: number
 }
 
 /**
@@ -30,7 +32,7 @@ export interface ScanStart {
  */
 export function scanSegment(
   file: OpenFile,
-  { position, firstOffset, contiguous }: ScanStart,
+  { position, firstOffset, contiguous, mark }: ScanStart,
   visit: BatchVisitor,
 ): number {
   const fileSize = file.sizeSync()
@@ -41,7 +43,7 @@ export function scanSegment(
     const filled = file.readSync(buffer, at, Math.min(buffer.length, fileSize - at))
     let used = 0
     for (;;) {
-      const size = intactSize(buffer, used, filled, expected, contiguous)
+      const size = intactSize(buffer, used, { filled, expected, contiguous, mark })
       if (size < 0) return at + used
       if (used + size > filled) {
         if (used === 0 && size > buffer.length && at + size <= fileSize) {
@@ -60,19 +62,25 @@ export function scanSegment(
   return at
 }
 
+/** What a batch must be. */
+interface Expected {
+  readonly filled: number
+  readonly expected: number
+  readonly contiguous: boolean
+  readonly mark: number
+}
+
 /** Size of the batch at `at`, -1 when it is broken. A batch may reach beyond `filled`. */
 function intactSize(
   buffer: Uint8Array,
   at: number,
-  filled: number,
-  expected: number,
-  contiguous: boolean,
+  { filled, expected, contiguous, mark }: Expected,
 ): number {
   if (filled - at < BATCH_PREFIX_SIZE) return BATCH_HEADER_SIZE
   try {
     const size = batchSizeAt(buffer, at, filled)
     if (at + size > filled) return size
-    checkStoredBatch(buffer, at, filled)
+    checkStoredBatch(buffer, at, { end: filled, mark })
     const base = baseOffsetOf(buffer, at)
     return base === expected || (base > expected && !contiguous) ? size : -1
   } catch (error) {

@@ -45,7 +45,7 @@ function newerJson(file: string, indent?: number): void {
 
 function newerStatus(file: string): void {
   const content = fs.readFileSync(file)
-  content.writeUInt16LE(2, 4)
+  content.writeUInt16LE(3, 4)
   content.writeUInt32LE(crc32(content.subarray(0, 60)), 60)
   fs.writeFileSync(file, content)
 }

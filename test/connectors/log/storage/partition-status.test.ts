@@ -42,9 +42,14 @@ describe('readStatus', () => {
 
   it('reads whether a sync has failed from the flags, which other builds write as zero', () => {
     const bytes = encodeStatus({ ...STATUS, isSyncFailed: true })
-    expect([...bytes.subarray(0, 8)]).toEqual([0x57, 0x4c, 0x50, 0x53, 1, 0, 1, 0])
+    expect([...bytes.subarray(0, 8)]).toEqual([0x57, 0x4c, 0x50, 0x53, 2, 0, 1, 0])
     writeFileSync(statusPath(folder), bytes)
     expect(readStatus(folder)).toEqual({ ...STATUS, isSyncFailed: true })
+  })
+
+  it('reads a status of a build that gave batches no mark of their partition', () => {
+    write(4, 1, true)
+    expect(readStatus(folder)).toEqual(STATUS)
   })
 
   it('names file and remedy of a damaged or cut status, which is no missing topic', () => {
@@ -58,7 +63,7 @@ describe('readStatus', () => {
   })
 
   it('names the file of a status that another build wrote', () => {
-    write(4, 2, true)
+    write(4, 3, true)
     expect(() => readStatus(folder)).toThrow(
       expect.objectContaining({
         code: 'UNSUPPORTED_VERSION',
