@@ -110,7 +110,12 @@ export {
 } from './models/als/row-update.ts'
 // Rules that learn, and what they learn from.
 export { type Feedback, feedbackOf, targetOf } from './models/feedback.ts'
-export { decodeLinearDelta, encodeLinearDelta, type LinearDelta } from './models/linear/delta.ts'
+export {
+  attemptTagOf,
+  decodeLinearDelta,
+  encodeLinearDelta,
+  type LinearDelta,
+} from './models/linear/delta.ts'
 export { ExampleRecordReader, type ExampleView } from './models/linear/example-record.ts'
 export {
   LibsvmParser,
@@ -148,6 +153,7 @@ export {
 export { keyLengthWithoutVersion, versionOfKeyBytes } from './models/versioned-key.ts'
 // State: rows of other slots, read in place; weights in blocks.
 export type { ChainSource, StoredRows } from './operators/port/operator.ts'
+export { KeyedProcessOperator } from './operators/process/keyed-process.ts'
 export { blockProducts, blocksOf, type FeatureBlock } from './serving/sparse/block-products.ts'
 export { SlotWeights, type SlotWeightsOptions } from './serving/sparse/slot-weights.ts'
 export type { StateVersion } from './state/catalog/key-class.ts'

@@ -33,6 +33,10 @@ export interface SvmFixtureOptions {
   readonly place: TopicsPlace
   readonly random: Random
   readonly checkpointInterval: string
+  /** @default 16 */
+  readonly mostUnderWay?: number
+  /** Of the topic of observations. @default 3 */
+  readonly partitions?: number
 }
 
 interface SvmFixtureParts extends Pick<SvmLearningFixture, 'job' | 'topics'> {
@@ -46,9 +50,10 @@ export class SvmLearningFixture implements AsyncDisposable {
   job: ServedJob
   readonly topics: TopicStore
   readonly examples = new LinearExamples({ features: FEATURES, nonZeros: 12, noise: 0 })
+  /** The published weights of version 1, without a memory of their training. */
+  readonly base: Float64Array
   private readonly options: SvmFixtureOptions
   private readonly producer: TopicProducer
-  private readonly base: Float64Array
   private observed = 0
 
   private constructor({ options, job, topics, producer, base }: SvmFixtureParts) {
@@ -64,7 +69,7 @@ export class SvmLearningFixture implements AsyncDisposable {
     const { random } = options
     const topics = await openTopics(options.place)
     const base = Float64Array.from({ length: FEATURES }, () => Math.fround(0.1 * random.normal()))
-    await topics.create(OBSERVATIONS, { partitions: PARTITIONS })
+    await topics.create(OBSERVATIONS, { partitions: options.partitions ?? PARTITIONS })
     // With one partition, the deltas have one order, and the test can fold them in it.
     await publishLinear(publishableWeights(base, 0), {
       log: topics,
@@ -92,7 +97,7 @@ export class SvmLearningFixture implements AsyncDisposable {
       const { label, ids, values } = this.examples.next(this.options.random)
       line.reset()
       line.add(label, ids, values)
-      const partition = this.observed++ % PARTITIONS
+      const partition = this.observed++ % (this.options.partitions ?? PARTITIONS)
       this.producer.sendRecord(null, line.bytes.slice(0, line.length), 0, partition, [])
     }
     await this.producer.sync()
@@ -158,7 +163,7 @@ export class SvmLearningFixture implements AsyncDisposable {
 }
 
 async function startJob(options: SvmFixtureOptions): Promise<ServedJob> {
-  const { root, place, checkpointInterval } = options
+  const { root, place, checkpointInterval, mostUnderWay = 16 } = options
   const versions = new VersionCoordinator({
     model: 0,
     partitions: 1,
@@ -172,7 +177,7 @@ async function startJob(options: SvmFixtureOptions): Promise<ServedJob> {
     observations: OBSERVATIONS,
     range: RANGE,
     rule: { loss: 'logistic' },
-    mostUnderWay: 16,
+    mostUnderWay,
   }
   return await ServedJob.start({
     module: new URL('../../src/jobs/learning/linear/job.ts', import.meta.url),

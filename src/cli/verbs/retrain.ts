@@ -84,7 +84,7 @@ const RETRAIN_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   newest: {
     type: 'string',
     value: wholeNumber({ min: 1 }),
-    help: 'Train only on the newest N observations (default: all of the topic)',
+    help: 'Train only on the newest N observations, though the live version has learned others; the command says how many (default: all of the topic)',
   },
   trainer: {
     type: 'string',

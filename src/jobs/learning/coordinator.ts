@@ -166,7 +166,7 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
   private start(context: OperatorCoordinatorContext, operator: 'gate' | 'learner'): void {
     const { operatorUid, attempt, parallelism } = context
     if (attempt !== this.facts.attempt) {
-      this.inFlight = InFlightLimit.newBuffer()
+      this.inFlight = InFlightLimit.newBuffer(this.options.clock.nowMs())
       this.refusedTotal.clear()
     }
     this.contexts.set(operatorUid, context)

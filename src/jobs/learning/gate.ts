@@ -18,6 +18,8 @@ export abstract class LearningGate extends AbstractOperator {
   protected version = 0
   /** Observations in flight; undefined before the first version. */
   protected inFlight: InFlightLimit | undefined
+  /** What waits for room in the flight ends then. */
+  protected isClosed = false
   private readonly mostInFlight: number
   private readonly waiting: (() => void)[] = []
 
@@ -59,6 +61,10 @@ export abstract class LearningGate extends AbstractOperator {
     if (this.inFlight === undefined) {
       await new Promise<void>((resolve) => this.waiting.push(resolve))
     }
-    while (!this.ready()) await sleep(this.context.clock, LOOK_EVERY_MS)
+    while (!this.isClosed && !this.ready()) await sleep(this.context.clock, LOOK_EVERY_MS)
+  }
+
+  override close(): void | Promise<void> {
+    this.isClosed = true
   }
 }

@@ -1,10 +1,19 @@
-import { kindOf, numberIn } from '../../core/options/kinds.ts'
+import { kindOf, numberIn, wholeNumber } from '../../core/options/kinds.ts'
 import { checkArgument } from '../../core/options/shape.ts'
+
+/** Steps whose blocks can be counted at a time (`StepFolds`). */
+export const MOST_COUNTED_STEPS = 16_384
+/** Word of the first of them. */
+export const FIRST_COUNTED_STEP = 2
+/** Tags of attempts are 1 to this number. */
+const MOST_TAGS = 0xffff
 
 /**
  * Counts the observations in flight over all slots of an attempt, from their step to the fold of their
  * deltas, and limits them: a step on a row of long ago overshoots when many such steps are folded at
- * once, so further observations wait.
+ * once, so further observations wait. The shared memory of an attempt, words of 32 bits:
+ *
+ *   | observations in flight | tag of the attempt | by step, blocks that have not folded it: 0 or more, ... |
  */
 export class InFlightLimit {
   private readonly words: Int32Array
@@ -19,9 +28,17 @@ export class InFlightLimit {
     this.most = most
   }
 
-  /** The count of a new attempt, for the limits of all its slots. */
-  static newBuffer(): SharedArrayBuffer {
-    return new SharedArrayBuffer(4)
+  /** The count of a new attempt, for the limits of all its slots. `startMs`: when it began. */
+  static newBuffer(startMs: number = 0): SharedArrayBuffer {
+    checkArgument('InFlightLimit.newBuffer', 'startMs', wholeNumber({ min: 0 }), startMs)
+    const buffer = new SharedArrayBuffer(4 * (FIRST_COUNTED_STEP + MOST_COUNTED_STEPS))
+    new Int32Array(buffer)[1] = 1 + (startMs % MOST_TAGS)
+    return buffer
+  }
+
+  /** What tells the deltas of the attempt from those of others: 1 to 65,535; 0 where its buffer has none. */
+  get attemptTag(): number {
+    return this.words[1] ?? 0
   }
 
   /** Observations in flight. */
@@ -46,9 +63,17 @@ export class InFlightLimit {
     Atomics.add(this.words, 0, 1)
   }
 
+  /** Takes an observation, if it is admitted: also where all slots try at once, no more than the limit are in flight. */
+  tryEnter(): boolean {
+    if (!this.admits()) return false
+    if (Atomics.add(this.words, 0, 1) < this.most) return true
+    Atomics.sub(this.words, 0, 1)
+    return false
+  }
+
   /**
-   * An observation was refused or its delta folded. After a restart, deltas of the attempt before leave
-   * too, although this attempt did not count them: the count never falls below 0.
+   * An observation was refused or its delta folded. Deltas of an attempt before may leave too, although this
+   * attempt did not count them: the count never falls below 0.
    */
   leave(): void {
     if (Atomics.load(this.words, 0) > 0) Atomics.sub(this.words, 0, 1)

@@ -9,7 +9,7 @@ import { NO_TIMESTAMP } from '../../core/time.ts'
 import { ratingLineFormat } from '../../models/ratings/line-format.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
 import type { DataRange } from '../../models/registry/ranges/data-range.ts'
-import { rangesHere } from '../../models/registry/ranges/range-place.ts'
+import { areOfOneTopic, rangesHere } from '../../models/registry/ranges/range-place.ts'
 
 /** A rating with its position in the topic. */
 export interface Observation extends Rating {
@@ -85,6 +85,22 @@ export function newestOf(ranges: readonly DataRange[], count: number): readonly 
 /** Number of offsets in the ranges; the number of observations is at most as large. */
 export function offsetsIn(ranges: readonly DataRange[]): number {
   return ranges.reduce((sum, { from, to }) => sum + to - from, 0)
+}
+
+/** Number of offsets that `known` has of `whole`, but not of `newest`, which are ends of it. */
+export function offsetsOnlyIn(
+  whole: readonly DataRange[],
+  newest: readonly DataRange[],
+  known: readonly DataRange[],
+): number {
+  return whole.reduce((sum, range) => {
+    const isSame = ({ partition }: DataRange): boolean => partition === range.partition
+    const end = newest.find(isSame)?.from ?? range.to
+    const shared = known
+      .filter((one) => isSame(one) && areOfOneTopic(one, range))
+      .map(({ from, to }) => Math.min(to, end) - Math.max(from, range.from))
+    return sum + shared.reduce((offsets, size) => offsets + Math.max(0, size), 0)
+  }, 0)
 }
 
 /**

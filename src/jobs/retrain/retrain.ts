@@ -21,7 +21,13 @@ import { ALS_MODEL } from '../model-topic/als-serving-function.ts'
 import { Publication } from '../model-topic/publication.ts'
 import { comparedRecords, readRanges } from '../observations/compared-records.ts'
 import { leftOutText } from '../observations/left-out.ts'
-import { identified, newestOf, offsetsIn, rangesOfTopic } from '../observations/topic-ranges.ts'
+import {
+  identified,
+  newestOf,
+  offsetsIn,
+  offsetsOnlyIn,
+  rangesOfTopic,
+} from '../observations/topic-ranges.ts'
 import { outcomeError } from '../registry/model-registry.ts'
 import { loadingVersion, type PromotionChecks, recordGolden } from '../registry/promotion-checks.ts'
 import { untilLoaded } from '../registry/serving-probe.ts'
@@ -79,7 +85,7 @@ export async function retrainWith(options: RetrainOptions): Promise<RetrainOutco
   await removeAbandoned(options.temporary, options.clock.nowMs())
   await mkdir(folder, { recursive: true })
   try {
-    return await new Retraining(options, topics, { folder, name, ranges, state }).run()
+    return await new Retraining(options, topics, { folder, name, whole, ranges, state }).run()
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
@@ -140,6 +146,8 @@ interface RetrainingInputs {
   readonly folder: string
   /** Processing name of the candidate. */
   readonly name: string
+  /** All that could be trained on, and what of it is. */
+  readonly whole: readonly DataRange[]
   readonly ranges: readonly DataRange[]
   readonly state: RegistryState
 }
@@ -228,6 +236,7 @@ class Retraining {
     const startingRows = await this.startingRows(live)
     await using process = options.start()
     this.step(`training on ${offsetsIn(ranges)} observations`)
+    this.sayLeftOut(live, startingRows !== undefined)
     const { place, observations, model, clock } = options
     const training = trainingOf(options, live, startingRows)
     const { metadata } = await process.ask({ kind: 'train', place, ranges, ...training })
@@ -255,6 +264,23 @@ class Retraining {
 
   private step(text: string): void {
     this.options.onStep?.(text)
+  }
+
+  /** Says what the newest observations lack of those that the live version knows. */
+  private sayLeftOut(live: RegisteredVersion | undefined, isWarm: boolean): void {
+    const { model, observations } = this.options
+    const { whole, ranges, state } = this.inputs
+    const count = offsetsIn(whole) - offsetsIn(ranges)
+    if (count === 0 || live === undefined) return
+    const isLearned = state.models.get(model)?.learnsFrom === observations
+    const known = isLearned ? count : offsetsOnlyIn(whole, ranges, live.lineage.ranges)
+    if (known === 0) return
+    const kept = isWarm
+      ? 'the candidate has of them what the rows of that version say, from which it starts'
+      : 'the candidate forgets them'
+    this.step(
+      `the newest ${offsetsIn(ranges)} of ${offsetsIn(whole)} observations leave out ${known} that version ${live.number} was trained on or has learned: ${kept}`,
+    )
   }
 
   /** Writes the current rows of the live version into a file; undefined without a warm start. */

@@ -6,7 +6,8 @@ import { WeirError } from '../../core/errors.ts'
  *
  *   at  size
  *    0   1   format, 2
- *    1   3   0
+ *    1   1   0
+ *    2   2   tag of the attempt that sent it, u16; 0 from an earlier build
  *    4   4   version of the model, u32
  *    8   4   partition of the observation, u32
  *   12   8   offset of the observation, f64
@@ -16,6 +17,8 @@ import { WeirError } from '../../core/errors.ts'
  *   28+4n 4n feature ids, u32, ascending
  */
 export interface LinearDelta {
+  /** Of the attempt whose count of examples in flight it is in, 1 to 65,535. @default 0, which is that of none */
+  readonly attemptTag?: number
   readonly version: number
   readonly partition: number
   readonly offset: number
@@ -35,6 +38,7 @@ export function encodeLinearDelta(delta: LinearDelta): Uint8Array {
   const bytes = new Uint8Array(HEADER + 8 * count)
   const view = new DataView(bytes.buffer)
   view.setUint8(0, FORMAT)
+  view.setUint16(2, delta.attemptTag ?? 0, true)
   view.setUint32(4, delta.version, true)
   view.setUint32(8, delta.partition, true)
   view.setFloat64(12, delta.offset, true)
@@ -66,6 +70,7 @@ export function decodeLinearDelta(bytes: Uint8Array): LinearDelta {
   }
   if (sum !== 0) throw unparsable('with a number that is not finite')
   return {
+    attemptTag: attemptTagOf(bytes),
     version: view.getUint32(4, true),
     partition: view.getUint32(8, true),
     offset: view.getFloat64(12, true),
@@ -74,6 +79,11 @@ export function decodeLinearDelta(bytes: Uint8Array): LinearDelta {
     ids,
     values,
   }
+}
+
+/** The tag of a delta, also of one whose other fields are not those of a delta. */
+export function attemptTagOf(bytes: Uint8Array): number {
+  return (bytes[2] ?? 0) | ((bytes[3] ?? 0) << 8)
 }
 
 function unparsable(what: string): WeirError {

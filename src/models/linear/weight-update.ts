@@ -24,8 +24,8 @@ export type WeightUpdate =
       readonly indices: Uint16Array
       readonly weights: Float32Array
     })
-  /** A step of learning at some indices of the block. */
-  | (OfBlock & { readonly kind: 'step' } & LinearStep)
+  /** A step of learning at some indices of the block. `ticket`: of the count of its blocks; 0 where it is not counted. */
+  | (OfBlock & { readonly kind: 'step'; readonly ticket: number } & LinearStep)
   /** The block is deleted. */
   | (OfBlock & { readonly kind: 'remove' })
   /** The slot is to know the version, though it may have no block of it. */
@@ -33,7 +33,7 @@ export type WeightUpdate =
   /** The version was retired: all its blocks are deleted. */
   | (OfBlock & { readonly kind: 'retire' })
 
-const KINDS = ['row', 'some', 'remove', 'open', 'step', 'retire'] as const
+const KINDS = ['row', 'some', 'remove', 'open', 'step', 'retire', 'counted-step'] as const
 const NO_KEY = new Uint8Array(0)
 
 /**
@@ -44,6 +44,9 @@ const NO_KEY = new Uint8Array(0)
  *     row    | floats of the memory u32 | memory float32 | weights float32, the rest |
  *     some   | count u16 | count x index u16 | count x weight float32 |
  *     step   | derivative float32 | rate float32 | count u16 | count x index u16 | count x value float32 |
+ *     counted-step | ticket u32 | as a step |
+ *
+ * A step without a ticket is a `step`, as earlier builds wrote all: a checkpoint may hold such records.
  */
 export class WeightUpdateSerializer implements Serializer<WeightUpdate> {
   readonly id = 'weight-update/3'
@@ -53,7 +56,9 @@ export class WeightUpdateSerializer implements Serializer<WeightUpdate> {
 
   write(update: WeightUpdate, writer: ByteWriter): void {
     writer.uint32(update.version)
-    writer.uint8(KINDS.indexOf(update.kind))
+    const isCounted = update.kind === 'step' && update.ticket !== 0
+    writer.uint8(KINDS.indexOf(isCounted ? 'counted-step' : update.kind))
+    if (isCounted) writer.uint32(update.ticket)
     switch (update.kind) {
       case 'row':
         writer.uint32(update.memory?.length ?? 0)
@@ -85,12 +90,14 @@ export class WeightUpdateSerializer implements Serializer<WeightUpdate> {
         const indices = this.readIndices(reader)
         return { kind, key, version, indices, weights: this.readFloats(reader) }
       }
-      case 'step': {
+      case 'step':
+      case 'counted-step': {
+        const ticket = kind === 'step' ? 0 : reader.uint32()
         const derivative = reader.float32()
         const rate = reader.float32()
         const indices = this.readIndices(reader)
         const values = this.readFloats(reader)
-        return { kind, key, version, derivative, rate, indices, values }
+        return { kind: 'step', key, version, ticket, derivative, rate, indices, values }
       }
       default:
         return { kind, key, version }

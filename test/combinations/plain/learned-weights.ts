@@ -16,13 +16,8 @@ export interface WeightsOptions {
 
 /** The feature of the intercept. */
 const INTERCEPT = 2 ** 32 - 1
-/**
- * Steps that may be missing in the weights of a prediction, by more and more. At most 64 examples are in flight, but one leaves
- * when its delta is read, not when its blocks have folded it: on a busy machine more are missing.
- */
-const MISSING = [64, 256, Number.POSITIVE_INFINITY]
-/** So many may be missing where only the loss says something of it. */
-const MISSING_FOR_LOSS = 256
+/** Examples under way at most, from their prediction to the fold of their step (`--under-way`). */
+const UNDER_WAY = 64
 const RATE = 0.5
 /** A sum of float32 numbers in another order of its terms. */
 const ROUNDING = 2e-5
@@ -93,24 +88,22 @@ export class LearnedWeights implements Progress {
     const { folded, again, next } = this.learned
     let { examples, least, most } = this.learned
     let before = folded
+    // The first examples of a run may also lack steps that the run before sent and did not fold.
+    const oldest = (): number =>
+      Math.max(0, before - folded < UNDER_WAY ? folded - UNDER_WAY : before - UNDER_WAY + 1)
     for (const { offset, value } of lines.slice(next)) {
       const example = exampleOf(value.toString())
       const delta = deltas.get(offset)
       // A run that learns again what an abandoned one has learned folds also the deltas of that one.
       const isAgain = offset < again.before
       const end = Math.max(before, again.folded) + 1
-      const marginsOf = (missing: number): [number, number] =>
-        margins(states.slice(isAgain ? folded : Math.max(0, before - missing), end), example)
-      const isExplained = MISSING.some((missing) => {
-        const [low, high] = marginsOf(missing)
-        return delta === undefined ? high >= 1 : low < 1 || isAgain
-      })
+      const [low, high] = margins(states.slice(isAgain ? folded : oldest(), end), example)
+      const isExplained = delta === undefined ? high >= 1 : low < 1 || isAgain
       const step = delta === undefined ? 'no step' : 'a step'
-      if (!isExplained) problems.push(`example ${offset} has ${step}: ${marginsOf(64)}`)
+      if (!isExplained) problems.push(`example ${offset} has ${step}: ${low} to ${high}`)
       if (delta !== undefined && !isAgain) {
         problems.push(...deltaProblems(delta, example).map((one) => `example ${offset}: ${one}`))
       }
-      const [low, high] = marginsOf(MISSING_FOR_LOSS)
       if (delta !== undefined) before++
       examples++
       if (delta === undefined && !isAgain) continue

@@ -43,6 +43,23 @@ describe('observations in flight', () => {
     expect(mine.admits()).toBe(false)
   })
 
+  it('are no more than the limit, though every slot found room at once', () => {
+    const [mine, other] = limits(2)
+    expect([mine.tryEnter(), other.tryEnter()]).toEqual([true, true])
+    expect([mine.tryEnter(), other.tryEnter()]).toEqual([false, false])
+    expect(mine.count).toBe(2)
+    other.leave()
+    expect([mine.tryEnter(), other.tryEnter()]).toEqual([true, false])
+    expect(mine.count).toBe(2)
+  })
+
+  it('have the tag of their attempt, which is never 0', () => {
+    const tagOf = (startMs: number): number =>
+      new InFlightLimit(InFlightLimit.newBuffer(startMs)).attemptTag
+    expect([0, 1, 65_534, 65_535].map(tagOf)).toEqual([1, 2, 65_535, 1])
+    expect(new InFlightLimit(new SharedArrayBuffer(4)).attemptTag).toBe(0)
+  })
+
   it('are all admitted without a limit', () => {
     const [mine] = limits()
     for (let i = 0; i < 1000; i++) mine.enter()

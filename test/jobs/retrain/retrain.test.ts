@@ -126,6 +126,36 @@ describe('a retraining', () => {
     expect(readdirSync(join(folder, 'temporary'))).toEqual([])
   })
 
+  it('says what the newest observations leave out of those that the live version was trained on', async () => {
+    const steps: string[] = []
+    const isLeftOut = (step: string): boolean => step.includes('leave out')
+    const options = { ...optionsWith(here), onStep: (step: string) => steps.push(step) }
+    await topics.create('ratings', { partitions: 1 })
+    await feed(0, 300)
+    await retrain({ ...options, newest: 200 })
+    // There is no live version yet, so nothing that could be forgotten.
+    expect(steps[0]).toBe('training on 200 observations')
+    expect(steps.filter(isLeftOut)).toEqual([])
+    const { registry } = options
+    await registry.require({
+      kind: 'promote',
+      name: 'als-model',
+      number: 1,
+      expectedLive: 0,
+      atMs: 1,
+      force: 'a test',
+    })
+    await feed(300, 400)
+    await retrain({ ...options, newest: 150 })
+    // Each feed ends with a control record: the live version has read the offsets 101 to 301, these are 252 to 402.
+    expect(steps.filter(isLeftOut)).toEqual([
+      'the newest 150 of 402 observations leave out 151 that version 1 was trained on or has learned: the candidate forgets them',
+    ])
+    await retrain({ ...options, newest: 350 })
+    await retrain(options)
+    expect(steps.filter(isLeftOut)).toHaveLength(1)
+  })
+
   it('trains by Bayesian factorisation, without a start from the live rows', async () => {
     await feed(0, 300)
     const als = { trainer: 'bmf', factors: 4, sweeps: 8, threads: 0 } as const

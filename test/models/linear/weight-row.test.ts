@@ -57,6 +57,11 @@ describe("the ancestor's text", () => {
 it('an update of weights reads back what was written', () => {
   const serializer = new WeightUpdateSerializer()
   const key = new Uint8Array(0)
+  const step = {
+    ...{ key, version: 3, kind: 'step' as const, derivative: -0.5, rate: 0.25 },
+    indices: Uint16Array.of(7),
+    values: Float32Array.of(2),
+  }
   const updates: WeightUpdate[] = [
     { key, version: 1, kind: 'row', weights: Float32Array.of(1, 2, 3) },
     {
@@ -71,15 +76,8 @@ it('an update of weights reads back what was written', () => {
       indices: Uint16Array.of(0, 65_535),
       weights: Float32Array.of(-1, 0.5),
     },
-    {
-      key,
-      version: 3,
-      kind: 'step',
-      derivative: -0.5,
-      rate: 0.25,
-      indices: Uint16Array.of(7),
-      values: Float32Array.of(2),
-    },
+    { ...step, ticket: 0 },
+    { ...step, ticket: 0xffff_3fff },
     { key, version: 2, kind: 'remove' },
     { key, version: 2, kind: 'open' },
     { key, version: 2, kind: 'retire' },
@@ -89,4 +87,20 @@ it('an update of weights reads back what was written', () => {
     serializer.write(update, writer)
     expect(serializer.read(new ByteReader(writer.toBytes()))).toEqual(update)
   }
+})
+
+it('a step between slots has bytes that never change, with a ticket and as earlier builds wrote it', () => {
+  const serializer = new WeightUpdateSerializer()
+  const step = { derivative: -0.5, rate: 0.25, indices: Uint16Array.of(7) }
+  const hexOf = (ticket: number): string => {
+    const writer = new ByteWriter()
+    const values = Float32Array.of(2)
+    const key = new Uint8Array(0)
+    serializer.write({ kind: 'step', key, version: 3, ticket, ...step, values }, writer)
+    return Buffer.from(writer.toBytes()).toString('hex')
+  }
+  expect(hexOf(0)).toBe('03000000' + '04' + '000000bf0000803e' + '0100' + '0700' + '00000040')
+  expect(hexOf(0x2_0001)).toBe(
+    '03000000' + '06' + '01000200' + '000000bf0000803e' + '0100' + '0700' + '00000040',
+  )
 })

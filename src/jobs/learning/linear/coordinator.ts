@@ -3,7 +3,7 @@ import { CLOCK } from '../../../core/options/ports.ts'
 import { checkOptions, type OptionShape } from '../../../core/options/shape.ts'
 import { LearningCoordinator, type LearningCoordinatorOptions } from '../coordinator.ts'
 import type { LearnableVersion } from '../messages.ts'
-import { SVM_DELTAS_UID, SVM_OBSERVATIONS_UID } from './job.ts'
+import { SVM_DELTAS_UID, SVM_MODEL_UID, SVM_OBSERVATIONS_UID } from './job.ts'
 
 /** Options of `linearLearning`. */
 export type LinearLearningOptions = Pick<
@@ -22,5 +22,6 @@ export function linearLearning(
   options: LinearLearningOptions,
 ): LearningCoordinator<LearnableVersion> {
   checkOptions('linearLearning', LINEAR_LEARNING, options)
-  return new LearningCoordinator({ ...options, gates: [SVM_OBSERVATIONS_UID, SVM_DELTAS_UID] })
+  const gates = [SVM_OBSERVATIONS_UID, SVM_DELTAS_UID, SVM_MODEL_UID]
+  return new LearningCoordinator({ ...options, gates })
 }

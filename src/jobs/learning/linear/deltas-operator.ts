@@ -1,6 +1,6 @@
 import { isWeirError } from '../../../core/errors.ts'
 import type { Counter } from '../../../core/metrics.ts'
-import { decodeLinearDelta, type LinearDelta } from '../../../models/linear/delta.ts'
+import { attemptTagOf, decodeLinearDelta, type LinearDelta } from '../../../models/linear/delta.ts'
 import type { WeightUpdate } from '../../../models/linear/weight-update.ts'
 import type { OperatorContext } from '../../../operators/port/operator.ts'
 import { blocksOf } from '../../../serving/sparse/block-products.ts'
@@ -9,6 +9,7 @@ import { type ModelTopicRecord, valueBytesOf } from '../../model-topic/record.ts
 import { DeltaDeduplicator, type SeenOffset } from '../delta-deduplicator.ts'
 import { LearningGate } from '../gate.ts'
 import type { GateOrder } from '../messages.ts'
+import { StepFolds } from './step-folds.ts'
 
 /** Operator state of the deltas seen. */
 export const SEEN_LINEAR_DELTAS = 'highest-offsets'
@@ -28,6 +29,7 @@ export class LinearDeltasOperator extends LearningGate {
   /** By deltas partition, entries without a version: they are of the version of the next delta. */
   private readonly unversioned = new Map<number, SeenOffset[]>()
   private begun!: BegunVersions
+  private folds: StepFolds | undefined
   private duplicates!: Counter
   private dropped!: Counter
 
@@ -48,16 +50,23 @@ export class LinearDeltasOperator extends LearningGate {
     }
   }
 
-  protected override letThrough({ version, folded = [] }: GateOrder): void {
+  protected override letThrough({ version, folded = [], inFlight }: GateOrder): void {
+    this.folds = new StepFolds(inFlight)
     if (this.begun.begin(version)) for (const seen of folded) this.deduplicator.restore(seen)
   }
 
   processElement(_input: number, value: unknown, timestamp: number): void {
-    this.inFlight?.leave()
-    const delta = this.deltaOf(value as ModelTopicRecord)
-    if (delta === undefined) return
-    if (this.isNew(delta)) this.sendBlocks(delta, timestamp)
-    else this.duplicates.increment()
+    const bytes = valueBytesOf(value as ModelTopicRecord)
+    const delta = this.deltaOf(bytes)
+    // The examples of other attempts are not in the count of this one.
+    const isCounted = bytes !== null && attemptTagOf(bytes) === this.inFlight?.attemptTag
+    if (delta !== undefined && this.isNew(delta)) {
+      if (!isCounted) this.inFlight?.enter()
+      this.sendBlocks(delta, timestamp)
+      return
+    }
+    if (delta !== undefined) this.duplicates.increment()
+    if (isCounted) this.inFlight?.leave()
   }
 
   override prepareSnapshot(): void {
@@ -78,8 +87,7 @@ export class LinearDeltasOperator extends LearningGate {
     else entries.push(seen)
   }
 
-  private deltaOf(record: ModelTopicRecord): LinearDelta | undefined {
-    const bytes = valueBytesOf(record)
+  private deltaOf(bytes: Uint8Array | null): LinearDelta | undefined {
     try {
       if (bytes !== null) return decodeLinearDelta(bytes)
     } catch (error) {
@@ -104,11 +112,14 @@ export class LinearDeltasOperator extends LearningGate {
 
   private sendBlocks(delta: LinearDelta, timestamp: number): void {
     const { ids, values, derivative, rate, version } = delta
-    for (const { key, from, to } of blocksOf(ids, this.range)) {
+    const blocks = blocksOf(ids, this.range)
+    const ticket = this.folds?.begin(blocks.length) ?? 0
+    for (const { key, from, to } of blocks) {
       const update: WeightUpdate = {
         kind: 'step',
         key: encoder.encode(key),
         version,
+        ticket,
         derivative,
         rate,
         indices: indicesOf(ids, from, to, Number(key) * this.range),

@@ -26,7 +26,6 @@ import {
 import { type WeightUpdate, WeightUpdateSerializer } from '../../../models/linear/weight-update.ts'
 import { PREQUENTIAL, type PrequentialOptions } from '../../../models/quality/prequential-error.ts'
 import { MODEL_ROWS_UID } from '../../model-topic/als-serving.ts'
-import { LinearServingFunction } from '../../model-topic/linear-serving-function.ts'
 import { BAD_ROWS, type BadRowPolicy } from '../../model-topic/operator.ts'
 import { topicRecords } from '../../model-topic/records.ts'
 import { deltasTopic } from '../../model-topic/topics.ts'
@@ -37,6 +36,7 @@ import { quarantine } from '../quarantine.ts'
 import { REFUSED } from '../refused.ts'
 import { topicSink } from '../topic-sink.ts'
 import { LinearDeltasOperator } from './deltas-operator.ts'
+import { LearnedWeightsOperator } from './model-operator.ts'
 import { LinearObservationsOperator } from './observations-operator.ts'
 
 /** Options of the `online-svm` job. */
@@ -62,8 +62,9 @@ export interface OnlineSvmOptions extends Readonly<Record<string, unknown>> {
   readonly positiveLabel?: number
   readonly prequential?: PrequentialOptions
   /**
-   * Observations in flight from their prediction to the fold of their deltas, over all slots: a higher
-   * limit gives more observations a second, with steps on older weights. @default 64
+   * Observations in flight from their prediction to the fold of their deltas in all their blocks, over all slots: a
+   * higher limit gives more observations a second, with steps on older weights. The folds are counted for 16,384
+   * at a time; of further ones only until their deltas are read. @default 64
    */
   readonly mostUnderWay?: number
   /**
@@ -144,9 +145,8 @@ const onlineSvm: JobDefinition<OnlineSvmOptions> = defineJob<OnlineSvmOptions>({
     rows
       .union(deltas)
       .keyBy((update) => update.key, rawKeySerializer)
-      .process(() => new LinearServingFunction(range, true))
+      .transform<never>('Linear model', () => new LearnedWeightsOperator(range), { needsKey: true })
       .uid(SVM_MODEL_UID)
-      .name('Linear model')
       .discard()
     const sink = await topicSink<LinearDelta>(placeIn(options), {
       topic: deltasTopic(options.topic),

@@ -35,9 +35,10 @@ export interface LinearObservationsOptions {
   readonly prequential?: PrequentialOptions | undefined
 }
 
-/** An example that waits for blocks of weights that are in a store. */
+/** An example that waits for others to be folded, or for blocks of weights that are in a store. */
 interface HeldExample {
   readonly version: number
+  readonly rule: OnlineLinearRule
   /** 1 or -1. */
   readonly label: number
   readonly ids: Uint32Array
@@ -48,8 +49,8 @@ interface HeldExample {
 
 /**
  * Reads labelled observations in LIBSVM's format, one a record, predicts each from the weights in the
- * memory of all slots, and sends one delta for each. It asks slots for blocks that are in their stores; the examples after
- * it wait. A record that is no example is refused. After a failure it reads
+ * memory of all slots, and sends one delta for each. While too many examples are in flight, the next one waits; so it
+ * does for blocks that are in the stores of slots, which it asks for. The examples after it keep their place. A record that is no example is refused. After a failure it reads
  * observations again; the readers of the deltas topic drop the deltas that come twice.
  */
 export class LinearObservationsOperator extends ObservationsGate {
@@ -164,13 +165,18 @@ export class LinearObservationsOperator extends ObservationsGate {
     values.set(given.subarray(0, count))
     ids[count] = BIAS_FEATURE
     values[count] = 1
-    const { version } = this
+    const { version, rule, timestamp } = this
+    const example = { version, rule, label, ids, values, timestamp }
     // What the source has read behind an example that waits keeps its place.
-    const decision = this.held.length > 0 ? 0 : this.weights.product(version, ids, values)
-    if (this.held.length > 0 || this.weights.isOutOfReach) {
-      const position = { ...this.context.position() }
-      this.hold({ version, label, ids, values, timestamp: this.timestamp, position })
-    } else this.step(version, decision, label, ids, values)
+    if (this.held.length === 0 && this.inFlight?.tryEnter() !== false) {
+      const decision = this.weights.product(version, ids, values)
+      if (!this.weights.isOutOfReach) {
+        this.step(example, decision)
+        return
+      }
+      this.inFlight?.leave()
+    }
+    this.hold({ ...example, position: { ...this.context.position() } })
   }
 
   private hold(example: HeldExample): void {
@@ -180,33 +186,37 @@ export class LinearObservationsOperator extends ObservationsGate {
 
   private async learnHeld(): Promise<void> {
     for (let next = this.held[0]; next !== undefined; next = this.held[0]) {
-      const { version, label, ids, values, timestamp, position } = next
-      const decision = await this.stored.product(version, ids, values)
+      while (this.inFlight?.tryEnter() === false) {
+        await this.whenReady()
+        if (this.isClosed) return
+      }
+      const { version, ids, values, position } = next
+      const decision = this.weights.product(version, ids, values)
+      const isOutOfReach = this.weights.isOutOfReach
+      const whole = isOutOfReach ? await this.stored.product(version, ids, values) : decision
+      if (isOutOfReach) this.asked.increment()
       this.context.resumeAt(position)
-      this.timestamp = timestamp
-      this.asked.increment()
-      this.step(version, decision, label, ids, values)
+      this.step(next, whole)
       this.held.shift()
     }
   }
 
-  private step(
-    version: number,
-    decision: number,
-    label: number,
-    ids: Uint32Array,
-    values: Float32Array,
-  ): void {
-    const { rule, context } = this
+  /** Learns an example that is in flight. */
+  private step(example: Omit<HeldExample, 'position'>, decision: number): void {
+    const { version, rule, label, ids, values, timestamp } = example
+    const { context, inFlight } = this
     this.error.add(version, decision, label, rule.lossOf(decision, label))
     this.learned.increment()
     const derivative = rule.derivative(decision, label, values)
-    if (derivative === 0) return
+    if (derivative === 0) {
+      inFlight?.leave()
+      return
+    }
     const { partition, offset } = context.position()
     const rate = rule.rateOf(ids.length)
-    const delta: LinearDelta = { version, partition, offset, derivative, rate, ids, values }
-    this.inFlight?.enter()
-    context.output.collect(delta, this.timestamp)
+    const attemptTag = inFlight?.attemptTag ?? 0
+    const delta = { attemptTag, version, partition, offset, derivative, rate, ids, values }
+    context.output.collect(delta satisfies LinearDelta, timestamp)
   }
 }
 

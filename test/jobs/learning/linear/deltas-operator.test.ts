@@ -6,6 +6,7 @@ import {
   LinearDeltasOperator,
   SEEN_LINEAR_DELTAS,
 } from '../../../../src/jobs/learning/linear/deltas-operator.ts'
+import { StepFolds } from '../../../../src/jobs/learning/linear/step-folds.ts'
 import type { ModelTopicRecord } from '../../../../src/jobs/model-topic/record.ts'
 import { encodeLinearDelta } from '../../../../src/models/linear/delta.ts'
 import type { WeightUpdate } from '../../../../src/models/linear/weight-update.ts'
@@ -24,16 +25,18 @@ async function open(restore: readonly HarnessSnapshot[] = []) {
     known: [2],
     inFlight,
   })
-  return { harness, inFlight: new InFlightLimit(inFlight) }
+  return { harness, inFlight: new InFlightLimit(inFlight), folds: new StepFolds(inFlight) }
 }
 
 function recordOf(value: Uint8Array): ModelTopicRecord {
   return { bytes: value, keyStart: 0, keyLength: -1, valueStart: 0, valueLength: value.length }
 }
 
-const delta = (offset: number, version = 2): ModelTopicRecord =>
+/** A delta of the attempt of `InFlightLimit.newBuffer()`, or of another one. */
+const delta = (offset: number, version = 2, attemptTag = 1): ModelTopicRecord =>
   recordOf(
     encodeLinearDelta({
+      attemptTag,
       version,
       partition: 5,
       offset,
@@ -50,7 +53,8 @@ describe('the reader of deltas of a linear model', () => {
   it('sends each block its part of the step', async () => {
     const { harness } = await open()
     harness.process(delta(9), 4, { position })
-    const step = { kind: 'step', version: 2, derivative: -0.5, rate: 0.25 } as const
+    const ticket = (harness.values[0] as { ticket: number }).ticket
+    const step = { kind: 'step', version: 2, ticket, derivative: -0.5, rate: 0.25 } as const
     expect(harness.take()).toEqual([
       {
         ...step,
@@ -107,13 +111,41 @@ describe('the reader of deltas of a linear model', () => {
     expect(restored.metrics.snapshot()).toMatchObject({ deltasDuplicate: 1 })
   })
 
-  it('counts every delta out of the flight, also one that it cannot read', async () => {
+  it('leaves an example in flight until the last of its blocks has folded its step', async () => {
+    const { harness, inFlight, folds } = await open()
+    inFlight.enter()
+    harness.process(delta(9), 4, { position })
+    const [first, second] = harness.take() as { ticket: number }[]
+    expect(inFlight.count).toBe(1)
+    folds.folded(second!.ticket)
+    expect(inFlight.count).toBe(1)
+    folds.folded(first!.ticket)
+    expect(inFlight.count).toBe(0)
+  })
+
+  it('counts a duplicate of its attempt, and one that it cannot read, out of the flight at once', async () => {
     const { harness, inFlight } = await open()
     for (let i = 0; i < 4; i++) inFlight.enter()
     harness.process(delta(9), 4, { position })
     harness.process(delta(9), 4, { position })
+    const spoilt = delta(10)
+    spoilt.bytes.fill(0xff, 28, 32)
+    harness.process(spoilt, 4, { position })
+    expect(inFlight.count).toBe(2)
+    expect(harness.metrics.snapshot()).toMatchObject({ numRecordsDropped: 1, deltasDuplicate: 1 })
+  })
+
+  it('counts deltas of other attempts only from their reading to their fold', async () => {
+    const { harness, inFlight, folds } = await open()
+    inFlight.enter()
+    for (const tag of [0, 7]) harness.process(delta(9 + tag, 2, tag), 4, { position })
+    const steps = harness.take() as { ticket: number }[]
+    expect(inFlight.count).toBe(3)
+    for (const { ticket } of steps) folds.folded(ticket)
+    expect(inFlight.count).toBe(1)
+    // Duplicates of them, and what is no delta, were never counted.
+    for (const tag of [0, 7]) harness.process(delta(9 + tag, 2, tag), 4, { position })
     harness.process(recordOf(Uint8Array.of(1, 2, 3)), 4, { position })
     expect(inFlight.count).toBe(1)
-    expect(harness.metrics.snapshot()).toMatchObject({ numRecordsDropped: 1 })
   })
 })

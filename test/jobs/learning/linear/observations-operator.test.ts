@@ -1,4 +1,5 @@
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
+import { systemClock } from '../../../../src/core/clock.ts'
 import { BIAS_FEATURE } from '../../../../src/core/feature.ts'
 import { InFlightLimit } from '../../../../src/jobs/learning/in-flight-limit.ts'
 import {
@@ -111,4 +112,70 @@ it('learns the loss that the version was trained with, if none is given', async 
   expect(await derivative({ loss: 'hinge' }, {})).toBe(-1)
   expect(await derivative(undefined, {})).toBe(-1)
   expect(await derivative({ loss: 'logistic' }, { loss: 'hinge' })).toBe(-1)
+})
+
+/** Runs on its own what it suspends its chain for; `resumed`: the offsets that it goes on at. */
+class SuspendedOperator extends LinearObservationsOperator {
+  readonly world = new ModelWorld()
+  readonly resumed: number[] = []
+  suspended: Promise<void> | undefined
+
+  override open(context: OperatorContext): void {
+    super.open({
+      ...context,
+      clock: systemClock,
+      rowTables: this.world.catalog,
+      suspend: (work) => {
+        this.suspended = work()
+      },
+      resumeAt: ({ offset }) => {
+        this.resumed.push(offset)
+        Object.assign(context.position(), { offset })
+      },
+    })
+  }
+}
+
+/** The operator with a limit of examples in flight, which have the feature 3, by offset. */
+async function suspending(mostInFlight: number) {
+  const rule = { loss: 'hinge', learningRate: 0.5 } as const
+  const operator = new SuspendedOperator({ range: BLOCK, rule, modelUid: 'model', mostInFlight })
+  const harness = await OperatorHarness.open<ModelTopicRecord, LinearDelta>({ operator })
+  const inFlight = InFlightLimit.newBuffer()
+  operator.handleEvent({ kind: 'let-through', version: 1, resumeOffsets: [], known: [1], inFlight })
+  return {
+    operator,
+    harness,
+    flight: new InFlightLimit(inFlight),
+    learned: () => harness.values.map(({ offset }) => offset),
+    learn: (offset: number) =>
+      harness.process(recordOf('1 3:1'), 5000, { position: { partition: 0, offset } }),
+  }
+}
+
+it('predicts no more examples than may be in flight, and the others in their order when some have left', async () => {
+  const { operator, harness, flight, learned, learn } = await suspending(2)
+  // The source delivers what it has read, whatever the gate says.
+  for (let offset = 0; offset < 5; offset++) learn(offset)
+  expect(learned()).toEqual([0, 1])
+  flight.leave()
+  await vi.waitFor(() => expect(learned()).toEqual([0, 1, 2]))
+  expect(flight.count).toBe(2)
+  // The next one is predicted from the weights of then: they have a margin of 1.
+  operator.world.put('0', [0, 0, 0, 1, 0, 0, 0, 0])
+  flight.leave()
+  await operator.suspended
+  expect(learned()).toEqual([0, 1, 2])
+  expect(flight.count).toBe(1)
+  expect(operator.resumed).toEqual([2, 3, 4])
+  expect(harness.values.map(({ attemptTag }) => attemptTag)).toEqual([1, 1, 1])
+  expect(harness.metrics.snapshot()).toMatchObject({ observationsLearned: 5, examplesAsked: 0 })
+})
+
+it('waits for no room when it is closed', async () => {
+  const { operator, learned, learn } = await suspending(1)
+  for (let offset = 0; offset < 3; offset++) learn(offset)
+  await operator.close()
+  await operator.suspended
+  expect(learned()).toEqual([0])
 })

@@ -12,6 +12,7 @@ export const LEARNING_CALLS: ArgumentsCalls = {
   'new LearningGate': made(learning.LearningGate as never, 1),
   'new ObservationsGate': made(learning.ObservationsGate as never, 1),
   'new InFlightLimit': made(learning.InFlightLimit, new SharedArrayBuffer(8), 1),
+  'InFlightLimit.newBuffer': of(learning.InFlightLimit.newBuffer, 1),
   'new LinearServingFunction': made(learning.LinearServingFunction, 1, false),
   'new ModelRowsOperator': made(learning.ModelRowsOperator, 2, 'fail', false),
   'new WeightRowsOperator': made(learning.WeightRowsOperator, 2, 'fail'),
