@@ -1,8 +1,10 @@
+import type { Producer } from 'kafkajs'
 import type { FaultSite } from '../fault.ts'
 import { createTopicOn, openProducer } from '../kafka/client.ts'
 import type { World } from '../world/world.ts'
 
 const LOOK_MS = 50
+const CONNECT_LIMIT_MS = 60_000
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -66,11 +68,24 @@ export async function writeRecords(
   topic: string,
   values: readonly string[],
 ): Promise<void> {
-  const producer = await openProducer(directBrokers)
+  const producer = await connected(directBrokers)
   const messages = values.map((value) => ({ key: value, value: Buffer.from(value), partition: 0 }))
   try {
     await producer.send({ topic, messages, acks: -1 })
   } finally {
     await producer.disconnect()
+  }
+}
+
+/** A producer. While brokers are away and another one takes over their work, a connection fails now and then. */
+async function connected(brokers: string): Promise<Producer> {
+  const giveUpAt = performance.now() + CONNECT_LIMIT_MS
+  for (;;) {
+    try {
+      return await openProducer(brokers)
+    } catch (error) {
+      if (performance.now() > giveUpAt) throw error
+      await pause(LOOK_MS)
+    }
   }
 }
