@@ -1,5 +1,8 @@
 import type { Random } from '../src/core/random.ts'
+import type { Violation } from './checks/observation.ts'
+import type { CopiesJobOptions } from './jobs/copies.ts'
 import type { SupervisedJob } from './jobs/supervised-job.ts'
+import type { Load } from './load.ts'
 import type { CheckpointFiles } from './world/checkpoint-files.ts'
 import type { QueryLine } from './world/query-line.ts'
 import type { World } from './world/world.ts'
@@ -21,12 +24,25 @@ export interface FaultSite {
   readonly filesOf: (job: SupervisedJob) => CheckpointFiles
   /** Adds a partition to the input topic of the counts. */
   readonly growInput: () => Promise<void>
-  /** Reports a process that should have ended by itself. */
-  readonly violate: (detail: string) => void
+  /** Adds a partition to the output topic of the counts. */
+  readonly growOutput: () => Promise<void>
+  /** Load of the counts. */
+  readonly countLoad: Load
+  readonly outputTopic: string
+  /** A name that no topic and no job has. */
+  readonly newName: (kind: string) => string
+  /** Creates topics of one partition that every broker holds. */
+  readonly createTopics: (topics: readonly string[]) => Promise<void>
+  /** A job of its own that copies records. */
+  readonly copiesJob: (
+    options: Pick<CopiesJobOptions, 'input' | 'once' | 'atLeastOnce' | 'outOfRange'>,
+  ) => Promise<SupervisedJob>
+  /** Reports what a fault itself has found to be wrong. */
+  readonly violate: (kind: Violation['kind'], detail: string) => void
 }
 
-/** What a fault hits: a process or slot, a step of a checkpoint or restore, a service, or connections. */
-export type FaultGroup = 'process' | 'restore' | 'service' | 'connection'
+/** What a fault hits: a process or slot, a step of a checkpoint or restore, a service, connections, or a log. */
+export type FaultGroup = 'process' | 'restore' | 'service' | 'connection' | 'truncation'
 
 /** One kind of fault. */
 export interface Fault {
@@ -34,6 +50,8 @@ export interface Fault {
   readonly group: FaultGroup
   /** How often it comes in each round after the first. @default 1 */
   readonly times?: number
+  /** Whether it takes half a minute or more, for which a run of all tests has no time. @default false */
+  readonly isLong?: boolean
   /**
    * Injects the fault. Resolves at its end, which is before the jobs have recovered, with the number of
    * slots, processes and services that it killed.

@@ -4,6 +4,7 @@ import { freezeLeader, killBrokers, killCoordinator, restartLeader } from './bro
 import type { Fault, FaultSite } from './fault.ts'
 import { TRANSACTION_TIMEOUT_MS } from './jobs/counts.ts'
 import type { SupervisedJob } from './jobs/supervised-job.ts'
+import { TRUNCATION_FAULTS } from './truncation/faults.ts'
 import type { Line } from './world/query-line.ts'
 
 const CUTS = 5
@@ -13,6 +14,10 @@ const SILENT_MS = 1500
 const FULL_MS = 1500
 const DOWN_MS = 1000
 const FROZEN_MS = 2500
+/** Time in which a job reads the last records of a load that was paused. */
+const READ_MS = 200
+/** Time in which a job that was frozen completes a checkpoint, or notices that it cannot. */
+const WOKEN_MS = 5000
 /** Delay of HDFS that holds a checkpoint open between two of its steps. */
 const SLOW_STEP_MS = 200
 /** Time from a segment's first byte to the end of the sink's preparation. */
@@ -50,7 +55,12 @@ export const FAULTS: readonly Fault[] = [
     inject: (site) => onEach(site, freezeLong),
   },
   { name: 'process-replaced', group: 'process', inject: (site) => onEach(site, replace) },
-  { name: 'partition-added', group: 'service', inject: addPartition },
+  { name: 'partition-added', group: 'service', inject: ({ growInput }) => grown(growInput) },
+  {
+    name: 'output-partition-added',
+    group: 'service',
+    inject: ({ growOutput }) => grown(growOutput),
+  },
   { name: 'process-terminated', group: 'process', inject: (site) => signal(site, 'SIGTERM') },
   { name: 'coordinator-killed', group: 'service', inject: killCoordinator },
   ...lineFaults('kafka', ({ world }) => world.kafkaLine),
@@ -61,6 +71,9 @@ export const FAULTS: readonly Fault[] = [
   { name: 'namenode-stopped', group: 'service', inject: restartNameNode },
   { name: 'datanode-killed', group: 'service', inject: restartDataNode },
   { name: 'brokers-killed', group: 'service', inject: killBrokers },
+  { name: 'storage-gone-long', group: 'service', isLong: true, inject: stopStorage },
+  { name: 'ids-expired', group: 'service', isLong: true, inject: expireIds },
+  ...TRUNCATION_FAULTS,
 ]
 
 /** Injects a fault into each of the jobs at the same time; the number of kills. */
@@ -143,9 +156,21 @@ async function freeze(job: SupervisedJob): Promise<number> {
   return 0
 }
 
-/** Freezes the process until the brokers have aborted its transactions. */
-async function freezeLong(job: SupervisedJob): Promise<number> {
-  await job.freeze(TRANSACTION_TIMEOUT_MS + FROZEN_MS)
+/**
+ * Freezes the process until the brokers have aborted its transactions. No record comes meanwhile and right after it, so
+ * that nothing but the next checkpoint can notice the end of a transaction.
+ */
+async function freezeLong(job: SupervisedJob, { countLoad }: FaultSite): Promise<number> {
+  countLoad.pause(true)
+  try {
+    await pause(READ_MS)
+    await job.freeze(TRANSACTION_TIMEOUT_MS + FROZEN_MS)
+    const wokenMs = Date.now()
+    const giveUpAt = performance.now() + WOKEN_MS
+    while (job.checkpointMs < wokenMs && performance.now() < giveUpAt) await pause(READ_MS)
+  } finally {
+    countLoad.pause(false)
+  }
   return 0
 }
 
@@ -157,12 +182,12 @@ async function replace(job: SupervisedJob, site: FaultSite): Promise<number> {
   if (site.random.below(2) === 0) await site.filesOf(job).nextManifest()
   const [port] = await freePorts(1)
   if (await job.replaceFrozen(port!, site.limitMs)) return 0
-  site.violate(`a process of ${job.name} runs on after another one has taken over`)
+  site.violate('not-fenced', `a process of ${job.name} runs on after another one has taken over`)
   return 1
 }
 
-async function addPartition({ growInput }: FaultSite): Promise<number> {
-  await growInput()
+async function grown(grow: () => Promise<void>): Promise<number> {
+  await grow()
   return 0
 }
 
@@ -207,6 +232,30 @@ async function restartNameNode({ world }: FaultSite): Promise<number> {
   await world.hdfs.startNameNode()
   await world.hdfs.untilWritable()
   return 1
+}
+
+/** Stops the NameNode until the brokers have aborted the transactions of checkpoints that could not be stored. */
+async function stopStorage({ world }: FaultSite): Promise<number> {
+  await world.hdfs.stopNameNode('SIGKILL')
+  await pause(TRANSACTION_TIMEOUT_MS + FROZEN_MS)
+  await world.hdfs.startNameNode()
+  await world.hdfs.untilWritable()
+  return 1
+}
+
+/** Sends no records until the brokers have forgotten the transactional ids that a sink has taken in advance. */
+async function expireIds({ world, countLoad, outputTopic, limitMs }: FaultSite): Promise<number> {
+  await world.untilBrokersRun()
+  countLoad.pause(true)
+  try {
+    const giveUpAt = performance.now() + limitMs
+    while ((await world.transactionalIds()).some((id) => id.startsWith(`${outputTopic}/`))) {
+      if (performance.now() > giveUpAt) throw new Error('transactional ids do not expire')
+    }
+  } finally {
+    countLoad.pause(false)
+  }
+  return 0
 }
 
 async function restartDataNode({ world }: FaultSite): Promise<number> {

@@ -12,7 +12,7 @@ import { END, type ReadRecord, readCommitted, readTopic } from './kafka/client.t
 import type { QuerySession } from './query-session.ts'
 import type { VerifyReport } from './report.ts'
 import type { Verification } from './verification.ts'
-import { countHashes, countLedger, deltaLedger, missingInput, PARTITIONS } from './workloads.ts'
+import { countHashes, countLedger, deltaLedger, missingInput } from './workloads.ts'
 
 const EXAMPLES_PER_KIND = 4
 
@@ -78,7 +78,8 @@ async function readOutputs(verification: Verification, input: Input): Promise<Ou
   }
   try {
     const topic = verification.topic('out')
-    const records = await readCommitted(world.directBrokers, topic, PARTITIONS)
+    const { outputPartitions } = verification
+    const records = await readCommitted(world.directBrokers, topic, outputPartitions)
     const results = records.map(({ key, value }) => {
       const [count, hash] = value.toString().split(' ').map(Number)
       return { key, count: count!, hash: hash! }
@@ -100,11 +101,11 @@ async function readOutputs(verification: Verification, input: Input): Promise<Ou
 
 /** Checks that Java's consumer reads the same records, because no single reader is trusted. */
 async function compareWithJava(
-  { world, violations }: Verification,
+  { world, violations, outputPartitions }: Verification,
   topic: string,
   records: readonly ReadRecord[],
 ): Promise<void> {
-  const lines = await consumeWithJava(world.broker, topic, records.length + PARTITIONS)
+  const lines = await consumeWithJava(world.broker, topic, records.length + outputPartitions)
   const theirs = lines.filter((line) => !line.startsWith(END)).sort()
   const ours = records.map(({ key, value }) => `${key}\t${value}`).sort()
   if (theirs.length === ours.length && theirs.every((line, i) => line === ours[i])) return

@@ -43,6 +43,7 @@ export class Load {
   private producer: Producer | undefined
   private going = true
   private isStale = false
+  private isPaused = false
   private sending = Promise.resolve()
   private turn = 0
 
@@ -58,6 +59,10 @@ export class Load {
   private async send(): Promise<void> {
     const { topic, batch, everyMs, next, onUnknown, brokers } = this.options
     while (this.going) {
+      if (this.isPaused) {
+        await new Promise((resolve) => setTimeout(resolve, everyMs))
+        continue
+      }
       const messages = Array.from({ length: batch }, next)
       try {
         if (this.isStale) await this.producer?.disconnect()
@@ -94,6 +99,11 @@ export class Load {
   /** Uses a new producer from the next batch on, which knows the partitions that were added. */
   reconnect(): void {
     this.isStale = true
+  }
+
+  /** Sends nothing from the next batch on, or sends again. */
+  pause(isPaused: boolean): void {
+    this.isPaused = isPaused
   }
 
   /** Ends the load after the current batch. */

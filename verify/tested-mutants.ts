@@ -88,6 +88,8 @@ export async function missedMutants(
   say: (line: string) => void,
 ): Promise<readonly string[]> {
   const missed: string[] = []
+  // Without a file, vitest runs all of them.
+  if (mutants.length === 0) return missed
   using source = new MutatedSource(undefined, TESTED)
   const soundVerdicts = await runTests(source, mutants)
   for (const [n, mutant] of mutants.entries()) {

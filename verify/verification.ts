@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { WeirClient } from '../src/client/weir-client.ts'
 import { type Random, seededRandom } from '../src/core/random.ts'
+import { freePorts } from '../test/services/free-port.ts'
 import { AbortedLoad } from './aborted-load.ts'
 import type { Observation, Violation } from './checks/observation.ts'
 import type { Fault, FaultSite } from './fault.ts'
@@ -82,6 +83,10 @@ export class Verification {
   kills = 0
   /** Partitions of the input topic of the counts. */
   private inputPartitions = PARTITIONS
+  /** Partitions of the output topic of the counts. */
+  outputPartitions = PARTITIONS
+  /** Number of names that faults have asked for. */
+  private names = 0
   readonly startedMs = performance.now()
   private readonly random: Random
   private readonly program: string
@@ -129,9 +134,9 @@ export class Verification {
     return `/${this.name}`
   }
 
-  private job(name: 'counts' | 'deltas', port: number, jobOptions: object): SupervisedJob {
+  private job(name: string, port: number, jobOptions: object): SupervisedJob {
     const settings = {
-      module: `./${name}`,
+      module: `./${name.replace(/-.*/, '')}`,
       jobId: randomBytes(16).toString('hex'),
       jobOptions: { brokers: this.world.weirBrokers, requestTimeoutMs: 4000, ...jobOptions },
       configuration: {
@@ -271,8 +276,18 @@ export class Verification {
       limitMs: this.options.deadlineMs ?? DEADLINE_MS,
       filesOf: ({ name, jobId }) =>
         new CheckpointFiles(world, `${checkpointFolder}/${name}/${jobId}`),
+      countLoad: this.countLoad,
+      outputTopic: this.topic('out'),
       growInput: () => this.growInput(),
-      violate: (detail) => violations.push({ kind: 'not-fenced', detail }),
+      growOutput: () => this.growOutput(),
+      newName: (kind) => `${this.name}-${kind}-${++this.names}`,
+      createTopics: (topics) =>
+        createTopics(world.directBrokers, Object.fromEntries(topics.map((topic) => [topic, 1]))),
+      copiesJob: async (jobOptions) => {
+        const [port] = await freePorts(1)
+        return this.job(`copies-${++this.names}`, port!, jobOptions)
+      },
+      violate: (kind, detail) => violations.push({ kind, detail }),
     }
   }
 
@@ -288,6 +303,11 @@ export class Verification {
     await growTopic(this.world.directBrokers, this.topic('in'), this.inputPartitions + 1)
     this.inputPartitions += 1
     this.countLoad.reconnect()
+  }
+
+  private async growOutput(): Promise<void> {
+    await growTopic(this.world.directBrokers, this.topic('out'), this.outputPartitions + 1)
+    this.outputPartitions += 1
   }
 
   /**

@@ -45,6 +45,34 @@ describe.each([
   })
 })
 
+/** Rows of the tables below a heading of a page, or of all of its tables. */
+function rowsOf(path: string, heading?: string): readonly string[] {
+  const text = readFileSync(join(ROOT, 'docs', path), 'utf8')
+  const part = heading === undefined ? text : text.split(`\n## ${heading}\n`)[1]!.split('\n## ')[0]!
+  return part.split('\n').filter((line) => /^\| (?!failure |limit |-)/.test(line))
+}
+
+describe.each([
+  ['each promise', rowsOf('guide/promises.md'), 50],
+  ['each limit of the gateway', rowsOf('guide/gateway.md', 'Limits'), 14],
+  ['each limit of a query port', rowsOf('reference/query-protocol.md', 'Limits'), 11],
+])('the guide names for %s', (_, rows, least) => {
+  it('the tests that hold it, by file and name', () => {
+    expect(rows.length).toBeGreaterThan(least)
+    const named = rows.map((row) => [
+      ...row.matchAll(/`(test\/[\w/.-]+\.test\.ts)`: "([^|]+?)"(?:;| \|)/g),
+    ])
+    expect(rows.filter((_row, n) => named[n]!.length === 0)).toEqual([])
+    const paths = rows.flatMap((row) => [...row.matchAll(/`test\/[\w/.-]+\.test\.ts`/g)])
+    expect(named.flat()).toHaveLength(paths.length)
+    const missing = named.flat().filter(([, file = '', test = '']) => {
+      const path = join(ROOT, file)
+      return !existsSync(path) || !readFileSync(path, 'utf8').includes(test)
+    })
+    expect(missing.map((found) => found[0])).toEqual([])
+  })
+})
+
 describe('a guide with commands', () => {
   const names = readdirSync(join(ROOT, 'docs/guide')).filter((name) => name !== 'install.md')
 

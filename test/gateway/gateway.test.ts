@@ -176,6 +176,13 @@ describe('state over HTTP', () => {
     expect(seen).toEqual(['1-U', '2-U', '3-U', '4-U', '50-I', 'MEAN-I', 'MEAN-U'])
   })
 
+  it('gives at most 1,000 rows of a page', async () => {
+    const app = await new GatewayWorld().open()
+    const ask = async (limit: number): Promise<number> =>
+      (await app.inject(`/v1/states/ALS_MODEL?limit=${limit}`)).statusCode
+    expect([await ask(1000), await ask(1001)]).toEqual([200, 400])
+  })
+
   it('names the states that exist when one does not', async () => {
     const app = await new GatewayWorld().open()
     const answer = await app.inject('/v1/states/NOPE/1')
@@ -274,6 +281,17 @@ describe('observations over HTTP', () => {
     const answer = await post(world, payload, { 'content-type': 'application/json' })
     expect(answer.statusCode).toBe(400)
     expect(world.stored).toEqual([])
+  })
+
+  it('have lines of at most 16,384 characters', async () => {
+    const line = (length: number): string => `user,item,rating\n${'1,2,3'.padEnd(length, '0')}\n`
+    const ask = async (length: number): Promise<unknown> => {
+      const headers = { 'content-type': 'text/csv' }
+      const answer = await post(new GatewayWorld(), line(length), headers)
+      return [answer.statusCode, answer.json().detail ?? '']
+    }
+    expect(await ask(16_385)).toEqual([400, expect.stringContaining('16384')])
+    expect(await ask(16_383)).toEqual([expect.anything(), expect.not.stringContaining('16384')])
   })
 
   it('that unpack to more than the limit are refused', async () => {

@@ -71,5 +71,7 @@ export interface Violation {
     | 'lost-input'
     | 'readers-differ'
     | 'not-fenced'
+    | 'truncation-ignored'
+    | 'wrong-copies'
   readonly detail: string
 }

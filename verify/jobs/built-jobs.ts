@@ -5,7 +5,7 @@ import { bundle } from '../../scripts/build-package.ts'
 import { startedModules } from '../../scripts/package-entries.ts'
 
 /** The process of a job, and the jobs that it may run. */
-const JOBS = ['process', 'counts', 'deltas'].map((name) => `verify/jobs/${name}`)
+const JOBS = ['process', 'counts', 'deltas', 'copies'].map((name) => `verify/jobs/${name}`)
 
 /**
  * The modules of the verified jobs and of a Weir, joined into few files, as in the package: faults start these

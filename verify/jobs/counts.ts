@@ -141,6 +141,8 @@ const countsJob: JobDefinition<CountsJobOptions> = defineJob<CountsJobOptions>({
       guarantee,
       transactionalIdPrefix: output,
       transactionTimeoutMs: TRANSACTION_TIMEOUT_MS,
+      // As often as the source looks for added partitions.
+      metadataMaxAgeMs: 500,
       serialize(value, record) {
         record.key = encoder.encode(value.key)
         record.value = encoder.encode(`${value.count} ${value.hash}`)

@@ -36,6 +36,8 @@ export class SupervisedJob {
   /** Number of attempts that ran. */
   attempts = 0
   running = false
+  /** Why the job did not run, each time that it did not. */
+  readonly causes: string[] = []
   /** When the newest completed checkpoint was triggered. */
   checkpointMs = 0
   private settings: JobProcessSettings
@@ -85,6 +87,7 @@ export class SupervisedJob {
       return
     }
     this.running = report.to === 'RUNNING'
+    if (report.cause !== undefined) this.causes.push(report.cause)
     if (!this.running) {
       this.disturb(report.atMs)
       return
@@ -131,6 +134,11 @@ export class SupervisedJob {
       'parallelism.default': String(slots),
     }
     this.settings = { ...this.settings, configuration }
+  }
+
+  /** The next process runs with these options of the job. */
+  reconfigure(jobOptions: Readonly<Record<string, unknown>>): void {
+    this.settings = { ...this.settings, jobOptions: { ...this.settings.jobOptions, ...jobOptions } }
   }
 
   /** Stops the process without its notice, as a suspended virtual machine, and lets it go on. */

@@ -72,6 +72,26 @@ export async function createTopics(
   await admin.disconnect()
 }
 
+/** Creates a topic of one partition on brokers with these ids, of which the first leads. */
+export async function createTopicOn(
+  brokers: string,
+  topic: string,
+  options: {
+    readonly replicas: readonly number[]
+    readonly configuration: Readonly<Record<string, string>>
+  },
+): Promise<void> {
+  const admin = client(brokers).admin()
+  const replicaAssignment = [{ partition: 0, replicas: [...options.replicas] }]
+  const configEntries = Object.entries(options.configuration).map(([name, value]) => ({
+    name,
+    value,
+  }))
+  await admin.connect()
+  await admin.createTopics({ topics: [{ topic, replicaAssignment, configEntries }] })
+  await admin.disconnect()
+}
+
 /** Id of the broker that leads a partition. */
 export async function partitionLeader(
   brokers: string,

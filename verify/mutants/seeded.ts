@@ -224,4 +224,27 @@ export const MUTANTS: readonly Mutant[] = [
     ],
     faults: ['process-killed'],
   },
+  {
+    name: 'completes-over-an-aborted-transaction',
+    edits: [
+      { file: SINK, text: 'await this.prepared!.requireAlive()', replacement: '' },
+      {
+        file: 'checkpoint/coordinator/errors.ts',
+        text: 'if (late === undefined) return',
+        replacement: 'if (late === undefined || clock !== undefined) return',
+      },
+    ],
+    faults: ['process-frozen-long'],
+  },
+  {
+    name: 'ignores-a-truncation',
+    edits: [
+      {
+        file: 'connectors/kafka/fetcher.ts',
+        text: 'else if (fetched.diverging) await this.checkHistory(split)',
+        replacement: 'else if (fetched.diverging) split.forgetEpoch()',
+      },
+    ],
+    faults: ['source-truncated'],
+  },
 ]

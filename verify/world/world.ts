@@ -12,6 +12,9 @@ const PROPERTIES = {
   'transaction.state.log.num.partitions': '1',
   // A busy machine must not look like a dead broker.
   'broker.session.timeout.ms': '3000',
+  // An id that is not used for half a minute is gone, as after a quiet week.
+  'transactional.id.expiration.ms': '30000',
+  'transaction.remove.expired.transaction.cleanup.interval.ms': '1000',
 }
 
 /** A partition whose leader is asked for. */
@@ -103,6 +106,12 @@ export class World implements AsyncDisposable {
     const brokers = asked.map(({ clientPort }) => `127.0.0.1:${clientPort}`).join(',')
     const id = await partitionLeader(brokers, topic, partition)
     return nodes.findIndex((node) => node.id === id)
+  }
+
+  /** Transactional ids that the brokers know. */
+  async transactionalIds(): Promise<readonly string[]> {
+    const table = await this.broker.tool('org.apache.kafka.tools.TransactionsCommand', ['list'])
+    return table.split('\n').map((line) => line.split(/\s/, 1)[0]!)
   }
 
   /** Sets the space quota of a folder of HDFS in bytes; undefined removes it. */

@@ -80,16 +80,20 @@ function answeredWith(requests: readonly RequestSeries[], wanted: number): numbe
 const sumOf = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0)
 
 function liveVersionFamily({ job, states }: RoutingTable): MetricFamily {
+  // Before the first version a job has no state: without this sample, a model that never goes live has no series.
+  const none = states.length === 0 ? [{ labels: { job_name: job, model: '' }, value: 0 }] : []
+  const models = states.filter(({ kind }) => kind === 'vector' || kind === MODEL_KIND)
   return {
     name: 'weir_gateway_live_version',
     type: 'gauge',
     help: 'Version of a model that requests without a version read; 0 while none is live.',
-    samples: states
-      .filter(({ kind }) => kind === 'vector' || kind === MODEL_KIND)
-      .map(({ name, liveVersion }) => ({
+    samples: [
+      ...none,
+      ...models.map(({ name, liveVersion }) => ({
         labels: { job_name: job, model: name },
         value: liveVersion,
       })),
+    ],
   }
 }
 

@@ -21,7 +21,10 @@ export async function dimensionOfTopic(topics: TopicStore, topic: string): Promi
     return dimension === undefined
   })
   if (dimension !== undefined) return dimension
-  throw new WeirError('EMPTY_DATASET', `topic "${topic}" has no model row; set --dimension`)
+  throw new WeirError(
+    'EMPTY_DATASET',
+    `topic "${topic}" has no model row; publish a version first, or give the dimension where the command takes it`,
+  )
 }
 
 /** Length of the rows of a version, and what to change where a topic has others. */

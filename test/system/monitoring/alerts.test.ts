@@ -1,29 +1,15 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WeirClient } from '../../../src/client/weir-client.ts'
 import { needs } from '../../run/needs.ts'
+import { pause } from '../../run/pause.ts'
 import { until } from '../../run/until.ts'
 import { freePorts } from '../../services/free-port.ts'
 import { hasPromtool } from '../../services/promtool.ts'
-import { CommandProcess, REPOSITORY, weir } from '../cli/command-process.ts'
-
-/** The rules of `monitoring/alerts.yml`, with 20 seconds in the place of 15 minutes, and other times in this ratio. */
-function fasterRules(): string {
-  const MS_PER_MINUTE = 20_000 / 15
-  const text = readFileSync(resolve(REPOSITORY, 'monitoring/alerts.yml'), 'utf8')
-  return text
-    .replaceAll(/\b(\d+)([mh])(?=\]|$)/gm, (_, count: string, unit: string) => {
-      return `${Math.round(Number(count) * (unit === 'h' ? 60 : 1) * MS_PER_MINUTE)}ms`
-    })
-    .replace('_age_seconds > 900', '_age_seconds > 20')
-}
-
-interface Alert {
-  readonly labels: { readonly alertname: string; readonly instance?: string }
-  readonly state: 'pending' | 'firing'
-}
+import { type CommandProcess, weir } from '../cli/command-process.ts'
+import { Alerting } from './alerting.ts'
 
 const TOKENS_TRIED = 15
 
@@ -35,6 +21,7 @@ describe(
     let ports: { rest: number; query: number; gateway: number; prometheus: number }
     let token: string
     let job: CommandProcess
+    let alerting: Alerting
     const others: CommandProcess[] = []
 
     const data = (): string[] => ['--data-dir', join(folder, 'data')]
@@ -53,22 +40,8 @@ describe(
       await job.ended
     }
 
-    /** Names of the alerts that fire, of one port if it is given. */
-    async function firing(port?: number): Promise<string[]> {
-      const answer = await fetch(`http://127.0.0.1:${ports.prometheus}/api/v1/alerts`)
-      const { data: found } = (await answer.json()) as { data: { alerts: Alert[] } }
-      const of = found.alerts.filter(
-        ({ state, labels }) =>
-          state === 'firing' && (port === undefined || labels.instance === `127.0.0.1:${port}`),
-      )
-      return [...new Set(of.map(({ labels }) => labels.alertname))].sort()
-    }
-
-    const rhythm = { everyMs: 250 }
-    const fires = (name: string, port?: number): Promise<true> =>
-      until(`${name} fires`, async () => (await firing(port)).includes(name), rhythm)
-    const ends = (name: string, port?: number): Promise<true> =>
-      until(`${name} ends`, async () => !(await firing(port)).includes(name), rhythm)
+    const fires = (name: string, port?: number): Promise<true> => alerting.fires(name, port)
+    const ends = (name: string, port?: number): Promise<true> => alerting.ends(name, port)
 
     beforeAll(async () => {
       folder = mkdtempSync(join(tmpdir(), 'weir-alerts-'))
@@ -108,32 +81,9 @@ describe(
       )
       others.push(started)
       await started.printed(/"started","port"/)
-      writeFileSync(join(folder, 'alerts.yml'), fasterRules())
-      writeFileSync(
-        join(folder, 'prometheus.yml'),
-        JSON.stringify({
-          global: {
-            scrape_interval: '500ms',
-            scrape_timeout: '500ms',
-            evaluation_interval: '500ms',
-          },
-          rule_files: [join(folder, 'alerts.yml')],
-          scrape_configs: [
-            {
-              job_name: 'weir',
-              authorization: { credentials: token },
-              static_configs: [{ targets: [`127.0.0.1:${rest}`, `127.0.0.1:${gateway}`] }],
-            },
-          ],
-        }),
-      )
-      const server = new CommandProcess('prometheus', [
-        `--config.file=${join(folder, 'prometheus.yml')}`,
-        `--storage.tsdb.path=${join(folder, 'tsdb')}`,
-        `--web.listen-address=127.0.0.1:${prometheus}`,
-      ])
-      others.push(server)
-      await server.printed(/Server is ready/)
+      const targets = [rest, gateway]
+      alerting = await Alerting.start({ folder, port: prometheus, targets, token })
+      others.push(alerting.server)
     }, 120_000)
 
     afterAll(async () => {
@@ -145,10 +95,7 @@ describe(
 
     it('fires for tokens that are tried at each port, and ends', async () => {
       await until('both ports are scraped', async () => {
-        const answer = await fetch(
-          `http://127.0.0.1:${ports.prometheus}/api/v1/query?query=${encodeURIComponent('count(weir_refused_requests_total)')}`,
-        )
-        return (await answer.text()).includes('"4"')
+        return (await alerting.value('count(weir_refused_requests_total)')) === '4'
       })
       const wrong = { headers: { authorization: 'Bearer wrong' } }
       for (let n = 0; n < TOKENS_TRIED; n++) {
@@ -175,7 +122,7 @@ describe(
     }, 120_000)
 
     it('fires at the port and at the gateway of a job that was killed, and ends when it is back', async () => {
-      expect(await firing()).not.toContain('WeirDown')
+      expect(await alerting.firing()).not.toContain('WeirDown')
       await kill()
       await fires('WeirDown', ports.rest)
       await fires('WeirGatewayJobUnreachable', ports.gateway)
@@ -185,12 +132,8 @@ describe(
     }, 120_000)
 
     it('fires for a process that is started again and again, and ends', async () => {
-      const isUp = async (): Promise<boolean> => {
-        const answer = await fetch(
-          `http://127.0.0.1:${ports.prometheus}/api/v1/query?query=${encodeURIComponent(`up{instance="127.0.0.1:${ports.rest}"}`)}`,
-        )
-        return (await answer.text()).includes('"1"')
-      }
+      const isUp = async (): Promise<boolean> =>
+        (await alerting.value(`up{instance="127.0.0.1:${ports.rest}"}`)) === '1'
       for (let start = 0; start < 4; start++) {
         await kill()
         await until('it is seen to be down', async () => !(await isUp()))
@@ -199,6 +142,37 @@ describe(
       }
       await fires('WeirProcessRestarts', ports.rest)
       await ends('WeirProcessRestarts', ports.rest)
+    }, 180_000)
+
+    const predict = (): Promise<Response> =>
+      fetch(`http://127.0.0.1:${ports.gateway}/v1/predict/1/1`, {
+        headers: { authorization: `Bearer ${token}` },
+      })
+
+    it('fires for slow answers and for slow queries while the job stops again and again, and ends', async () => {
+      const firing = async (): Promise<boolean> => {
+        const names = await alerting.firing()
+        return names.includes('WeirGatewayLatency')
+      }
+      await until('answers are slow', async () => {
+        job.signal('SIGSTOP')
+        const answers = Array.from({ length: 4 }, predict)
+        await pause(400, 'the job answers nothing')
+        job.signal('SIGCONT')
+        await Promise.all(answers)
+        return await firing()
+      })
+      await ends('WeirGatewayLatency')
+    }, 180_000)
+
+    it('fires for a gateway whose requests fail, and ends when the job is back', async () => {
+      await kill()
+      await until('requests fail', async () => {
+        expect((await predict()).status).toBeGreaterThanOrEqual(500)
+        return (await alerting.firing(ports.gateway)).includes('WeirGatewayErrors')
+      })
+      await startJob()
+      await ends('WeirGatewayErrors', ports.gateway)
     }, 180_000)
   },
 )

@@ -1,0 +1,137 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, describe, it } from 'vitest'
+import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
+import type { TopicProducer } from '../../../src/connectors/topics/store.ts'
+import { needs } from '../../run/needs.ts'
+import { until } from '../../run/until.ts'
+import { freePorts } from '../../services/free-port.ts'
+import { hasPromtool } from '../../services/promtool.ts'
+import { type CommandProcess, REPOSITORY, weir } from '../cli/command-process.ts'
+import { Alerting } from './alerting.ts'
+
+const source = (path: string): string => pathToFileURL(join(REPOSITORY, 'src', path)).href
+
+/** A job whose function throws while the file `broken` is there, and is slow while the file `slow` is. */
+const JOB = `import { existsSync } from 'node:fs'
+import { defineJob, LogSource, noWatermarks } from '${source('index.ts')}'
+let attempts = 0
+export default defineJob({
+  name: 'alerted',
+  options: { folder: { type: 'string', help: 'folder' }, log: { type: 'string', help: 'log' } },
+  build: (env, { folder, log }) => {
+    const hurt = () => ({
+      open: () => void attempts++,
+      processElement(value, _, out) {
+        if (existsSync(folder + '/broken')) throw new Error('broken at attempt ' + attempts + ' of ' + process.hrtime.bigint())
+        if (existsSync(folder + '/slow')) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50)
+        out.collect(value)
+      },
+    })
+    env
+      .fromSource(new LogSource({ directory: log, topic: 'clicks', deserialize: () => 1 }), noWatermarks(), 'clicks')
+      .uid('clicks')
+      .keyBy((value) => value)
+      .process(hurt)
+      .uid('hurt')
+      .filter(() => false)
+      .print()
+  },
+})
+`
+/** More than the 10,000 records that may wait. */
+const RECORDS = 20_000
+
+describe(
+  'the alerts of a real Prometheus on a real job',
+  needs(hasPromtool, 'no promtool here'),
+  () => {
+    const folder = mkdtempSync(join(tmpdir(), 'weir-job-alerts-'))
+    const log = join(folder, 'log')
+    const topics = new LogTopics(log)
+    let producer: TopicProducer
+    let alerting: Alerting
+    const running: CommandProcess[] = []
+
+    async function produce(count: number): Promise<void> {
+      for (let i = 0; i < count; i++) {
+        if (!producer.ready()) await producer.whenReady()
+        producer.sendRecord(null, Buffer.from('click'), Date.now(), -1, [])
+      }
+      await producer.sync()
+    }
+
+    /** Makes something true of the job until what it causes is seen. */
+    async function whileThere<T>(name: string, seen: () => Promise<T>): Promise<void> {
+      const file = join(folder, name)
+      writeFileSync(file, '')
+      try {
+        await seen()
+      } finally {
+        rmSync(file)
+      }
+    }
+
+    beforeAll(async () => {
+      await topics.create('clicks', { partitions: 1 })
+      producer = await topics.producer('clicks')
+      const module = join(folder, 'alerted.ts')
+      writeFileSync(module, JOB)
+      const [rest, prometheus] = (await freePorts(2)) as [number, number]
+      const settings = {
+        'rest.port': rest,
+        'execution.checkpointing.interval': '1s',
+        'execution.checkpointing.timeout': '2s',
+        'execution.checkpointing.tolerable-failed-checkpoints': '1000',
+        'restart-strategy.type': 'fixed-delay',
+        'restart-strategy.fixed-delay.attempts': '1000',
+        'restart-strategy.fixed-delay.delay': '3s',
+      }
+      const job = weir([
+        ...['run', module, '--data-dir', join(folder, 'data'), '--port', '0', '--slots', '1'],
+        ...['--option', `folder=${folder}`, '--option', `log=${log}`],
+        ...Object.entries(settings).flatMap(([key, value]) => ['-D', `${key}=${value}`]),
+      ])
+      running.push(job)
+      await job.printed(/REST interface on/)
+      alerting = await Alerting.start({ folder, port: prometheus, targets: [rest] })
+      running.push(alerting.server)
+      await until('the job is scraped', async () => {
+        return (await alerting.value('weir_job_status{status="RUNNING"}')) === '1'
+      })
+    }, 120_000)
+
+    afterAll(async () => {
+      await producer?.close()
+      await topics[Symbol.asyncDispose]()
+      for (const command of running) if (!command.hasEnded) command.signal('SIGINT')
+      await Promise.all(running.map((command) => command.ended))
+      rmSync(folder, { recursive: true, force: true })
+    }, 60_000)
+
+    it('fires for a job whose function throws and that restarts again and again, and ends when it is fixed', async () => {
+      await whileThere('broken', async () => {
+        await produce(1)
+        await alerting.fires('WeirJobDown')
+        await alerting.fires('WeirJobRestarts')
+      })
+      await alerting.ends('WeirJobDown')
+      await alerting.ends('WeirJobRestarts')
+    }, 240_000)
+
+    it('fires for a slow operator: waiting tasks, growing lag, failed checkpoints; and ends when it is quick', async () => {
+      const names = ['WeirBackPressure', 'WeirLagGrowing', 'WeirCheckpointsFailing']
+      await whileThere('slow', async () => {
+        await produce(RECORDS)
+        await until('all three fire', async () => {
+          await produce(100)
+          const firing = await alerting.firing()
+          return names.every((name) => firing.includes(name))
+        })
+      })
+      for (const name of names) await alerting.ends(name)
+    }, 240_000)
+  },
+)

@@ -1,0 +1,146 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
+import type { TopicProducer } from '../../../src/connectors/topics/store.ts'
+import { needs } from '../../run/needs.ts'
+import { until } from '../../run/until.ts'
+import { freePorts } from '../../services/free-port.ts'
+import { hasPromtool } from '../../services/promtool.ts'
+import { type CommandProcess, weir } from '../cli/command-process.ts'
+import { Alerting } from './alerting.ts'
+
+const USERS = 20
+const ITEMS = 10
+const FACTORS = 8
+/** One item of each user. */
+const PAIRS = Array.from({ length: USERS }, (_, n) => [`${n + 1}`, `${(n % ITEMS) + 1}`] as const)
+/** The 1 h of the rule, in which a drift alarm counts, is 80 s here. */
+const FORGOTTEN_MS = 180_000
+
+describe(
+  'the alerts of a real Prometheus on a learning job and its gateway',
+  needs(hasPromtool, 'no promtool here'),
+  () => {
+    const folder = mkdtempSync(join(tmpdir(), 'weir-model-alerts-'))
+    const data = ['--data-dir', join(folder, 'data')]
+    const topics = new LogTopics(join(folder, 'data', 'log'))
+    let producer: TopicProducer
+    let ports: { rest: number; query: number; gateway: number }
+    let serving: CommandProcess
+    /** What the published version predicts for the pairs. */
+    let published: readonly number[]
+    let alerting: Alerting
+    const running: CommandProcess[] = []
+
+    async function startJob(words: readonly string[]): Promise<CommandProcess> {
+      const job = weir([
+        ...[...words, '--json', '--port', String(ports.query), ...data],
+        ...['-D', `rest.port=${ports.rest}`, '-D', 'execution.checkpointing.interval=1s'],
+      ])
+      running.push(job)
+      await job.printed(/"event":"started"|"started","port"/)
+      return job
+    }
+
+    /**
+     * Sends ratings of one item by each user, ten by a user one after the other: what the published version predicts,
+     * and `difference(n)` more. `at`: their event time, ms.
+     */
+    async function rate(difference: (n: number) => number, at: number): Promise<void> {
+      for (let n = 0; n < USERS * ITEMS; n++) {
+        const [user, item] = PAIRS[Math.floor(n / ITEMS)]!
+        const rating = published[Math.floor(n / ITEMS)]! + difference(n)
+        const line = `${user},${item},${rating},${at / 1000}`
+        producer.sendRecord(Buffer.from(user), Buffer.from(line), at, -1, [])
+      }
+      await producer.sync()
+    }
+
+    beforeAll(async () => {
+      for (const topic of ['observations', 'als-model']) {
+        const created = await weir(['topic', 'create', topic, ...data]).ended
+        expect(created.code, created.stderr).toBe(0)
+      }
+      const [rest, query, gateway, prometheus] = (await freePorts(4)) as [
+        number,
+        number,
+        number,
+        number,
+      ]
+      ports = { rest, query, gateway }
+      serving = await startJob(['run', 'als-serving', '--dimension', String(FACTORS)])
+      const served = weir([
+        ...['gateway', '--json', '--port', String(query), '--listen', `127.0.0.1:${gateway}`],
+        ...['--threads', '1'],
+      ])
+      running.push(served)
+      await served.printed(/"started","port"/)
+      alerting = await Alerting.start({ folder, port: prometheus, targets: [rest, gateway] })
+      running.push(alerting.server)
+      producer = await topics.producer('observations')
+    }, 120_000)
+
+    afterAll(async () => {
+      await producer?.close()
+      await topics[Symbol.asyncDispose]()
+      for (const command of running) if (!command.hasEnded) command.signal('SIGINT')
+      await Promise.all(running.map((command) => command.ended))
+      rmSync(folder, { recursive: true, force: true })
+    }, 60_000)
+
+    it('fires for a model without a live version, and ends with the first', async () => {
+      await alerting.fires('WeirNoLiveVersion')
+      const shape = [
+        '--users',
+        String(USERS),
+        '--items',
+        String(ITEMS),
+        '--factors',
+        String(FACTORS),
+      ]
+      const model = await weir(['generate', 'als-model', ...shape, ...data]).ended
+      expect(model.code, model.stderr).toBe(0)
+      await alerting.ends('WeirNoLiveVersion')
+      const answer = await fetch(`http://127.0.0.1:${ports.gateway}/v1/predict`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ pairs: PAIRS }),
+      })
+      const { predictions } = (await answer.json()) as { predictions: { score: number }[] }
+      published = predictions.map(({ score }) => score)
+    }, 180_000)
+
+    it('fires for ratings that are learned later and later, and ends with present ones', async () => {
+      serving.signal('SIGINT')
+      await serving.ended
+      // The row of a user follows the last rating, which is wrong where ratings change all the time.
+      const follows = ['--rule', 'gram', '--noise', '0.01', '--user-forgetting', '0.01']
+      await startJob(['learn', 'als', '--learn-from', 'start', ...follows])
+      const beganMs = Date.now()
+      await until('learning falls behind', async () => {
+        // Each second the ratings are half a second older.
+        await rate(() => 0, beganMs - 20_000 + (Date.now() - beganMs) / 2)
+        return (await alerting.firing()).includes('WeirLearningBehind')
+      })
+      await until('learning is up to date', async () => {
+        await rate(() => 0, Date.now())
+        return !(await alerting.firing()).includes('WeirLearningBehind')
+      })
+    }, 180_000)
+
+    it('fires for ratings of which learning makes predictions worse, and for the change of the error, and ends', async () => {
+      await until('both fire', async () => {
+        await rate((n) => (n % 2 === 0 ? -2 : 2), Date.now())
+        const firing = await alerting.firing()
+        return firing.includes('WeirErrorDrift') && firing.includes('WeirDriftAlarms')
+      })
+      await until('learning makes predictions better', async () => {
+        await rate(() => 2, Date.now())
+        return !(await alerting.firing()).includes('WeirErrorDrift')
+      })
+      await alerting.ends('WeirDriftAlarms', undefined, FORGOTTEN_MS)
+    }, 300_000)
+  },
+)
