@@ -23,31 +23,61 @@ function configurationOf({ budget }: NexmarkRun, folder: string): Record<string,
   }
 }
 
+/** A program of the folder `flink`, compiled against the jars of a pom. */
+export class FlinkProgram {
+  private readonly classPath: string
+  private readonly main: string
+
+  private constructor(classPath: string, main: string) {
+    this.classPath = classPath
+    this.main = main
+  }
+
+  /** Compiles a program into a folder. Throws where Java, its compiler or Maven is missing. */
+  static async compile(main: string, folder: string, pom: string): Promise<FlinkProgram> {
+    const jars = await mavenClassPath(pom)
+    const program = join(import.meta.dirname, `flink/${main}.java`)
+    mkdirSync(folder, { recursive: true })
+    await runTool('javac', JDK, ['-nowarn', '-cp', jars, '-d', folder, program])
+    return new FlinkProgram(`${folder}:${jars}`, main)
+  }
+
+  /** Runs it with at most so many GB of heap. Returns what it prints. */
+  run(args: readonly (string | number)[], heapGb = 3): Promise<string> {
+    return runTool('java', JDK, [
+      `-Xmx${heapGb}g`,
+      '-XX:+UseParallelGC',
+      '--add-opens=java.base/java.lang=ALL-UNNAMED',
+      '--add-opens=java.base/java.util=ALL-UNNAMED',
+      '-cp',
+      this.classPath,
+      this.main,
+      ...args.map(String),
+    ])
+  }
+}
+
 /**
  * Flink 1.20 from Maven: object reuse, in one JVM. Queries have their state on the heap, or in RocksDB with incremental
  * checkpoints.
  */
 export class FlinkRival {
-  private readonly classPath: string
+  private readonly program: FlinkProgram
 
-  private constructor(classPath: string) {
-    this.classPath = classPath
+  private constructor(program: FlinkProgram) {
+    this.program = program
   }
 
   /** Compiles the queries into a folder. Throws where Java, its compiler or Maven is missing. */
   static async compile(folder: string, pom = FLINK_POM): Promise<FlinkRival> {
-    const jars = await mavenClassPath(pom)
-    const program = join(import.meta.dirname, 'flink/Nexmark.java')
-    mkdirSync(folder, { recursive: true })
-    await runTool('javac', JDK, ['-nowarn', '-cp', jars, '-d', folder, program])
-    return new FlinkRival(`${folder}:${jars}`)
+    return new FlinkRival(await FlinkProgram.compile('Nexmark', folder, pom))
   }
 
   /** Runs one query; `folder` gets its checkpoints and its files of RocksDB. */
   async run(run: NexmarkRun, folder: string): Promise<NexmarkRate> {
     const { query, warmUpSeconds, warmUpEvents, warmUpLimitSeconds, measuredSeconds, spread } = run
     const configuration = Object.entries(configurationOf(run, folder))
-    const output = await this.java([
+    const output = await this.program.run([
       ...[query, warmUpSeconds, warmUpEvents, warmUpLimitSeconds, measuredSeconds, spread],
       ...configuration.map(([key, value]) => `${key}=${value}`),
     ])
@@ -61,7 +91,7 @@ export class FlinkRival {
     folder: string,
   ): Promise<ReadonlyMap<string, readonly string[]>> {
     const file = join(folder, 'rows')
-    await this.java(['rows', events, file, ...queries])
+    await this.program.run(['rows', events, file, ...queries])
     const lines = readFileSync(file, 'utf8').trimEnd().split('\n')
     const prefixed = queries.map((query) => [query, `${query},`] as const)
     return new Map(
@@ -70,18 +100,5 @@ export class FlinkRival {
         lines.filter((line) => line.startsWith(prefix)).map((line) => line.slice(prefix.length)),
       ]),
     )
-  }
-
-  private java(args: readonly (string | number)[]): Promise<string> {
-    return runTool('java', JDK, [
-      '-Xmx3g',
-      '-XX:+UseParallelGC',
-      '--add-opens=java.base/java.lang=ALL-UNNAMED',
-      '--add-opens=java.base/java.util=ALL-UNNAMED',
-      '-cp',
-      this.classPath,
-      'Nexmark',
-      ...args.map(String),
-    ])
   }
 }

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { GeneratorSource } from '../../src/connectors/memory/generator-source.ts'
 import { systemClock } from '../../src/core/clock.ts'
@@ -11,6 +12,7 @@ import {
 import { LocalExecutor } from '../../src/runtime/job/local-executor.ts'
 import type { Benchmark, BenchmarkOptions, Figure } from '../harness/benchmark.ts'
 import { rounded } from '../load/statistics.ts'
+import { FLINK_ROCKSDB_POM, FlinkProgram } from './flink.ts'
 
 /** A record of the benchmarks. */
 interface Reading {
@@ -84,29 +86,70 @@ async function run(
   return { us, cpuUs: (user + system) / (records - from), longestMs: turns.max / 1e6 }
 }
 
-async function measure(measured: Measured, { scale }: BenchmarkOptions): Promise<Figure> {
+/** What Flink took for the same records. */
+type FlinkCosts = Pick<Costs, 'us' | 'cpuUs'>
+
+const FLINK = 'Flink 1.20, heap'
+/** For 10 M timers. */
+const FLINK_HEAP_GB = 6
+/** The processor time of Flink that is allowed, times. */
+const MOST_OF_FLINK = 1.2
+
+/** Flink's costs of a job; undefined without Java or Maven. */
+async function runFlink(
+  name: string,
+  { records, keys, perMs, behindMs }: Shape,
+  { scratch, say }: BenchmarkOptions,
+): Promise<FlinkCosts | undefined> {
+  try {
+    const folder = join(scratch, 'classes')
+    const program = await FlinkProgram.compile('Operators', folder, FLINK_ROCKSDB_POM)
+    const output = await program.run([name, records, keys, perMs, behindMs], FLINK_HEAP_GB)
+    return JSON.parse(output) as FlinkCosts
+  } catch (error) {
+    say(`without Flink: ${(error as Error).message}`)
+    return undefined
+  }
+}
+
+/** The processor time of a record, beside Flink's. */
+function cpuFigure(name: string, cpuUs: number, flink: FlinkCosts | undefined): Figure {
+  return {
+    name: `${name}-cpu`,
+    value: rounded(cpuUs),
+    unit: 'us a record',
+    targetRatio: MOST_OF_FLINK,
+    higher: false,
+    ...(flink === undefined ? {} : { rival: rounded(flink.cpuUs), rivalName: FLINK }),
+  }
+}
+
+async function measure(measured: Measured, options: BenchmarkOptions): Promise<Figure[]> {
+  const { scale } = options
   const records = Math.max(1000, Math.round(measured.shape.records * scale))
   const plain = await run(
     { ...measured, build: (readings) => readings.map((each) => each) },
     records,
   )
   const { us, cpuUs, longestMs } = await run(measured, records)
-  return {
+  const flink = await runFlink(measured.name, { ...measured.shape, records }, options)
+  const figure: Figure = {
     name: measured.name,
     value: rounded(us),
     unit: 'us a record',
     target: measured.mostUs,
     higher: false,
+    ...(flink === undefined ? {} : { rival: rounded(flink.us), rivalName: FLINK }),
     details: {
       records,
-      cpuUs: rounded(cpuUs),
       plainMapUs: rounded(plain.us),
       longestTurnMs: rounded(longestMs),
     },
   }
+  return [figure, cpuFigure(measured.name, cpuUs, flink)]
 }
 
-const join =
+const joined =
   (boundMs: number) =>
   (readings: DataStream<Reading>): { discard(): unknown } => {
     const side = (value: number) =>
@@ -123,14 +166,14 @@ const MEASURED: readonly Measured[] = [
     summary: 'interval join of one key, 2,000 records buffered, us a record',
     shape: { records: 300_000, keys: 1, perMs: 1, behindMs: 2000 },
     mostUs: 10,
-    build: join(1),
+    build: joined(1),
   },
   {
     name: 'stream-join-small',
     summary: 'interval join of 1,000 keys with small buffers, us a record',
     shape: { records: 1_000_000, keys: 1000, perMs: 1, behindMs: 100 },
     mostUs: 3,
-    build: join(1000),
+    build: joined(1000),
   },
   {
     name: 'stream-count-window',
@@ -174,7 +217,8 @@ const TIMERS = 10_000_000
 const MOST_SECONDS = 20
 
 /** Timers of one moment, in one subtask: how long they take to fire, and the longest turn meanwhile. */
-async function measureTimers({ scale }: BenchmarkOptions): Promise<Figure> {
+async function measureTimers(options: BenchmarkOptions): Promise<Figure[]> {
+  const { scale } = options
   const timers = Math.round(TIMERS * scale)
   const source = new GeneratorSource<number>({
     countPerPartition: timers,
@@ -183,13 +227,16 @@ async function measureTimers({ scale }: BenchmarkOptions): Promise<Figure> {
   })
   const env = new StreamExecutionEnvironment({ parallelism: 1, executor: new LocalExecutor() })
   let firstMs = 0
+  let firstCpu = process.cpuUsage()
   env
     .fromSource(source, boundedOutOfOrderness<number>(0))
     .keyBy((key) => key)
     .process<number>(() => ({
       processElement: (_key, { timerService }) => timerService.registerEventTimeTimer(1000),
       onTimer() {
-        if (firstMs === 0) firstMs = systemClock.monotonicMs()
+        if (firstMs > 0) return
+        firstMs = systemClock.monotonicMs()
+        firstCpu = process.cpuUsage()
       },
     }))
     .discard()
@@ -197,14 +244,20 @@ async function measureTimers({ scale }: BenchmarkOptions): Promise<Figure> {
   turns.enable()
   await env.execute('timers')
   turns.disable()
-  return {
+  const seconds = (systemClock.monotonicMs() - firstMs) / 1000
+  const { user, system } = process.cpuUsage(firstCpu)
+  const shape = { records: timers, keys: 2 ** 31 - 1, perMs: timers, behindMs: 0 }
+  const flink = await runFlink('stream-timers', shape, options)
+  const figure: Figure = {
     name: 'stream-timers',
-    value: rounded((systemClock.monotonicMs() - firstMs) / 1000),
+    value: rounded(seconds),
     unit: 's',
     target: MOST_SECONDS,
     higher: false,
+    ...(flink === undefined ? {} : { rival: rounded((flink.us * timers) / 1e6), rivalName: FLINK }),
     details: { timers, longestTurnMs: rounded(turns.max / 1e6) },
   }
+  return [figure, cpuFigure('stream-timers', (user + system) / timers, flink)]
 }
 
 /** The `stream-...` benchmarks: what operators take, beside the limits of their costs. */
@@ -212,11 +265,11 @@ export const streamBenchmarks: readonly Benchmark[] = [
   ...MEASURED.map((measured) => ({
     name: measured.name,
     summary: measured.summary,
-    run: async (options: BenchmarkOptions) => [await measure(measured, options)],
+    run: (options: BenchmarkOptions) => measure(measured, options),
   })),
   {
     name: 'stream-timers',
     summary: '10 M timers of one moment in one slot (needs 6 GB of heap), and the longest turn',
-    run: async (options) => [await measureTimers(options)],
+    run: measureTimers,
   },
 ]

@@ -12,6 +12,7 @@ export const COMMAND_LOADERS: Readonly<Record<string, () => Promise<Command>>> =
   'train logistic': async () => (await import('./verbs/train-linear.ts')).trainLogisticCommand,
   'learn svm': async () => (await import('./verbs/learn-svm.ts')).learnSvmCommand,
   run: async () => (await import('./verbs/run.ts')).runCommand,
+  'jobs test': async () => (await import('./verbs/jobs-test.ts')).jobsTestCommand,
   'learn als': async () => (await import('./verbs/learn-als.ts')).learnAlsCommand,
   gateway: async () => (await import('./verbs/gateway.ts')).gatewayCommand,
   jobmanager: async () => (await import('./jobmanager/jobmanager.ts')).jobManagerCommand,

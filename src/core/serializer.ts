@@ -9,6 +9,8 @@ export interface ValueCopier<T> {
   readonly sharer?: ValueCopier<T>
   /** About how many bytes of heap the last copy takes. */
   readonly bytes: number
+  /** Whether the last copy is an object without others in it, of which `{ ...copy }` is a copy. @default false */
+  readonly isFlat?: boolean
   /**
    * A copy that shares no object with `value`, unless the copier `shares`, and equals what the serializer would
    * read back; undefined for a value of which only the serializer knows that.

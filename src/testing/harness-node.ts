@@ -1,6 +1,8 @@
-import { MIN_TIMESTAMP } from '../core/time.ts'
+import { deepCopy } from '../core/formats/deep-copy.ts'
+import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../core/time.ts'
 import type { StreamEdge, StreamGraph, StreamNode } from '../dataflow/stream-graph.ts'
 import type { OutputTag } from '../operators/port/output-tag.ts'
+import { blame } from '../runtime/subtask/operator-failure.ts'
 import type { HarnessSnapshot } from './harness-snapshot.ts'
 import type { ManualClock } from './manual-clock.ts'
 import { type HarnessKeys, type HarnessRecord, OperatorHarness } from './operator-harness.ts'
@@ -23,7 +25,7 @@ export class HarnessNode {
   /** What came out, for the reader of the last operator. */
   readonly results: HarnessRecord<unknown>[] = []
   readonly emittedWatermarks: number[] = []
-  private readonly inputs: number
+  private readonly node: StreamNode
   private readonly links: Link[] = []
   /** By the id of the edge's sender and its input, the watermark. */
   private readonly watermarks = new Map<StreamEdge, number>()
@@ -41,16 +43,17 @@ export class HarnessNode {
       name: node.uid,
       clock: options.clock,
       ...(keys === undefined ? {} : { keys }),
+      ...(node.onError === undefined ? {} : { onError: node.onError }),
       ...(options.restore === undefined ? {} : { restore: [options.restore] }),
     })
     return new HarnessNode(node, harness)
   }
 
-  private constructor({ id, uid, name, inputs }: StreamNode, harness: OperatorHarness | undefined) {
-    this.id = id
-    this.uid = uid
-    this.name = name
-    this.inputs = inputs
+  private constructor(node: StreamNode, harness: OperatorHarness | undefined) {
+    this.id = node.id
+    this.uid = node.uid
+    this.name = node.name
+    this.node = node
     this.harness = harness
   }
 
@@ -73,11 +76,33 @@ export class HarnessNode {
     return this.harness?.sideOutput(tag) ?? []
   }
 
-  /** Sends a record to the next operators. */
-  emit(value: unknown, timestamp: number): void {
+  /** Whether its results come later than their records. */
+  get isAsynchronous(): boolean {
+    return this.harness?.isAsynchronous === true
+  }
+
+  /** Whether all its input has come out: the last watermark has. */
+  get hasEnded(): boolean {
+    return this.emittedWatermarks.at(-1) === MAX_TIMESTAMP
+  }
+
+  /** Gives an input of the stream a record. */
+  feed(value: unknown, timestamp: number): void {
+    if (this.harness === undefined) {
+      this.emit(value, timestamp)
+      return
+    }
+    this.call((harness) => harness.process(value, timestamp))
+    this.forward()
+  }
+
+  /** Sends a record to the next operators; what one of several changes, the others do not see. */
+  private emit(value: unknown, timestamp: number): void {
+    const { links } = this
     this.results.push({ value, timestamp })
-    for (const { to, edge } of this.links) {
-      if (edge.sideOutputTag === undefined) to.process(edge, value, timestamp)
+    for (const [i, { to, edge }] of links.entries()) {
+      if (edge.sideOutputTag !== undefined) continue
+      to.process(edge, i === links.length - 1 ? value : deepCopy(value), timestamp)
     }
   }
 
@@ -87,16 +112,18 @@ export class HarnessNode {
     for (const { to, edge } of this.links) to.advance(edge, timestamp)
   }
 
+  /** Sends a watermark that is above all before. */
+  raiseWatermark(timestamp: number): void {
+    if (timestamp > (this.emittedWatermarks.at(-1) ?? MIN_TIMESTAMP)) this.emitWatermark(timestamp)
+  }
+
   /** Passes on what the operator has emitted since the last call: records first, as they come before watermarks. */
   forward(): void {
     const { harness } = this
     if (harness === undefined) return
     for (const link of this.links) this.passSide(link, harness)
     for (const { value, timestamp } of harness.outputs.splice(0)) this.emit(value, timestamp)
-    for (const timestamp of harness.watermarks.splice(0)) {
-      if (timestamp > (this.emittedWatermarks.at(-1) ?? MIN_TIMESTAMP))
-        this.emitWatermark(timestamp)
-    }
+    for (const timestamp of harness.watermarks.splice(0)) this.raiseWatermark(timestamp)
   }
 
   async settle(): Promise<void> {
@@ -106,20 +133,29 @@ export class HarnessNode {
 
   /** Ends the inputs of the operator, whose watermark is at its end. */
   end(): void {
-    this.harness?.endInput(this.inputs)
+    this.harness?.endInput(this.node.inputs)
     this.forward()
   }
 
   private process({ input }: StreamEdge, value: unknown, timestamp: number): void {
-    this.harness!.process(value, timestamp, { input })
+    this.call((harness) => harness.process(value, timestamp, { input }))
     this.forward()
+  }
+
+  /** Calls the operator; if it throws, records that it was this operator. */
+  private call(call: (harness: OperatorHarness) => void): void {
+    try {
+      call(this.harness!)
+    } catch (error) {
+      throw blame(error, this.node)
+    }
   }
 
   /** The watermark of the operator is the smallest one of its edges. */
   private advance(edge: StreamEdge, timestamp: number): void {
     if (timestamp <= this.watermarks.get(edge)!) return
     this.watermarks.set(edge, timestamp)
-    this.harness!.watermark(Math.min(...this.watermarks.values()))
+    this.call((harness) => harness.watermark(Math.min(...this.watermarks.values())))
     this.forward()
   }
 

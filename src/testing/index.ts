@@ -12,7 +12,10 @@ export { KeyedCoProcessOperator } from '../operators/process/keyed-co-process.ts
 export { KeyedProcessOperator } from '../operators/process/keyed-process.ts'
 export { ProcessOperator } from '../operators/process/process.ts'
 export type { JobExecution, JobFailure, StopOptions } from '../runtime/job/execution.ts'
+export type { StreamHarnessSnapshot } from './harness-graph.ts'
 export type { HarnessEntry, HarnessSnapshot } from './harness-snapshot.ts'
+export { JobHarness, type JobHarnessOptions } from './job-harness.ts'
+export type { Kill } from './kill-plan.ts'
 export { ManualClock } from './manual-clock.ts'
 export { MemoryCheckpointStorage } from './memory-checkpoint-storage.ts'
 export { MiniCluster, type MiniClusterJobOptions, type MiniClusterOptions } from './mini-cluster.ts'
@@ -27,5 +30,18 @@ export {
   type HarnessInputs,
   StreamHarness,
   type StreamHarnessOptions,
-  type StreamHarnessSnapshot,
 } from './stream-harness.ts'
+export {
+  type JobBuilder,
+  type RestoreFailure,
+  type RestoreTestOptions,
+  type RestoreTestReport,
+  testRestores,
+} from './test-restores.ts'
+export {
+  parseTimedEvents,
+  type TimedClock,
+  type TimedEvent,
+  type TimedRecord,
+  type TimedWatermark,
+} from './timed-events.ts'

@@ -1,6 +1,6 @@
 import { ByteWriter } from '../core/byte-writer.ts'
 import { WeirError } from '../core/errors.ts'
-import { containsKeyGroup, keyGroupOf, keyGroupRangeOf } from '../core/key-group.ts'
+import { containsKeyGroup, keyGroupOf } from '../core/key-group.ts'
 import { MetricGroup } from '../core/metrics.ts'
 import {
   aFunction,
@@ -10,6 +10,7 @@ import {
   listOf,
   name,
   objectWith,
+  oneOf,
   required,
   wholeNumber,
 } from '../core/options/kinds.ts'
@@ -20,6 +21,11 @@ import type { Serializer } from '../core/serializer.ts'
 import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../core/time.ts'
 import { type DeferringOperator, isDeferring } from '../operators/port/deferring.ts'
 import { requireTime } from '../operators/port/event-time.ts'
+import {
+  type FailedRecord,
+  guardRecords,
+  type RecordErrorPolicy,
+} from '../operators/port/failed-record.ts'
 import { isFiring } from '../operators/port/firing.ts'
 import {
   isWatermarking,
@@ -37,7 +43,6 @@ import {
 import { OperatorStateMemory } from '../runtime/subtask/operator-state-memory.ts'
 import { TaskAccumulators } from '../runtime/subtask/task-accumulators.ts'
 import { StateCatalog } from '../state/catalog/state-catalog.ts'
-import { openKeyedState } from '../state/open-keyed-state.ts'
 import type { KeyedStateBackend } from '../state/port/keyed-state-backend.ts'
 import {
   copyKeyedState,
@@ -46,6 +51,7 @@ import {
   restoreKeyedState,
   shareOfOperatorState,
 } from './harness-snapshot.ts'
+import { openHarnessState } from './harness-state.ts'
 import { MANUAL_CLOCK, ManualClock } from './manual-clock.ts'
 
 /** Keys of the records of keyed inputs. */
@@ -68,6 +74,8 @@ export interface HarnessOptions {
   readonly clock?: ManualClock
   /** Snapshots of all former subtasks, in their order. */
   readonly restore?: readonly HarnessSnapshot[]
+  /** What happens with a record at which the operator throws. @default `process` throws */
+  readonly onError?: Exclude<RecordErrorPolicy, 'fail'>
 }
 
 const HARNESS: OptionShape<HarnessOptions> = {
@@ -89,6 +97,7 @@ const HARNESS: OptionShape<HarnessOptions> = {
   maxParallelism: count,
   clock: MANUAL_CLOCK,
   restore: listOf(objectWith<HarnessSnapshot>('a snapshot of a harness')),
+  onError: either(oneOf('skip'), objectWith<OutputTag<FailedRecord<unknown>>>('an OutputTag')),
 }
 
 /** Where a record comes from. */
@@ -136,8 +145,20 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
   ): Promise<OperatorHarness<IN, OUT>> {
     checkOptions('OperatorHarness.open', HARNESS, options)
     const clock = options.clock ?? new ManualClock()
-    const keyedState = options.keys === undefined ? undefined : await openStateOf(options, clock)
+    const keyedState =
+      options.keys === undefined ? undefined : await openHarnessState(options, clock)
     const harness = new OperatorHarness<IN, OUT>(options, clock, keyedState)
+    const { onError: policy, name: operator = 'operator' } = options
+    if (policy !== undefined) {
+      guardRecords(harness.operator, {
+        policy,
+        operator,
+        output: harness.output(),
+        failed: harness.metrics.counter('numRecordsFailed'),
+        position: () => ({ source: 0, ...harness.current }),
+        isOfAnother: () => false,
+      })
+    }
     await harness.operator.open(harness.context())
     return harness
   }
@@ -168,6 +189,11 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
     const restored = restoredWatermark({ subtask, parallelism, maxParallelism, operatorState })
     this.watermarkIn = restored.watermark
     if (restore.length > 0) restoreKeyedState(keyedState, restore)
+  }
+
+  /** Whether the operator emits results later. */
+  get isAsynchronous(): boolean {
+    return this.deferring !== undefined
   }
 
   /** Values of the results, oldest first. */
@@ -363,23 +389,4 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
       },
     }
   }
-}
-
-async function openStateOf(
-  options: HarnessOptions,
-  clock: ManualClock,
-): Promise<KeyedStateBackend> {
-  const { subtask = 0, parallelism = 1, maxParallelism = 128, name = 'operator' } = options
-  return await openKeyedState({
-    operatorUid: name,
-    slot: subtask,
-    keyGroups: keyGroupRangeOf(subtask, parallelism, maxParallelism),
-    maxParallelism,
-    storeType: 'heap',
-    storeDirectory: '',
-    memoryBudgetBytes: 2 ** 26,
-    clock,
-    listener: { tableOpened() {}, tableDropped() {}, queryableDeclared() {} },
-    metrics: new MetricGroup(),
-  })
 }

@@ -10,7 +10,8 @@ import { monotonousTimestamps } from '../dataflow/watermark-strategy.ts'
 import { DiscardingSink } from '../operators/basic/discarding-sink.ts'
 import { requireTime } from '../operators/port/event-time.ts'
 import { type OutputTag, requireTag } from '../operators/port/output-tag.ts'
-import { HarnessNode } from './harness-node.ts'
+import { HarnessGraph, type StreamHarnessSnapshot } from './harness-graph.ts'
+import type { HarnessNode } from './harness-node.ts'
 import type { HarnessSnapshot } from './harness-snapshot.ts'
 import { MANUAL_CLOCK, ManualClock } from './manual-clock.ts'
 import type { HarnessRecord } from './operator-harness.ts'
@@ -36,9 +37,6 @@ const STREAM_HARNESS: OptionShape<StreamHarnessOptions> = {
 /** Start of the names of the sources. */
 const INPUT = 'Input '
 
-/** All state of a stream, by the uids of its operators. */
-export type StreamHarnessSnapshot = Readonly<Record<string, HarnessSnapshot>>
-
 /**
  * Runs a stream in a test, as a job of one subtask does, but step by step: the test feeds its inputs with records
  * and watermarks, advances the clock, and reads what comes out. For windows, joins, asynchronous and broadcast
@@ -47,8 +45,7 @@ export type StreamHarnessSnapshot = Readonly<Record<string, HarnessSnapshot>>
 export class StreamHarness<IN extends readonly unknown[], OUT> {
   readonly clock: ManualClock
   private readonly inputs: readonly HarnessNode[]
-  /** In topological order, the inputs included. */
-  private readonly nodes: readonly HarnessNode[]
+  private readonly operators: HarnessGraph
   private readonly last: HarnessNode
 
   /**
@@ -63,26 +60,23 @@ export class StreamHarness<IN extends readonly unknown[], OUT> {
     checkOptions('StreamHarness.open', STREAM_HARNESS, options)
     const clock = options.clock ?? new ManualClock()
     const graph = graphOf(build)
-    const nodes: HarnessNode[] = []
-    for (const node of graph.nodes) {
-      if (node.isSink) continue
-      const restore = options.restore?.[node.uid]
-      nodes.push(await HarnessNode.open(node, graph, { clock, restore }))
-    }
-    for (const node of nodes) node.connect(nodes, graph)
     const sink = graph.nodes.find((node) => node.isSink)!
     const from = graph.edges.find(({ to }) => to === sink.id)!.from
-    return new StreamHarness(clock, nodes, nodes.find(({ id }) => id === from)!)
+    const operators = await HarnessGraph.open(
+      { ...graph, nodes: graph.nodes.filter((node) => !node.isSink) },
+      { clock, restore: options.restore },
+    )
+    return new StreamHarness(operators, from)
   }
 
-  private constructor(clock: ManualClock, nodes: readonly HarnessNode[], last: HarnessNode) {
-    this.clock = clock
-    this.nodes = nodes
+  private constructor(operators: HarnessGraph, last: number) {
+    this.clock = operators.clock
+    this.operators = operators
     // In the order of the function's parameters.
-    this.inputs = nodes
+    this.inputs = operators.nodes
       .filter((node) => node.isInput)
       .sort((a, b) => inputNumber(a) - inputNumber(b))
-    this.last = last
+    this.last = operators.nodes.find(({ id }) => id === last)!
   }
 
   /** Results, oldest first. */
@@ -108,13 +102,13 @@ export class StreamHarness<IN extends readonly unknown[], OUT> {
   /** Records that an operator emitted to a side output, oldest first. */
   sideOutput<T>(tag: OutputTag<T>): HarnessRecord<T>[] {
     requireTag(tag, 'harness.sideOutput')
-    return this.nodes.flatMap((node) => node.sideOutput(tag))
+    return this.operators.nodes.flatMap((node) => node.sideOutput(tag))
   }
 
   /** Feeds one record to an input. */
   process<I extends number = 0>(value: IN[I], timestamp = -1, input: I = 0 as I): void {
     requireTime(timestamp, 'the timestamp of a record')
-    this.inputOf(input).emit(value, timestamp)
+    this.inputOf(input).feed(value, timestamp)
   }
 
   /** Advances the watermark of one input, or of all. */
@@ -126,19 +120,18 @@ export class StreamHarness<IN extends readonly unknown[], OUT> {
 
   /** Advances the wall clock; due processing-time timers fire. */
   advanceTime(ms: number): void {
-    this.clock.advance(ms)
-    for (const node of this.nodes) node.forward()
+    this.operators.advanceTime(ms)
   }
 
   /** Lets promises settle, and emits the results of asynchronous functions that are there. */
   async settle(): Promise<void> {
-    for (const node of this.nodes) await node.settle()
+    await this.operators.settle()
   }
 
   /** Ends all inputs: the last watermark, then the end. */
   endInput(): void {
     this.watermark(MAX_TIMESTAMP)
-    for (const node of this.nodes) node.end()
+    this.operators.end()
   }
 
   /** Entries of keyed state of all keys and windows, without timers. */
@@ -159,20 +152,16 @@ export class StreamHarness<IN extends readonly unknown[], OUT> {
   /** Takes a snapshot of all state. */
   async snapshot(checkpointId = 1): Promise<StreamHarnessSnapshot> {
     checkArgument('harness.snapshot', 'checkpointId', count, checkpointId)
-    const snapshots: Record<string, HarnessSnapshot> = {}
-    for (const { harness, uid } of this.nodes) {
-      if (harness !== undefined) snapshots[uid] = await harness.snapshot(checkpointId)
-    }
-    return snapshots
+    return await this.operators.snapshot(checkpointId)
   }
 
   /** Closes the operators and their state. */
   async close(): Promise<void> {
-    for (const { harness } of this.nodes) await harness?.close()
+    await this.operators.close()
   }
 
   private sum(count: (node: HarnessNode) => number | undefined): number {
-    return this.nodes.reduce((total, node) => total + (count(node) ?? 0), 0)
+    return this.operators.nodes.reduce((total, node) => total + (count(node) ?? 0), 0)
   }
 
   private inputOf(input: number): HarnessNode {

@@ -11,9 +11,11 @@ export class PlainCopier implements ValueCopier<unknown> {
   readonly shares = false
   readonly sharer = new PlainSharer()
   bytes = 0
+  isFlat = false
 
   copy(value: unknown): unknown {
     this.bytes = 0
+    this.isFlat = false
     return typeof value === 'object' && value !== null ? this.copyObject(value, 0) : undefined
   }
 
@@ -40,6 +42,7 @@ export class PlainCopier implements ValueCopier<unknown> {
     const flat = flatShapes.bytesOf(copy)
     if (flat !== NOT_FLAT) {
       this.bytes += flat - OBJECT_BYTES
+      this.isFlat = depth === 0
       return copy
     }
     // Counted here: a field of this object would be stored for each field of that one.

@@ -48,15 +48,27 @@ export class AlignedWindowOperator<K, IN> extends WindowOperator<K, IN> {
   /** A timer has the namespace of the contents. */
   protected override selectFiring(): void {}
 
-  protected override afterContents(window: TimeWindow, timestamp: number): void {
-    if (this.mayLackClearing(window, timestamp)) {
-      this.timers.registerEventTimeTimer(this.clearTimeOf(window.end))
+  /** Sets the timer that clears a window which stays after it has fired. */
+  protected override afterContents({ end }: TimeWindow, timestamp: number, isEmpty: boolean): void {
+    const clearTime = this.clearTimeOf(end)
+    if (timestamp >= clearTime || this.windows.timeDomain === 'processing-time') return
+    // An entry that is not there cannot have the timer.
+    this.timers.registerEventTimeTimer(clearTime, isEmpty ? undefined : this.entryTimers)
+  }
+
+  /** Sets the next timer of a window: that of its end, and behind it the one that clears it. */
+  private registerNext(end: number): void {
+    if (this.windows.timeDomain === 'processing-time') {
+      this.timers.registerProcessingTimeTimer(end - 1, this.entryTimers)
+    } else {
+      const next = this.isPast(end) ? this.clearTimeOf(end) : end - 1
+      this.timers.registerEventTimeTimer(next, this.entryTimers)
     }
   }
 
   private add(start: number, end: number, value: IN): void {
     this.keyedState.setLastingNamespace(this.namespaces.of(start, end))
-    if (this.contents.add(value) || this.mayLackTimers(end)) this.registerTimers(end)
+    if (this.contents.add(value) || this.mayLackTimers(end)) this.registerNext(end)
     if (this.isPast(end)) this.fire({ start, end })
   }
 }

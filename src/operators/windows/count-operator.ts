@@ -1,6 +1,6 @@
 import type { Serializer } from '../../core/serializer.ts'
 import { listState, valueState } from '../../state/port/descriptors.ts'
-import type { ListState, ValueState } from '../../state/port/handles.ts'
+import type { LiveListState, LiveValueState } from '../../state/port/handles.ts'
 import { type Fold, foldAll } from '../folds/fold.ts'
 import { ALL_TIME, type CountWindows, type WindowAssigner } from './assigner.ts'
 import { NO_NAMESPACE } from './namespace.ts'
@@ -21,9 +21,9 @@ interface KeptRecords<IN> {
 export class CountWindowOperator<K, IN> extends WindowOperator<K, IN> {
   private readonly windows: CountWindows
   /** Records since the window fired last. */
-  private count!: ValueState<number>
+  private count!: LiveValueState<number>
   /** The last `size` records and some before them; only where windows overlap or have gaps. */
-  private records!: ListState<IN>
+  private records!: LiveListState<IN>
   private readonly kept: KeptRecords<IN>
 
   constructor(
@@ -39,14 +39,9 @@ export class CountWindowOperator<K, IN> extends WindowOperator<K, IN> {
   processElement(_input: number, value: unknown, timestamp: number): void {
     const { size, slide } = this.windows
     this.selectContents()
-    const count = (this.count.value() ?? 0) + 1
     if (size === slide) this.contents.add(value as IN)
-    else this.records.add(value as IN)
-    if (count < slide) {
-      this.count.update(count)
-      return
-    }
-    this.count.clear()
+    else this.records.append(value as IN)
+    if (this.waits(slide)) return
     if (size !== slide) {
       this.emit(ALL_TIME, timestamp, this.lastOf(size))
       return
@@ -55,13 +50,23 @@ export class CountWindowOperator<K, IN> extends WindowOperator<K, IN> {
     this.contents.clear()
   }
 
+  /** Counts a record; whether the window has more to wait for. */
+  private waits(slide: number): boolean {
+    // Counts of another slide may be there.
+    if (slide === 1 && !this.count.hasEntries()) return false
+    const count = (this.count.value() ?? 0) + 1
+    if (count < slide) this.count.update(count)
+    else this.count.clear()
+    return count < slide
+  }
+
   protected windowKind(): WindowAssigner['kind'] {
     return 'count'
   }
 
   protected override openState(): void {
-    this.count = this.keyedState.value(valueState<number>('window-count'))
-    this.records = this.keyedState.list(
+    this.count = this.keyedState.liveValue(valueState<number>('window-count'))
+    this.records = this.keyedState.liveList(
       listState<IN>('window-records', { serializer: this.kept.serializer }),
     )
   }
@@ -75,9 +80,7 @@ export class CountWindowOperator<K, IN> extends WindowOperator<K, IN> {
    * written once for `size` windows.
    */
   private lastOf(size: number): readonly unknown[] {
-    const records = this.records.get()
-    const last = records.slice(-size)
-    if (records.length >= 2 * size) this.records.update(last)
+    const last = this.records.keepLast(size)
     const { fold } = this.kept
     return fold === undefined ? last : foldAll(fold, last)
   }

@@ -93,8 +93,7 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
     this.claimKind()
     this.openState()
     this.timers = new Timers(context, this, this.options.eventTime ?? true)
-    // A window that is kept after it has fired has two timers.
-    if (this.options.allowedLatenessMs === 0) this.entryTimers = this.openEntryTimers()
+    this.entryTimers = this.openEntryTimers()
     return this.openFunction(this.functionContext)
   }
 
@@ -150,8 +149,11 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
     this.selectContents(window)
   }
 
-  /** Called when a timer has read and cleared what it should of the contents, before the window function. */
-  protected afterContents(_window: TimeWindow, _timestamp: number): void {}
+  /**
+   * Called when a timer has read and cleared what it should of the contents, before the window function. `isEmpty`: nothing
+   * was read, or the timer is not that of the window's end.
+   */
+  protected afterContents(_window: TimeWindow, _timestamp: number, _isEmpty: boolean): void {}
 
   /** Deletes the state of a window other than its contents. */
   protected forget(_window: TimeWindow): void {}
@@ -181,17 +183,6 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
     const { lateDataTag } = this.options
     if (lateDataTag === undefined) this.dropped.increment(recordsOf(value))
     else this.context.output.collectSide(lateDataTag.id, value, timestamp)
-  }
-
-  /** Registers the timers of a new window; its namespace must be selected, and its contents be there. */
-  protected registerTimers(end: number): void {
-    if (this.options.timeDomain === 'processing-time') {
-      this.timers.registerProcessingTimeTimer(end - 1, this.entryTimers)
-      return
-    }
-    if (!this.isPast(end)) this.timers.registerEventTimeTimer(end - 1, this.entryTimers)
-    if (this.options.allowedLatenessMs > 0)
-      this.timers.registerEventTimeTimer(this.clearTimeOf(end))
   }
 
   /** Whether the watermark is past the window's end, so that a new record fires it at once. */
@@ -255,7 +246,7 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
     const clears = timestamp >= this.clearTimeOf(window.end)
     this.selectFiring(window)
     const elements = this.contentsAt(timestamp === window.end - 1, clears)
-    this.afterContents(window, timestamp)
+    this.afterContents(window, timestamp, elements === undefined)
     if (elements !== undefined) this.emit(window, timestamp, elements)
     if (!clears) return
     this.clearFunction(window, timestamp)

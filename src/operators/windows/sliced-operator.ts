@@ -48,6 +48,8 @@ export class SlicedWindowOperator<K, IN> extends WindowOperator<K, IN, Contents<
   }
 
   protected override openEntryTimers(): EntryTimers | undefined {
+    // Slices that are kept after their windows have fired have two timers.
+    if (this.options.allowedLatenessMs > 0) return undefined
     const { timeDomain, sizeMs } = this.windows
     return this.timers.ofEntries(timeDomain, this.contents.descriptor, (timestamp) =>
       this.namespaces.of(timestamp + 1 - sizeMs, timestamp + 1),

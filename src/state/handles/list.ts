@@ -71,6 +71,21 @@ export class ListStateHandle<T> implements LiveListState<T> {
     return values
   }
 
+  keepLast(count: number): T[] {
+    const entry = this.table.current(this.selection)
+    if (entry === undefined) return []
+    const list = this.listOf(entry)
+    const decoded = list.chunks > 0 ? undefined : list.lastValues(this.serializer, count)
+    const all = decoded ?? this.get()
+    if (decoded !== undefined) {
+      this.table.beforeSharing(entry)
+      this.unread?.take(decoded.length)
+    }
+    const last = all.length > count ? all.slice(-count) : all
+    if ((decoded === undefined ? all.length : list.count) >= 2 * count) this.update(last)
+    return last
+  }
+
   add(value: T): void {
     this.append(value)
   }

@@ -42,6 +42,8 @@ export interface LiveListState<T> extends ListState<T> {
   append(value: T): boolean
   /** As `get`, and removes the list: nothing needs a copy. */
   take(): T[]
+  /** As `get`, of the last `count` elements. Those before them are removed once they are as many. */
+  keepLast(count: number): T[]
 }
 
 /** A map per key. */

@@ -43,6 +43,8 @@ export class ListValue {
   private early: ArenaElements | undefined
   private packed: ByteWriter | undefined
   private live: unknown[] = []
+  /** Whether each object of the decoded elements is copied by `{ ...element }`. */
+  private areFlat = true
   private liveBytes = 0
   /** How many of the decoded elements are the packed ones; 0 where these are packed only. */
   private both = 0
@@ -115,6 +117,7 @@ export class ListValue {
         continue
       }
       this.live.push(value)
+      this.areFlat = false
       this.liveBytes += bytes
       next = at + 1
     }
@@ -138,12 +141,23 @@ export class ListValue {
   /** An array of copies of the head's elements, or of the elements themselves where the serializer's copier shares them. */
   values<T>(serializer: Serializer<T>): T[] {
     this.leaveArena()
-    const copier = copierOf(serializer)
     const before = this.isDecoded ? [] : this.unpack(serializer)
-    const live = this.live as T[]
-    const copies =
-      copier?.shares === true ? live.slice() : live.map((value) => copyOf(value, copier))
+    const copies = this.copies(serializer, 0)
     return before.length === 0 ? copies : before.concat(copies)
+  }
+
+  /** As `values`, of the last `count` elements; undefined where they are not all there decoded. */
+  lastValues<T>(serializer: Serializer<T>, count: number): T[] | undefined {
+    if (this.early !== undefined || this.packed !== undefined) return undefined
+    return this.copies(serializer, Math.max(0, this.live.length - count))
+  }
+
+  /** Copies of the decoded elements from a place on, or the elements themselves where the serializer's copier shares them. */
+  private copies<T>(serializer: Serializer<T>, from: number): T[] {
+    const copier = copierOf(serializer)
+    const live = (from === 0 ? this.live : this.live.slice(from)) as T[]
+    if (copier?.shares === true) return from === 0 ? live.slice() : live
+    return this.areFlat ? live.map(copyOfFlat) : live.map((value) => copyOf(value, copier))
   }
 
   /** The head's elements, which the caller owns: nothing else has the list any more. */
@@ -202,6 +216,7 @@ export class ListValue {
     const copy = copier?.copy(value)
     if (copy === undefined) return false
     this.live.push(copy)
+    if (this.areFlat) this.areFlat = copier!.isFlat === true
     this.liveBytes += ELEMENT_BYTES + copier!.bytes
     return true
   }
@@ -217,6 +232,7 @@ export class ListValue {
     const decoded = new ListValue()
     if (!values.every((value) => decoded.addLive(serializer, value))) return values
     this.live = decoded.live.concat(this.live)
+    this.areFlat &&= decoded.areFlat
     this.liveBytes += decoded.liveBytes
     this.packed = undefined
     return []
@@ -226,6 +242,7 @@ export class ListValue {
     if (this.live.length === 0) return
     this.packNew(serializer)
     this.live = []
+    this.areFlat = true
     this.liveBytes = 0
     this.both = 0
   }
@@ -248,6 +265,11 @@ export class ListValue {
 function nearestPlace(list: readonly unknown[], next: number, value: unknown): number {
   if (next < list.length && list[next] === value) return next
   return next + 1 < list.length && list[next + 1] === value ? next + 1 : -1
+}
+
+function copyOfFlat<T>(value: T): T {
+  // The engine clones an object of a known shape in one step.
+  return typeof value === 'object' && value !== null ? { ...value } : value
 }
 
 function copyOf<T>(value: T, copier: ValueCopier<T> | undefined): T {

@@ -127,6 +127,39 @@ describe('count windows', () => {
     )
   })
 
+  it('give each window records of its own, which a function may change and keep', async () => {
+    const kept: Event[] = []
+    const changing = reduceFold<Event>((a, b) => {
+      kept.push(b)
+      ;(a as [string, number])[1] += b[1]
+      return a
+    })
+    const fold = changing as Fold<Event, unknown>
+    const contents = new FoldedContents<Event, Event>(changing, msgpackSerializer())
+    const harness = await open<Event>([3, 1], contents, null, [], fold)
+    const sums: number[] = []
+    for (let i = 1; i <= 20; i++) {
+      feed(harness, 'a', i)
+      const [[, sum] = ['', 0]] = harness.take()
+      sums.push(sum)
+      for (const event of kept) (event as [string, number])[1] = 1000
+    }
+    expect(sums.slice(2)).toEqual(Array.from({ length: 18 }, (_, i) => 3 * i + 6))
+  })
+
+  it('count on with the count of another slide, and leave none of it', async () => {
+    const before = await open([4, 3])
+    feed(before, 'a', 1, 2)
+    const after = await open([4, 1], undefined, undefined, [await before.snapshot()])
+    feed(after, 'a', 3, 4)
+    expect(after.values).toEqual([
+      ['a', [1, 2, 3]],
+      ['a', [1, 2, 3, 4]],
+    ])
+    const { entries } = await after.snapshot()
+    expect(entries.map(({ state }) => state)).not.toContain('window-count')
+  })
+
   it.each([
     [3, 3],
     [3, 1],

@@ -240,6 +240,30 @@ describe('a list in memory', () => {
     expect(restored.values(serializer)).toEqual([{ a: [1] }])
   })
 
+  it.each([
+    ['flat ones', (i: number) => ({ i, text: 'x' })],
+    ['nested ones', (i: number) => ({ i, list: [i] })],
+    ['an array among flat ones', (i: number) => (i === 70 ? [i] : { i })],
+  ])('gives copies of all and of the last of %s after each addition', (_, make) => {
+    const list = new ListValue(true)
+    const all: unknown[] = []
+    for (let i = 0; i < 100; i++) {
+      list.add(serializer, make(i))
+      all.push(make(i))
+      for (const values of [list.values(serializer), list.lastValues(serializer, 3)!]) {
+        expect(values).toEqual(all.slice(-values.length))
+        // What a reader changes, the list does not have.
+        for (const value of values as { i: number; list?: number[] }[]) {
+          value.i = -1
+          value.list?.push(-1)
+        }
+      }
+    }
+    bytesOf(list)
+    expect(list.lastValues(serializer, 3)).toBeUndefined()
+    expect(list.values(serializer)).toEqual(all)
+  })
+
   it('of a serializer without copies holds what the serializer gives back', () => {
     const texts = new ListValue()
     for (const text of ['', 'ä', 'text']) texts.add(stringSerializer, text)
