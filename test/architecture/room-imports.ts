@@ -122,6 +122,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'cli/inference': [
     'access',
     'cli/command',
+    'cli/files',
     'cli/flag-kinds',
     'cli/flags',
     'cli/serve',
@@ -132,6 +133,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'files',
     'gateway',
     'inference/engine',
+    'inference/places',
     'inference/repository',
     'jobs',
     'jobs/models',
@@ -1371,4 +1373,5 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ],
   'access/proxies': ['core'],
   'models/registry/ranges': [],
+  'inference/places': ['access', 'core', 'core/text', 'files', 'inference/repository'],
 }

@@ -24,9 +24,6 @@ s3.put_object(Bucket='models', Key='nets/with blanks+and%/labels.txt', Body=b'a'
 parts = TransferConfig(multipart_threshold=5 << 20, multipart_chunksize=5 << 20)
 import io
 s3.upload_fileobj(io.BytesIO(bytes(i % 251 for i in range(6 << 20))), 'models', 'nets/with blanks+and%/large.dat', Config=parts)
-for i in range(1100):
-    s3.put_object(Bucket='models', Key='many/%d.txt' % i, Body=b'')
-s3.upload_file(file, 'models', 'many/net.onnx')
 `
 
 describe('a bucket of moto that boto3 has filled', needs(python, 'no Python with moto'), () => {
@@ -68,11 +65,9 @@ describe('a bucket of moto that boto3 has filled', needs(python, 'no Python with
     expect(large).toEqual(Buffer.from(Uint8Array.from({ length: 6 << 20 }, (_, at) => at % 251)))
   })
 
-  it('gives one file, and all pages of a long list', async () => {
-    expect((await push('s3://models/many/net.onnx', 'one')).pushed).toMatchObject({ files: 1 })
-    const { code, err } = await push('s3://models/many/', 'many')
-    expect(code).toBe(1)
-    expect(err).toContain('the place has more than 1000 files; name a folder of it')
+  it('gives one file', async () => {
+    const { pushed } = await push('s3://models/nets/with blanks+and%/net.onnx', 'one')
+    expect(pushed).toMatchObject({ files: 1, unchecked: [] })
   })
 
   it('says what is not there', async () => {
