@@ -475,6 +475,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'gateway/port',
     'gateway/routes',
     'http',
+    'inference/sequences',
     'models/als',
     'serving/port',
     'wire',
@@ -506,6 +507,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'gateway/openapi': ['gateway/http', 'http'],
   'gateway/port': [
     'inference/repository',
+    'inference/sequences',
     'models/ratings',
     'models/registry',
     'serving/port',
@@ -563,6 +565,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'inference/onnx',
     'inference/port',
     'inference/runners',
+    'inference/sequences',
     'wire/inference',
   ],
   'inference/runners': [
@@ -756,6 +759,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'inference/port',
     'inference/repository',
     'inference/runners',
+    'inference/sequences',
     'jobs',
     'operators/inference',
     'runtime/protocol',
@@ -1145,7 +1149,14 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'state/port',
     'tracing',
   ],
-  'serving/port': ['core', 'core/formats', 'core/lifetime', 'wire', 'wire/inference'],
+  'serving/port': [
+    'core',
+    'core/formats',
+    'core/lifetime',
+    'inference/sequences',
+    'wire',
+    'wire/inference',
+  ],
   'serving/reader': [
     'core',
     'core/formats',
@@ -1374,4 +1385,5 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'access/proxies': ['core'],
   'models/registry/ranges': [],
   'inference/places': ['access', 'core', 'core/text', 'files', 'inference/repository'],
+  'inference/sequences': ['core', 'core/text', 'inference/port'],
 }
