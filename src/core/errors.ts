@@ -161,6 +161,10 @@ export const ERROR_CODES = {
     false,
     'The request took the process of its model above the memory limit, also when it ran alone.',
   ),
+  SEQUENCE_LOST: entry(
+    false,
+    'What a request of a sequence needs from the earlier ones is not there; the sentence says why. Begin the sequence again.',
+  ),
   // Learning
   EMPTY_DATASET: entry(false, 'There is nothing to train on or to evaluate.'),
   GPU_UNAVAILABLE: entry(

@@ -122,6 +122,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'cli/inference': [
     'access',
     'cli/command',
+    'cli/files',
     'cli/flag-kinds',
     'cli/flags',
     'cli/serve',
@@ -132,6 +133,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'files',
     'gateway',
     'inference/engine',
+    'inference/places',
     'inference/repository',
     'jobs',
     'jobs/models',
@@ -474,6 +476,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'gateway/port',
     'gateway/routes',
     'http',
+    'inference/sequences',
     'models/als',
     'serving/port',
     'wire',
@@ -505,6 +508,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'gateway/openapi': ['gateway/http', 'http'],
   'gateway/port': [
     'inference/repository',
+    'inference/sequences',
     'models/ratings',
     'models/registry',
     'serving/port',
@@ -562,6 +566,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'inference/onnx',
     'inference/port',
     'inference/runners',
+    'inference/sequences',
     'wire/inference',
   ],
   'inference/runners': [
@@ -755,6 +760,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'inference/port',
     'inference/repository',
     'inference/runners',
+    'inference/sequences',
     'jobs',
     'operators/inference',
     'runtime/protocol',
@@ -1144,7 +1150,14 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'state/port',
     'tracing',
   ],
-  'serving/port': ['core', 'core/formats', 'core/lifetime', 'wire', 'wire/inference'],
+  'serving/port': [
+    'core',
+    'core/formats',
+    'core/lifetime',
+    'inference/sequences',
+    'wire',
+    'wire/inference',
+  ],
   'serving/reader': [
     'core',
     'core/formats',
@@ -1374,4 +1387,6 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ],
   'access/proxies': ['core'],
   'models/registry/ranges': [],
+  'inference/places': ['access', 'core', 'core/text', 'files', 'inference/repository'],
+  'inference/sequences': ['core', 'core/text', 'inference/port'],
 }

@@ -5,7 +5,7 @@ import { messageOf } from '../../core/errors.ts'
 import type { JobDefinition, JobOptions } from '../../dataflow/job-definition.ts'
 import type { JobBuilder, RestoreFailure, RestoreTestReport } from '../../testing/test-restores.ts'
 import type { TimedEvent } from '../../testing/timed-events.ts'
-import { type Command, type CommandIo, Flags, missingArguments } from '../command/command.ts'
+import { type Command, type CommandIo, Flags } from '../command/command.ts'
 import { textOfFile } from '../command/text-file.ts'
 import { UsageError } from '../command/usage-error.ts'
 import { wholeNumber } from '../flag-kinds/numbers.ts'
@@ -22,12 +22,13 @@ const MOST_SHOWN = 5
 export const jobsTestCommand: Command = {
   name: 'jobs test',
   summary: 'Run your own job over a file of events, with kills and restores at random',
-  usage: './my-job.ts --events FILE',
+  positions: [{ value: input('MODULE') }],
   options: {
     events: {
       type: 'string',
+      isRequired: true,
       value: input(),
-      help: 'Events, one JSON object a line (required)',
+      help: 'Events, one JSON object a line',
     },
     seed: {
       type: 'string',
@@ -64,14 +65,11 @@ Examples:
   weir jobs test ./visits.ts --events visits.jsonl --runs 1000 --seed 7 --json`,
   async run({ flags: values, args, io }) {
     const flags = new Flags(values)
-    const [path] = args
-    if (path === undefined) throw missingArguments(jobsTestCommand)
-    const file = flags.optional('events')
-    if (file === undefined) throw new UsageError('--events is missing: name a file of events')
-    const events = await eventsOf(file)
+    const path = args[0]!
+    const events = await eventsOf(flags.string('events'))
     const { loadJobModule, logOptions } = await import('../serve/job-module.ts')
     const { checkedOptions } = await import('../../dataflow/job-definition.ts')
-    const module = await loadJobModule(path, [], (warning) => io.err(`warning: ${warning}`))
+    const module = await loadJobModule(path, (warning) => io.err(`warning: ${warning}`))
     const log = mkdtempSync(join(tmpdir(), 'weir-jobs-test-'))
     try {
       const options = checkedOptions(module.definition, {

@@ -41,7 +41,7 @@ export interface GrpcContext {
 /** Requests of one stream that are under way; a client that sends more has to wait. */
 const MOST_OF_STREAM = 64
 /** Extensions of the protocol that the port has. */
-const EXTENSIONS = ['classification', 'model_repository']
+const EXTENSIONS = ['classification', 'model_repository', 'sequence']
 
 type Call = Pick<ServerUnaryCall<unknown, unknown>, 'metadata' | 'getDeadline'>
 type ModelMessage = { readonly name: string; readonly version: string }

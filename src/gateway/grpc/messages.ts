@@ -95,6 +95,8 @@ function valuesOf(parameters: Parameters): Readonly<Record<string, unknown>> {
     Object.entries(parameters).map(([name, parameter]) => {
       const { choice, int64_param, uint64_param, double_param, bool_param, string_param } =
         parameter
+      // An id of a sequence has all 64 bits.
+      if (name === 'sequence_id') return [name, int64_param ?? uint64_param ?? string_param]
       if (choice === 'int64_param') return [name, Number(int64_param)]
       if (choice === 'uint64_param') return [name, Number(uint64_param)]
       return [name, bool_param ?? double_param ?? string_param]

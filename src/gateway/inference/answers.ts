@@ -96,7 +96,9 @@ export class InferenceAnswers {
         ...options,
         ...(deadlineMs === undefined ? {} : { deadlineMs: Math.max(deadlineMs, SOON_MS) }),
       }
-      const result = await model.infer(name, request.inputs, asked, owner)
+      const { sequence } = request
+      if (sequence !== undefined && model.takesSequences !== true) throw noSequences(info.name)
+      const result = await model.infer(name, request.inputs, asked, { owner, sequence })
       const { outputs, modelVersion, items, served } = result
       const answered = String(modelVersion)
       const head = { model_name: info.name, model_version: answered }
@@ -126,6 +128,11 @@ export class InferenceAnswers {
 function late(model: string, goalMs: number): WeirError {
   const message = `the answer of ${model} was there after ${goalMs} ms only, which is too late`
   return new WeirError('DEADLINE_EXCEEDED', message)
+}
+
+function noSequences(model: string): WeirError {
+  const message = `model "${model}" has no sequences, so sequence_id would change nothing; leave it out`
+  return new WeirError('INVALID_ARGUMENT', message)
 }
 
 /** What reads the requests for one model and writes its answers. */

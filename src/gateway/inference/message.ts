@@ -1,9 +1,11 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
 import { requireKnownFields } from '../../http/body-fields.ts'
 import { JSON_LIMITS, parseJsonBody, requireJsonBytes } from '../../http/json-body.ts'
+import type { SequenceTerms } from '../../inference/sequences/sequence-states.ts'
 import { parseExactly } from '../../wire/inference/json-values.ts'
 import { FloatsForm } from './floats-form.ts'
 import { REQUEST } from './schemas.ts'
+import { sequenceOf } from './sequence-parameters.ts'
 import { dataOfJson, type Tensor, type TensorMetadata, tensorOfBytes } from './tensor.ts'
 
 /*
@@ -31,6 +33,8 @@ export interface InferenceRequest {
   readonly isBinary: (output: string) => boolean
   /** Deadline of the client in ms; undefined for the default. */
   readonly timeoutMs: number | undefined
+  /** The sequence of the request; undefined for one by itself. */
+  readonly sequence?: SequenceTerms | undefined
 }
 
 type Json = Readonly<Record<string, unknown>>
@@ -123,7 +127,7 @@ export class ModelRequests {
 
 /** Parameters of a request, of an input and of an output; others would change nothing, which would go unnoticed. */
 const KNOWN_PARAMETERS = {
-  request: ['binary_data_output', 'timeout'],
+  request: ['binary_data_output', 'timeout', 'sequence_id', 'sequence_start', 'sequence_end'],
   input: ['binary_data_size'],
   output: ['binary_data', 'classification'],
 } as const
@@ -152,6 +156,7 @@ function planOf(json: Json, inputs: readonly TensorMetadata[]): RequestPlan {
       return wanted === undefined ? isBinaryByDefault : wanted === true
     },
     timeoutMs: timeoutOf(parameters['timeout']),
+    sequence: sequenceOf(parameters),
   }
 }
 

@@ -1,3 +1,4 @@
+import type { SequenceTerms } from '../../inference/sequences/sequence-states.ts'
 import type { RequestOwner } from '../../serving/port/request-owner.ts'
 import type { QueryOptions } from '../../wire/model-reader.ts'
 import type { VersionedAnswer } from './one-version.ts'
@@ -17,6 +18,13 @@ export interface InferenceResult {
   }
 }
 
+/** Who asks, and in which sequence of requests. */
+export interface AskedBy {
+  readonly owner?: RequestOwner | undefined
+  /** Only of a model with `takesSequences`. */
+  readonly sequence?: SequenceTerms | undefined
+}
+
 /** A kind of model behind the Open Inference Protocol. */
 export interface InferenceModel {
   readonly platform: string
@@ -28,6 +36,8 @@ export interface InferenceModel {
   readonly batching?: string
   /** Latency goal of requests that name no deadline, ms; 0 or absent for none. */
   readonly sloMs?: number
+  /** Whether it takes requests of a sequence; a model of rows carries nothing. @default false */
+  readonly takesSequences?: boolean
   /**
    * Answers a batch from one version. A request whose owner is gone may be given up. Rejects with the error of the first
    * item that failed.
@@ -36,7 +46,7 @@ export interface InferenceModel {
     state: string,
     inputs: readonly Tensor[],
     options: QueryOptions,
-    owner?: RequestOwner,
+    asked?: AskedBy,
   ): Promise<InferenceResult>
 }
 

@@ -67,6 +67,7 @@ const EXTENSIONS = [
   'model_repository',
   'model_configuration',
   'statistics',
+  'sequence',
 ]
 
 /**

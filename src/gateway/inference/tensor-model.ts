@@ -1,13 +1,13 @@
-import { requireArgument } from '../../core/errors.ts'
-import type { RequestOwner } from '../../serving/port/request-owner.ts'
+import { requireArgument, WeirError } from '../../core/errors.ts'
 import type { ModelInfo, TensorSignature } from '../../wire/inference/models.ts'
 import type { QueryOptions } from '../../wire/model-reader.ts'
 import type { ServedTensorModels } from '../port/services.ts'
-import type { InferenceModel, InferenceResult } from './model.ts'
+import type { AskedBy, InferenceModel, InferenceResult } from './model.ts'
 import { BytesTensor, rawTensorOf, type Tensor, type TensorMetadata } from './tensor.ts'
 
 /** A model of any kind: its tensors go to the process that runs it as they are. */
 export class TensorModel implements InferenceModel {
+  readonly takesSequences = true
   readonly platform: string
   readonly inputs: readonly TensorMetadata[]
   readonly outputs: readonly TensorMetadata[]
@@ -31,7 +31,7 @@ export class TensorModel implements InferenceModel {
     name: string,
     inputs: readonly Tensor[],
     options: QueryOptions,
-    owner?: RequestOwner,
+    { owner, sequence }: AskedBy = {},
   ): Promise<InferenceResult> {
     const { consistency = { level: 'live' } } = options
     requireArgument(
@@ -40,7 +40,9 @@ export class TensorModel implements InferenceModel {
     )
     const request = { inputs: inputs.map(rawTensorOf), outputs: [] }
     const { models } = this
-    const run = models.takesOwner === true ? { ...options, owner } : options
+    const isHere = models.takesOwner === true
+    if (sequence !== undefined && !isHere) throw elsewhere(name)
+    const run = isHere ? { ...options, owner, sequence } : options
     const answer = await models.inferRaw(name, request, run)
     const { modelVersion, isCached, queueMicros, runMicros } = answer
     const outputs = answer.outputs.map((output) => new BytesTensor(output))
@@ -51,4 +53,9 @@ export class TensorModel implements InferenceModel {
 
 function metadataOf({ name, datatype, shape, itemAxis }: TensorSignature): TensorMetadata {
   return { name, datatype, shape, itemAxis }
+}
+
+function elsewhere(model: string): WeirError {
+  const message = `model "${model}" runs in another process, and the way there has no sequences; ask the port of "weir run models --http" or --grpc itself`
+  return new WeirError('UNSUPPORTED', message)
 }

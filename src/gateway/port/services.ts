@@ -1,4 +1,5 @@
 import type { PushedVersion } from '../../inference/repository/push.ts'
+import type { SequenceTerms } from '../../inference/sequences/sequence-states.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
 import type { RequestOwner } from '../../serving/port/request-owner.ts'
 import type { EncodedPairs, PairPredictions } from '../../wire/encoded-pairs.ts'
@@ -18,6 +19,8 @@ import type { ModelControl } from './model-control.ts'
 export interface RunOptions extends QueryOptions {
   /** Gives up the request when the client is gone. @default it runs */
   readonly owner?: RequestOwner | undefined
+  /** The sequence of the request, where `takesOwner`. */
+  readonly sequence?: SequenceTerms | undefined
 }
 
 /** Models of any kind that a process serves. */

@@ -19,6 +19,17 @@ export interface Push {
    * the files that belong to it, such as weights, labels and a vocabulary.
    */
   readonly file: string
+  /** The files, the model's first, where they are not those of `file`, which messages name. */
+  readonly parts?: readonly VersionFile[]
+  /** Where the files come from, for the version's list of files. */
+  readonly source?: VersionSource
+}
+
+/** The place that a version comes from. */
+export interface VersionSource {
+  readonly place: string
+  /** What the place was pinned to, such as a commit. */
+  readonly revision?: string
 }
 
 /** A version that was added. */
@@ -45,13 +56,13 @@ const CHUNK = 1024 * 1024
 export async function pushModel(files: FileSystem, push: Push): Promise<PushedVersion> {
   const { root, name, file } = push
   requireModelName(name)
-  const parts = await versionFiles(files, file)
+  const parts = push.parts ?? (await versionFiles(files, file))
   const folder = join(root, name)
   const incoming = join(folder, `.incoming-${randomUUID()}`)
   try {
     await files.makeFolder(incoming)
     const digests = await copyAll(files, parts, incoming)
-    await write(files, join(incoming, MANIFEST_FILE), { files: digests })
+    await write(files, join(incoming, MANIFEST_FILE), { source: push.source, files: digests })
     await files.syncFolder(incoming)
     const version = await place(files, folder, incoming, push.version)
     const { to } = parts[0]!

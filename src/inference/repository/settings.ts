@@ -6,6 +6,9 @@ import type { BatchingSettings, Deployment } from '../port/deployment.ts'
 import type { ItemAxes } from '../port/signature.ts'
 import type { Tensor } from '../port/tensor.ts'
 import type { ImageTransform, LabelsTransform, Transforms } from '../port/transforms.ts'
+import type { SequenceSettings } from '../sequences/settings.ts'
+import { readSequence } from './sequence-settings.ts'
+import { SETTING_KEYS } from './setting-keys.ts'
 import { readYaml, type YamlFile } from './yaml-file.ts'
 
 /** Settings of `deployment.yaml`: the engine's, and those of the process around it. */
@@ -18,6 +21,8 @@ export interface ModelSettings {
   /** Most cached requests that a new version answers before it goes live; 0 for none. */
   readonly cacheWarmUp: number
   readonly checks: CheckSettings
+  /** What the model carries from one request of a client to the next. @default nothing */
+  readonly sequence?: SequenceSettings
 }
 
 /** Checks of a version before it goes live. */
@@ -43,47 +48,6 @@ export const DEFAULT_SETTINGS: ModelSettings = {
 }
 
 type Fields = Readonly<Record<string, unknown>>
-
-/** Keys of the file, with what they take. */
-const SETTING_KEYS: Readonly<Record<string, string>> = {
-  'slo-ms': 'Latency goal in ms: the deadline of requests that name none',
-  batching:
-    'Batching rule (slack, aimd, quantile, greedy, threshold, window, none), or a map with rule',
-  workers:
-    'Workers that may run the model; or shared: it has its turns in a thread that other models use, too (default: 1, and small models share where there are many)',
-  isolation: 'thread, or process: a native crash ends a child process only',
-  batches:
-    'true: rows are independent, so requests may share a run; false: each request runs alone (default: what the model shows)',
-  'item-axes':
-    'A map of tensor names to the axis of their items, or null (default: what the model shows)',
-  'max-batch': 'Most items of a run (default: 64); a request with more is split, or refused',
-  'queue-capacity': 'Most requests that wait or run',
-  'input-bytes': 'Most bytes of the inputs of one request, such as 4 MiB',
-  'output-bytes': 'Most bytes of the outputs of one request, such as 4 MiB',
-  memory:
-    'Memory of the model in one worker, such as 200 MiB (default: measured); it counts with --memory',
-  'warm-up':
-    'Runs of each worker before it serves, on the inputs of golden.json or on zeros (default: none)',
-  'max-attempts': 'Attempts of a request whose worker was lost (default: 3)',
-  'overtime-ms':
-    'Shortest time after which a run counts as hung and its worker is replaced, in ms (default: 2000)',
-  'overtime-factor': 'The same in expected times of the run (default: 10); the longer one counts',
-  'recycle-after': 'Runs after which a worker is replaced, for models that leak (default: never)',
-  'keep-loaded': 'true: with --memory the model never leaves it (default: false)',
-  'memory-limit':
-    'Most memory of the process of one worker (isolation: process), such as 1 GiB: a run that takes more is ended',
-  hedge: 'A map with after-ms or quantile: when a second worker gets a request',
-  transforms:
-    'A map of inputs with image, and of outputs with labels: what happens before and after a run',
-  default:
-    'Outputs that answer a request that cannot be in time: a map of datatype, shape and data',
-  version: 'Version that is live: latest, a number, or an alias such as @stable',
-  cache: 'Bytes of the prediction cache, such as 64 MiB; off for none',
-  'cache-warm-up':
-    'Most cached requests that a new version answers before it goes live (default: none)',
-  checks:
-    'A map with signature (same or any), max-p99-ms and max-memory: what a version must keep to before it goes live',
-}
 
 const IMAGE_KEYS = ['size', 'fit', 'layout', 'channels', 'scale', 'mean', 'std']
 
@@ -128,7 +92,9 @@ class SettingsReader {
     if (value === null || value === undefined) return DEFAULT_SETTINGS
     const fields = this.map(value, 'the file')
     this.requireKeys(fields, Object.keys(SETTING_KEYS), '')
+    const sequence = this.sequence(fields)
     return {
+      ...(sequence === undefined ? {} : { sequence }),
       deployment: this.deployment(fields),
       version: this.version(fields['version']),
       cacheBytes: this.bytes(fields, 'cache') ?? 0,
@@ -136,6 +102,21 @@ class SettingsReader {
       checks:
         fields['checks'] === undefined ? DEFAULT_SETTINGS.checks : this.checks(fields['checks']),
     }
+  }
+
+  private sequence(fields: Fields): SequenceSettings | undefined {
+    if (fields['sequence'] === undefined) return undefined
+    const of = this.map(fields['sequence'], 'sequence')
+    this.requireKeys(of, ['state', 'ttl-ms', 'most'], 'sequence.')
+    const state = this.map(of['state'], 'sequence.state')
+    const given = {
+      state,
+      ttlMs: this.number(of, 'ttl-ms', { least: 1 }),
+      most: this.whole(of, 'most'),
+    }
+    const read = readSequence(given, fields)
+    if ('settings' in read) return read.settings
+    throw this.wrong(read.key, read.takes, read.value)
   }
 
   private deployment(fields: Fields): Deployment {

@@ -75,8 +75,8 @@ function requireWeights(pushed: string, parts: readonly VersionFile[]): void {
   throw new WeirError('FILE_NOT_FOUND', message)
 }
 
-/** The files with weights that an ONNX file names; of a file that cannot be read the load says what is wrong. */
-function externalFiles(path: string): ReadonlySet<string> {
+/** The files with weights that an ONNX file names, as paths from its folder; of a file that cannot be read the load says what is wrong. */
+export function externalFiles(path: string): ReadonlySet<string> {
   try {
     using bytes = new FileBytes(path)
     return readModelGraph(bytes).files

@@ -1,6 +1,6 @@
 import type { Agent as HttpAgent, IncomingMessage } from 'node:http'
-import type { LookupFunction } from 'node:net'
 import { requireOpenAddress } from '../../access/allowed-hosts.ts'
+import { openLookup } from '../../access/open-lookup.ts'
 import { isWeirError, WeirError } from '../../core/errors.ts'
 import { Agent, request } from '../../http/builtin.ts'
 
@@ -37,7 +37,7 @@ export class RemoteServer {
   constructor(url: string) {
     this.base = new URL(url)
     requireOpenAddress(this.base.hostname)
-    this.agent = new Agent({ keepAlive: true, maxSockets: 1, lookup: lookupOpen })
+    this.agent = new Agent({ keepAlive: true, maxSockets: 1, lookup: openLookup })
   }
 
   /** `http://HOST:PORT`, as messages name the server. */
@@ -151,19 +151,4 @@ function headersOf(body: readonly Uint8Array[] | undefined): Record<string, numb
     [JSON_LENGTH]: body[0]!.length,
     'content-length': body.reduce((sum, { length }) => sum + length, 0),
   }
-}
-
-/** As `dns.lookup`, without addresses that no model may call. */
-const lookupOpen: LookupFunction = (host, options, done) => {
-  process.getBuiltinModule('node:dns').lookup(host, options, (error, address, family) => {
-    if (error !== null) return done(error, '', family)
-    try {
-      for (const one of typeof address === 'string' ? [{ address }] : address) {
-        requireOpenAddress(one.address)
-      }
-    } catch (refused) {
-      return done(refused as Error, '', family)
-    }
-    done(null, address as string, family)
-  })
 }

@@ -63,9 +63,10 @@ export class LocalModelsState implements ModelReader {
   async inferRaw(
     model: string,
     request: InferRequest,
-    { version = 0, deadlineMs, owner }: OwnedQueryOptions = {},
+    { version = 0, deadlineMs, owner, sequence }: OwnedQueryOptions = {},
   ): Promise<RawInferResult> {
-    const terms = { version, deadlineMs, ...(owner === undefined ? {} : { owner }) }
+    const given = sequence === undefined ? {} : { sequence }
+    const terms = { version, deadlineMs, ...given, ...(owner === undefined ? {} : { owner }) }
     const answered = await this.backend.models.infer(model, request, terms)
     return { modelVersion: answered.version, ...answered.answer }
   }

@@ -265,8 +265,12 @@ function tensorsOf(
   live: LoadedVersion | undefined,
   side: 'inputs' | 'outputs',
 ): readonly TensorSignature[] {
-  const { signature } = live ?? {}
-  return (signature?.[side] ?? []).map((spec) => {
+  const { signature, settings } = live ?? {}
+  // What a sequence carries its clients neither send nor get.
+  const carried = settings?.sequence?.carried ?? []
+  const hidden = carried.map((one) => (side === 'inputs' ? one.input : one.output))
+  const specs = (signature?.[side] ?? []).filter(({ name }) => !hidden.includes(name))
+  return specs.map((spec) => {
     const { name, datatype, shape } = spec
     const axis = signature!.alone === undefined ? itemAxisOf(spec) : null
     return { name, datatype, shape, ...(axis === null ? {} : { itemAxis: axis }) }

@@ -11,6 +11,7 @@ import { parseReference } from '../../inference/repository/name.ts'
 import { presentRevision } from '../../inference/repository/revisions.ts'
 import { pinnedSource, scanRepository, sourceOf } from '../../inference/repository/scan.ts'
 import { verifyVersion } from '../../inference/repository/verify.ts'
+import { requireCarried } from '../../inference/sequences/carried.ts'
 import type {
   InferTerms,
   ModelState,
@@ -23,6 +24,7 @@ import type { AskedModel } from '../asked-models.ts'
 import { askedSettings } from './asked-settings.ts'
 import type { ModelEvent } from './events.ts'
 import { ModelCaches } from './model-caches.ts'
+import { ModelSequences } from './model-sequences.ts'
 import { numbersOf } from './numbers.ts'
 import { checkCandidate, checkMemory } from './promotion-checks.ts'
 import { RemoteWatches } from './remote-watches.ts'
@@ -64,6 +66,7 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
   private readonly options: ServedModelsOptions
   private readonly models = new Map<string, ServedModel>()
   private readonly caches: ModelCaches
+  private readonly sequences: ModelSequences
   private readonly remotes: RemoteWatches
   private readonly work = new Map<Promise<void>, ServedModel>()
   /** Gives up the loads that are under way. */
@@ -82,6 +85,7 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
   constructor(options: ServedModelsOptions) {
     this.options = options
     this.caches = new ModelCaches(options.engine, options.clock)
+    this.sequences = new ModelSequences(this.caches, options.clock)
     this.remotes = new RemoteWatches(options.clock, (error) => {
       this.changed()
       options.onEvent({ event: 'remote', error })
@@ -248,8 +252,8 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
       const settings = model.settings()
       const { revision } = model
       const id = model.idOf(version)
-      const before = model.loaded.get(version)
       // A version that is loaded keeps its content; only its settings have changed.
+      const before = model.loaded.get(version)
       const pinned = before?.pinned ?? (await verifyVersion(files, found.folder))
       const source = pinnedSource(sourceOf(found), pinned)
       const golden = readGolden(files, join(this.options.repository, name))
@@ -295,12 +299,12 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
     model: ServedModel,
     { id, signature, settings, golden }: CheckedVersion,
   ): Promise<void> {
-    const { engine } = this.options
+    requireCarried(signature, settings.sequence)
     const { checks } = settings
     // An alias names its version on purpose, and other requests never get it.
     const isAliased = Object.values(model.aliases).includes(id.version)
     const mayDiffer = checks.signature === 'any' || isAliased
-    await checkCandidate(engine, {
+    await checkCandidate(this.options.engine, {
       id,
       signature,
       liveSignature: mayDiffer ? undefined : model.loaded.get(model.live)?.signature,
@@ -324,19 +328,15 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
 
   async infer(
     reference: string,
-    request: InferRequest,
-    { version: wanted, owner, deadlineMs }: InferTerms,
+    { inputs, outputs }: InferRequest,
+    { version: wanted, owner, deadlineMs, sequence }: InferTerms,
   ): Promise<VersionedInferAnswer> {
     const { model, alias } = this.referred(reference)
-    const version = model.versionFor(wanted, alias)
-    const loaded = model.loaded.get(version)!
-    const answer = await this.caches.infer(model, loaded, {
-      model: loaded.id,
-      inputs: request.inputs,
-      asker: owner,
-      ...(deadlineMs === undefined ? {} : { deadlineMs }),
-    })
-    return { version: answer.version, answer: wireAnswer(answer, request.outputs) }
+    const loaded = model.loaded.get(model.versionFor(wanted, alias))!
+    const deadline = deadlineMs === undefined ? {} : { deadlineMs }
+    const request = { model: loaded.id, inputs, asker: owner, ...deadline }
+    const answer = await this.sequences.infer(model, loaded, { request, terms: sequence })
+    return { version: answer.version, answer: wireAnswer(answer, outputs) }
   }
 
   private find(name: string): ServedModel {
@@ -354,7 +354,7 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
       const live = statisticsOf(model.loaded.get(model.live)?.id)
       const problemOf = ({ id, source }: LoadedVersion): string | undefined =>
         statisticsOf(id)?.problem ?? this.remotes.problemOf(source)
-      return model.info({ ...numbersOf(live), ...this.caches.statisticsOf(model) }, problemOf)
+      return model.info({ ...numbersOf(live), ...this.sequences.statisticsOf(model) }, problemOf)
     })
   }
 

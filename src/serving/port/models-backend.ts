@@ -1,3 +1,4 @@
+import type { SequenceTerms } from '../../inference/sequences/sequence-states.ts'
 import type { InferAnswer, InferRequest } from '../../wire/inference/infer.ts'
 import type { ModelInfo, ModelsRequest } from '../../wire/inference/models.ts'
 import type { RequestOwner } from './request-owner.ts'
@@ -10,6 +11,8 @@ export interface InferTerms {
   readonly deadlineMs: number | undefined
   /** Gives up the request when the client is gone. @default the request goes on */
   readonly owner?: RequestOwner
+  /** The sequence of a request, of a model that carries a state. */
+  readonly sequence?: SequenceTerms
 }
 
 /** Answer of a model, with the version that gave it. */

@@ -1,5 +1,6 @@
 import type { Cancel } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import type { SequenceTerms } from '../../inference/sequences/sequence-states.ts'
 import type { QueryOptions } from '../../wire/model-reader.ts'
 import type { ReplyLease } from './reply-lease.ts'
 
@@ -30,6 +31,8 @@ export class RequestOwner {
 /** Options of a request that a connection has sent. */
 export interface OwnedQueryOptions extends QueryOptions {
   readonly owner?: RequestOwner
+  /** As `InferTerms.sequence`. */
+  readonly sequence?: SequenceTerms
   /** Who asks gives the buffers of the answers back. @default they are left to the collector */
   readonly lease?: ReplyLease
 }

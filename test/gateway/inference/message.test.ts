@@ -33,11 +33,7 @@ describe('a large tensor', () => {
 
 describe('a parameter that the server does not know', () => {
   it.each([
-    [
-      'of the request',
-      { parameters: { sequence_id: 7 } },
-      'the request has the parameter "sequence_id"',
-    ],
+    ['of the request', { parameters: { sequence: 7 } }, 'the request has the parameter "sequence"'],
     [
       'of an output',
       { outputs: [{ name: 'y', parameters: { top: 2 } }] },

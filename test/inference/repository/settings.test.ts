@@ -71,6 +71,23 @@ checks: { signature: any, max-p99-ms: 40, max-memory: 1 GiB }
     })
   })
 
+  it('reads what a model carries from one request of a client to the next', () => {
+    expect(read('sequence: { state: { h: hn } }').sequence).toEqual({
+      carried: [{ input: 'h', output: 'hn' }],
+      ttlMs: 60_000,
+      most: 10_000,
+    })
+    const state = '{ h: { output: hn, shape: [2, 1, 3] }, c: cn }'
+    expect(read(`sequence: { state: ${state}, ttl-ms: 500, most: 7 }`).sequence).toEqual({
+      carried: [
+        { input: 'h', output: 'hn', shape: [2, 1, 3] },
+        { input: 'c', output: 'cn' },
+      ],
+      ttlMs: 500,
+      most: 7,
+    })
+  })
+
   it('takes bytes with a unit for the slots, and refuses axes that are none', () => {
     expect(read('input-bytes: 4 MiB').deployment.inputBytes).toBe(4 * 1024 * 1024)
     expect(() => read('item-axes: { x: -1 }')).toThrow('item-axes.x takes an axis from 0, or null')
@@ -93,6 +110,22 @@ checks: { signature: any, max-p99-ms: 40, max-memory: 1 GiB }
     ['cache: much', 'cache takes off, or bytes such as 64 MiB'],
     ['version: newest', 'version takes latest, a whole number from 1, or an alias'],
     ['default: { y: { datatype: FLOAT } }', 'default.y.datatype takes a datatype, not "FLOAT"'],
+    ['sequence: { state: {} }', 'sequence.state takes a map of inputs to outputs'],
+    [
+      'sequence: { ttl_ms: 5 }',
+      'd.yaml:1: sequence.ttl_ms is unknown; did you mean sequence.ttl-ms?',
+    ],
+    ['sequence: h', 'sequence takes "key: value" lines'],
+    [
+      'sequence: { state: { h: 1 } }',
+      'sequence.state.h takes the output that the input is afterwards',
+    ],
+    ['sequence: { state: { h: { output: n, size: 1 } } }', 'or a map of output and shape'],
+    ['sequence: { state: { h: n }, ttl-ms: 0 }', 'ttl-ms takes a number from 1, not 0'],
+    [
+      'sequence: { state: { h: n } }\ndefault: { y: { datatype: FP32, shape: [1], data: [1] } }',
+      'd.yaml:2: default takes no value beside sequence',
+    ],
     ['- slo-ms', 'the file takes "key: value" lines'],
     ['slo-ms: [', 'd.yaml: '],
     ['slo-ms: *nothing', 'd.yaml: Unresolved alias'],
