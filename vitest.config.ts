@@ -30,7 +30,7 @@ const architecture = ['test/architecture/**/*.test.ts']
 
 /** What all projects share. */
 const ALL = {
-  setupFiles: ['test/run/setup/measure-file.ts', 'test/run/setup/choose-campaign.ts'],
+  setupFiles: ['test/run/setup/direct-imports.ts', 'test/run/setup/measure-file.ts', 'test/run/setup/choose-campaign.ts'],
   pool: 'forks' as const,
   // Node.js loads the modules and strips their types, as it does for a user. Vite's transforms took a tenth of the
   // processor time of a first run, as CI and the copies of mutants have it.
