@@ -16,9 +16,8 @@ const isOurs = (url: string | undefined): url is string =>
   url?.startsWith(ROOT) === true && !url.includes(PACKAGES)
 
 // Files that share a process run their setup each.
-const shared: { [REGISTERED]?: true } = globalThis
-if (shared[REGISTERED] === undefined) {
-  shared[REGISTERED] = true
+if (!(REGISTERED in globalThis)) {
+  Object.assign(globalThis, { [REGISTERED]: true })
   registerHooks({
     resolve(specifier, context, nextResolve) {
       const parent = context.parentURL

@@ -10,6 +10,7 @@ import { FrameReader, KIND } from '../../../src/wire/frame.ts'
 import { FrameWriter } from '../../../src/wire/frame-writer.ts'
 import { writeHello } from '../../../src/wire/hello.ts'
 import { beginRequest } from '../../../src/wire/request.ts'
+import { collectGarbage } from '../../run/collect-garbage.ts'
 import { FakeQueryBackend } from '../../serving/port/fake-query-backend.ts'
 
 const MIB = 1024 * 1024
@@ -114,7 +115,9 @@ function lastError(received: Uint8Array): string {
 }
 
 /** Memory outside V8's heap and in it, after what can be freed is. */
+/** Bytes that are in use: garbage comes and goes. */
 function memory(): number {
+  collectGarbage()
   const { arrayBuffers, heapUsed, external } = process.memoryUsage()
   return arrayBuffers + heapUsed + external
 }
