@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { seededRandom } from './src/core/random.ts'
 import { FOLDER_OF_RUN } from './test/files/temporary-folder.ts'
+import { HEAVY_FILES, QUICK_VARIABLE } from './test/run/lanes/heavy-files.ts'
 import { ALONE_FILES, LONG_FILES } from './test/run/lanes/special-files.ts'
 import { SummaryReporter } from './test/run/summary-reporter.ts'
 import { PATIENCE_VARIABLE } from './test/run/until.ts'
@@ -25,12 +26,17 @@ class LongFirst extends BaseSequencer {
 const placeOf = ({ project, moduleId }: TestSpecification): string => `${project.name}/${moduleId}`
 
 const alone = Object.keys(ALONE_FILES)
+const heavy = process.env[QUICK_VARIABLE] === '1' ? HEAVY_FILES : []
 const system = ['test/system/**/*.test.ts', 'test/recovery/**/*.test.ts']
 const architecture = ['test/architecture/**/*.test.ts']
 
 /** What all projects share. */
 const ALL = {
-  setupFiles: ['test/run/setup/measure-file.ts', 'test/run/setup/choose-campaign.ts'],
+  setupFiles: [
+    'test/run/setup/direct-imports.ts',
+    'test/run/setup/measure-file.ts',
+    'test/run/setup/choose-campaign.ts',
+  ],
   pool: 'forks' as const,
   // Node.js loads the modules and strips their types, as it does for a user. Vite's transforms took a tenth of the
   // processor time of a first run, as CI and the copies of mutants have it.
@@ -76,6 +82,8 @@ const UNIT = {
     '--max-semi-space-size=64',
   ],
   testTimeout: 20_000,
+  // As for a test: 10 s were missed where the cores are busy.
+  hookTimeout: 20_000,
   // A condition has nearly all of a test's time to come true: how fast it does says nothing.
   expect: { poll: { timeout: 15_000 } },
   env: { [PATIENCE_VARIABLE]: '15000', TMPDIR: FOLDER_OF_RUN },
@@ -96,7 +104,7 @@ export default defineConfig({
           ...UNIT,
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: [...architecture, ...system],
+          exclude: [...architecture, ...system, ...heavy],
           sequence: { ...ANY_ORDER, groupOrder: 1 },
         },
       },

@@ -193,7 +193,7 @@ async function unknownCommand(argv: readonly string[]): Promise<string> {
 /** The groups of `weir --help`, with the first words of their commands. */
 const VERB_GROUPS: readonly { readonly title: string; readonly verbs: readonly string[] }[] = [
   { title: 'Begin', verbs: ['quickstart', 'doctor', 'completion'] },
-  { title: 'Run jobs', verbs: ['run', 'learn', 'gateway'] },
+  { title: 'Run jobs', verbs: ['run', 'learn', 'gateway', 'jobs'] },
   {
     title: 'Many jobs on a JobManager',
     verbs: ['jobmanager', 'cluster', 'list', 'info', 'cancel', 'stop', 'rescale', 'savepoint'],

@@ -9,7 +9,7 @@ const ADVICE = 'wait for a condition with until() of test/run/until.ts'
 
 /** Ways to let time pass, as they stand in a file. */
 const TIMER =
-  /(?<![.\w])setTimeout\(|\bsleep\(systemClock\b|\bAtomics\.wait\(|\.waitForTimeout\(|\bsleep \d/
+  /(?<![.\w])setTimeout\(|\bsleep\(systemClock\b|\bAtomics\.wait\(|\.waitForTimeout\(|\bvi\.wait(?:For|Until)\(|\bsleep \d/
 const PAUSE_IMPORT = /import ([^;'"]*?) from ['"][./]*(?:run)?\/pause\.ts['"]/
 const TIMERS_IMPORT = /import ([^;'"]*?) from ['"](?:node:)?timers(?:\/promises)?['"]/g
 
@@ -102,6 +102,8 @@ describe('the check of waits', () => {
     'await sleep(systemClock, 20)',
     'Atomics.wait(word, 0, 0, 100)',
     'await page.waitForTimeout(100)',
+    // It gives up after a second.
+    'await vi.waitFor(() => expect(count).toBe(1))',
     "execSync('sleep 1')",
     "import { pause as rest } from '../run/pause.ts'",
   ])('finds %s', (text) => expect(usesTimers(text)).toBe(true))

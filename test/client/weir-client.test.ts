@@ -100,7 +100,7 @@ describe('WeirClient', () => {
     const client = await tested.start()
     for (let i = 0; i < 10_000; i++) tested.backend.rows.set(`${i}-X`, new Float32Array(64).fill(i))
     const keys = Array.from({ length: 10_000 }, (_, i) => `${i}-X`)
-    const answers = await client.rows('ALS_MODEL', keys)
+    const answers = await client.rows('ALS_MODEL', keys, { deadlineMs: 15_000 })
     const wrong = answers.filter((answer, i) => !answer.ok || answer.value[63] !== i)
     expect(answers.length).toBe(10_000)
     expect(wrong).toEqual([])

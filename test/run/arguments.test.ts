@@ -6,6 +6,7 @@ it('gives what is not its own to vitest', () => {
   expect(parseArguments(words)).toEqual({
     help: false,
     checksOnly: false,
+    unitOnly: false,
     campaigns: 'short',
     slowest: true,
     changedSince: undefined,

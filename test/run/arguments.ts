@@ -5,6 +5,8 @@ export interface TestArguments {
   readonly help: boolean
   /** Only the format, lint, types and architecture. */
   readonly checksOnly: boolean
+  /** Only the tests in one process without those that do real work. */
+  readonly unitOnly: boolean
   readonly campaigns: CampaignSizes
   /** Whether the table at the end has all files. */
   readonly slowest: boolean
@@ -31,6 +33,7 @@ export function parseArguments(words: readonly string[]): TestArguments {
   return {
     help: words.includes('--help'),
     checksOnly: words.includes('--checks'),
+    unitOnly: words.includes('--unit'),
     campaigns: campaignsOf(words),
     slowest: words.includes('--slowest'),
     changedSince,
@@ -43,4 +46,11 @@ function campaignsOf(words: readonly string[]): CampaignSizes {
   return words.includes('--half') ? 'half' : 'short'
 }
 
-const OWN: ReadonlySet<string> = new Set(['--help', '--checks', '--slowest', '--half', '--whole'])
+const OWN: ReadonlySet<string> = new Set([
+  '--help',
+  '--checks',
+  '--unit',
+  '--slowest',
+  '--half',
+  '--whole',
+])

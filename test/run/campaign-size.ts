@@ -1,6 +1,6 @@
 import { commitSeed } from '../services/commit-seed.ts'
 
-/** How large the campaigns of a run are: a short part of each, each second file whole by the commit, or all whole. */
+/** How large the campaigns of a run are: a short part of each, each second file whole, or a minute of it, by the commit, or all whole. */
 export type CampaignSizes = 'short' | 'half' | 'whole'
 
 /** The environment of a run with campaigns of such sizes, with the seed of the commit unless all are short. */
@@ -12,9 +12,11 @@ export function campaignEnvironment(sizes: CampaignSizes): Readonly<Record<strin
 
 /**
  * The size of a campaign: its whole in `npm run verify`, which sets WEIR_WHOLE to 1, and a short part in `npm test`.
- * With WEIR_HALF, as CI sets it, `choose-campaign.ts` sets WEIR_WHOLE for each second file. A size is a number of cases, a
- * duration, a set of faults or of pages. `npm run verify` runs every test file that imports this.
+ * With WEIR_HALF, as CI sets it, `choose-campaign.ts` sets WEIR_WHOLE for each second file: it is whole, or as large as
+ * `inHalf` where its whole takes longer than a minute. A size is a number of cases, a duration, a set of faults or of
+ * pages. `npm run verify` runs every test file that imports this.
  */
-export function campaignSize<T>(short: T, whole: T): T {
-  return process.env['WEIR_WHOLE'] === '1' ? whole : short
+export function campaignSize<T>(short: T, whole: T, inHalf = whole): T {
+  if (process.env['WEIR_WHOLE'] !== '1') return short
+  return process.env['WEIR_HALF'] === '1' ? inHalf : whole
 }

@@ -5,6 +5,7 @@ import { campaignEnvironment } from './campaign-size.ts'
 import { UnknownCommitError } from './changed/git.ts'
 import { changedTests } from './changed-tests.ts'
 import { COSTS_VARIABLE, mergeCosts, readCosts } from './file-costs.ts'
+import { HEAVY_FILES, QUICK_VARIABLE } from './lanes/heavy-files.ts'
 import { runTools } from './tools.ts'
 
 /*
@@ -14,11 +15,11 @@ import { runTools } from './tools.ts'
 const HELP = `Usage: npm test                         format, lint and types, then all tests
        npm test -- FILE... [OPTION...]  these files, with options of vitest such as -t 'name of a test'
        npm test -- --changed [COMMIT]   what changes since a commit (default: HEAD) can break, in about two minutes
-       npm test -- --half               all, and each second campaign whole, by the commit; it is what CI runs
+       npm test -- --half               all, and of each second campaign a minute, by the commit; it is what CI runs
        npm test -- --whole              all, and every campaign whole
        npm test -- --slowest            all, and a table of every file: seconds, and what it waits for
        npm run check                    format, lint, types and architecture
-       npm run test:unit                the tests without threads, processes and services
+       npm run test:unit                the quick tests: without threads, processes, services, and files that do real work
        npm run verify                   the campaigns, whole
 `
 
@@ -32,15 +33,22 @@ const CHECKS: readonly (readonly string[])[] = [
   ['node_modules/.bin/tsc', '-p', 'dashboard/tsconfig.json'],
 ]
 const ARCHITECTURE = ['--project', 'architecture']
+const UNIT = ['--project', 'unit', ...ARCHITECTURE]
 
 async function vitest(
   words: readonly string[],
-  { slowest, campaigns }: Pick<TestArguments, 'slowest' | 'campaigns'>,
+  { slowest, campaigns, unitOnly }: Pick<TestArguments, 'slowest' | 'campaigns' | 'unitOnly'>,
 ): Promise<number> {
   const costs = join(ROOT, `.weir/test-costs.${process.pid}.jsonl`)
   mkdirSync(join(ROOT, '.weir'), { recursive: true })
   const all = slowest ? { TEST_SLOWEST: 'all' } : {}
-  const environment = { [COSTS_VARIABLE]: costs, ...all, ...campaignEnvironment(campaigns) }
+  const quick = unitOnly ? { [QUICK_VARIABLE]: '1' } : {}
+  const environment = {
+    [COSTS_VARIABLE]: costs,
+    ...all,
+    ...quick,
+    ...campaignEnvironment(campaigns),
+  }
   const command = [process.execPath, 'node_modules/vitest/vitest.mjs', 'run', ...words]
   try {
     return await runTools([command], { cwd: ROOT, environment })
@@ -57,6 +65,15 @@ function selection({ changedSince, others }: TestArguments): readonly string[] |
   return files.length === 0 ? undefined : [...files, ...others]
 }
 
+async function unitTests(asked: TestArguments): Promise<number> {
+  const code = await vitest([...UNIT, ...asked.others], asked)
+  const { length } = HEAVY_FILES
+  process.stdout.write(
+    `\n${length} files that do real work are left out: npm test runs them, too\n`,
+  )
+  return code
+}
+
 async function main(): Promise<number> {
   const asked = parseArguments(process.argv.slice(2))
   if (asked.help) {
@@ -65,10 +82,11 @@ async function main(): Promise<number> {
   }
   // First, so that a wrong commit is refused at once.
   const words = selection(asked)
+  if (asked.unitOnly) return await unitTests(asked)
   const isAll = asked.others.length === 0
   const checked = isAll ? await runTools(CHECKS, { cwd: ROOT }) : 0
   if (checked !== 0) return checked
-  if (asked.checksOnly) return await vitest(ARCHITECTURE, { slowest: false, campaigns: 'short' })
+  if (asked.checksOnly) return await vitest(ARCHITECTURE, { ...asked, slowest: false })
   return words === undefined ? 0 : await vitest(words, asked)
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { until } from './until.ts'
+import { until, untilPasses } from './until.ts'
 
 describe('until', () => {
   it('returns what the condition returns at last, also 0 and an empty text', async () => {
@@ -40,5 +40,16 @@ describe('until', () => {
     setImmediate(turn)
     await until('50 turns', () => ++looks > 0 && turns >= 50, { everyMs: 0 })
     expect(looks).toBeGreaterThanOrEqual(50)
+  })
+})
+
+describe('untilPasses', () => {
+  it('looks until the check throws nothing', async () => {
+    let looks = 0
+    await untilPasses(() => {
+      looks += 1
+      expect(looks).toBe(3)
+    })
+    expect(looks).toBe(3)
   })
 })

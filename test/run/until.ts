@@ -36,4 +36,19 @@ export function until<T>(
   })
 }
 
+/** Waits until a check throws nothing, such as one with `expect`. Throws its last error when it does not pass in time. */
+export async function untilPasses(check: () => unknown): Promise<void> {
+  let last: unknown
+  const passes = async (): Promise<boolean> => {
+    try {
+      await check()
+      return true
+    } catch (error) {
+      last = error
+      return false
+    }
+  }
+  await until('the check passes', passes, { everyMs: 20 }).catch(() => Promise.reject(last))
+}
+
 const patienceMs = (): number => Number(process.env[PATIENCE_VARIABLE] ?? 60_000)

@@ -64,7 +64,7 @@ async function test(...words: string[]) {
   return { exitCode, out, err: err.join('\n') }
 }
 
-describe('weir jobs test', () => {
+describe('weir jobs test', { timeout: 120_000 }, () => {
   it('passes a job whose counts are in state', async () => {
     const { exitCode, out } = await test('--events', events, '--option', 'state=true')
     expect(out[0]).toMatch(
@@ -89,7 +89,7 @@ describe('weir jobs test', () => {
   })
 
   it('refuses files without events in words, and an empty one compares nothing', async () => {
-    expect((await test()).err).toContain('--events is missing')
+    expect((await test()).err).toContain('--events FILE is required')
     expect((await test('--events', join(folder, 'none'))).err).toContain('there is no such file')
     writeFileSync(events, '{"value":"a"}\n{"valeu":"b"}\n')
     const wrong = await test('--events', events, '--option', 'state=true')

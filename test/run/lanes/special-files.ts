@@ -10,6 +10,7 @@ export const ALONE_FILES: Readonly<Record<string, string>> = {
  */
 export const LONG_FILES: readonly string[] = [
   'test/streams/campaign.test.ts',
+  'test/streams/jobs-campaign.test.ts',
   'test/disk/crash-campaign.test.ts',
   'test/operators/windows/restored-windows.test.ts',
   'test/dataflow/any-function.test.ts',

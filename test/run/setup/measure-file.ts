@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { relative, resolve, sep } from 'node:path'
-import { afterAll, expect, vi } from 'vitest'
+import { afterAll, expect } from 'vitest'
 import { appendCosts, COSTS_VARIABLE } from '../file-costs.ts'
 import { noteWait, takeWaits } from '../waits.ts'
 
@@ -45,14 +45,10 @@ if (path !== undefined) {
   const startMs = performance.now()
   const before = processorSeconds()
   const poll = expect.poll
-  const waitFor = vi.waitFor
   expect.poll = ((condition: (options: { signal: AbortSignal }) => unknown, options?: object) =>
     poll(noted(condition), options)) as typeof expect.poll
-  vi.waitFor = ((condition: () => unknown, options?: number) =>
-    waitFor(noted(condition), options)) as typeof vi.waitFor
   afterAll(() => {
     expect.poll = poll
-    vi.waitFor = waitFor
     appendCosts(path, {
       file: relative(ROOT, expect.getState().testPath!).split(sep).join('/'),
       seconds: (performance.now() - startMs) / 1000,

@@ -15,6 +15,7 @@ import {
 } from '../../../src/operators/windows/assigner.ts'
 import { listState, mapState } from '../../../src/state/port/descriptors.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
+import { until } from '../../run/until.ts'
 import { checkpointFolder } from '../job-fixture.ts'
 
 const DAY_MS = 86_400_000
@@ -84,8 +85,6 @@ function graphOf(step: Step, onRecord: () => void = () => undefined): StreamGrap
   return env.graph('changed')
 }
 
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
-
 /** Stops a job with a savepoint, and starts another one from it; resolves when that runs, and rejects with its failure. */
 async function change(
   cluster: MiniCluster,
@@ -94,7 +93,7 @@ async function change(
 ): Promise<string> {
   let records = 0
   const first = cluster.startLocal(graphOf(before, () => (records += 1)))
-  while (records < 100) await turn()
+  await until('each subtask has state', () => records >= 20)
   const savepoint = await first.stopWithSavepoint()
   await first.result
   const second = cluster.startLocal(graphOf(after), {

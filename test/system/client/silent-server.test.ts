@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { channels, WeirClient } from '../../../src/client/index.ts'
 import { QueryServer } from '../../../src/serving/server/query-server.ts'
 import { pause } from '../../run/pause.ts'
+import { untilPasses } from '../../run/until.ts'
 import { TcpProxy } from '../../services/tcp-proxy.ts'
 import { FakeQueryBackend } from '../../serving/port/fake-query-backend.ts'
 
@@ -38,7 +39,7 @@ describe('a client', () => {
     await predict()
     proxy.freeze()
     await expect(predict({ deadlineMs: 300 })).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' })
-    await vi.waitFor(() => predict(), { timeout: 60_000 })
+    await untilPasses(() => predict())
   })
 
   it('keeps a connection whose server is only slow to answer', async () => {

@@ -7,7 +7,7 @@ import { commitSeed } from '../../services/commit-seed.ts'
  * The first trials of a table have the most pairs of parts; each seed has others. All of it, some 80, are in
  * `npm run verify -- --campaign combinations`.
  */
-const COUNT = campaignSize(40, Number.POSITIVE_INFINITY)
+const COUNT = campaignSize(40, Number.POSITIVE_INFINITY, 40)
 
 it('parts put together with the defaults lose nothing, and answer and measure as their rows do', async () => {
   const seed = commitSeed()

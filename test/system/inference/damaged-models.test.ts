@@ -1,7 +1,7 @@
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/core/clock.ts'
 import { digestOf } from '../../../src/files/file-digest.ts'
 import { nodeFileSystem } from '../../../src/files/node-file-system.ts'
@@ -9,10 +9,10 @@ import { openInferenceEngine } from '../../../src/inference/engine/engine.ts'
 import type { InferenceEngine } from '../../../src/inference/port/engine.ts'
 import type { ModelSource } from '../../../src/inference/port/model.ts'
 import { ServedModels } from '../../../src/jobs/models/served-models.ts'
+import { untilPasses } from '../../run/until.ts'
 import { floats, floatsOf, linearModel } from './models.ts'
 
 const MIB = 2 ** 20
-const LIMIT = { timeout: 60_000, interval: 20 }
 
 let folder: string
 beforeEach(async () => {
@@ -74,7 +74,7 @@ describe('a model whose file changes on disk', () => {
       // It has given its place in memory back.
       expect(await ask(engine, 'times-3', [1, 1])).toBe(6)
       await copyFile(`${file}.before`, file)
-      await vi.waitFor(async () => expect(await ask(engine, 'times-2', [1, 1])).toBe(4), LIMIT)
+      await untilPasses(async () => expect(await ask(engine, 'times-2', [1, 1])).toBe(4))
       expect(engine.statistics()[0]).not.toHaveProperty('problem')
       expect(await ask(engine, 'times-3', [1, 1])).toBe(6)
     },
@@ -103,7 +103,7 @@ describe('a model whose file changes on disk', () => {
     expect(statistics).toMatchObject({ workers: 0, problem: expect.stringContaining(module) })
     expect(statistics!.failed).toBeGreaterThan(0)
     await writeFile(module, times(2))
-    await vi.waitFor(async () => expect(await ask(engine, 'times', [1])).toBe(4), LIMIT)
+    await untilPasses(async () => expect(await ask(engine, 'times', [1])).toBe(4))
     expect(engine.statistics()[0]).not.toHaveProperty('problem')
   }, 120_000)
 })
@@ -138,7 +138,7 @@ describe('a version that was copied into the repository by hand', () => {
     await writeFile(module, times(5))
     // New settings load the version once more, beside the one that answers.
     await writeFile(settings, 'slo-ms: 50000\n')
-    await vi.waitFor(() => expect(models.list('times')[0]!.versions[0]!.state).toBe('READY'), LIMIT)
+    await untilPasses(() => expect(models.list('times')[0]!.versions[0]!.state).toBe('READY'))
     expect(await answer(2)).toBe(4)
     await expect(answer(-1)).rejects.toMatchObject({ code: 'CHECKSUM_MISMATCH' })
     expect(models.list('times')[0]!.versions[0]).toMatchObject({
@@ -146,7 +146,7 @@ describe('a version that was copied into the repository by hand', () => {
       reason: expect.stringContaining(module),
     })
     await writeFile(module, before)
-    await vi.waitFor(async () => expect(await answer(2)).toBe(4), LIMIT)
+    await untilPasses(async () => expect(await answer(2)).toBe(4))
     expect(models.list('times')[0]!.versions[0]).toMatchObject({ state: 'READY', reason: '' })
   }, 120_000)
 })

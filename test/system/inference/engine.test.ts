@@ -1,11 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openInferenceEngine } from '../../../src/inference/engine/engine.ts'
 import { LinkedProducer } from '../../../src/inference/engine/linked-producer.ts'
 import type { Bucket, InferenceEngine } from '../../../src/inference/port/engine.ts'
 import type { ProducerMessage } from '../../../src/inference/port/producer-message.ts'
+import { untilPasses } from '../../run/until.ts'
 import { floats, floatsOf, linearModel } from './models.ts'
 
 const id = { name: 'linear', version: 3 }
@@ -49,7 +50,7 @@ describe('an ONNX model', () => {
 
   it('has each wait, run and batch in a histogram', async () => {
     // A worker counts a run after its answers.
-    await vi.waitFor(() => {
+    await untilPasses(() => {
       const { histograms, batches, items } = engine.statistics()[0]!
       const countOf = (buckets: readonly Bucket[]): number =>
         buckets.reduce((sum, { count }) => sum + count, 0)
@@ -89,11 +90,11 @@ describe('an ONNX model', () => {
     await engine.load(later, linearModel(folder, { inputs: 1, outputs: 1, factor: 3 }), {
       sloMs: 60_000,
     })
-    await vi.waitFor(() => expect(producer.model(later)).toBeDefined(), { timeout: 60_000 })
+    await untilPasses(() => expect(producer.model(later)).toBeDefined())
     const answer = await producer.infer({ model: later, inputs: [floats('x', [1, 1], [5])] })
     expect(floatsOf(answer.outputs[0]!)).toEqual([15])
     await engine.unload(later)
-    await vi.waitFor(() => expect(producer.model(later)).toBeUndefined(), { timeout: 60_000 })
+    await untilPasses(() => expect(producer.model(later)).toBeUndefined())
   })
 
   it("does not reach a thread that has closed: its number may be the next one's", async () => {

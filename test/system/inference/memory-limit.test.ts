@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openInferenceEngine } from '../../../src/inference/engine/engine.ts'
 import { pause } from '../../run/pause.ts'
+import { untilPasses } from '../../run/until.ts'
 import { floats, floatsOf, linearModel } from './models.ts'
 
 const MIB = 2 ** 20
@@ -37,7 +38,7 @@ describe('an engine with a limit of memory', () => {
         )
       }
       const residents = () => engine.statistics().filter(({ resident }) => resident === 1).length
-      await vi.waitFor(() => expect(residents()).toBe(2), { timeout: 60_000 })
+      await untilPasses(() => expect(residents()).toBe(2))
       const ask = async (factor: number, value: number): Promise<void> => {
         const inputs = [floats('x', [1, 1], [value])]
         const { outputs } = await engine.infer({ model: idOf(factor), inputs })

@@ -64,19 +64,20 @@ async function start(
 }
 
 it('SIGTERM of a job that is held back says so at once, answers probes and metrics meanwhile, and ends in time', async () => {
-  const { job, url } = await start('shutdown-timeout=4s')
+  const { job, url } = await start('shutdown-timeout=8s')
   const begunMs = Date.now()
   job.signal('SIGTERM')
-  await job.printed(/stopping: a last checkpoint is taken, for at most 4 s/)
-  expect(Date.now() - begunMs).toBeLessThan(2_000)
+  await job.printed(/stopping: a last checkpoint is taken, for at most 8 s/)
+  // Well before it has ended.
+  expect(Date.now() - begunMs).toBeLessThan(7_000)
   expect((await fetch(`${url}/health/live`)).status).toBe(200)
   expect(await (await fetch(`${url}/metrics`)).text()).toContain('weir_')
   const { code, stderr } = await job.ended
   expect(code).toBe(0)
-  expect(Date.now() - begunMs).toBeLessThan(20_000)
+  expect(Date.now() - begunMs).toBeLessThan(30_000)
   const messages = jsonLines(stderr).map(({ msg }) => msg)
   expect(messages.at(-1)).toBe(
-    'no last checkpoint: it was not complete within 4000 ms; the next start continues from the checkpoint before, and reads again what came after it',
+    'no last checkpoint: it was not complete within 8000 ms; the next start continues from the checkpoint before, and reads again what came after it',
   )
 }, 90_000)
 

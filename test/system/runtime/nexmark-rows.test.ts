@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FlinkRival } from '../../../benchmarks/streams/flink.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import type { JobExecution } from '../../../src/runtime/job/execution.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
 import { campaignSize } from '../../run/campaign-size.ts'
 import { pause } from '../../run/pause.ts'
+import { untilPasses } from '../../run/until.ts'
 import { commitSeed } from '../../services/commit-seed.ts'
 import { ALL_FLINK_ROWS, FLINK_ROWS, type FlinkRows } from './nexmark-flink-rows.ts'
 import type { NexmarkRowsOptions } from './nexmark-rows-job.ts'
@@ -21,7 +22,6 @@ const REPLACING = ['q17', 'q18', 'q19'] as const
 /** 30 s of event time. */
 const EVENTS = 300_000
 const KILLS = 3
-const PATIENCE = { timeout: 60_000, interval: 20 }
 /** So that the input lasts longer than all kills, on a fast machine too. */
 const EVENTS_PER_SECOND = 60_000
 const seed = commitSeed()
@@ -52,13 +52,12 @@ async function killSlots(job: JobExecution, parallelism: number): Promise<number
   for (let kill = 0; kill < KILLS; kill++) {
     await job.waitFor('RUNNING')
     const before = job.checkpointStatistics!.counts().completed
-    await vi.waitFor(
-      () => expect(job.checkpointStatistics!.counts().completed).toBeGreaterThan(before),
-      PATIENCE,
+    await untilPasses(() =>
+      expect(job.checkpointStatistics!.counts().completed).toBeGreaterThan(before),
     )
     await pause(random.below(200), 'a random moment of a kill')
     job.killSlot(random.below(parallelism))
-    await vi.waitFor(() => expect(job.failures.length).toBe(kill + 1), PATIENCE)
+    await untilPasses(() => expect(job.failures.length).toBe(kill + 1))
   }
   return job.failures.length
 }

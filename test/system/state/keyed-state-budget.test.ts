@@ -1,11 +1,10 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import type { ModelVersion } from '../../../src/core/model-version.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import { bytesSerializer } from '../../../src/core/serializer.ts'
 import { valueState, vectorState } from '../../../src/state/port/descriptors.ts'
 import type { StateStoreType } from '../../../src/state/store/state-store.ts'
+import { collectGarbage } from '../../run/collect-garbage.ts'
 import { Backends, finish, Segment, select, text } from '../../state/keyed-state-fixture.ts'
 
 const backends = new Backends()
@@ -60,8 +59,7 @@ describe.each<{ storeType: StateStoreType }>([{ storeType: 'rocksdb' }, { storeT
 
 /** Bytes of JavaScript objects after a garbage collection. */
 function heldBytes(): number {
-  setFlagsFromString('--expose-gc')
-  runInNewContext('gc')()
+  collectGarbage()
   const { heapUsed, external } = process.memoryUsage()
   return heapUsed + external
 }

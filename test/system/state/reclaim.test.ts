@@ -1,6 +1,4 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
 import type { WasmMemory } from '../../../src/core/lifetime/wasm-memory.ts'
 import type { ModelVersion } from '../../../src/core/model-version.ts'
@@ -8,6 +6,7 @@ import { reclaimTable } from '../../../src/state/catalog/reclaim.ts'
 import { vectorState } from '../../../src/state/port/descriptors.ts'
 import { HeapStateStore } from '../../../src/state/store/heap.ts'
 import { VersionedRows } from '../../../src/state/vector/versioned-rows.ts'
+import { collectGarbage } from '../../run/collect-garbage.ts'
 import { ALL_GROUPS, MAX_PARALLELISM, text } from '../../state/keyed-state-fixture.ts'
 
 const MIB = 1024 * 1024
@@ -75,12 +74,10 @@ it.each([
 ])(
   'a state with a store does not hold dropped versions with rows %s until its next checkpoint',
   async (_, budget) => {
-    setFlagsFromString('--expose-gc')
-    const collect = runInNewContext('gc') as () => void
     const dropped = dropVersions(5, budget)
     expect(dropped).toHaveLength(5)
     const isHeld = (): boolean => {
-      collect()
+      collectGarbage()
       return dropped.some((memory) => memory.deref() !== undefined)
     }
     await expect.poll(isHeld, { timeout: 20_000, interval: 20 }).toBe(false)

@@ -1,12 +1,12 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { openInferenceEngine } from '../../../../src/inference/engine/engine.ts'
 import { needs } from '../../../run/needs.ts'
+import { untilPasses } from '../../../run/until.ts'
 import { FILLS_HEAP, HANGS } from '../function-models.ts'
 import { floats, floatsOf } from '../models.ts'
 
-const LIMIT = { timeout: 60_000, interval: 50 }
 const id = { name: 'doubling', version: 1 }
 const source = {
   kind: 'function',
@@ -50,6 +50,6 @@ it.each([
       expect(threads).toBeLessThanOrEqual(before.threads)
       expect(descriptors).toBeLessThanOrEqual(before.descriptors)
     }
-    await vi.waitFor(isBack, LIMIT)
+    await untilPasses(isBack)
   },
 )

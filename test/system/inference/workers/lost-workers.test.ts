@@ -1,11 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openInferenceEngine } from '../../../../src/inference/engine/engine.ts'
 import type { Deployment } from '../../../../src/inference/port/deployment.ts'
 import type { InferenceEngine } from '../../../../src/inference/port/engine.ts'
 import type { ModelSource } from '../../../../src/inference/port/model.ts'
+import { untilPasses } from '../../../run/until.ts'
 import { ENDS_WORKER, HANGS, THROWS } from '../function-models.ts'
 import { floats, floatsOf } from '../models.ts'
 
@@ -109,7 +110,7 @@ describe('a warm-up', () => {
     await load({ warmUp: { runs: 3 } }, 'counting')
     expect(await infer(0)).toBe(4)
     // A worker counts a batch after the answers of the batch.
-    await vi.waitFor(() =>
+    await untilPasses(() =>
       expect(engine.statistics()[0]).toMatchObject({ answered: 1, batches: 1 }),
     )
   })
@@ -157,7 +158,7 @@ describe('a model', () => {
       signal: stop.signal,
     })
     const isBusy = () => expect(engine.statistics()[0]!.workersBusy).toBe(1)
-    await vi.waitFor(isBusy, { timeout: 60_000 })
+    await untilPasses(isBusy)
     // The only worker hangs: what waits behind it ends at its deadline, too, and frees its place.
     for (let round = 0; round < 4; round++) {
       const answers = await Promise.all(Array.from({ length: 7 }, () => infer(1)))
