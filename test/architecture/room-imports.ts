@@ -326,6 +326,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'connectors/kafka': [
     'batch',
     'connectors/kafka/client',
+    'connectors/kafka/client/answers',
     'connectors/records',
     'connectors/transactions',
     'core',
@@ -334,7 +335,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'operators/port',
   ],
   'connectors/kafka/client': [
-    'batch',
+    'connectors/kafka/client/answers',
     'connectors/records',
     'core',
     'core/lifetime',
@@ -707,6 +708,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'models/linear',
     'models/quality',
     'operators/port',
+    'operators/process',
     'serving/sparse',
     'state/catalog',
   ],
@@ -1389,4 +1391,5 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'models/registry/ranges': [],
   'inference/places': ['access', 'core', 'core/text', 'files', 'inference/repository'],
   'inference/sequences': ['core', 'core/text', 'inference/port'],
+  'connectors/kafka/client/answers': ['batch', 'core'],
 }

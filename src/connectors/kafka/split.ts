@@ -10,8 +10,8 @@ import {
 } from '../../batch/record-batch-format.ts'
 import { RecordBatchReader } from '../../batch/record-batch-reader.ts'
 import type { PolledSplit } from '../records/split-reader.ts'
-import { AbortedTransactions } from './client/aborted-transactions.ts'
-import type { FetchedPartition } from './client/fetch-answer.ts'
+import { AbortedTransactions } from './client/answers/aborted-transactions.ts'
+import type { FetchedPartition } from './client/answers/fetch-answer.ts'
 
 /** Options of a `KafkaSplit`. */
 export interface KafkaSplitOptions {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { encodeControlBatch } from '../../../src/batch/control-record.ts'
 import { BATCH_FIELDS, setBaseOffset, writeInt32 } from '../../../src/batch/record-batch-format.ts'
 import { RecordBatchWriter } from '../../../src/batch/record-batch-writer.ts'
-import type { AbortedTransaction } from '../../../src/connectors/kafka/client/aborted-transactions.ts'
+import type { AbortedTransaction } from '../../../src/connectors/kafka/client/answers/aborted-transactions.ts'
 import { KafkaSplit } from '../../../src/connectors/kafka/split.ts'
 
 const encoder = new TextEncoder()

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { messageOf, WeirError } from '../../../core/errors.ts'
-import { type AnswerWatch, watchAnswers } from './answer-sizes.ts'
+import { type AnswerWatch, watchAnswers } from './answers/answer-sizes.ts'
 import { apiVersionsV0, Connection, ResponseError } from './library.ts'
 import {
   DEFAULT_CLIENT_ID,

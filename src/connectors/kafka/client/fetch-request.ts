@@ -1,4 +1,4 @@
-import { decodeFetchAnswer, type FetchAnswer } from './fetch-answer.ts'
+import { decodeFetchAnswer, type FetchAnswer } from './answers/fetch-answer.ts'
 import { createAPI, Writer } from './library.ts'
 
 /** One partition of a fetch request. */

@@ -191,7 +191,6 @@ hostilePeerContract('the client of a place', {
     const options = { party: 'the place', credentials: 'none', environment: {}, timeoutMs: 500 }
     return new PlaceHttp(options).json(new URL(`http://127.0.0.1:${port}/list`), {}, 'list')
   },
-  withinMs: 20_000,
   mostBytes: 16 * 1024 * 1024,
   codes: ['CONNECTOR_FAILED', 'MALFORMED_DATA', 'ACCESS_DENIED'],
   // What an answer must have is checked by the place.

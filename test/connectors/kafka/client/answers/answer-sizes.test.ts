@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import {
   AnswerSizes,
   MAX_ANSWER_BYTES,
-} from '../../../../src/connectors/kafka/client/answer-sizes.ts'
-import { seededRandom } from '../../../../src/core/random.ts'
+} from '../../../../../src/connectors/kafka/client/answers/answer-sizes.ts'
+import { seededRandom } from '../../../../../src/core/random.ts'
 
 function answer(size: number): Buffer {
   const bytes = Buffer.alloc(4 + size, 0xff)

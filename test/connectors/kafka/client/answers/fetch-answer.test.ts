@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { decodeFetchAnswer } from '../../../../src/connectors/kafka/client/fetch-answer.ts'
-import { seededRandom } from '../../../../src/core/random.ts'
+import { decodeFetchAnswer } from '../../../../../src/connectors/kafka/client/answers/fetch-answer.ts'
+import { seededRandom } from '../../../../../src/core/random.ts'
 
 const RECORDS = Buffer.from('some records')
 

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import { WeirError } from '../../../core/errors.ts'
+import { WeirError } from '../../../../core/errors.ts'
 
 /** Most bytes of one answer of a broker; librdkafka's limit is 100 MB, and a fetch asks for 50 MiB. */
 export const MAX_ANSWER_BYTES = 256 * 1024 * 1024
