@@ -120,7 +120,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'ignore-aborted-list',
     edits: [
       {
-        file: 'connectors/kafka/client/aborted-transactions.ts',
+        file: 'connectors/kafka/client/answers/aborted-transactions.ts',
         text: 'if (this.aborted.size === 0 ||',
         replacement: 'if (this.aborted.size >= 0 ||',
       },
