@@ -132,17 +132,29 @@ async function lockOrReach(
   directory: string,
   reach: Omit<FailedReach, 'isRefused'>,
 ): Promise<LockResult | RemoteLogWriter | undefined> {
+  const lock = tryLock(directory)
+  if (!(lock instanceof WeirError)) return lock
+  const remote = await reachProcess(directory)
+  if (remote instanceof RemoteLogWriter) return remote
+  let decision = decideReach({ isRefused: remote === 'refused', ...reach })
+  if (decision === 'owner-has-ended') {
+    const ended = tryLock(directory, true)
+    if (!(ended instanceof WeirError)) return ended
+    // A new owner lives, and has not yet removed the socket of the one before.
+    decision = decideReach({ isRefused: false, ...reach })
+  }
+  if (typeof decision === 'string') throw lock
+  await sleep(decision.waitMs)
+  return undefined
+}
+
+/** The lock, or LOG_LOCKED as a value. */
+function tryLock(directory: string, isRefused = false): LockResult | WeirError {
   try {
-    return takeLock(directory, threadId)
+    return takeLock(directory, threadId, isRefused)
   } catch (error) {
-    if (!isWeirError(error, 'LOG_LOCKED')) throw error
-    const remote = await reachProcess(directory)
-    if (remote instanceof RemoteLogWriter) return remote
-    const decision = decideReach({ isRefused: remote === 'refused', ...reach })
-    if (decision === 'owner-has-ended') return takeLock(directory, threadId, true)
-    if (decision === 'give-up') throw error
-    await sleep(decision.waitMs)
-    return undefined
+    if (isWeirError(error, 'LOG_LOCKED')) return error
+    throw error
   }
 }
 
