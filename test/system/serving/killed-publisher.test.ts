@@ -59,6 +59,8 @@ it('what a killed publisher has sent leaves the memory of a job, is listed, and 
     const bytes = await rowTableBytes(job)
     return bytes > 20 * before && bytes
   })
+  // It must not end before it is looked at.
+  publisher.signal('SIGSTOP')
   // While its publisher runs it is no leftover.
   const [, running] = jsonLines(await model(root, ['list', '--json']))
   expect(running).toMatchObject({ number: 2, state: 'publishing' })
