@@ -56,6 +56,6 @@ function metadataOf({ name, datatype, shape, itemAxis }: TensorSignature): Tenso
 }
 
 function elsewhere(model: string): WeirError {
-  const message = `model "${model}" runs in another process, and the way there has no sequences; ask the port of --http or --grpc of "weir run models" itself`
+  const message = `model "${model}" runs in another process, and the way there has no sequences; ask the HTTP or gRPC port of that process itself`
   return new WeirError('UNSUPPORTED', message)
 }

@@ -1,6 +1,9 @@
+import { join } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
+import { asWeirError } from '../../core/errors.ts'
 import type { FileSystem } from '../../files/file-system.ts'
-import { type PushedVersion, pushModel } from '../repository/push.ts'
+import { requireModelName } from '../repository/name.ts'
+import { type PushedVersion, pushModel, requireFreeVersion } from '../repository/push.ts'
 import { externalFiles, type VersionFile } from '../repository/version-files.ts'
 import { type ChosenFile, chooseFiles, requireTrusted, weightFiles } from './choice.ts'
 import { download } from './download.ts'
@@ -45,6 +48,18 @@ export interface FetchedVersion extends PushedVersion {
  * `chooseFiles`, `requireTrusted`, `weightFiles`, `download`, `DownloadFolder.open` and `pushModel`.
  */
 export async function pushFromPlace(push: PlacePush): Promise<FetchedVersion> {
+  const { root, name, version, files, address } = push
+  // What is wrong is said before gigabytes have come.
+  requireModelName(name)
+  if (version !== undefined) await requireFreeVersion(files, join(root, name, String(version)))
+  try {
+    return await fetchAndPush(push)
+  } catch (error) {
+    throw asWeirError(error, 'STORAGE_FAILED', `cannot push ${address} as "${name}"`)
+  }
+}
+
+async function fetchAndPush(push: PlacePush): Promise<FetchedVersion> {
   const { root, name, version, place, address, files } = push
   const { revision, files: listed } = await place.list()
   const choice = chooseFiles(listed, push)

@@ -103,10 +103,19 @@ async function place(
       const isTaken = ['ENOTEMPTY', 'EEXIST', 'TAKEN'].includes(systemCodeOf(error) ?? '')
       if (!isTaken) throw error
       if (wanted === undefined) continue
-      const message = `${target} exists; a version never changes, push another number`
-      throw new WeirError('VERSION_EXISTS', message)
+      throw versionExists(target)
     }
   }
+}
+
+/** Throws VERSION_EXISTS where the folder of a version is there. */
+export async function requireFreeVersion(files: FileSystem, folder: string): Promise<void> {
+  if ((await files.stat(folder)) !== undefined) throw versionExists(folder)
+}
+
+function versionExists(folder: string): WeirError {
+  const message = `${folder} exists; a version never changes, push another number`
+  return new WeirError('VERSION_EXISTS', message)
 }
 
 function taken(path: string): Error {

@@ -119,6 +119,21 @@ describe('a model pushed from a place', () => {
     ])
   })
 
+  it('is refused before a byte has come where its name or its version cannot be', async () => {
+    served = await serve('hub', { 'net.onnx': NET })
+    const { server, address } = served
+    const env = served.environment as never
+    expect((await push(address, env, '--version', '3')).code).toBe(0)
+    server.requests.length = 0
+    const again = await push(address, env, '--version', '3')
+    expect(again.err).toContain('exists; a version never changes, push another number')
+    const { io, err } = recordedIo({ env })
+    const named = ['model', 'push', address, '--name', '../net', '--repository', root()]
+    expect(await runCommandLine(named, io)).toBe(2)
+    expect(err.join()).toContain('is no name of a model')
+    expect(server.requests).toEqual([])
+  })
+
   it('refuses the flags of places for a file of this machine', async () => {
     writeFileSync(join(folder, 'net.onnx'), NET)
     const { code, err } = await push(join(folder, 'net.onnx'), {}, '--trust-code')
