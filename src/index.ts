@@ -283,6 +283,7 @@ export {
 export { CollectedResults } from './operators/basic/collected-results.ts'
 export { DiscardingSink } from './operators/basic/discarding-sink.ts'
 export type { FlatMapFunction } from './operators/basic/flat-map.ts'
+export type { Synchronous } from './operators/basic/map.ts'
 export { PrintSink } from './operators/basic/print-sink.ts'
 export type { FoldingDescriptor } from './operators/basic/queryable-state.ts'
 export type { FailedInference } from './operators/inference/function.ts'

@@ -3,7 +3,7 @@ import { CollectSink } from '../operators/basic/collect-sink.ts'
 import { CollectedResults } from '../operators/basic/collected-results.ts'
 import { FilterOperator } from '../operators/basic/filter.ts'
 import { type FlatMapFunction, FlatMapOperator } from '../operators/basic/flat-map.ts'
-import { MapOperator } from '../operators/basic/map.ts'
+import { MapOperator, type Synchronous } from '../operators/basic/map.ts'
 import { PrintSink } from '../operators/basic/print-sink.ts'
 import { SinkOperator } from '../operators/basic/sink.ts'
 import { TimestampsAndWatermarksOperator } from '../operators/basic/timestamps-and-watermarks.ts'
@@ -63,8 +63,8 @@ export class DataStream<T> extends NodeSettingsBase {
     this.origins = origins
   }
 
-  /** One result per record. */
-  map<OUT>(map: (value: T) => OUT): DataStream<OUT> {
+  /** One result per record. An asynchronous function does not compile (`Synchronous`). */
+  map<OUT>(map: (value: T) => Synchronous<OUT>): DataStream<OUT> {
     requireFunction(map, FUNCTION_USES.map)
     return this.operator('Map', () => new MapOperator(map))
   }

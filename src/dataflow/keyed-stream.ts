@@ -5,6 +5,7 @@ import type { CollectedResults } from '../operators/basic/collected-results.ts'
 import { FieldFolds } from '../operators/basic/field-folds.ts'
 import type { FlatMapFunction } from '../operators/basic/flat-map.ts'
 import { LatestValueOperator } from '../operators/basic/latest-value.ts'
+import type { Synchronous } from '../operators/basic/map.ts'
 import {
   type FoldingDescriptor,
   QueryableStateOperator,
@@ -83,8 +84,8 @@ export class KeyedStream<K, T> extends FieldFolds<T, DataStream<T>> {
   }
 
   /** One result per record, in the subtask that owns its key. */
-  map<OUT>(map: (value: T) => OUT): DataStream<OUT> {
-    return this.asDataStream().map(map)
+  map<OUT>(map: (value: T) => Synchronous<OUT>): DataStream<OUT> {
+    return this.asDataStream().map<OUT>(map)
   }
 
   /** Keeps the records for which the predicate holds, in the subtask that owns their key. */

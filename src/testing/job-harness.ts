@@ -1,7 +1,7 @@
 import { systemClock } from '../core/clock.ts'
 import { messageOf, WeirError } from '../core/errors.ts'
 import { deepCopy } from '../core/formats/deep-copy.ts'
-import { type OptionKind, objectWith, recordOf } from '../core/options/kinds.ts'
+import { count, type OptionKind, objectWith, recordOf } from '../core/options/kinds.ts'
 import { checkArgument, checkOptions, type OptionShape } from '../core/options/shape.ts'
 import { nearestWord } from '../core/text/nearest-word.ts'
 import { MAX_TIMESTAMP, NO_TIMESTAMP } from '../core/time.ts'
@@ -93,6 +93,7 @@ export class JobHarness {
 
   /** Takes a checkpoint: a snapshot of all state, then the word that it is complete. */
   async checkpoint(id: number): Promise<StreamHarnessSnapshot> {
+    checkArgument('jobHarness.checkpoint', 'id', count, id)
     const snapshot = await this.operators.snapshot(id)
     for (const { harness } of this.operators.nodes) await harness?.completeCheckpoint(id)
     return snapshot

@@ -1,5 +1,6 @@
 import { messageOf, WeirError } from '../core/errors.ts'
-import { isBag } from '../core/options/kinds.ts'
+import { isBag, text as someText } from '../core/options/kinds.ts'
+import { checkArgument } from '../core/options/shape.ts'
 import { describeValue } from '../core/text/describe-value.ts'
 import { nearestWord } from '../core/text/nearest-word.ts'
 
@@ -37,6 +38,7 @@ const TAKES =
 
 /** The events of a text with one JSON object a line; empty lines are left out. Throws INVALID_ARGUMENT with the line. */
 export function parseTimedEvents(text: string): TimedEvent[] {
+  checkArgument('parseTimedEvents', 'text', someText, text)
   return text.split('\n').flatMap((line, i) => {
     if (line.trim() === '') return []
     const place = `line ${i + 1}`

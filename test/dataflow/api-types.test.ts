@@ -4,6 +4,7 @@ import { rawKeySerializer } from '../../src/dataflow/key-serializer.ts'
 import type { KeyedStream } from '../../src/dataflow/keyed-stream.ts'
 import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
 import { monotonousTimestamps } from '../../src/dataflow/watermark-strategy.ts'
+import type { Synchronous } from '../../src/operators/basic/map.ts'
 import { OutputTag } from '../../src/operators/port/output-tag.ts'
 import type {
   Collector,
@@ -30,6 +31,51 @@ describe('types of the stream API', () => {
     const mixed = ratings().map((rating): string | number => rating.user)
     const texts = mixed.filter((value): value is string => typeof value === 'string')
     expectTypeOf(texts).toEqualTypeOf<DataStream<string>>()
+  })
+
+  it('refuse asynchronous functions', () => {
+    // @ts-expect-error nothing waits for the promise
+    ratings().map((rating) => Promise.resolve(rating.stars))
+    const keyed = ratings().keyBy((rating) => rating.user)
+    // @ts-expect-error nor where the stream has keys
+    keyed.map((rating) => Promise.resolve(rating.stars))
+    // @ts-expect-error a promise is no answer to whether a record is kept
+    ratings().filter((rating) => Promise.resolve(rating.stars > 3))
+    // @ts-expect-error nor are there records in it
+    ratings().flatMap((rating) => Promise.resolve([rating.stars]))
+    const anything: DataStream<unknown> = ratings().map((rating): unknown => rating)
+    expectTypeOf(anything).toEqualTypeOf<DataStream<unknown>>()
+    // Generic code says that what it gets is no promise.
+    const mapped = <T>(stream: DataStream<Rating>, map: (rating: Rating) => Synchronous<T>) =>
+      stream.map<T>(map)
+    expectTypeOf(mapped(ratings(), ({ stars }) => stars)).toEqualTypeOf<DataStream<number>>()
+  })
+
+  it('follow the collector of process and apply', () => {
+    const texts = ratings().process(() => ({
+      processElement(rating, _context, out: Collector<string>) {
+        out.collect(rating.user)
+      },
+    }))
+    expectTypeOf(texts).toEqualTypeOf<DataStream<string>>()
+    const windows = () =>
+      ratings()
+        .keyBy((rating) => rating.user)
+        .window(tumblingEventTimeWindows(10))
+    const sizes = windows().process(() => ({
+      process: (_key, _context, elements, out: Collector<number>) => out.collect(elements.length),
+    }))
+    expectTypeOf(sizes).toEqualTypeOf<DataStream<number>>()
+    const users = windows().apply((_key, _window, elements, out: Collector<string>) => {
+      for (const { user } of elements) out.collect(user)
+    })
+    expectTypeOf(users).toEqualTypeOf<DataStream<string>>()
+    ratings().process<string>(() => ({
+      processElement(_rating, context) {
+        // @ts-expect-error timers belong to keys
+        expectTypeOf(context.timerService).not.toBeAny()
+      },
+    }))
   })
 
   it('keep the type of the key', () => {

@@ -141,6 +141,14 @@ const JOBS: Readonly<Record<string, Job>> = {
       })),
     /operator "Process" uses keyed state but its input is not keyed: call keyBy/,
   ),
+  'a timer without a key': job(
+    (env) =>
+      ordersOf(env).process<number>(() => ({
+        processElement: (_, context) =>
+          (context as KeyedProcessContext<string>).timerService.registerEventTimeTimer(1),
+      })),
+    /operator "Process" uses timers, which belong to keys, but its input is not keyed: call keyBy/,
+  ),
   'a custom partitioning beyond the only subtask': job(
     (env) =>
       ordersOf(env)

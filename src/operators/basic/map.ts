@@ -6,6 +6,15 @@ import type { RichFunction } from '../process/function-life.ts'
 import type { RichMapFunction } from '../process/rich-function.ts'
 import { UserFunctionOperator } from '../process/user-function-operator.ts'
 
+/**
+ * A result of `map`, which is no promise: nothing waits for one. Generic code names it as the result of a function that it
+ * gets, as in `(value: T) => Synchronous<OUT>`.
+ */
+export type Synchronous<OUT> =
+  OUT extends PromiseLike<unknown>
+    ? 'map takes no asynchronous function: use AsyncDataStream.unorderedWait or orderedWait'
+    : OUT
+
 /** The operator of `map`: one result per record, with its timestamp. */
 export class MapOperator<IN, OUT> extends UserFunctionOperator<RichFunction<FunctionContext>> {
   private readonly map: (value: IN) => OUT

@@ -86,6 +86,15 @@ export class PlainProcessContext implements ProcessContext {
  * is no descriptor of the right kind throws INVALID_ARGUMENT.
  */
 export class OpenContext extends PlainProcessContext implements KeyedFunctionContext {
+  /** The timers of a key; without keys it throws INVALID_GRAPH. */
+  get timerService(): TimerService {
+    throw new WeirError(
+      'INVALID_GRAPH',
+      `operator "${this.operatorName}" uses timers, which belong to keys, but its input is not keyed: call keyBy(...) before it`,
+      { details: { operator: this.operatorUid } },
+    )
+  }
+
   getState<T>(descriptor: ValueStateDescriptor<T>): ValueState<T> {
     requireKind(descriptor, 'value', 'getState')
     return requireKeyedState(this.operator).value(descriptor)
@@ -144,8 +153,9 @@ export class KeyedOperatorContext<K> extends OpenContext implements OnTimerConte
     this.timers = timers
   }
 
-  get timerService(): TimerService {
-    return this.timers!
+  override get timerService(): TimerService {
+    if (this.timers === undefined) return super.timerService
+    return this.timers
   }
 
   get currentKey(): K {

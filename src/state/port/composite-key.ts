@@ -124,6 +124,20 @@ export function prefixLength(composite: Uint8Array): number {
   return endOfEscaped(composite, endOfEscaped(composite, 0))
 }
 
+/** As `prefixLength`, of a key with one character a byte. */
+export function prefixLengthOf(composite: string): number {
+  return endOfEscapedText(composite, endOfEscapedText(composite, 0))
+}
+
+function endOfEscapedText(text: string, start: number): number {
+  for (let i = start; i + 1 < text.length; i++) {
+    if (text.charCodeAt(i) !== 0) continue
+    if (text.charCodeAt(i + 1) === TERMINATOR) return i + 2
+    i += 1
+  }
+  throw missingEnd()
+}
+
 function endOfEscaped(bytes: Uint8Array, start: number): number {
   for (let i = start; i + 1 < bytes.length; i++) {
     if (bytes[i] !== 0) continue

@@ -1,5 +1,5 @@
 import { bytesOfLatin1 } from '../../core/text/latin1.ts'
-import { decodeComposite, prefixLength } from '../port/composite-key.ts'
+import { decodeComposite, prefixLengthOf } from '../port/composite-key.ts'
 
 /** Windows of a table: scans beside each other that do not take each other's. */
 const KEPT_WINDOWS = 4
@@ -76,7 +76,7 @@ export class KeyWindows {
     if (this.added.length === 0) return
     const prefixes = new Set<string>()
     for (const key of this.added) {
-      const prefix = key.slice(0, prefixLength(bytesOfLatin1(key)))
+      const prefix = key.slice(0, prefixLengthOf(key))
       if (isDefault(prefix)) prefixes.add(prefix)
     }
     if (this.passes === 0) this.added = []

@@ -1,14 +1,15 @@
-import { bytesOfLatin1 } from '../../core/text/latin1.ts'
 import type { KeyedEntry } from '../entries/keyed-entry.ts'
-import { prefixLength } from '../port/composite-key.ts'
+import { prefixLengthOf } from '../port/composite-key.ts'
 
 /** Entries of a map state in memory by composite prefix (key and namespace). */
 export class PrefixGroups {
-  private readonly groups = new Map<string, Set<KeyedEntry>>()
+  /** Most maps of buffers have one entry, which needs no set. */
+  private readonly groups = new Map<string, KeyedEntry | Set<KeyedEntry>>()
 
   /** Entries under a prefix, in no order; undefined when there is none. */
-  of(prefix: string): ReadonlySet<KeyedEntry> | undefined {
-    return this.groups.get(prefix)
+  of(prefix: string): Iterable<KeyedEntry> | undefined {
+    const group = this.groups.get(prefix)
+    return group === undefined || group instanceof Set ? group : [group]
   }
 
   /** All prefixes; groups may come and go meanwhile. */
@@ -16,18 +17,24 @@ export class PrefixGroups {
     return this.groups.keys()
   }
 
-  /** Adds an entry, whose key is the first `length` bytes of `key`. */
-  add(entry: KeyedEntry, key: Uint8Array, length: number): void {
-    const prefix = entry.key.slice(0, prefixLength(key.subarray(0, length)))
+  add(entry: KeyedEntry): void {
+    const prefix = prefixOf(entry)
     const group = this.groups.get(prefix)
-    if (group !== undefined) group.add(entry)
-    else this.groups.set(prefix, new Set([entry]))
+    if (group === undefined) this.groups.set(prefix, entry)
+    else if (group instanceof Set) group.add(entry)
+    else this.groups.set(prefix, new Set([group, entry]))
   }
 
   remove(entry: KeyedEntry): void {
-    const prefix = entry.key.slice(0, prefixLength(bytesOfLatin1(entry.key)))
-    const group = this.groups.get(prefix)!
+    const prefix = prefixOf(entry)
+    const group = this.groups.get(prefix)
+    if (group === entry) this.groups.delete(prefix)
+    if (!(group instanceof Set)) return
     group.delete(entry)
     if (group.size === 0) this.groups.delete(prefix)
   }
+}
+
+function prefixOf({ key }: KeyedEntry): string {
+  return key.slice(0, prefixLengthOf(key))
 }

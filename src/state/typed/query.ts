@@ -7,7 +7,7 @@ import {
   decodeComposite,
   encodePrefix,
   escapedCapacity,
-  prefixLength,
+  prefixLengthOf,
   writeEscaped,
 } from '../port/composite-key.ts'
 import { entryHash } from '../port/entry-hash.ts'
@@ -240,7 +240,7 @@ function* offerStore(
   for (;;) {
     let entries = 0
     for (const { key } of storedRange(table, keyGroup, next, end)) {
-      const prefix = key.slice(0, prefixLength(bytesOfLatin1(key)))
+      const prefix = key.slice(0, prefixLengthOf(key))
       const isAbove = smallest.limit !== undefined && prefix >= smallest.limit
       offerKey(prefix, smallest)
       if (isAbove) return

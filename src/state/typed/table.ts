@@ -173,7 +173,7 @@ export class StateTable {
     this.entries.push(entry)
     this.context.bytes += ENTRY_OVERHEAD + entry.key.length
     this.context.snapshot?.onCreated(entry)
-    this.groups?.add(entry, key, length)
+    this.groups?.add(entry)
     this.windows.add(entry.key)
     return entry
   }

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { isWeirError } from '../../../src/core/errors.ts'
 import { seededRandom } from '../../../src/core/random.ts'
+import { latin1Of } from '../../../src/core/text/latin1.ts'
 import {
   decodeComposite,
   encodePrefix,
   prefixLength,
+  prefixLengthOf,
 } from '../../../src/state/port/composite-key.ts'
 
 describe('a composite key', () => {
@@ -22,6 +24,10 @@ describe('a composite key', () => {
       [0, 1, 9],
     ])
     expect(prefixLength(prefix)).toBe(prefix.length)
+    expect(prefixLengthOf(`${latin1Of(prefix)}\0\x01\x09`)).toBe(prefix.length)
+    for (let end = 0; end < prefix.length; end++) {
+      expect(() => prefixLengthOf(latin1Of(prefix, end))).toThrow('no end of its key or namespace')
+    }
   })
 
   it('orders as key and namespace order', () => {

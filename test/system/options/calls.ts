@@ -118,6 +118,13 @@ export const CALLS: Readonly<Record<string, OptionsCall>> = {
     valid: { name: 'j', build: fn },
     call: (o) => weir.defineJob(o as weir.JobDefinition),
   },
+  JobHarnessOptions: {
+    call: async (o) => {
+      const job = env()
+      job.fromElements([1]).discard()
+      await testing.JobHarness.open(job.graph(), o)
+    },
+  },
   JobModelsOptions: { valid: { repository: 'r', openEngine: fn }, call: (o) => new JobModels(o) },
   JobOptionSpec: {
     valid: { type: 'string', help: 'h' },
@@ -216,6 +223,7 @@ export const CALLS: Readonly<Record<string, OptionsCall>> = {
     valid: { directory: 'd', topic: 't' },
     call: (o) => weir.LogSource.raw(o),
   },
+  RestoreTestOptions: { call: (o) => testing.testRestores(fn as never, [], o) },
   RetrainLoopOptions: { valid: { ...trained, policy: {} }, call: (o) => new weir.RetrainLoop(o) },
   ReduceOptions: {
     call: (o) =>

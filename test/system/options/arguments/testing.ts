@@ -57,6 +57,7 @@ export const TESTING_CALLS: ArgumentsCalls = {
     ['advanceTime', 1],
     ['snapshot'],
   ),
+  ...methodsOf('jobHarness', async () => await testing.JobHarness.open(graph()), ['checkpoint', 1]),
   ...methodsOf(
     'memoryCheckpointStorage',
     () => new testing.MemoryCheckpointStorage(),
@@ -89,4 +90,7 @@ export const TESTING_CALLS: ArgumentsCalls = {
   ),
   'OperatorHarness.open': of(testing.OperatorHarness.open),
   'StreamHarness.open': of(testing.StreamHarness.open, same),
+  'JobHarness.open': of(testing.JobHarness.open, graph()),
+  parseTimedEvents: of(testing.parseTimedEvents, ''),
+  testRestores: of(testing.testRestores, graph, []),
 }
