@@ -1,9 +1,10 @@
 import type { ConfigurationMap } from '../../runtime/configuration/keys.ts'
+import { LISTEN_OPTIONS } from '../command/address.ts'
 import type { Flags, OptionSpec } from '../command/command.ts'
 import { type FlagKind, kindOf } from '../flag-kinds/flag-kind.ts'
-import { portToOpen, wholeNumber } from '../flag-kinds/numbers.ts'
+import { wholeNumber } from '../flag-kinds/numbers.ts'
 import { configurationValue, splitPair } from '../flag-kinds/pairs.ts'
-import { host, path, place } from '../flag-kinds/places.ts'
+import { path, place } from '../flag-kinds/places.ts'
 import { word } from '../flag-kinds/words.ts'
 import { LISTENER_OPTIONS } from './listener.ts'
 
@@ -46,18 +47,7 @@ export const SERVING_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     default: '1',
     help: 'Number of threads that answer queries',
   },
-  host: {
-    type: 'string',
-    value: host,
-    default: '127.0.0.1',
-    help: 'Address to listen on; other machines reach only one that is not 127.0.0.1, which needs TLS and tokens',
-  },
-  port: {
-    type: 'string',
-    value: portToOpen,
-    default: '9069',
-    help: 'Query port; 0 for any free port',
-  },
+  ...LISTEN_OPTIONS,
   ...LISTENER_OPTIONS,
   set: {
     type: 'string',

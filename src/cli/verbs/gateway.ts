@@ -5,10 +5,10 @@ import type { GatewaySettings } from '../../gateway/run.ts'
 import { queryAccessOf, watchQueryAccess } from '../../jobs/query-access.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
 import { registryPlace } from '../../jobs/serve/registry-place.ts'
-import { addressOf } from '../command/address.ts'
+import { addressOf, jobAddressOptions } from '../command/address.ts'
 import { type Command, Flags, UsageError, unlessInterrupted } from '../command/command.ts'
-import { port, wholeNumber } from '../flag-kinds/numbers.ts'
-import { address, addressToOpen, host, path } from '../flag-kinds/places.ts'
+import { wholeNumber } from '../flag-kinds/numbers.ts'
+import { address, addressToOpen, path } from '../flag-kinds/places.ts'
 import { topicName, word } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS, topicsPlaceOf } from '../flags/kafka.ts'
@@ -41,8 +41,7 @@ export const gatewayCommand: Command = {
       default: '1',
       help: 'Threads that listen on the port',
     },
-    host: { type: 'string', value: host, default: '127.0.0.1', help: 'Host of the job' },
-    port: { type: 'string', value: port, default: '9069', help: 'Query port of the job' },
+    ...jobAddressOptions(),
     observations: {
       type: 'string',
       value: topicName,
