@@ -109,13 +109,18 @@ beforeAll(async () => {
   url = (await manager.printed(/REST interface on (http:\S+);/))[1]!
   writeFileSync(join(folder, 'titles.csv'), '1,The first film\n2,"Film, the second"\n')
   writeModels(models)
-  const [heldUp, failing, asking, learning] = await Promise.all([
+  for (const topic of ['clicks', 'rules']) {
+    await done(weir(['topic', 'create', topic, '--partitions', '1', ...data]))
+    await done(weir(['topic', 'produce', topic, ...data]).input('home\ndocs\nnews\n'))
+  }
+  const [heldUp, failing, asking, rules, learning] = await Promise.all([
     submit('run', join(fixtures, 'held-up-job.ts'), ...often),
     submit('run', join(fixtures, 'failing-job.ts'), ...often),
     submit('run', join(fixtures, 'asking-job.ts'), '--repository', models, ...often),
+    submit('run', join(fixtures, 'rules-job.ts'), ...often),
     submit('learn', 'als', '--titles', join(folder, 'titles.csv'), ...often),
   ])
-  jobs = { heldUp, failing, learning, asking }
+  jobs = { heldUp, failing, learning, asking, rules }
   browser = await sharedBrowser()
   shared = await browser.newPage()
   const isReady = async (): Promise<boolean> =>
@@ -180,6 +185,20 @@ async function seriousViolations(page: Page): Promise<unknown[]> {
   })
 }
 
+/** Texts that are larger than their element, which hides the rest; frames of a flame graph are as wide as their share. */
+async function cutTexts(page: Page): Promise<string[]> {
+  return await page.evaluate(() =>
+    [...document.querySelectorAll('main *')]
+      .filter((element) => {
+        const hides = ['hidden', 'clip'].includes(getComputedStyle(element).overflowX)
+        const { scrollWidth, clientWidth, scrollHeight, clientHeight } = element
+        const isLarger = scrollWidth > clientWidth + 1 || scrollHeight > clientHeight + 1
+        return hides && isLarger && element.closest('.hidden, .flames, .chart > div') === null
+      })
+      .map(({ textContent }) => textContent ?? ''),
+  )
+}
+
 interface AxeResult {
   readonly violations: readonly {
     readonly id: string
@@ -205,6 +224,7 @@ describe('the dashboard', needs(existsSync(CHROMIUM), `no browser at ${CHROMIUM}
           const path = join(SCREENSHOTS, `${name}-${look}.png`)
           await page.screenshot({ path, fullPage: true })
           expect(await seriousViolations(page), look).toEqual([])
+          expect(await cutTexts(page), look).toEqual([])
           const width = await page.evaluate(() => document.documentElement.scrollWidth)
           expect(width, look).toBe(viewport.width)
         }
@@ -236,6 +256,17 @@ describe('the dashboard', needs(existsSync(CHROMIUM), `no browser at ${CHROMIUM}
       await open(hash, LOOKS['light']!, check, { logs })
     },
   )
+
+  it('names the page and the job in the title of the window', async () => {
+    await open(`#/jobs/${jobs.rules}/topics`, LOOKS['light']!, async (page) => {
+      const title = async (): Promise<string> => await page.title()
+      await expect.poll(title, { timeout: PATIENT }).toBe('rules: Topics - Weir')
+      await page.getByRole('link', { name: 'Log', exact: true }).click()
+      await expect.poll(title, { timeout: PATIENT }).toBe('rules: Log - Weir')
+      await page.getByRole('link', { name: 'Jobs', exact: true }).click()
+      await expect.poll(title, { timeout: PATIENT }).toBe('Jobs - Weir')
+    })
+  })
 
   it('transfers at most 300 kB for the first view', async () => {
     const weigh = async (page: Page): Promise<void> => {
@@ -272,8 +303,18 @@ describe('the dashboard', needs(existsSync(CHROMIUM), `no browser at ${CHROMIUM}
       await answer.getByText(/PROMOTION_REFUSED.* the data check has not been run/).waitFor()
       await confirm('Promote version 2', 'a test')
       await answer.getByText('Version 2 is live (forced)').waitFor()
+      const learns = async (version: number): Promise<void> => {
+        await page.getByRole('link', { name: 'Learning', exact: true }).click()
+        const live = page.locator('.figure', {
+          has: page.getByText('Live version', { exact: true }),
+        })
+        await live.getByText(String(version), { exact: true }).waitFor()
+        await page.goBack()
+      }
+      await learns(2)
       await confirm('Roll back to 1')
       await answer.getByText('Version 1 is live (rolled back)').waitFor()
+      await learns(1)
       await page.getByRole('region', { name: 'Differences of the versions 1 and 2' }).waitFor()
     }
     await open(`#/jobs/${jobs.learning}/models/2`, look, promotion, { logs: /status of 409/ })
