@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
@@ -12,12 +11,12 @@ import { CHROMIUM } from '../../services/chromium.ts'
 import { commitSeed } from '../../services/commit-seed.ts'
 import { sharedBrowser } from '../../services/lending/browser.ts'
 import { type CommandProcess, REPOSITORY, weir } from '../cli/command-process.ts'
+import { seriousViolations } from './axe.ts'
 import { PAGES, type ShownJobs } from './page-table.ts'
 import { SeverableProxy } from './severable-proxy.ts'
 
 /** Folder of the screenshots, which stay there to be looked at. */
 const SCREENSHOTS = join(tmpdir(), 'weir-dashboard-screenshots')
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 /** Time for everything to happen on a loaded machine, ms. */
 const PATIENT = 60_000
 
@@ -172,19 +171,6 @@ async function open(
   expect(errors).toEqual([])
 }
 
-/** Rules of axe that a page breaks seriously, with the elements. */
-async function seriousViolations(page: Page): Promise<unknown[]> {
-  // The content security policy allows no inline script; what the browser's debugger runs is exempt.
-  await page.evaluate(AXE)
-  return await page.evaluate(async () => {
-    const { axe } = globalThis as unknown as { axe: { run(): Promise<AxeResult> } }
-    const { violations } = await axe.run()
-    return violations
-      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      .map(({ id, nodes }) => ({ id, elements: nodes.map(({ html }) => html).slice(0, 3) }))
-  })
-}
-
 /** Texts that are larger than their element, which hides the rest; frames of a flame graph are as wide as their share. */
 async function cutTexts(page: Page): Promise<string[]> {
   return await page.evaluate(() =>
@@ -197,14 +183,6 @@ async function cutTexts(page: Page): Promise<string[]> {
       })
       .map(({ textContent }) => textContent ?? ''),
   )
-}
-
-interface AxeResult {
-  readonly violations: readonly {
-    readonly id: string
-    readonly impact: string
-    readonly nodes: readonly { readonly html: string }[]
-  }[]
 }
 
 describe('the dashboard', needs(existsSync(CHROMIUM), `no browser at ${CHROMIUM}`), () => {
