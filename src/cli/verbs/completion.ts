@@ -1,8 +1,12 @@
+import { JOB_MANAGER_CLIENT_OPTIONS } from '../cluster/options.ts'
 import { type Command, missingArguments, UsageError } from '../command/command.ts'
 import { bashCompletion } from '../completion/bash.ts'
 import { fishCompletion } from '../completion/fish.ts'
+import { NAMED, namesFor } from '../completion/names.ts'
 import { completionPlaces } from '../completion/words.ts'
 import { zshCompletion } from '../completion/zsh.ts'
+import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
+import { KAFKA_OPTIONS } from '../flags/kafka.ts'
 
 const SCRIPTS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion } as const
 
@@ -10,20 +14,27 @@ const SCRIPTS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion
 export const completionCommand: Command = {
   name: 'completion',
   summary: 'Print the script that completes commands and flags in bash, zsh or fish',
-  usage: 'SHELL',
-  options: {},
-  details: `SHELL is bash, zsh or fish. The script lists the commands of this version; print it again after
-an upgrade.
+  usage: 'SHELL | jobs | topics [WORD...]',
+  options: { ...JOB_MANAGER_CLIENT_OPTIONS, ...KAFKA_OPTIONS, ...DATA_DIR_OPTION },
+  details: `SHELL is bash, zsh or fish. The script lists the commands and the configuration keys of this version; print it again
+after an upgrade. For names of running jobs and of topics it asks "weir completion jobs" and "weir completion topics", with
+the words that are typed behind --: their flags say where the JobManager and the topics are.
 
 Example:
   source <(weir completion bash)
   weir completion zsh > "\${fpath[1]}/_weir"
   weir completion fish > ~/.config/fish/completions/weir.fish`,
-  async run({ args: [shell], io, commands }) {
+  async run({ args: [shell, ...words], io, commands }) {
     if (shell === undefined) throw missingArguments(completionCommand)
+    const what = NAMED.find((name) => name === shell)
+    if (what !== undefined) {
+      const typed = { command: completionCommand, words, env: io.env }
+      for (const name of await namesFor(what, typed)) io.out(name)
+      return 0
+    }
     if (!Object.hasOwn(SCRIPTS, shell)) {
       throw new UsageError(
-        `SHELL must be one of ${Object.keys(SCRIPTS).join(', ')}, not "${shell}"`,
+        `SHELL must be one of ${Object.keys(SCRIPTS).join(', ')}, or jobs or topics, not "${shell}"`,
       )
     }
     const script = SCRIPTS[shell as keyof typeof SCRIPTS](completionPlaces(await commands()))

@@ -21,7 +21,7 @@ import { KAFKA_OPTIONS, topicsOf } from '../flags/kafka.ts'
 export const topicConsumeCommand: Command = {
   name: 'topic consume',
   summary: 'Print the committed records of a topic',
-  usage: 'NAME',
+  usage: 'TOPIC',
   stopsItself: true,
   options: {
     follow: { type: 'boolean', short: 'f', help: 'Wait for new records until Ctrl-C' },

@@ -30,7 +30,7 @@ import { counted } from '../text/counted.ts'
 export const topicProduceCommand: Command = {
   name: 'topic produce',
   summary: 'Append lines of standard input, or the ratings of files, to a topic',
-  usage: 'NAME',
+  usage: 'TOPIC',
   stopsItself: true,
   options: {
     'key-separator': {
