@@ -16,10 +16,9 @@ import { parseConfiguration } from '../../runtime/configuration/keys.ts'
 import { EXPONENTIAL_DELAY } from '../../runtime/configuration/restart-strategy.ts'
 import { checkSubmission, type JobCommands, wordsOf } from '../cluster/job-command.ts'
 import { rightsText, type SubmissionRights } from '../cluster/submission-rights.ts'
-import { addressOf } from '../command/address.ts'
 import { type Command, type CommandIo, Flags, type OptionSpec } from '../command/command.ts'
 import { splitPair } from '../flag-kinds/pairs.ts'
-import { addresses, addressToOpen, host, input } from '../flag-kinds/places.ts'
+import { addresses, addressToOpen, host, hostAndPort, input } from '../flag-kinds/places.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS } from '../flags/kafka.ts'
 import { LISTENER_OPTIONS, listenerOf } from '../flags/listener.ts'
@@ -54,7 +53,7 @@ export const JOB_MANAGER_SERVER_OPTIONS: Readonly<Record<string, OptionSpec>> = 
     type: 'string',
     value: addressToOpen,
     parts: (text) => {
-      const { host, port } = addressOf(text, '--listen')
+      const { host, port } = hostAndPort(text)
       return { host, set: [`rest.bind-address=${host}`, `rest.port=${port}`] }
     },
     help: 'REST interface, HOST:PORT or a port of this machine, 0 for any free one; a host that other machines reach needs TLS and tokens (default: 127.0.0.1:8081)',

@@ -5,10 +5,10 @@ import type { GatewaySettings } from '../../gateway/run.ts'
 import { queryAccessOf, watchQueryAccess } from '../../jobs/query-access.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
 import { registryPlace } from '../../jobs/serve/registry-place.ts'
-import { addressOf, jobAddressOptions } from '../command/address.ts'
+import { jobAddressOptions } from '../command/address.ts'
 import { type Command, Flags, UsageError, unlessInterrupted } from '../command/command.ts'
 import { wholeNumber } from '../flag-kinds/numbers.ts'
-import { address, addressToOpen, path } from '../flag-kinds/places.ts'
+import { address, addressOf, addressToOpen, path } from '../flag-kinds/places.ts'
 import { topicName, word } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS, topicsPlaceOf } from '../flags/kafka.ts'
@@ -86,7 +86,7 @@ Examples:
   curl localhost:8080/v1/observe --json '{"user":"1","item":"50","rating":5}'`,
   async run({ flags: values, io }) {
     const flags = new Flags(values)
-    const { host, port } = addressOf(flags.string('listen'), '--listen')
+    const { host, port } = addressOf(flags.string('listen'))
     // --token-file is the token that the gateway shows to the job, not one that it accepts.
     const { token: _, ...accessOptions } = listenerOf(flags, io)
     const { GatewayThreads } = await import('../../gateway/threads.ts')
@@ -136,9 +136,7 @@ function sourcesOf(
   const job = connectionOf(flags)
   return {
     job,
-    ...(histories === undefined
-      ? {}
-      : { histories: { ...job, ...addressOf(histories, '--histories') } }),
+    ...(histories === undefined ? {} : { histories: { ...job, ...addressOf(histories) } }),
     ...(model === undefined ? {} : { models: modelPlaceOf(flags, model) }),
     ...(topic === undefined ? {} : { observations: { place: topicsPlaceOf(flags), topic } }),
   }

@@ -212,10 +212,7 @@ export class ProgressBoard {
     this.numbers[1] = asOfMs
   }
 
-  /**
-   * All records of the partition below this offset are applied on the slot; of a source that is not tracked they are
-   * read, on the slot that reads the partition, and 0 on others.
-   */
+  /** All records of the partition below this offset are applied on the slot; read, where the source is not tracked. */
   nextOffset(slot: number, partition: number, source = 0): number {
     return this.numbers[HEADER_NUMBERS + this.at(slot, partition, source)]!
   }
