@@ -62,7 +62,11 @@ export function timeText(ms: number): string {
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`
 }
 
-/** Watermark of a subtask as a time; `none yet` before the first. */
+/** Milliseconds since 1970 of the last time that a calendar has. */
+const LAST_TIME = 8.64e15
+
+/** Watermark of a subtask as a time; `none yet` before the first, `end of the input` after the last record. */
 export function watermarkText(value: number): string {
+  if (value >= LAST_TIME) return 'end of the input'
   return value <= Number.MIN_SAFE_INTEGER ? 'none yet' : timeText(value)
 }

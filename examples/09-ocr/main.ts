@@ -44,7 +44,7 @@ for (const [name, file] of Object.entries(MODELS)) {
 // 2. A process that serves it.
 const server = spawn(
   process.execPath,
-  [WEIR, 'run', 'models', '--repository', repository, '--port', '0', '--json'],
+  [WEIR, 'run', 'models', '--repository', repository, '--listen', '0', '--json'],
   { stdio: ['ignore', 'pipe', 'inherit'] },
 )
 try {

@@ -65,8 +65,8 @@ export class ClientConnection implements ProbedConnection {
     this.socket = this.open()
     this.socket.setNoDelay(true)
     this.socket.setKeepAlive(true, 30_000)
-    this.socket.on('error', (cause) => this.lose(unreachable(this, messageOf(cause), cause)))
-    this.socket.on('close', () => this.lose(unreachable(this, 'the connection was closed')))
+    this.socket.on('error', (cause) => this.lose(unreachable(this, whyNot(cause), cause)))
+    this.socket.on('close', () => this.lose(unreachable(this, this.whyClosed())))
     this.greet()
   }
 
@@ -293,10 +293,23 @@ export class ClientConnection implements ProbedConnection {
     }
   }
 
+  private whyClosed(): string {
+    const { tls } = this.context.options
+    if (tls !== undefined || this.welcome !== undefined) return 'the connection was closed'
+    return 'the connection was closed before a word; if the port speaks TLS, ask for it with tls (--query-tls, or --query-tls-ca FILE)'
+  }
+
   /** Closes; what is in flight fails with UNAVAILABLE. */
   close(): void {
     this.lose(unreachable(this, 'the client was closed'))
   }
+}
+
+/** Why a connection failed; a port without TLS is named as such, since OpenSSL's sentence says nothing. */
+function whyNot(cause: unknown): string {
+  const reason = messageOf(cause)
+  if (!/wrong version number|packet length too long/i.test(reason)) return reason
+  return 'it speaks plain, and TLS was asked for; leave out tls (--query-tls and the flags that begin so)'
 }
 
 /** The error of a connection that is lost. */

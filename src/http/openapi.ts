@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
+import { ACCESSIBLE_PAGE } from './accessible-page.ts'
 
 /** A route as its OpenAPI document has it. */
 export interface DocumentedRoute {
@@ -69,7 +70,7 @@ export async function collectOpenApi(app: FastifyInstance, options: OpenApiOptio
       ...(needsToken ? SECURITY : {}),
     },
   })
-  await app.register(swaggerUi, { routePrefix: '/docs' })
+  await app.register(swaggerUi, { routePrefix: '/docs', ...ACCESSIBLE_PAGE })
 }
 
 /** Name of an operation for clients that are generated: `getV1PredictUserItem`. */

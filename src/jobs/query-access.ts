@@ -145,7 +145,7 @@ function accessOf({ token, tokensFile, peopleFile }: QueryAccessOptions): Access
   const records = readTokens(tokensFile)
   requireArgument(
     records.length > 0 || token !== undefined || people !== undefined,
-    `${tokensFile} has no tokens, so that no one could connect; run "weir token create --role read --file ${tokensFile}"`,
+    `${tokensFile} has no tokens, so that no one could connect; run "weir token create --role read --tokens ${tokensFile}"`,
   )
   return shareAccess(records, token, people)
 }

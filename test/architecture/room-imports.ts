@@ -58,7 +58,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'jobmanager/process',
     'runtime/configuration',
   ],
-  'cli/completion': ['cli/command'],
+  'cli/completion': ['cli/cluster', 'cli/command', 'cli/flags', 'core', 'runtime/configuration'],
   'cli/doctor': [
     'cli/text',
     'connectors/kafka/client',
@@ -992,7 +992,6 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'runtime/job',
     'runtime/protocol',
     'runtime/subtask',
-    'state/catalog',
     'wire',
     'wire/inference',
   ],

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { shareAccess } from '../../src/access/control.ts'
 import { WeirClient } from '../../src/client/index.ts'
@@ -31,6 +32,26 @@ async function besideSilentThread() {
 }
 
 describe('the connections of a client', () => {
+  it('say that a port speaks TLS where plain was asked for, and the reverse', async () => {
+    const encrypted = createTlsServer({}, () => {})
+    encrypted.on('tlsClientError', () => {})
+    encrypted.listen(0, '127.0.0.1')
+    await once(encrypted, 'listening')
+    tested.cleanups.push(async () => void encrypted.close())
+    const { port } = encrypted.address() as AddressInfo
+    await expect(WeirClient.connect({ port })).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringMatching(/if the port speaks TLS, ask for it with tls \(--query-tls/),
+    })
+    const server = new QueryServer(tested.backend)
+    const plain = await server.listen()
+    tested.cleanups.push(() => server.close())
+    await expect(WeirClient.connect({ port: plain, tls: {} })).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringContaining('it speaks plain, and TLS was asked for; leave out tls'),
+    })
+  })
+
   it('wait for a job that opens its port later, if asked to, and until the deadline', async () => {
     const [port] = await freePorts(1)
     const early = WeirClient.connect({ port: port!, waitForJob: true, deadlineMs: 30_000 })

@@ -51,5 +51,6 @@ describe('texts of the dashboard', () => {
     expect(timeText(-1)).toBe('–')
     expect(watermarkText(-(2 ** 63))).toBe('none yet')
     expect(watermarkText(Number.MIN_SAFE_INTEGER)).toBe('none yet')
+    expect(watermarkText(Number.MAX_SAFE_INTEGER)).toBe('end of the input')
   })
 })

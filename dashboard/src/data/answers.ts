@@ -1,3 +1,5 @@
+import type { LastFailure } from '../../../src/rest/json/exceptions.ts'
+
 /*
  * Answers of the REST interface, as far as the dashboard reads them. docs/reference/rest.md describes the paths.
  * Times are in ms since 1970, -1 where the event has not happened.
@@ -22,8 +24,13 @@ export interface JobRow {
   readonly 'end-time': number
   readonly duration: number
   readonly 'last-modification': number
+  readonly restarts: number
+  readonly lastFailure: LastFailure | null
   readonly tasks: Readonly<Record<string, number>>
 }
+
+/** The newest failure of a job. */
+export type { LastFailure } from '../../../src/rest/json/exceptions.ts'
 
 /** `/jobs/overview` */
 export interface JobsOverview {
@@ -76,6 +83,7 @@ export interface JobLive {
   readonly state: string
   readonly restarts: number
   readonly failures: number
+  readonly lastFailure: LastFailure | null
   readonly takesCheckpoints: boolean
   readonly learns: boolean
   /** Of the job, and so of all operators without one of their own. */
@@ -93,6 +101,9 @@ export interface VertexLive {
   readonly idle: number
   readonly recordsInPerSecond: number
   readonly recordsOutPerSecond: number
+  /** The least one of its subtasks, ms since 1970; null before the first. */
+  readonly watermark: number | null
+  readonly withoutWatermark: number
   /** Whether the code fixes its parallelism. */
   readonly hasOwnParallelism: boolean
 }

@@ -3,9 +3,11 @@ import type { JobDetail, JobLive } from '../data/answers.ts'
 import type { ServedModels, StateInfo, States } from '../data/job-data.ts'
 import { useRequested } from '../data/requested.ts'
 import { jobHref, type Route, TABS, type Tab } from '../data/route.ts'
+import { useTitle } from '../data/title.ts'
 import { useWatched } from '../data/watched.ts'
 import { durationText } from '../format.ts'
 import { JobActions } from '../parts/job-actions.tsx'
+import { FailureLine } from '../parts/last-failure.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { StateBadge } from '../parts/state-badge.tsx'
 import { CheckpointsPage } from './checkpoints.tsx'
@@ -57,6 +59,7 @@ export function JobPage({ route }: JobPageProps) {
     SERVED_MS,
   ).data?.models
   const job = detail.data
+  useTitle(`${job?.name ?? id}: ${TITLES[tab]}`)
   if (job === undefined || live.data === undefined) {
     return <Notice error={detail.error ?? live.error} />
   }
@@ -76,9 +79,14 @@ export function JobPage({ route }: JobPageProps) {
         </p>
         <JobActions job={job} live={data} />
       </div>
+      {data.lastFailure === null ? null : (
+        <p class="quiet">
+          Last failure: <FailureLine job={id} failure={data.lastFailure} />
+        </p>
+      )}
       <Waiting sentences={job.waiting} />
       <Tabs id={id} tab={shown} live={data} states={states} asksModels={(asked?.length ?? 0) > 0} />
-      <TabPage route={{ ...route, tab: shown }} job={job} live={data} />
+      <TabPage route={{ ...route, tab: shown }} job={job} live={data} states={states} />
     </>
   )
 }
@@ -122,6 +130,11 @@ function Tabs({ id, tab, ...job }: TabsProps) {
   )
 }
 
+/** The version that queries read; undefined where no model is live. */
+function liveVersionOf(states: readonly StateInfo[] = []): number | undefined {
+  return states.find(({ liveVersion }) => liveVersion > 0)?.liveVersion
+}
+
 /** Whether a job has what a tab shows. */
 function hasTab(
   tab: Tab,
@@ -150,9 +163,11 @@ function hasTab(
 interface TabPageProps extends JobPageProps {
   readonly job: JobDetail
   readonly live: JobLive
+  /** Undefined until they are known. */
+  readonly states: readonly StateInfo[] | undefined
 }
 
-function TabPage({ route: { job: id, tab, chosen }, job, live }: TabPageProps) {
+function TabPage({ route: { job: id, tab, chosen }, job, live, states }: TabPageProps) {
   switch (tab) {
     case 'graph':
       return <GraphPage job={job} live={live} chosen={chosen} />
@@ -162,7 +177,7 @@ function TabPage({ route: { job: id, tab, chosen }, job, live }: TabPageProps) {
     case 'exceptions':
       return <ExceptionsPage id={id} live={live} />
     case 'learning':
-      return <LearningPage id={id} />
+      return <LearningPage id={id} live={liveVersionOf(states)} />
     case 'models':
       return <ModelsPage id={id} chosen={chosen} />
     case 'served-models':

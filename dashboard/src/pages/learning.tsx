@@ -9,14 +9,21 @@ import { type Figure, Figures } from '../parts/figures.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { Table } from '../parts/table.tsx'
 
+/** Parts of the page of learning. */
+export interface LearningPageProps {
+  readonly id: string
+  /** The version that queries read; undefined until it is known. */
+  readonly live: number | undefined
+}
+
 /** Errors of a job that learns online, each measured before the rating or example was learned. */
-export function LearningPage({ id }: { readonly id: string }) {
+export function LearningPage({ id, live }: LearningPageProps) {
   const { data, error } = useWatched<Learning>(`/weir/jobs/${id}/learning`)
   if (data === undefined) return <Notice error={error} />
   if (data.kind === null) return <p class="quiet">This job does not learn.</p>
   return (
     <>
-      <Figures figures={figuresOf(data)} />
+      <Figures figures={figuresOf(data, live)} />
       {data.kind === 'ratings' ? <RatingsCharts id={id} /> : <ExamplesChart id={id} />}
       <Learners learning={data} />
     </>
@@ -158,13 +165,23 @@ function root(mse: number | null | undefined): number | null {
   return mse === null || mse === undefined ? null : Math.sqrt(mse)
 }
 
+/** Whether another version is live than the one that was learned on last, as after a promotion or a rollback. */
+function isBehind(version: number | null, live: number | undefined): boolean {
+  return version !== null && version !== 0 && live !== undefined && version !== live
+}
+
 const errorText = (value: number): string => value.toFixed(4)
 
-function figuresOf(learning: Learning): readonly Figure[] {
+function figuresOf(learning: Learning, live: number | undefined): readonly Figure[] {
   const { kind, version, learned, refused, driftAlarms, freshnessMs, means } = learning
   const coverage = means['prequentialCoverage']
   const common = [
-    { name: 'Learning on version', value: version === null || version === 0 ? '–' : version },
+    { name: 'Live version', value: live ?? '–' },
+    {
+      name: 'Learned last on version',
+      value: version === null || version === 0 ? '–' : version,
+      note: isBehind(version, live) ? `what comes next is learned on version ${live}` : undefined,
+    },
     {
       name: kind === 'ratings' ? 'Ratings learned' : 'Examples learned',
       value: numberText(learned),

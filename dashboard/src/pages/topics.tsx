@@ -1,13 +1,17 @@
-import { useRef } from 'preact/hooks'
+import { useMemo, useRef } from 'preact/hooks'
 import type { SourceTopic, TopicPartition, Topics } from '../data/job-data.ts'
 import { type Rate, RateMeter } from '../data/rate-meter.ts'
 import { useRequested } from '../data/requested.ts'
+import { useHistory } from '../data/samples.ts'
 import { numberText } from '../format.ts'
+import { Chart } from '../parts/chart.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { Table } from '../parts/table.tsx'
 
 /** Time between two requests, ms. */
 const EVERY_MS = 2000
+/** Sources with lines in the charts: as many as there are colours. */
+const MOST_LINES = 6
 
 /** The topics that the sources of a job read: how far, how fast, and how much is left. */
 export function TopicsPage({ id }: { readonly id: string }) {
@@ -18,10 +22,43 @@ export function TopicsPage({ id }: { readonly id: string }) {
   return (
     <>
       {error === undefined ? null : <Notice error={error} />}
+      <SourceCharts id={id} sources={data.sources.slice(0, MOST_LINES)} />
       {data.sources.map((source) => (
         <Source key={source.uid} source={source} meter={meter.current} at={data} />
       ))}
     </>
+  )
+}
+
+interface SourceChartsProps {
+  readonly id: string
+  readonly sources: readonly SourceTopic[]
+}
+
+/** What the sources read in a second and what is left, over time. */
+function SourceCharts({ id, sources }: SourceChartsProps) {
+  const series = ['recordsPerSecond', 'pendingRecords'].flatMap((name) =>
+    sources.map(({ uid }) => `source.${uid}.${name}`),
+  )
+  const samples = useHistory(id, series)
+  const [read, left] = useMemo(() => {
+    const [times = [], ...values] = samples
+    const at = sources.length
+    return [
+      [times, ...values.slice(0, at)],
+      [times, ...values.slice(at)],
+    ] as const
+  }, [samples, sources.length])
+  const names = sources.map(({ topic, name }) => topic ?? name)
+  return (
+    <div class="columns">
+      <section class="card">
+        <Chart title="Records read a second" names={names} samples={read} text={numberText} />
+      </section>
+      <section class="card">
+        <Chart title="Lag: records not read yet" names={names} samples={left} text={numberText} />
+      </section>
+    </div>
   )
 }
 

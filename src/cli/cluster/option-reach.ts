@@ -30,7 +30,7 @@ const OPTIONS: Readonly<Record<Exclude<Reach, 'nothing'>, readonly string[]>> = 
   settings: ['set'],
   never: [
     ...['token', 'sasl-password'],
-    ...['detached', 'jobmanager'],
+    ...['detached', 'jobmanager', 'listen'],
     ...['jobmanager-tls', 'jobmanager-tls-ca', 'jobmanager-tls-cert', 'jobmanager-tls-key'],
     ...['http', 'grpc', 'model-control', 'allow-modules', 'allow-remote'],
   ],

@@ -113,7 +113,7 @@ function refusalOf({ reach, name, value }: NamedValue, rights: SubmissionRights)
     case 'hosts':
       return hostsRefusal(text.split(','), rights)
     case 'address':
-      return isLoopback(text) || text === rights.host || 'start it with this --host'
+      return isLoopback(text) || text === rights.host || 'start it with this host in --listen'
     case 'listener':
       return (
         rights.listener[name] === value || 'its jobs have the tokens and the TLS of its own start'

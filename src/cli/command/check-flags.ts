@@ -109,7 +109,8 @@ function checkRelations(name: string, { specs, flags, commandLine }: Relations):
   const { needs = [], excludes = [] } = specs[name]!
   if (!isSet(flags[name])) return
   for (const need of needs) {
-    if (!isMet(need, flags)) throw new UsageError(`--${name} needs ${needText(need, specs)}`)
+    const source = commandLine.get(name)?.[0]?.source ?? `--${name}`
+    if (!isMet(need, flags)) throw new UsageError(`${source} needs ${needText(need, specs)}`)
   }
   for (const other of excludes) {
     if (commandLine.has(other) && isSet(flags[other])) {

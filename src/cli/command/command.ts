@@ -32,6 +32,7 @@ export interface SwitchSpec extends CommonSpec {
   readonly multiple?: undefined
   readonly isRequired?: undefined
   readonly isSecret?: undefined
+  readonly parts?: undefined
 }
 
 /** A flag with a value. */
@@ -45,6 +46,8 @@ export interface ValueSpec extends CommonSpec {
   readonly isRequired?: boolean
   /** Read only from the environment and the configuration file: other users can see command lines. */
   readonly isSecret?: boolean
+  /** Of a flag that stands for others, as an address for a host and a port: their values. */
+  parts?(text: string): Readonly<Record<string, string | readonly string[]>>
 }
 
 /** A flag that another one needs: set, and to one of `words` where there are some. */

@@ -1,6 +1,12 @@
 import { parseArgs } from 'node:util'
 import { nearestWord } from '../../core/text/nearest-word.ts'
-import { checkSettings, checkTogether, checkTyped, type GivenValue } from './check-flags.ts'
+import {
+  checkSettings,
+  checkTogether,
+  checkTyped,
+  type GivenFlags,
+  type GivenValue,
+} from './check-flags.ts'
 import { COMMON_OPTIONS, type Command, type CommandInput, type OptionSpec } from './command.ts'
 import { environmentName, NO_SETTINGS, type Settings } from './settings.ts'
 import { UsageError } from './usage-error.ts'
@@ -23,8 +29,9 @@ export function parseCommandLine(
   settings: (configFlag: string | undefined) => Settings = () => NO_SETTINGS,
 ): Pick<CommandInput, 'flags' | 'args'> {
   const specs: Specs = { ...COMMON_OPTIONS, ...command.options }
-  const { args, given } = readWords(specs, argv)
-  checkTyped(specs, given)
+  const { args, given: typed } = readWords(specs, argv)
+  checkTyped(specs, typed)
+  const given = withParts(specs, typed)
   const config = given.get('config')?.[0]?.value
   const configured = settings(typeof config === 'string' ? config : undefined)
   const set = settingsOf(specs, configured)
@@ -58,6 +65,31 @@ function readWords(
     given.set(name, [...(given.get(name) ?? []), { source: `--${name}`, value }])
   }
   return { args, given }
+}
+
+/**
+ * The flags of a command line with the parts of an address in its place: one that is not typed leaves those of the
+ * settings. Throws UsageError where a part is typed, too.
+ */
+function withParts(specs: Specs, typed: GivenFlags): GivenByName {
+  const all: GivenByName = new Map([...typed].map(([name, given]) => [name, [...given]]))
+  for (const [name, [first]] of typed) {
+    const parts = specs[name]?.parts?.(String(first?.value))
+    if (first === undefined || parts === undefined) continue
+    all.delete(name)
+    for (const [part, value] of Object.entries(parts)) {
+      const before = all.get(part) ?? []
+      if (before[0] !== undefined && specs[part]?.multiple !== true) {
+        throw new UsageError(
+          `${first.source} and ${before[0].source} exclude each other; leave one out`,
+        )
+      }
+      const own = [value].flat().map((text) => ({ source: first.source, value: text }))
+      all.set(part, [...before, ...own])
+    }
+  }
+  checkTyped(specs, all)
+  return all
 }
 
 interface OptionToken {

@@ -1,4 +1,4 @@
-import type { CompletionFlag, CompletionPlace } from './words.ts'
+import { type CompletionFlag, type CompletionPlace, configurationNames } from './words.ts'
 
 /** The completion script for fish 3. */
 export function fishCompletion(places: readonly CompletionPlace[]): string {
@@ -18,12 +18,14 @@ ${places.flatMap(linesOf).join('\n')}
 `
 }
 
-function linesOf({ path, words, flags }: CompletionPlace): readonly string[] {
+function linesOf({ path, words, flags, argument }: CompletionPlace): readonly string[] {
   const at = `complete -c weir -n ${quoted(`__weir_at "${path}"`)}`
   return [
+    ...(argument === undefined ? [] : [`${at} -f -a ${quoted(namesOf(argument))}`]),
     ...words.map(({ word, help }) => `${at} -f -a ${word} -d ${quoted(help)}`),
     ...flags.map(
-      (flag) => `${at} -l ${flag.word.slice(2)}${argumentOf(flag)} -d ${quoted(flag.help)}`,
+      (flag) =>
+        `${at} -l ${flag.word.slice(2)}${letterOf(flag)}${argumentOf(flag)} -d ${quoted(flag.help)}`,
     ),
   ]
 }
@@ -36,7 +38,24 @@ function argumentOf({ value }: CompletionFlag): string {
       return ' -r -F'
     case 'text':
       return ' -x'
+    case 'topics':
+      return ` -x -a ${quoted(namesOf('topics'))}`
+    case 'keys':
+      return ` -x -a ${quoted(
+        configurationNames()
+          .map((key) => `${key}=`)
+          .join(' '),
+      )}`
   }
+}
+
+function letterOf({ short }: CompletionFlag): string {
+  return short === undefined ? '' : ` -s ${short}`
+}
+
+/** What asks for names: the words of the command line say where they are. */
+function namesOf(names: 'jobs' | 'topics'): string {
+  return `(weir completion ${names} -- (commandline -opc)[2..] 2>/dev/null)`
 }
 
 function quoted(text: string): string {

@@ -1,3 +1,4 @@
+import { configurationKeys } from '../../runtime/configuration/keys.ts'
 import { COMMON_OPTIONS, type Command, type OptionSpec } from '../command/command.ts'
 
 /** A word that may come next on a command line. */
@@ -8,8 +9,10 @@ export interface CompletionWord {
 
 /** A flag that may come next on a command line. */
 export interface CompletionFlag extends CompletionWord {
-  /** What the shell offers after the flag: nothing if it takes no value, else files or no word. */
-  readonly value: 'none' | 'file' | 'text'
+  /** The letter of the flag; undefined without one. */
+  readonly short?: string
+  /** What the shell offers after the flag: nothing if it takes no value, files, topics, keys of the configuration, or no word. */
+  readonly value: 'none' | 'file' | 'text' | 'topics' | 'keys'
 }
 
 /** What may follow the words of one command, or the first words of several. */
@@ -18,6 +21,8 @@ export interface CompletionPlace {
   readonly path: string
   readonly words: readonly CompletionWord[]
   readonly flags: readonly CompletionFlag[]
+  /** What the first argument of the command names, where that can be looked up. */
+  readonly argument?: 'jobs' | 'topics' | undefined
 }
 
 /** Every place on a command line where words of `weir` can be completed, the start first. */
@@ -25,7 +30,9 @@ export function completionPlaces(commands: readonly Command[]): readonly Complet
   const paths = new Set(commands.flatMap(({ name }) => prefixesOf(name)))
   return [...paths].map((path) => {
     const command = commands.find(({ name }) => name === path)
-    return { path, words: wordsAfter(path, commands), flags: flagsOf(command) }
+    const place = { path, words: wordsAfter(path, commands), flags: flagsOf(command) }
+    const argument = argumentOf(command)
+    return argument === undefined ? place : { ...place, argument }
   })
 }
 
@@ -62,10 +69,27 @@ function flagsOf(command: Command | undefined): readonly CompletionFlag[] {
   if (command === undefined) return []
   return Object.entries({ ...command.options, ...COMMON_OPTIONS })
     .filter(([, spec]) => spec.isSecret !== true)
-    .map(([name, spec]) => ({ word: `--${name}`, help: spec.help, value: kindOf(spec) }))
+    .map(([name, spec]) => ({
+      word: `--${name}`,
+      help: spec.help,
+      value: kindOf(spec),
+      ...(spec.short === undefined ? {} : { short: spec.short }),
+    }))
 }
 
 function kindOf({ value }: OptionSpec): CompletionFlag['value'] {
   if (value === undefined) return 'none'
-  return value.sort === 'path' ? 'file' : 'text'
+  return value.names ?? (value.sort === 'path' ? 'file' : 'text')
+}
+
+/** By the first positional argument. */
+function argumentOf(command: Command | undefined): CompletionPlace['argument'] {
+  const kind = command?.positions?.[0]?.value
+  if (kind?.shown === 'JOB') return 'jobs'
+  return kind?.names === 'topics' ? 'topics' : undefined
+}
+
+/** The keys of the configuration, as after `-D`. */
+export function configurationNames(): readonly string[] {
+  return configurationKeys().map(({ key }) => key)
 }

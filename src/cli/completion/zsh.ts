@@ -1,4 +1,4 @@
-import type { CompletionPlace, CompletionWord } from './words.ts'
+import { type CompletionPlace, type CompletionWord, configurationNames } from './words.ts'
 
 /** The completion script for zsh; works as a file `_weir` of `$fpath` and when it is sourced. */
 export function zshCompletion(places: readonly CompletionPlace[]): string {
@@ -6,8 +6,9 @@ export function zshCompletion(places: readonly CompletionPlace[]): string {
   return `#compdef weir
 # zsh completion of weir. Install: weir completion zsh > "\${fpath[1]}/_weir"
 _weir() {
-  local command='' candidate i
-  local -a verbs flags
+  local command='' candidate names='' i
+  local -a verbs flags found here
+  here=("\${(@)words[2,CURRENT-1]}")
   for ((i = 2; i < CURRENT; i++)); do
     candidate="\${command:+$command }$words[i]"
     case $candidate in
@@ -18,7 +19,17 @@ _weir() {
   case $command in
 ${places.map(caseOf).join('\n')}
   esac
-  if [[ $PREFIX == -* ]]; then
+  case $words[CURRENT-1] in
+    (${flagsOf(places, 'keys').join('|')})
+      found=(${configurationNames().join(' ')})
+      compadd -q -S = -a found
+      return ;;
+    (${flagsOf(places, 'topics').join('|')}) names=topics ;;
+  esac
+  if [[ -n $names && $PREFIX != -* ]]; then
+    found=("\${(@f)$(weir completion $names -- $here 2> /dev/null)}")
+    compadd -a found
+  elif [[ $PREFIX == -* ]]; then
     _describe -o option flags
   elif (( $#verbs )); then
     _describe command verbs
@@ -30,8 +41,17 @@ if [[ $funcstack[1] == _weir ]]; then _weir "$@"; else compdef _weir weir; fi
 `
 }
 
-function caseOf({ path, words, flags }: CompletionPlace): string {
-  return `    (${quoted(path)}) verbs=(${list(words)}); flags=(${list(flags)}) ;;`
+function caseOf({ path, words, flags, argument }: CompletionPlace): string {
+  return `    (${quoted(path)}) verbs=(${list(words)}); flags=(${list(flags)}); names=${quoted(argument ?? '')} ;;`
+}
+
+/** The flags that take such a value, by their names and letters. */
+function flagsOf(places: readonly CompletionPlace[], value: 'keys' | 'topics'): readonly string[] {
+  const flags = places.flatMap((place) => place.flags).filter((flag) => flag.value === value)
+  const words = flags.flatMap(({ word, short }) =>
+    short === undefined ? [word] : [word, `-${short}`],
+  )
+  return [...new Set(words)]
 }
 
 /** Words as `_describe` takes them: `word:help`. */

@@ -32,6 +32,8 @@ export interface FlagKind {
   readonly range?: string
   /** Every value of a closed set. */
   readonly words?: readonly string[]
+  /** What the values name, where the completion of a shell can look it up. */
+  readonly names?: 'topics' | 'keys'
   /** Why a text is none of the values, as after the name of the flag; undefined where it is one. */
   problem(text: string): string | undefined
   /** Why a text that is one of the values cannot be used on this machine: there is no such file. */

@@ -12,6 +12,7 @@ export const keyValue: FlagKind = kindOf(
 /** `KEY=VALUE` of the configuration of a job: a key that exists, with a value in its range. */
 export const configurationValue: FlagKind = {
   ...keyValue,
+  names: 'keys',
   problem: (text) =>
     keyValue.problem(text) ?? refusalOf(() => checkConfigurationValue(...splitPair(text))),
   problemTogether: (texts) =>

@@ -118,6 +118,19 @@ function isAddress(text: string, least: number): boolean {
   return digits !== undefined && isHost(name) && number >= least && number <= 65_535
 }
 
+/** The host and the port of such an address; a host of IPv6 has no brackets any more. */
+export function hostAndPort(text: string): { readonly host: string; readonly port: string } {
+  const at = text.lastIndexOf(':')
+  if (at < 0) return { host: '127.0.0.1', port: text }
+  return { host: text.slice(0, at).replace(/^\[(.*)\]$/, '$1'), port: text.slice(at + 1) }
+}
+
+/** As `hostAndPort`, with the port as a number. */
+export function addressOf(text: string): { readonly host: string; readonly port: number } {
+  const { host, port } = hostAndPort(text)
+  return { host, port: Number(port) }
+}
+
 /** `HOST:PORT,...`. */
 export const addresses: FlagKind = {
   sort: 'list',

@@ -66,6 +66,7 @@ export function topicNamed(shown: string): FlagKind {
     sort: 'text',
     shown,
     takes,
+    names: 'topics',
     problem(text) {
       const isName = /^[A-Za-z0-9._-]+$/.test(text) && text.length <= LONGEST_TOPIC
       if (isName && text !== '.' && text !== '..') return undefined

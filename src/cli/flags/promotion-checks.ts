@@ -4,13 +4,14 @@ import { ALS_MODEL } from '../../jobs/model-topic/als-serving-function.ts'
 import { SVM_MODEL } from '../../jobs/model-topic/linear-serving-function.ts'
 import type { GoldenExamples, GoldenRatings } from '../../jobs/registry/golden-set.ts'
 import type { PromotionLimits } from '../../jobs/registry/promotion-checks.ts'
+import { jobAddressOptions } from '../command/address.ts'
 import { type Flags, needs, type OptionSpec } from '../command/command.ts'
 import { examplesOfFile } from '../files/examples-file.ts'
 import { COLUMNS_OPTION, type RatingsReading } from '../files/ratings-columns.ts'
 import { ratingsOfFile } from '../files/ratings-file.ts'
-import { anyNumber, milliseconds, port, share, wholeNumber } from '../flag-kinds/numbers.ts'
+import { anyNumber, milliseconds, share, wholeNumber } from '../flag-kinds/numbers.ts'
 import { numberRange } from '../flag-kinds/pairs.ts'
-import { host, input } from '../flag-kinds/places.ts'
+import { input } from '../flag-kinds/places.ts'
 import { name } from '../flag-kinds/words.ts'
 import { counted } from '../text/counted.ts'
 import { CONNECTION_OPTIONS } from './query.ts'
@@ -141,8 +142,7 @@ export const CHECK_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     default: '60000',
     help: 'Longest time to load the version',
   },
-  host: { type: 'string', value: host, default: '127.0.0.1', help: 'Host of the serving job' },
-  port: { type: 'string', value: port, default: '9069', help: 'Query port of the serving job' },
+  ...jobAddressOptions('the serving job'),
   ...CONNECTION_OPTIONS,
   state: {
     type: 'string',

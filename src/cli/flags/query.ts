@@ -5,10 +5,10 @@ import { HIGHEST_VERSION } from '../../core/model-version.ts'
 import { nearestOf } from '../../core/text/nearest-word.ts'
 import { CONSISTENCY_GRAMMAR, parseConsistency } from '../../wire/consistency-text.ts'
 import type { QueryOptions } from '../../wire/model-reader.ts'
+import { jobAddressOptions } from '../command/address.ts'
 import type { Flags, OptionSpec } from '../command/command.ts'
 import { type FlagKind, mustBe } from '../flag-kinds/flag-kind.ts'
-import { milliseconds, port, wholeNumber } from '../flag-kinds/numbers.ts'
-import { host } from '../flag-kinds/places.ts'
+import { milliseconds, wholeNumber } from '../flag-kinds/numbers.ts'
 import { name } from '../flag-kinds/words.ts'
 import { clientTlsOf, clientTlsOptions } from './client-tls.ts'
 import { TOKEN_OPTIONS, tokenOf } from './token.ts'
@@ -39,8 +39,7 @@ const CONSISTENCY: FlagKind = {
 
 /** Flags of every verb that queries a running job. */
 export const QUERY_OPTIONS: Readonly<Record<string, OptionSpec>> = {
-  host: { type: 'string', value: host, default: '127.0.0.1', help: 'Host of the job' },
-  port: { type: 'string', value: port, default: '9069', help: 'Query port of the job' },
+  ...jobAddressOptions(),
   ...CONNECTION_OPTIONS,
   state: {
     type: 'string',
@@ -62,7 +61,7 @@ export const QUERY_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   timeout: { type: 'string', value: milliseconds(), default: '5000', help: 'Deadline of a call' },
 }
 
-/** Connects to the job of `--host` and `--port`. Rejects as `connectTo`. */
+/** Connects to the job of `--job`. Rejects as `connectTo`. */
 export function connectWith(flags: Flags): Promise<WeirClient> {
   return connectTo(connectionOf(flags), NO_JOB)
 }
@@ -78,7 +77,7 @@ export async function connectTo(connection: ClientOptions, hint: string): Promis
 }
 
 const NO_JOB =
-  'start a job ("weir run"), or give --host and --port of one ("weir list" shows the jobs of a JobManager)'
+  'start a job ("weir run"), or give --job HOST:PORT of one ("weir list" shows the jobs of a JobManager)'
 
 /** The connection to the job of the flags. Throws UsageError. */
 export function connectionOf(flags: Flags): Pick<ClientOptions, 'host' | 'port' | 'token' | 'tls'> {

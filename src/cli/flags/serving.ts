@@ -3,7 +3,7 @@ import type { Flags, OptionSpec } from '../command/command.ts'
 import { type FlagKind, kindOf } from '../flag-kinds/flag-kind.ts'
 import { portToOpen, wholeNumber } from '../flag-kinds/numbers.ts'
 import { configurationValue, splitPair } from '../flag-kinds/pairs.ts'
-import { host, path, place } from '../flag-kinds/places.ts'
+import { addressToOpen, host, hostAndPort, path, place } from '../flag-kinds/places.ts'
 import { word } from '../flag-kinds/words.ts'
 import { LISTENER_OPTIONS } from './listener.ts'
 
@@ -46,17 +46,23 @@ export const SERVING_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     default: '1',
     help: 'Number of threads that answer queries',
   },
+  listen: {
+    type: 'string',
+    value: addressToOpen,
+    parts: hostAndPort,
+    help: 'Query port, HOST:PORT or a port of this machine, 0 for any free one; other machines reach only a host that is not 127.0.0.1, which needs TLS and tokens (default: 127.0.0.1:9069)',
+  },
   host: {
     type: 'string',
     value: host,
     default: '127.0.0.1',
-    help: 'Address to listen on; other machines reach only one that is not 127.0.0.1, which needs TLS and tokens',
+    help: 'Older form of --listen: the host',
   },
   port: {
     type: 'string',
     value: portToOpen,
     default: '9069',
-    help: 'Query port; 0 for any free port',
+    help: 'Older form of --listen: the port',
   },
   ...LISTENER_OPTIONS,
   set: {

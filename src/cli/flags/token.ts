@@ -28,10 +28,16 @@ export function tokenOf(flags: Flags): string | undefined {
 
 /** The flag of the file that `weir token` reads and writes. */
 export const TOKENS_FILE_OPTION: Readonly<Record<string, OptionSpec>> = {
-  file: {
+  tokens: {
     type: 'string',
     value: path(),
     default: 'tokens.json',
-    help: 'File with the hashes of the tokens',
+    help: 'File with the hashes of the tokens, the one of --tokens of a server',
+  },
+  file: {
+    type: 'string',
+    value: path(),
+    parts: (text) => ({ tokens: text }),
+    help: 'Older form of --tokens',
   },
 }

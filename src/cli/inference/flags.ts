@@ -3,9 +3,10 @@ import { WeirClient } from '../../client/weir-client.ts'
 import { printable } from '../../core/text/printable.ts'
 import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
 import type { ModelInfo } from '../../wire/inference/models.ts'
+import { jobAddressOptions } from '../command/address.ts'
 import { type CommandInput, Flags, type OptionSpec } from '../command/command.ts'
-import { milliseconds, port } from '../flag-kinds/numbers.ts'
-import { host, path } from '../flag-kinds/places.ts'
+import { milliseconds } from '../flag-kinds/numbers.ts'
+import { path } from '../flag-kinds/places.ts'
 import { CONNECTION_OPTIONS, connectionOf } from '../flags/query.ts'
 
 /** Flag of the folder that holds models of any kind. */
@@ -20,8 +21,7 @@ export const REPOSITORY_OPTION: Readonly<Record<string, OptionSpec>> = {
 
 /** Flags of every verb that asks a process of `weir run models`. */
 export const MODELS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
-  host: { type: 'string', value: host, default: '127.0.0.1', help: 'Host of "weir run models"' },
-  port: { type: 'string', value: port, default: '9069', help: 'Query port of "weir run models"' },
+  ...jobAddressOptions('"weir run models"'),
   ...CONNECTION_OPTIONS,
   timeout: {
     type: 'string',
@@ -36,7 +36,7 @@ export function repositoryOf(flags: Flags): string {
   return resolve(flags.string('repository'))
 }
 
-/** Connects to the process of `--host` and `--port`; answers may be as large as a frame can be. */
+/** Connects to the process of `--job`; answers may be as large as a frame can be. */
 export function connectToModels(flags: Flags): Promise<WeirClient> {
   return WeirClient.connect({ ...connectionOf(flags), maxFrameBytes: MAX_FRAME_BYTES })
 }

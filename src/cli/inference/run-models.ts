@@ -5,8 +5,8 @@ import { systemClock } from '../../core/clock.ts'
 import type { ModelsProcess } from '../../jobs/models/process.ts'
 import { parseConfiguration } from '../../runtime/configuration/keys.ts'
 import { parseSize } from '../../runtime/configuration/values.ts'
-import { addressOf } from '../command/address.ts'
 import { type CommandIo, type Flags, UsageError, unlessInterrupted } from '../command/command.ts'
+import { addressOf } from '../flag-kinds/places.ts'
 import { listenerOf } from '../flags/listener.ts'
 import { keyValuesOf } from '../flags/serving.ts'
 import { packageVersion } from '../text/package-version.ts'
@@ -85,7 +85,7 @@ function rightsOf(flags: Flags, io: CommandIo): ModelControlRights {
 function placesOf(flags: Flags) {
   const [http, grpc] = (['http', 'grpc'] as const).map((flag) => {
     const address = flags.optional(flag)
-    return address === undefined ? undefined : addressOf(address, `--${flag}`)
+    return address === undefined ? undefined : addressOf(address)
   })
   if (http !== undefined || grpc === undefined) return { http, grpc }
   throw new UsageError(

@@ -51,7 +51,7 @@ one. "weir jobmanager" is the same in the foreground.
 
 Examples:
   weir cluster start
-  weir cluster start --modules ./jobs -D rest.port=8082`,
+  weir cluster start --modules ./jobs --listen 8082`,
   async run({ flags: values, io }) {
     const flags = new Flags(values)
     const folder = folderOf(flags)

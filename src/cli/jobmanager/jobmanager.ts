@@ -20,7 +20,7 @@ import { rightsText, type SubmissionRights } from '../cluster/submission-rights.
 import { type Command, type CommandIo, Flags, type OptionSpec } from '../command/command.ts'
 import { wholeNumber } from '../flag-kinds/numbers.ts'
 import { splitPair } from '../flag-kinds/pairs.ts'
-import { addresses, host, input } from '../flag-kinds/places.ts'
+import { addresses, addressToOpen, host, hostAndPort, input } from '../flag-kinds/places.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS } from '../flags/kafka.ts'
 import { LISTENER_OPTIONS, listenerOf } from '../flags/listener.ts'
@@ -57,11 +57,20 @@ export const JOB_MANAGER_SERVER_OPTIONS: Readonly<Record<string, OptionSpec>> = 
     help: 'Jobs that may run at a time; one token or other address has at most half of them',
   },
   brokers: { ...KAFKA_OPTIONS['brokers']!, help: 'Kafka brokers that jobs may use' },
+  listen: {
+    type: 'string',
+    value: addressToOpen,
+    parts: (text) => {
+      const { host, port } = hostAndPort(text)
+      return { host, set: [`rest.bind-address=${host}`, `rest.port=${port}`] }
+    },
+    help: 'REST interface, HOST:PORT or a port of this machine, 0 for any free one; a host that other machines reach needs TLS and tokens (default: 127.0.0.1:8081)',
+  },
   host: {
     type: 'string',
     value: host,
     default: '127.0.0.1',
-    help: 'Address of the REST interface; one that other machines reach needs TLS and tokens',
+    help: 'Older form of --listen: the host',
   },
   ...LISTENER_OPTIONS,
   'log-format': SERVING_OPTIONS['log-format']!,
@@ -87,11 +96,11 @@ export const jobManagerCommand: Command = {
   options: JOB_MANAGER_SERVER_OPTIONS,
   details: `The JobManager keeps what it runs in DATA_DIR/jobmanager. Ctrl-C takes a checkpoint of every job and ends
 the processes; the next start continues the jobs. A process that is lost is started again from its newest
-checkpoint. rest.port and rest.bind-address configure the REST interface.
+checkpoint. In weir.yaml, rest.port and rest.bind-address say where it listens.
 
 Examples:
   weir jobmanager
-  weir jobmanager --modules ./jobs -D rest.port=8082
+  weir jobmanager --modules ./jobs --listen 8082
   weir run -d als-serving`,
   async run({ flags: values, io }) {
     const flags = new Flags(values)

@@ -38,7 +38,7 @@ export const TARGET_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     short: 'i',
     value: word(PROTOCOLS, 'NAME'),
     default: 'weir',
-    help: 'weir: the query port of --host and --port; http: the gateway, or any server, of --url',
+    help: 'weir: the query port of --job; http: the gateway, or any server, of --url',
   },
   url: {
     type: 'string',

@@ -76,7 +76,9 @@ export interface Invitation {
 /** Commands that work when pasted into another terminal, in the same folder. */
 export function invitationText(invitation: Invitation): readonly string[] {
   const { port, host, user, items, testFile, range } = invitation
-  const where = `${host === '127.0.0.1' ? '' : ` --host ${host}`}${port === 9069 ? '' : ` --port ${port}`}`
+  const isLocal = host === '127.0.0.1'
+  const job = isLocal ? String(port) : `${host.includes(':') ? `[${host}]` : host}:${port}`
+  const where = isLocal && port === 9069 ? '' : ` --job ${quoted(job)}`
   const list = items.slice(0, 3).map(quoted)
   return [
     `npm run weir -- predict ${quoted(user)} ${list.join(' ')}${where}`,

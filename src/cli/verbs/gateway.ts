@@ -5,10 +5,10 @@ import type { GatewaySettings } from '../../gateway/run.ts'
 import { queryAccessOf, watchQueryAccess } from '../../jobs/query-access.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
 import { registryPlace } from '../../jobs/serve/registry-place.ts'
-import { addressOf } from '../command/address.ts'
+import { jobAddressOptions } from '../command/address.ts'
 import { type Command, Flags, UsageError, unlessInterrupted } from '../command/command.ts'
-import { port, wholeNumber } from '../flag-kinds/numbers.ts'
-import { address, addressToOpen, host, path } from '../flag-kinds/places.ts'
+import { wholeNumber } from '../flag-kinds/numbers.ts'
+import { address, addressOf, addressToOpen, path } from '../flag-kinds/places.ts'
 import { topicName, word } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS, topicsPlaceOf } from '../flags/kafka.ts'
@@ -40,8 +40,7 @@ export const gatewayCommand: Command = {
       default: '1',
       help: 'Threads that listen on the port',
     },
-    host: { type: 'string', value: host, default: '127.0.0.1', help: 'Host of the job' },
-    port: { type: 'string', value: port, default: '9069', help: 'Query port of the job' },
+    ...jobAddressOptions(),
     observations: {
       type: 'string',
       value: topicName,
@@ -86,7 +85,7 @@ Examples:
   curl localhost:8080/v1/observe --json '{"user":"1","item":"50","rating":5}'`,
   async run({ flags: values, io }) {
     const flags = new Flags(values)
-    const { host, port } = addressOf(flags.string('listen'), '--listen')
+    const { host, port } = addressOf(flags.string('listen'))
     // --token-file is the token that the gateway shows to the job, not one that it accepts.
     const { token: _, ...accessOptions } = listenerOf(flags, io)
     const { GatewayThreads } = await import('../../gateway/threads.ts')
@@ -136,9 +135,7 @@ function sourcesOf(
   const job = connectionOf(flags)
   return {
     job,
-    ...(histories === undefined
-      ? {}
-      : { histories: { ...job, ...addressOf(histories, '--histories') } }),
+    ...(histories === undefined ? {} : { histories: { ...job, ...addressOf(histories) } }),
     ...(model === undefined ? {} : { models: modelPlaceOf(flags, model) }),
     ...(topic === undefined ? {} : { observations: { place: topicsPlaceOf(flags), topic } }),
   }

@@ -1,10 +1,9 @@
 import type { WeirClient } from '../../client/weir-client.ts'
 import { Histories, hasHistories } from '../../gateway/recommender/histories.ts'
 import { alsKey, idOfKey, KEY_SUFFIXES, MEAN_KEYS } from '../../models/als/row-key.ts'
-import { addressOf } from '../command/address.ts'
 import { type Command, Flags } from '../command/command.ts'
 import { wholeNumber } from '../flag-kinds/numbers.ts'
-import { address } from '../flag-kinds/places.ts'
+import { address, addressOf } from '../flag-kinds/places.ts'
 import { name } from '../flag-kinds/words.ts'
 import {
   connectionOf,
@@ -97,7 +96,7 @@ async function knownItems(
   const isWanted = !flags.boolean('consider-known-items')
   if (!isWanted || (place === undefined && !hasHistories(client))) return []
   if (place === undefined) return (await new Histories(client).knownItems(user, options)).keys()
-  const connection = { ...connectionOf(flags), ...addressOf(place, '--histories') }
+  const connection = { ...connectionOf(flags), ...addressOf(place) }
   await using histories = await connectTo(connection, NO_HISTORIES)
   return (await new Histories(histories).knownItems(user, options)).keys()
 }

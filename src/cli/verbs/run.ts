@@ -118,7 +118,7 @@ Examples:
   weir run als-serving --brokers localhost:9092
   weir run -d als-serving
   weir run svm-serving --topic svm-model
-  weir run histories --topic observations --port 9070
+  weir run histories --topic observations --listen 9070
   weir run models --repository models --http 127.0.0.1:8080 --grpc 127.0.0.1:8081
   weir run als-serving -D execution.checkpointing.interval=1s -D state.backend.type=leveldb
   weir run ./counts.ts --option input=/tmp/in --check-types

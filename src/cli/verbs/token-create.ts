@@ -85,12 +85,12 @@ With --right, the token may act only on what its rights name; its role then hold
 or job, such as /metrics and the end of the process.
 
 Examples:
-  weir token create --role read --name dashboard --file tokens.json
+  weir token create --role read --name dashboard --tokens tokens.json
   weir token create --role read --right read:model:fraud-* --right write:topic:ratings
   weir token create --role write --days 90 --rate 500 --out ingest.token`,
   async run({ flags: values, io }) {
     const flags = new Flags(values)
-    const file = flags.string('file')
+    const file = flags.string('tokens')
     const limit = limitOf(flags)
     const rights = rightsOf(flags)
     const days = flags.optionalNumber('days')

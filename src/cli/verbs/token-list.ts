@@ -15,16 +15,16 @@ export const tokenListCommand: Command = {
   details: `Servers that accept the tokens store each last use in FILE.uses, a few seconds later.
 
 Example:
-  weir token list --file tokens.json`,
+  weir token list --tokens tokens.json`,
   run({ flags: values, io }) {
     const flags = new Flags(values)
-    const records = readTokens(flags.string('file'))
-    const uses = readUses(flags.string('file'))
+    const records = readTokens(flags.string('tokens'))
+    const uses = readUses(flags.string('tokens'))
     for (const record of records) {
       const use = uses.get(record.id)
       io.out(flags.boolean('json') ? jsonOf(record, use) : lineOf(record, use))
     }
-    if (records.length === 0) io.err(`${flags.string('file')} has no tokens`)
+    if (records.length === 0) io.err(`${flags.string('tokens')} has no tokens`)
     return Promise.resolve(0)
   },
 }

@@ -13,10 +13,10 @@ export const tokenRevokeCommand: Command = {
 later, and close its connections.
 
 Example:
-  weir token revoke 0a1b2c3d4e5f --file tokens.json`,
+  weir token revoke 0a1b2c3d4e5f --tokens tokens.json`,
   async run({ flags: values, args, io }) {
     const flags = new Flags(values)
-    const file = flags.string('file')
+    const file = flags.string('tokens')
     const records = readTokens(file)
     const unknown = args.find((id) => !records.some((record) => record.id === id))
     // The word may be a whole token, which must not be repeated.

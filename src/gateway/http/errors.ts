@@ -57,10 +57,15 @@ export const EARLY_ERRORS: Pick<FastifyServerOptions, 'clientErrorHandler' | 'fr
     })),
 }
 
-/** Sends a problem, with `Retry-After` where waiting helps and the reply does not have it yet. */
+/**
+ * Sends a problem, with `Retry-After` where waiting helps and the reply does not have it yet. Below `/v2` it has the field
+ * `error`, too, which clients of the Open Inference Protocol read.
+ */
 export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
   if (!reply.hasHeader('retry-after')) reply.headers(problemFieldsOf(problem))
-  return reply.code(problem.status).type(PROBLEM_TYPE).serializer(JSON.stringify).send(problem)
+  const isInference = /^\/v2(?:[/?]|$)/.test(reply.request.url)
+  const body = isInference ? { ...problem, error: problem.detail } : problem
+  return reply.code(problem.status).type(PROBLEM_TYPE).serializer(JSON.stringify).send(body)
 }
 
 /** Sentences that say what to do, where Fastify's do not. */

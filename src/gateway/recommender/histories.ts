@@ -67,6 +67,6 @@ export function hasHistories({ routing }: ServedState): boolean {
 export function noHistories(): WeirError {
   return new WeirError(
     'UNSUPPORTED',
-    'this gateway has no histories of users; run "weir run histories --port 9070" and start the gateway with --histories 127.0.0.1:9070',
+    'this gateway has no histories of users; run "weir run histories --listen 9070" and start the gateway with --histories 127.0.0.1:9070',
   )
 }

@@ -41,3 +41,23 @@ function subtaskOf({ task }: FailureSnapshot): number | undefined {
   const digits = /#(\d+)$/.exec(task ?? '')?.[1]
   return digits === undefined ? undefined : Number(digits)
 }
+
+/** The newest failure of a job: its time, code and message. */
+export interface LastFailure {
+  /** Ms since 1970. */
+  readonly timestamp: number
+  readonly code: string
+  readonly message: string
+}
+
+/** The newest failure of a job; null for one that has not failed. */
+export function lastFailureOf({ failures }: JobSnapshot): LastFailure | null {
+  const last = failures.at(-1)
+  if (last === undefined) return null
+  return { timestamp: last.atMs, code: last.code, message: last.message }
+}
+
+/** How often a job was started again. */
+export function restartsOf({ attempt }: JobSnapshot): number {
+  return Math.max(0, attempt - 1)
+}

@@ -1,4 +1,5 @@
 import type { JobSnapshot, VertexSnapshot } from '../port/job-snapshot.ts'
+import { lastFailureOf, restartsOf } from './exceptions.ts'
 import { executionStateOf, stateCounts, taskCounts } from './execution-state.ts'
 import { lastModifiedOf, lifetimeOf, taskLifetimeOf, timestampsOf } from './lifetime.ts'
 import { planJson } from './plan.ts'
@@ -13,6 +14,8 @@ export function jobOverviewJson(job: JobSnapshot): object {
     ...lifetimeOf(job),
     state: job.status,
     waiting: waitingFor(job),
+    restarts: restartsOf(job),
+    lastFailure: lastFailureOf(job),
     'last-modification': lastModifiedOf(job),
     tasks: taskCounts(executionStateOf(job.status), tasksOf(job)),
   }

@@ -1,4 +1,6 @@
+import { MIN_TIMESTAMP } from '../../core/time.ts'
 import type { JobSnapshot, VertexSnapshot } from '../port/job-snapshot.ts'
+import { lastFailureOf, restartsOf } from './exceptions.ts'
 import { learns } from './learning.ts'
 import { shareOfSecond, subtasksOf, taskMetrics } from './task-metrics.ts'
 
@@ -15,6 +17,10 @@ export interface VertexLoad {
   /** Records a second, all subtasks together. */
   readonly recordsInPerSecond: number
   readonly recordsOutPerSecond: number
+  /** The least watermark of its subtasks, ms since 1970; null before the first one of any. */
+  readonly watermark: number | null
+  /** Subtasks without a watermark. */
+  readonly withoutWatermark: number
   /** Whether the code fixes its parallelism. */
   readonly hasOwnParallelism: boolean
 }
@@ -24,8 +30,9 @@ export function liveJson(job: JobSnapshot): object {
   return {
     now: job.nowMs,
     state: job.status,
-    restarts: Math.max(0, job.attempt - 1),
+    restarts: restartsOf(job),
     failures: job.failures.length,
+    lastFailure: lastFailureOf(job),
     takesCheckpoints: job.checkpoints !== undefined,
     learns: learns(job),
     parallelism: job.parallelism,
@@ -39,6 +46,9 @@ function vertexLoad(job: JobSnapshot, vertex: VertexSnapshot): VertexLoad {
     subtasks.map((i) => shareOfSecond(taskMetrics(job, vertex, i)(name)))
   const sum = (name: string): number =>
     subtasks.reduce((total, i) => total + taskMetrics(job, vertex, i)(name), 0)
+  const watermarks = subtasks
+    .map((i) => job.metrics[`${vertex.uid}.${i}.currentOutputWatermark`] ?? MIN_TIMESTAMP)
+    .filter((watermark) => watermark > MIN_TIMESTAMP)
   return {
     id: vertex.id,
     uid: vertex.uid,
@@ -46,6 +56,8 @@ function vertexLoad(job: JobSnapshot, vertex: VertexSnapshot): VertexLoad {
     backPressured: Math.max(0, ...shares('backPressuredTimeMsPerSecond')),
     idle: Math.min(1, ...shares('idleTimeMsPerSecond')),
     recordsInPerSecond: sum('numRecordsInPerSecond'),
+    watermark: watermarks.length === 0 ? null : Math.min(...watermarks),
+    withoutWatermark: subtasks.length - watermarks.length,
     hasOwnParallelism: vertex.hasOwnParallelism === true,
     recordsOutPerSecond: vertex.operators
       .filter(({ hasOutput }) => hasOutput)

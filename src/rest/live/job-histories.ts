@@ -2,6 +2,7 @@ import type { Cancel, Clock } from '../../core/clock.ts'
 import type { MetricSnapshot } from '../../core/metrics.ts'
 import { isTerminal } from '../../runtime/job/status.ts'
 import { learningSeries } from '../json/learning.ts'
+import { throughputSeries } from '../json/throughput.ts'
 import type { Cluster } from '../port/cluster.ts'
 import type { JobSnapshot } from '../port/job-snapshot.ts'
 import { SampleRing } from './sample-ring.ts'
@@ -72,5 +73,5 @@ export class JobHistories implements Disposable {
 }
 
 function valuesOf(job: JobSnapshot): MetricSnapshot {
-  return { ...job.metrics, ...learningSeries(job) }
+  return { ...job.metrics, ...throughputSeries(job), ...learningSeries(job) }
 }

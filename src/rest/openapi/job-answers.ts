@@ -55,6 +55,9 @@ export const TASK_IO = objectOf({
 /** `/jobs`. */
 export const JOBS = objectOf({ jobs: listOf(objectOf({ id: ID, status: JOB_STATE })) })
 
+/** The newest failure of a job. */
+export const LAST_FAILURE: Schema = orNull(objectOf({ timestamp: TIME, code: TEXT, message: TEXT }))
+
 /** `/jobs/overview`. */
 export const JOBS_OVERVIEW = objectOf({
   jobs: listOf(
@@ -64,6 +67,8 @@ export const JOBS_OVERVIEW = objectOf({
       ...LIFETIME,
       state: JOB_STATE,
       waiting: listOf(TEXT),
+      restarts: WHOLE,
+      lastFailure: LAST_FAILURE,
       'last-modification': TIME,
       tasks: recordOf(['total', ...EXECUTION_STATES.map((state) => state.toLowerCase())], WHOLE),
     }),

@@ -1,4 +1,4 @@
-import { JOB_STATE } from './job-answers.ts'
+import { JOB_STATE, LAST_FAILURE } from './job-answers.ts'
 import {
   FLAG,
   ID,
@@ -22,6 +22,7 @@ export const LIVE = objectOf({
   state: JOB_STATE,
   restarts: WHOLE,
   failures: WHOLE,
+  lastFailure: LAST_FAILURE,
   takesCheckpoints: FLAG,
   learns: FLAG,
   parallelism: WHOLE,
@@ -30,6 +31,8 @@ export const LIVE = objectOf({
       id: ID,
       uid: TEXT,
       hasOwnParallelism: FLAG,
+      watermark: orNull(TIME),
+      withoutWatermark: WHOLE,
       ...Object.fromEntries(
         ['busy', 'backPressured', 'idle', 'recordsInPerSecond', 'recordsOutPerSecond'].map(
           (name) => [name, NUMBER],

@@ -273,8 +273,12 @@ export class SlotRuntime implements SubtaskHost {
     this.checkpoints?.decline(subtask, checkpointId, reason)
   }
 
-  partitionFound(source: number, partition: number): void {
-    this.board.addPartition(partition, source)
+  partitionRead(source: number, partition: number, nextOffset: number): void {
+    const { board } = this
+    board.addPartition(partition, source)
+    // No keyed state says how far such a source is applied.
+    if (board.share.sources[source]?.tracked !== false) return
+    board.setWithoutAsOf(this.deployment.slot, partition, nextOffset, source)
   }
 
   progress(subtask: Subtask, report: ProgressReport): void {

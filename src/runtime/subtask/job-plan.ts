@@ -49,6 +49,15 @@ export function isKeyed(node: StreamNode, inEdges: readonly StreamEdge[]): boole
   return inEdges.some((edge) => edge.to === node.id && edge.partitioning.kind === 'hash')
 }
 
+/** Slots with keyed state behind a source: those from 0 on, and none for a source whose records reach no such state. */
+export function slotsBehind({ chains }: Pick<JobPlan, 'chains'>, source: number): number {
+  const behind = chains.filter(
+    ({ chain, sources }) =>
+      sources.includes(source) && chain.members.some((node) => isKeyed(node, chain.inEdges)),
+  )
+  return Math.max(0, ...behind.map(({ chain }) => chain.parallelism))
+}
+
 /** Name of a chain's subtask in messages and acknowledgements, `<head uid>#<subtask>`. */
 export function taskName(chain: Chain, subtask: number): string {
   return `${chain.head.uid}#${subtask}`
@@ -123,10 +132,7 @@ function trackedSource(
   source: number,
   { head }: Chain,
 ): TrackedSource {
-  const tracked = chains.some(
-    ({ chain, sources }) =>
-      sources.includes(source) && chain.members.some((node) => isKeyed(node, chain.inEdges)),
-  )
+  const tracked = slotsBehind({ chains }, source) > 0
   const body = head.body.kind === 'source' ? head.body : undefined
   const topic = body?.source.topic
   const known = { uid: head.uid, tracked, ...(topic === undefined ? {} : { topic }) }

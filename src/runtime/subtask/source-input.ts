@@ -88,6 +88,7 @@ export class SourceInput
     // All records of the subtask come from this source; the input of another chain sets it by run.
     subtask.currentPosition.source = source
     this.readProgress = new SourceProgress((partition, { nextOffset, asOfMs, version }) => {
+      subtask.host.partitionRead(source, partition, nextOffset)
       subtask.reportProgress({ source, partition, nextOffset, asOfMs, version })
     }, this.reader.reportEnds !== undefined)
   }
@@ -369,9 +370,9 @@ export class SourceInput
   private async addSplits(splits: readonly SourceSplit[]): Promise<void> {
     if (splits.length === 0) return
     const nowMs = this.subtask.clock.nowMs()
-    for (const { partition } of splits) {
+    for (const { partition, nextOffset } of splits) {
       this.watermarks.addPartition(partition, nowMs)
-      this.subtask.host.partitionFound(this.options.number, partition)
+      this.subtask.host.partitionRead(this.options.number, partition, Math.max(nextOffset, 0))
     }
     this.readProgress.found(splits)
     await this.reader.addSplits(splits)

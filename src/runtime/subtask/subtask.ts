@@ -47,8 +47,8 @@ export interface SubtaskHost {
   snapshot(subtask: Subtask, barrier: Barrier, alignmentMs: number): void
   /** The subtask could not align. */
   declined(subtask: Subtask, checkpointId: number, reason: string): void
-  /** A partition that the subtask is going to read. */
-  partitionFound(source: number, partition: number): void
+  /** A partition that the subtask reads, at first and whenever it has gone on: the offset of the next record. */
+  partitionRead(source: number, partition: number, nextOffset: number): void
   /** Source progress that the subtask has applied. */
   progress(subtask: Subtask, report: ProgressReport): void
 }

@@ -212,7 +212,7 @@ export class ProgressBoard {
     this.numbers[1] = asOfMs
   }
 
-  /** All records of the partition below this offset are applied on the slot. */
+  /** All records of the partition below this offset are applied on the slot; read, where the source is not tracked. */
   nextOffset(slot: number, partition: number, source = 0): number {
     return this.numbers[HEADER_NUMBERS + this.at(slot, partition, source)]!
   }

@@ -23,7 +23,7 @@ describe('the invitation', () => {
 
   it('names port and host if they are not the default, and quotes for the shell', () => {
     const [predict] = invitationText({ ...INVITATION, port: 7, host: '::1', user: "o'neil" })
-    expect(predict).toBe("npm run weir -- predict 'o'\\''neil' 3 1 2 --host ::1 --port 7")
+    expect(predict).toBe("npm run weir -- predict 'o'\\''neil' 3 1 2 --job '[::1]:7'")
   })
 })
 

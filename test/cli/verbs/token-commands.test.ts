@@ -48,21 +48,21 @@ describe('weir token', () => {
 
   it('adds tokens to a file, lists them without hashes, and revokes them', async () => {
     const file = newFile()
-    const create = ['token', 'create', '--file', file, '--json', '--role']
+    const create = ['token', 'create', '--tokens', file, '--json', '--role']
     const first = JSON.parse((await run(...create, 'read', '--name', 'dashboard')).out[0]!)
     const second = JSON.parse(
       (await run(...create, 'admin', '--days', '30', '--rate', '10.5')).out[0]!,
     )
-    const list = await run('token', 'list', '--file', file)
+    const list = await run('token', 'list', '--tokens', file)
     expect(list.out).toHaveLength(2)
     expect(list.out[0]).toMatch(
       new RegExp(`^${first.id} {2}read .*never expires .*no limit .*dashboard$`),
     )
     expect(list.out[1]).toMatch(/admin .*expires 20\d\d-.*10\.5\/s, burst 11/)
-    expect((await run('token', 'list', '--file', file, '--json')).out.join()).not.toContain(
+    expect((await run('token', 'list', '--tokens', file, '--json')).out.join()).not.toContain(
       'sha256',
     )
-    expect(await run('token', 'revoke', first.id, '--file', file)).toMatchObject({ code: 0 })
+    expect(await run('token', 'revoke', first.id, '--tokens', file)).toMatchObject({ code: 0 })
     expect(readTokens(file).map(({ id }) => id)).toEqual([second.id])
   })
 

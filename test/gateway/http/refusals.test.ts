@@ -33,6 +33,19 @@ describe('a request that a route does not take', () => {
     expect(answer.json()).toMatchObject({ status: 404, code: 'NOT_FOUND' })
   })
 
+  it.each([
+    ['GET', '/v2/nope', 404],
+    ['GET', '/v2/models/none/nope/at/all', 404],
+    ['DELETE', '/v2/health/live', 405],
+    ['PUT', '/v2/models/double/infer', 405],
+  ])('%s %s has the field error of the Open Inference Protocol', async (method, url, status) => {
+    const answer = await app.inject({ method: method as 'PUT', url })
+    expect(answer.statusCode).toBe(status)
+    const { error, detail } = answer.json<{ error: string; detail: string }>()
+    expect(error).toMatch(/^(there is no|\/v2\S* takes) /)
+    expect(error).toBe(detail)
+  })
+
   it('with a path that is not well escaped is a problem', async () => {
     const answer = await app.inject('/v1/states/%zz')
     expect(answer.headers['content-type']).toContain('application/problem+json')

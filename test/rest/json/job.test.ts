@@ -17,6 +17,8 @@ describe('the JSON of a job', () => {
       'end-time': -1,
       duration: 4000,
       state: 'RUNNING',
+      restarts: 0,
+      lastFailure: null,
       'last-modification': 1500,
       tasks: {
         total: 4,
@@ -31,6 +33,18 @@ describe('the JSON of a job', () => {
         reconciling: 0,
         initializing: 0,
       },
+    })
+  })
+
+  it('has the newest failure and the restarts in the overview', () => {
+    const failure = (attempt: number) => {
+      const message = `the failure ${attempt}`
+      return { attempt, atMs: 100 * attempt, code: 'X', message, stack: message, task: undefined }
+    }
+    const failed = snapshot({ attempt: 3, failures: [failure(1), failure(2)] })
+    expect(jobOverviewJson(failed)).toMatchObject({
+      restarts: 2,
+      lastFailure: { timestamp: 200, code: 'X', message: 'the failure 2' },
     })
   })
 

@@ -40,3 +40,27 @@ it('says which vertices have a parallelism of their own', () => {
     vertices: [{ hasOwnParallelism: true }, { hasOwnParallelism: false }],
   })
 })
+
+it('shows the least watermark of the subtasks that have one, and how many have none', () => {
+  const job = snapshot()
+  const metrics = {
+    ...job.metrics,
+    'words.0.currentOutputWatermark': 2000,
+    'words.1.currentOutputWatermark': 1500,
+    'count.0.currentOutputWatermark': Number.MIN_SAFE_INTEGER,
+    'count.1.currentOutputWatermark': 1234,
+  }
+  expect(liveJson({ ...job, metrics })).toMatchObject({
+    lastFailure: null,
+    vertices: [
+      { watermark: 1500, withoutWatermark: 0 },
+      { watermark: 1234, withoutWatermark: 1 },
+    ],
+  })
+  expect(liveJson(job)).toMatchObject({
+    vertices: [
+      { watermark: null, withoutWatermark: 2 },
+      { watermark: null, withoutWatermark: 2 },
+    ],
+  })
+})

@@ -49,7 +49,7 @@ function setUp(restored: readonly ForwardMessage[] = []) {
     ended: () => events.push('ended'),
     snapshot: (_subtask, barrier, ms) => events.push(`snapshot ${barrier.checkpointId} ${ms}`),
     declined: (_subtask, id, reason) => events.push(`declined ${id} ${reason}`),
-    partitionFound() {},
+    partitionRead() {},
     progress() {},
   }
   const subtask = new Subtask({ name: 'task#0', index: 0, metrics: new MetricGroup(), host })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { needs } from '../../run/needs.ts'
-import { weir } from './command-process.ts'
+import { builtEntry, CommandProcess, weir } from './command-process.ts'
 
 /** Proposals for a line of words; the last one is being typed. */
 type Complete = (words: readonly string[]) => readonly string[]
@@ -24,7 +24,12 @@ function lines(command: string, args: readonly string[]): readonly string[] {
   const out = execFileSync(command, args, {
     cwd: join(folder, 'here'),
     encoding: 'utf8',
-    env: { ...process.env, HOME: folder, TERM: 'xterm' },
+    env: {
+      ...process.env,
+      HOME: folder,
+      TERM: 'xterm',
+      PATH: `${join(folder, 'bin')}:${process.env['PATH']}`,
+    },
   })
   return out.split('\n').filter((line) => line !== '')
 }
@@ -57,18 +62,43 @@ function zsh(script: string): Complete {
       `compdef() { :; }
        _describe() { local name="\${@[-1]}"; local -a all=("\${(@P)name}"); print -rl -- "\${all[@]%%:*}"; }
        _files() { print -rl -- *(N); }
+       compadd() { local name="\${@[-1]}"; print -rl -- "\${(@P)name}"; }
        source "$1"; words=(weir "\${@:2}"); CURRENT=$#words; PREFIX=$words[-1]; _weir`,
       ...['zsh', script, ...words],
     ])
 }
 
-beforeAll(() => {
+/** A JobManager that knows two running jobs and one that has ended. */
+const JOBS = `
+const job = (digit, name, end) => ({ jid: digit.repeat(32), name, 'end-time': end })
+const jobs = [job('a', 'counts', -1), job('b', 'two words', -1), job('c', 'ended', 5)]
+const server = require('node:http').createServer((_, response) => response.end(JSON.stringify({ jobs })))
+server.listen(0, '127.0.0.1', () => console.log('port ' + server.address().port))
+`
+
+let jobManager: CommandProcess
+let port: string
+
+beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'weir-completion-'))
   mkdirSync(join(folder, 'here'))
   writeFileSync(join(folder, 'here', 'u.data'), '')
-})
+  mkdirSync(join(folder, 'bin'))
+  const script = `#!/bin/sh\nexec '${process.execPath}' '${builtEntry()}' "$@"\n`
+  writeFileSync(join(folder, 'bin', 'weir'), script, { mode: 0o755 })
+  for (const topic of ['clicks', 'ratings']) {
+    const created = await weir(['topic', 'create', topic, '--data-dir', join(folder, 'data')]).ended
+    expect(created.code, created.stderr).toBe(0)
+  }
+  jobManager = new CommandProcess(process.execPath, ['-e', JOBS])
+  ;[, port] = (await jobManager.printed(/port (\d+)/)) as unknown as [string, string]
+}, 120_000)
 
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterAll(async () => {
+  jobManager?.signal('SIGKILL')
+  await jobManager?.ended
+  rmSync(folder, { recursive: true, force: true })
+})
 
 const SHELLS: readonly (readonly [string, (script: string) => Complete])[] = [
   ['bash', bash],
@@ -93,6 +123,30 @@ describe.each(SHELLS)('the completion script of %s', (shell, completeWith) => {
       const flags = complete(['train', 'als', '--implicit', '--'])
       expect(flags).toEqual(expect.arrayContaining(['--ratings', '--factors', '--help']))
       expect(flags).not.toContain('--sasl-password')
+    },
+  )
+
+  it(
+    'proposes keys of the configuration after -D, topics and running jobs',
+    needs(!isMissing, `no ${shell} here`),
+    async () => {
+      const complete = completeWith(await install(shell))
+      const keys = complete(['run', 'job.ts', '-D', 'rest.po']).map((key) => key.replace(/=$/, ''))
+      expect(keys.filter((key) => key.startsWith('rest.po'))).toEqual(['rest.port'])
+      // A loaded machine may need longer than a person waits for names: then there are none.
+      const proposes = async (
+        words: readonly string[],
+        names: readonly string[],
+      ): Promise<void> => {
+        await expect
+          .poll(() => [...complete([...words, ''])].sort(), { timeout: 60_000 })
+          .toEqual(names)
+      }
+      const data = ['--data-dir', join(folder, 'data')]
+      await proposes(['topic', 'consume', ...data], ['clicks', 'ratings'])
+      await proposes(['run', 'histories', ...data, '--topic'], ['clicks', 'ratings'])
+      // By their names, or by the id of a name that a shell would take for two words.
+      await proposes(['stop', '-m', port], ['b'.repeat(32), 'counts'])
     },
   )
 })

@@ -12,7 +12,9 @@ const vertexOf = async (url: string, job: string, uid: string): Promise<string> 
 }
 
 /** Jobs that are shown: their ids. */
-export type ShownJobs = Readonly<Record<'heldUp' | 'failing' | 'learning' | 'asking', string>>
+export type ShownJobs = Readonly<
+  Record<'heldUp' | 'failing' | 'learning' | 'asking' | 'rules', string>
+>
 
 /** A page of the dashboard. */
 export interface ShownPage {
@@ -28,15 +30,38 @@ export const PAGES: Readonly<Record<string, ShownPage>> = {
   overview: {
     at: async () => '#/',
     shows: async (page) => {
-      for (const name of ['held-up', 'failing', 'online-als', 'asking']) {
-        await page.getByRole('link', { name }).waitFor()
+      for (const name of ['held-up', 'failing', 'online-als', 'asking', 'rules']) {
+        await page.getByRole('link', { name: new RegExp(`^${name} `) }).waitFor()
       }
+      const running = page.getByRole('region', { name: 'Running jobs' }).getByRole('row')
+      // Records read in a second over time; and the lag, of a job that reads topics.
+      await running
+        .filter({ hasText: /held-up/ })
+        .getByRole('cell', { name: /^[\d.,]+k?\/s$/ })
+        .waitFor()
+      await running
+        .filter({ hasText: /rules/ })
+        .getByRole('cell', { name: '0', exact: true })
+        .waitFor()
+      const failed = running.filter({ hasText: /failing.*restarts: \d+/ })
+      await failed.getByText(/OPERATOR_FAILED.*number \d+ is one too many/).waitFor()
     },
   },
   graph: {
     at: async ({ jobs }) => `#/jobs/${jobs.heldUp}/graph`,
     shows: async (page) => {
       await page.getByRole('link', { name: /numbers.*back-pressured \d\d+ %/ }).waitFor()
+    },
+  },
+  watermarks: {
+    at: async ({ jobs }) => `#/jobs/${jobs.rules}/graph`,
+    shows: async (page) => {
+      const time = String.raw`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`
+      const sources = page.getByRole('link', { name: new RegExp(`Source: .*watermark ${time}`) })
+      await sources.nth(1).waitFor()
+      const named =
+        /The newest rule of each click, by the name of its page, as the topic of rules says it/
+      await page.getByRole('link', { name: named }).filter({ hasText: 'watermark' }).waitFor()
     },
   },
   rescaling: {
@@ -82,6 +107,9 @@ export const PAGES: Readonly<Record<string, ShownPage>> = {
   exceptions: {
     at: async ({ jobs }) => `#/jobs/${jobs.failing}/exceptions`,
     shows: async (page) => {
+      // Beside the state, on each tab.
+      await page.getByText(/Last failure: .*OPERATOR_FAILED.*number \d+ is one too many/).waitFor()
+      await page.getByText(/restarts: \d+/).waitFor()
       await page
         .getByText(/number \d+ is one too many/)
         .first()
@@ -172,6 +200,24 @@ export const PAGES: Readonly<Record<string, ShownPage>> = {
     shows: async (page) => {
       const observations = page.getByRole('region', { name: 'Partitions of observations' })
       await observations.getByRole('cell', { name: /\/s$/ }).first().waitFor()
+    },
+  },
+  'broadcast topics': {
+    at: async ({ jobs }) => `#/jobs/${jobs.rules}/topics`,
+    shows: async (page) => {
+      const rules = page.locator('section', { has: page.getByRole('heading', { name: 'rules' }) })
+      await rules.getByText('The job has applied every record.').waitFor()
+      // Partition, lag, position and end of the partition with the three rules.
+      const row = rules.getByRole('row', { name: /^0 0 3 3 / })
+      await row.waitFor()
+      for (const title of ['Records read a second', 'Lag: records not read yet']) {
+        const chart = page.getByRole('figure').filter({ hasText: title })
+        await chart
+          .getByRole('listitem')
+          .filter({ hasText: /^ *rules [\d.]+$/ })
+          .waitFor()
+        await chart.locator('canvas').waitFor()
+      }
     },
   },
   configuration: {

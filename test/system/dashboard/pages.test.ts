@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
@@ -12,12 +11,12 @@ import { CHROMIUM } from '../../services/chromium.ts'
 import { commitSeed } from '../../services/commit-seed.ts'
 import { sharedBrowser } from '../../services/lending/browser.ts'
 import { type CommandProcess, REPOSITORY, weir } from '../cli/command-process.ts'
+import { seriousViolations } from './axe.ts'
 import { PAGES, type ShownJobs } from './page-table.ts'
 import { SeverableProxy } from './severable-proxy.ts'
 
 /** Folder of the screenshots, which stay there to be looked at. */
 const SCREENSHOTS = join(tmpdir(), 'weir-dashboard-screenshots')
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 /** Time for everything to happen on a loaded machine, ms. */
 const PATIENT = 60_000
 
@@ -109,13 +108,18 @@ beforeAll(async () => {
   url = (await manager.printed(/REST interface on (http:\S+);/))[1]!
   writeFileSync(join(folder, 'titles.csv'), '1,The first film\n2,"Film, the second"\n')
   writeModels(models)
-  const [heldUp, failing, asking, learning] = await Promise.all([
+  for (const topic of ['clicks', 'rules']) {
+    await done(weir(['topic', 'create', topic, '--partitions', '1', ...data]))
+    await done(weir(['topic', 'produce', topic, ...data]).input('home\ndocs\nnews\n'))
+  }
+  const [heldUp, failing, asking, rules, learning] = await Promise.all([
     submit('run', join(fixtures, 'held-up-job.ts'), ...often),
     submit('run', join(fixtures, 'failing-job.ts'), ...often),
     submit('run', join(fixtures, 'asking-job.ts'), '--repository', models, ...often),
+    submit('run', join(fixtures, 'rules-job.ts'), ...often),
     submit('learn', 'als', '--titles', join(folder, 'titles.csv'), ...often),
   ])
-  jobs = { heldUp, failing, learning, asking }
+  jobs = { heldUp, failing, learning, asking, rules }
   browser = await sharedBrowser()
   shared = await browser.newPage()
   const isReady = async (): Promise<boolean> =>
@@ -167,25 +171,18 @@ async function open(
   expect(errors).toEqual([])
 }
 
-/** Rules of axe that a page breaks seriously, with the elements. */
-async function seriousViolations(page: Page): Promise<unknown[]> {
-  // The content security policy allows no inline script; what the browser's debugger runs is exempt.
-  await page.evaluate(AXE)
-  return await page.evaluate(async () => {
-    const { axe } = globalThis as unknown as { axe: { run(): Promise<AxeResult> } }
-    const { violations } = await axe.run()
-    return violations
-      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      .map(({ id, nodes }) => ({ id, elements: nodes.map(({ html }) => html).slice(0, 3) }))
-  })
-}
-
-interface AxeResult {
-  readonly violations: readonly {
-    readonly id: string
-    readonly impact: string
-    readonly nodes: readonly { readonly html: string }[]
-  }[]
+/** Texts that are larger than their element, which hides the rest; frames of a flame graph are as wide as their share. */
+async function cutTexts(page: Page): Promise<string[]> {
+  return await page.evaluate(() =>
+    [...document.querySelectorAll('main *')]
+      .filter((element) => {
+        const hides = ['hidden', 'clip'].includes(getComputedStyle(element).overflowX)
+        const { scrollWidth, clientWidth, scrollHeight, clientHeight } = element
+        const isLarger = scrollWidth > clientWidth + 1 || scrollHeight > clientHeight + 1
+        return hides && isLarger && element.closest('.hidden, .flames, .chart > div') === null
+      })
+      .map(({ textContent }) => textContent ?? ''),
+  )
 }
 
 describe('the dashboard', needs(existsSync(CHROMIUM), `no browser at ${CHROMIUM}`), () => {
@@ -205,6 +202,7 @@ describe('the dashboard', needs(existsSync(CHROMIUM), `no browser at ${CHROMIUM}
           const path = join(SCREENSHOTS, `${name}-${look}.png`)
           await page.screenshot({ path, fullPage: true })
           expect(await seriousViolations(page), look).toEqual([])
+          expect(await cutTexts(page), look).toEqual([])
           const width = await page.evaluate(() => document.documentElement.scrollWidth)
           expect(width, look).toBe(viewport.width)
         }
@@ -236,6 +234,17 @@ describe('the dashboard', needs(existsSync(CHROMIUM), `no browser at ${CHROMIUM}
       await open(hash, LOOKS['light']!, check, { logs })
     },
   )
+
+  it('names the page and the job in the title of the window', async () => {
+    await open(`#/jobs/${jobs.rules}/topics`, LOOKS['light']!, async (page) => {
+      const title = async (): Promise<string> => await page.title()
+      await expect.poll(title, { timeout: PATIENT }).toBe('rules: Topics - Weir')
+      await page.getByRole('link', { name: 'Log', exact: true }).click()
+      await expect.poll(title, { timeout: PATIENT }).toBe('rules: Log - Weir')
+      await page.getByRole('link', { name: 'Jobs', exact: true }).click()
+      await expect.poll(title, { timeout: PATIENT }).toBe('Jobs - Weir')
+    })
+  })
 
   it('transfers at most 300 kB for the first view', async () => {
     const weigh = async (page: Page): Promise<void> => {
@@ -272,8 +281,18 @@ describe('the dashboard', needs(existsSync(CHROMIUM), `no browser at ${CHROMIUM}
       await answer.getByText(/PROMOTION_REFUSED.* the data check has not been run/).waitFor()
       await confirm('Promote version 2', 'a test')
       await answer.getByText('Version 2 is live (forced)').waitFor()
+      const learns = async (version: number): Promise<void> => {
+        await page.getByRole('link', { name: 'Learning', exact: true }).click()
+        const live = page.locator('.figure', {
+          has: page.getByText('Live version', { exact: true }),
+        })
+        await live.getByText(String(version), { exact: true }).waitFor()
+        await page.goBack()
+      }
+      await learns(2)
       await confirm('Roll back to 1')
       await answer.getByText('Version 1 is live (rolled back)').waitFor()
+      await learns(1)
       await page.getByRole('region', { name: 'Differences of the versions 1 and 2' }).waitFor()
     }
     await open(`#/jobs/${jobs.learning}/models/2`, look, promotion, { logs: /status of 409/ })
