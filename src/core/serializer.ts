@@ -1,5 +1,6 @@
 import type { ByteReader } from './byte-reader.ts'
 import type { ByteWriter } from './byte-writer.ts'
+import { WeirError } from './errors.ts'
 
 /** Copies values of one type without their bytes, for state that stays in the memory of its thread. */
 export interface ValueCopier<T> {
@@ -101,6 +102,16 @@ export function isKeptDecoded(
   return typeof value === 'boolean' && serializerId === 'msgpack/1'
 }
 
+/**
+ * Refuses a value of another type, which would be turned into other bytes without a word: an array into an empty vector.
+ * The cost is one comparison a value. Throws INVALID_ARGUMENT.
+ */
+function refuseValue(serializer: string, takes: string, value: unknown): never {
+  const given = value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`
+  const shown = value === undefined ? 'undefined' : given
+  throw new WeirError('INVALID_ARGUMENT', `${serializer} takes ${takes}, not ${shown}`)
+}
+
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
@@ -108,6 +119,7 @@ const decoder = new TextDecoder()
 export const stringSerializer: Serializer<string> = {
   id: 'string/1',
   write(value, writer) {
+    if (typeof value !== 'string') refuseValue('stringSerializer', 'texts', value)
     writer.reserve(value.length * 3)
     writer.length += encoder.encodeInto(value, writer.bytes.subarray(writer.length)).written
   },
@@ -117,7 +129,10 @@ export const stringSerializer: Serializer<string> = {
 /** A double in eight bytes. */
 export const float64Serializer: Serializer<number> = {
   id: 'float64/1',
-  write: (value, writer) => writer.float64(value),
+  write(value, writer) {
+    if (typeof value !== 'number') refuseValue('float64Serializer', 'numbers', value)
+    writer.float64(value)
+  },
   read: (reader) => reader.float64(),
 }
 
@@ -131,14 +146,21 @@ export const int53Serializer: Serializer<number> = {
 /** Bytes as they are; `read` returns a copy that the caller owns. */
 export const bytesSerializer: Serializer<Uint8Array> = {
   id: 'bytes/1',
-  write: (value, writer) => writer.raw(value),
+  write(value, writer) {
+    if (!(value instanceof Uint8Array)) refuseValue('bytesSerializer', 'Uint8Arrays', value)
+    writer.raw(value)
+  },
   read: (reader) => reader.raw(reader.remaining).slice(),
 }
 
 /** A float32 vector, little-endian, its length given by its bytes. */
 export const float32VectorSerializer: Serializer<Float32Array> = {
   id: 'float32-vector/1',
-  write: (value, writer) =>
-    writer.raw(new Uint8Array(value.buffer, value.byteOffset, value.byteLength)),
+  write(value, writer) {
+    if (!(value instanceof Float32Array)) {
+      refuseValue('float32VectorSerializer', 'Float32Arrays', value)
+    }
+    writer.raw(new Uint8Array(value.buffer, value.byteOffset, value.byteLength))
+  },
   read: (reader) => new Float32Array(reader.raw(reader.remaining).slice().buffer),
 }

@@ -9,6 +9,14 @@ export interface JobManagerAddress {
   readonly pid: number
   /** `http://127.0.0.1:8081`; undefined while it starts. */
   readonly url: string | undefined
+  /** When it took the folder, ms since 1970; undefined in the file of an earlier build. */
+  readonly sinceMs: number | undefined
+}
+
+/** A JobManager in words: its process, since when it runs, and its address. */
+export function jobManagerText({ pid, url, sinceMs }: JobManagerAddress): string {
+  const since = sinceMs === undefined ? '' : `, since ${new Date(sinceMs).toISOString()}`
+  return `a JobManager (process ${pid}${since}${url === undefined ? '' : `, at ${url}`})`
 }
 
 /** Title of the process of a JobManager, as `ps` shows it. */
@@ -18,6 +26,12 @@ const FILE = 'jobmanager.json'
 /** Attempts to take a folder that other processes take or leave at the same time. */
 const ATTEMPTS = 20
 
+/** The process that takes a folder, and when, in ms since 1970. */
+export interface LockOwner {
+  readonly pid: number
+  readonly sinceMs: number
+}
+
 /**
  * The file of a JobManager's folder that names its process: a second JobManager must not run the same jobs.
  */
@@ -25,23 +39,25 @@ export class JobManagerLock implements Disposable {
   private readonly files: FileSystem
   private readonly folder: string
   private readonly pid: number
+  private readonly sinceMs: number
 
-  private constructor(files: FileSystem, folder: string, pid: number) {
+  private constructor(files: FileSystem, folder: string, { pid, sinceMs }: LockOwner) {
     this.files = files
     this.folder = folder
     this.pid = pid
+    this.sinceMs = sinceMs
   }
 
-  /** Takes the folder for the process `pid`. Throws ILLEGAL_STATE if another JobManager runs there. */
-  static take(files: FileSystem, folder: string, pid: number): JobManagerLock {
+  /** Takes the folder for a process. Throws ILLEGAL_STATE if another JobManager runs there. */
+  static take(files: FileSystem, folder: string, owner: LockOwner): JobManagerLock {
     files.makeFolderSync(folder)
-    const lock = new JobManagerLock(files, folder, pid)
+    const lock = new JobManagerLock(files, folder, owner)
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const running = runningJobManager(files, folder)
       if (running !== undefined) {
         throw new WeirError(
           'ILLEGAL_STATE',
-          `a JobManager (process ${running.pid}) runs in ${folder} already; stop it with "weir cluster stop", or give another --data-dir`,
+          `${jobManagerText(running)} runs in ${folder} already; stop it with "weir cluster stop", or give another --data-dir`,
         )
       }
       if (lock.create()) return lock
@@ -54,7 +70,7 @@ export class JobManagerLock implements Disposable {
   private create(): boolean {
     const { files, path } = this
     const temporary = `${path}.${this.pid}.tmp`
-    replaceFileSync(files, temporary, bytesOf({ pid: this.pid, url: undefined }))
+    replaceFileSync(files, temporary, this.bytes(undefined))
     try {
       files.linkSync(temporary, path)
       return true
@@ -91,16 +107,18 @@ export class JobManagerLock implements Disposable {
 
   /** Publishes the address of the REST interface. */
   write(url: string | undefined): void {
-    replaceFileSync(this.files, this.path, bytesOf({ pid: this.pid, url }))
+    replaceFileSync(this.files, this.path, this.bytes(url))
+  }
+
+  private bytes(url: string | undefined): Uint8Array {
+    const { pid, sinceMs } = this
+    const address: JobManagerAddress = { pid, url, sinceMs }
+    return new TextEncoder().encode(`${JSON.stringify(address)}\n`)
   }
 
   [Symbol.dispose](): void {
     this.files.removeSync(this.path)
   }
-}
-
-function bytesOf(address: JobManagerAddress): Uint8Array {
-  return new TextEncoder().encode(`${JSON.stringify(address)}\n`)
 }
 
 /** The JobManager that runs in a folder; undefined if none does. */

@@ -797,6 +797,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'connectors/topics',
     'core',
     'core/options',
+    'core/text',
     'jobs/evaluate',
     'jobs/model-topic',
     'jobs/observations',

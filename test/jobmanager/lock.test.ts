@@ -14,12 +14,14 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }))
 
+const SINCE = Date.UTC(2026, 10, 29)
+
 describe('the lock of a JobManager', () => {
   it('is free when the process that it names is not a JobManager', () => {
     // The number of this process, which runs tests: a system gives numbers again.
     writeFileSync(join(folder, 'jobmanager.json'), JSON.stringify({ pid: process.pid, url: 'x' }))
     expect(runningJobManager(nodeFileSystem, folder)).toBeUndefined()
-    using _lock = JobManagerLock.take(nodeFileSystem, folder, process.pid)
+    using _lock = JobManagerLock.take(nodeFileSystem, folder, { pid: process.pid, sinceMs: 0 })
   })
 
   it('belongs to one of two that find a file that a crash has left', () => {
@@ -31,7 +33,7 @@ describe('the lock of a JobManager', () => {
         return (from: string, to: string) => {
           if (!from.endsWith('jobmanager.json')) return target.renameSync(from, to)
           isTaken = true
-          first = JobManagerLock.take(nodeFileSystem, folder, titled.pid!)
+          first = JobManagerLock.take(nodeFileSystem, folder, { pid: titled.pid!, sinceMs: SINCE })
           target.renameSync(from, to)
         }
       },
@@ -40,8 +42,11 @@ describe('the lock of a JobManager', () => {
     let first: JobManagerLock | undefined
     const titled = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60000)', JOB_MANAGER_TITLE])
     try {
-      expect(() => JobManagerLock.take(files, folder, process.pid)).toThrow(
-        expect.objectContaining({ code: 'ILLEGAL_STATE' }),
+      expect(() => JobManagerLock.take(files, folder, { pid: process.pid, sinceMs: 0 })).toThrow(
+        expect.objectContaining({
+          code: 'ILLEGAL_STATE',
+          message: `a JobManager (process ${titled.pid}, since 2026-11-29T00:00:00.000Z) runs in ${folder} already; stop it with "weir cluster stop", or give another --data-dir`,
+        }),
       )
       expect(runningJobManager(nodeFileSystem, folder)?.pid).toBe(titled.pid)
     } finally {

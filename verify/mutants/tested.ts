@@ -181,6 +181,18 @@ export const TESTED_MUTANTS: readonly TestedMutant[] = [
     test: 'refuses the positions of another topic, and of one that was created again',
   },
   {
+    name: 'segments-of-any-partition',
+    edits: [
+      {
+        file: 'batch/position-checksum.ts',
+        text: 'if (found === NO_MARK || found === mark) return',
+        replacement: 'if (found === NO_MARK || found === mark || mark !== NO_MARK) return',
+      },
+    ],
+    file: 'test/connectors/log/storage/swapped-segments.test.ts',
+    test: 'are named by `log check` and refused by readers: closed, of two topics',
+  },
+  {
     name: 'unknown-guarantee-means-none',
     edits: [
       {

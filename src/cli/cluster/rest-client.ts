@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { isLoopback } from '../../access/listener.ts'
 import { sleep, systemClock } from '../../core/clock.ts'
 import { ERROR_CODES, type ErrorCode, messageOf, WeirError } from '../../core/errors.ts'
+import { nearestOf } from '../../core/text/nearest-word.ts'
 import { localSocketPath } from '../../files/local-socket.ts'
 import { type Flags, UsageError } from '../command/command.ts'
 import { clientTlsOf } from '../flags/client-tls.ts'
@@ -108,7 +109,7 @@ export class RestClient {
     throw new WeirError(
       'NOT_FOUND',
       job === undefined
-        ? `there is no job "${named}" at ${this.base}; "weir list -a" shows all jobs`
+        ? `there is no job "${named}" at ${this.base}; ${nearestJob(named, jobs)}`
         : `"${named}" means ${found.length} jobs at ${this.base}; give more digits of the id`,
     )
   }
@@ -136,6 +137,12 @@ export class RestClient {
       throw new WeirError('UNAVAILABLE', unavailable(base, cause), { cause })
     }
   }
+}
+
+/** The job whose name is nearest to a text, or where to look. */
+function nearestJob(text: string, jobs: readonly JobRow[]): string {
+  const nearest = nearestOf(text, [...new Set(jobs.map(({ name }) => name))])
+  return nearest === undefined ? '"weir list -a" shows all jobs' : `did you mean "${nearest}"?`
 }
 
 /**

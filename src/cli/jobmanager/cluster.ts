@@ -5,7 +5,7 @@ import { isWeirError, WeirError } from '../../core/errors.ts'
 import { longRunningFlags } from '../../core/sibling-module.ts'
 import { nodeFileSystem } from '../../files/node-file-system.ts'
 import { OWN_LOG } from '../../jobmanager/job-manager.ts'
-import { type JobManagerAddress, runningJobManager } from '../../jobmanager/lock.ts'
+import { type JobManagerAddress, jobManagerText, runningJobManager } from '../../jobmanager/lock.ts'
 import { JobLogs } from '../../jobmanager/logs.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
 import { JOB_MANAGER_TLS_OPTIONS } from '../cluster/options.ts'
@@ -59,7 +59,7 @@ Examples:
     if (before !== undefined) {
       throw new WeirError(
         'ILLEGAL_STATE',
-        `a JobManager (process ${before.pid}) runs already${before.url === undefined ? '' : ` at ${before.url}`}`,
+        `${jobManagerText(before)} runs in ${folder} already; stop it with "weir cluster stop", or give another --data-dir`,
       )
     }
     const address = await startInBackground(flags, io, folder)

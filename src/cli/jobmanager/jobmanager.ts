@@ -106,7 +106,10 @@ Examples:
     const flags = new Flags(values)
     process.title = JOB_MANAGER_TITLE
     const folder = join(dataDirectory(flags.string('data-dir')).root, 'jobmanager')
-    using lock = JobManagerLock.take(nodeFileSystem, folder, process.pid)
+    using lock = JobManagerLock.take(nodeFileSystem, folder, {
+      pid: process.pid,
+      sinceMs: systemClock.nowMs(),
+    })
     const rights = rightsOf(flags)
     const manager = await startManager(flags, io, { folder, rights })
     await using rest = await openRestOf(manager, flags, io)

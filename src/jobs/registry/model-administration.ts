@@ -2,6 +2,7 @@ import { openTopics } from '../../connectors/topics/open.ts'
 import type { TopicsPlace } from '../../connectors/topics/place.ts'
 import type { Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import { nearestOf } from '../../core/text/nearest-word.ts'
 import type { UnfinishedVersion } from '../../models/registry/unfinished.ts'
 import {
   findVersion,
@@ -154,8 +155,12 @@ function namedIn(state: RegistryState, model: string, word: string): NamedVersio
 export function versionNamed(state: RegistryState, model: string, word: string): RegisteredVersion {
   const version = findVersion(state, model, word)
   if (version !== undefined) return version
-  const numbers = [...(state.versions.get(model)?.keys() ?? [])].join(', ')
-  const present = numbers === '' ? 'it has no versions' : `its versions are ${numbers}`
+  const versions = [...(state.versions.get(model)?.values() ?? [])]
+  const numbers = versions.map(({ number }) => number).join(', ')
+  const names = versions.map(({ processingName }) => processingName)
+  const nearest = /^[0-9]+$/.test(word) ? undefined : nearestOf(word, ['live', 'latest', ...names])
+  const meant = nearest === undefined || nearest === word ? '' : `did you mean "${nearest}"? `
+  const present = `${meant}${numbers === '' ? 'it has no versions' : `its versions are ${numbers}`}`
   throw new WeirError(
     'UNKNOWN_VERSION',
     `there is no version "${word}" of ${model}; ${present} (give a number, an id, live or latest)`,

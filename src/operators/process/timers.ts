@@ -84,6 +84,7 @@ export class Timers implements TimerService {
   }
 
   deleteEventTimeTimer(timestamp: number): void {
+    requireTime(timestamp, 'the time of an event-time timer')
     this.eventTimers.delete(timestamp)
   }
 
@@ -96,6 +97,7 @@ export class Timers implements TimerService {
   }
 
   deleteProcessingTimeTimer(timestamp: number): void {
+    requireTime(timestamp, 'the time of a processing-time timer')
     this.processingTimers.delete(timestamp)
   }
 

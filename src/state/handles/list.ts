@@ -8,6 +8,7 @@ import { CHUNK_SUFFIX_BYTES, packedOf, writeChunkSuffix } from '../typed/list-ch
 import type { StateTable } from '../typed/table.ts'
 import { bytesOfEncoded, type EntryValue } from '../values/entry.ts'
 import { ListValue, valuesOf } from '../values/list.ts'
+import { requireValues } from './several-values.ts'
 import { UnreadElements } from './unread-elements.ts'
 
 const NO_ELEMENTS = new Uint8Array(0)
@@ -99,6 +100,7 @@ export class ListStateHandle<T> implements LiveListState<T> {
   }
 
   addAll(values: readonly T[]): void {
+    requireValues(values, 'addAll')
     if (values.length === 0) return
     const entry = this.table.current(this.selection)
     const list = this.toAppend(entry)
@@ -107,6 +109,7 @@ export class ListStateHandle<T> implements LiveListState<T> {
   }
 
   update(values: readonly T[]): void {
+    requireValues(values, 'update')
     if (values.length === 0) {
       this.clear()
       return

@@ -10,6 +10,7 @@ import { checkType } from '../typed/former-types.ts'
 import { type PrefixEntry, scanPrefix } from '../typed/prefix-scan.ts'
 import type { StateTable } from '../typed/table.ts'
 import { EntryForm, fromEntryValue } from '../values/entry.ts'
+import { requirePairs } from './several-values.ts'
 
 /** MapState over a table: one entry per key, namespace and map key. */
 export class MapStateHandle<K, V> implements MapState<K, V> {
@@ -59,6 +60,7 @@ export class MapStateHandle<K, V> implements MapState<K, V> {
   }
 
   putAll(entries: Iterable<readonly [K, V]>): void {
+    requirePairs(entries, 'putAll')
     for (const [key, value] of entries) this.put(key, value)
   }
 

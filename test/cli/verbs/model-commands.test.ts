@@ -144,7 +144,9 @@ describe('the model commands', () => {
     }
   })
 
-  it('name the existing versions when an unknown one is requested', async () => {
+  it('name the existing versions when an unknown one is requested, and the nearest word', async () => {
+    const misspelt = await run('model', 'show', 'lastest')
+    expect(misspelt.err).toContain('no version "lastest" of als-model; did you mean "latest"? its')
     const { code, err } = await run('model', 'show', '9')
     expect(code).toBe(1)
     expect(err).toContain('there is no version "9" of als-model; its versions are 1, 2')

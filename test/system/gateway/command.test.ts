@@ -82,6 +82,33 @@ describe('weir gateway', () => {
     expect(await process.ended).toMatchObject({ code: 0 })
   })
 
+  it('serves beside another one of the same folder on another port, and is refused on the same port', async () => {
+    await using first = gateway()
+    await using second = gateway()
+    const urls = [await urlOf(first), await urlOf(second)]
+    expect(new Set(urls).size).toBe(2)
+    const offsets = new Set<number>()
+    for (let i = 0; i < 6; i++) {
+      const body = JSON.stringify({ user: '7', item: String(1 + i), rating: 4 })
+      const payload = { method: 'POST', body, headers: asJson }
+      const observed = await fetch(`${urls[i % 2]}/v1/observe`, payload)
+      const { accepted, positions } = (await observed.json()) as {
+        accepted: number
+        positions: { offset: number }[]
+      }
+      expect(accepted).toBe(1)
+      offsets.add(positions[0]!.offset)
+    }
+    // Both append to one topic: no record is lost or stored twice.
+    expect(offsets.size).toBe(6)
+    const { host } = new URL(urls[0]!)
+    const same = await gateway('--listen', host).ended
+    expect(same.code).toBe(1)
+    expect(same.stderr).toContain(`the gateway cannot listen on ${host}`)
+    expect([first.hasEnded, second.hasEnded]).toEqual([false, false])
+    for (const url of urls) expect((await fetch(`${url}/v1/predict/1/2`)).status).toBe(200)
+  })
+
   it('takes requests with tokens of a file, and refuses a revoked one soon', async () => {
     const create = ['token', 'create', '--role', 'read', '--file', at('tokens.json')]
     const [kept, revoked] = [(await run(...create)).trim(), (await run(...create)).trim()]

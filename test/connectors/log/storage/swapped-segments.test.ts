@@ -13,7 +13,7 @@ import { nodeFileSystem } from '../../../../src/files/node-file-system.ts'
 import { bytes, readAll, temporaryFolder } from '../fixture.ts'
 
 /** Values of one length, so that the files of two partitions have the same sizes and offsets. */
-const valueOf = (topic: string, partition: number, i: number): string =>
+const recordOf = (topic: string, partition: number, i: number): string =>
   `${topic}${partition}-${String(i).padStart(2, '0')}`
 
 /** A log with topics `a` and `b` of two partitions, each with several segments. */
@@ -32,7 +32,7 @@ async function appendTo(log: EmbeddedLog, topic: string, from: number): Promise<
   const producer = log.producer(topic)
   for (let i = from; i < from + 12; i++) {
     for (const partition of [0, 1]) {
-      producer.send(null, bytes(valueOf(topic, partition, i)), 1, { partition })
+      producer.send(null, bytes(recordOf(topic, partition, i)), 1, { partition })
       await producer.flush()
     }
   }
@@ -156,7 +156,7 @@ it('a log of an earlier release, without marks, is whole, is read, and goes on w
   expect(damage(directory)).toEqual([])
   const all = (await readAll({ directory, topic: 'a' })).map((line) => line.split('=')[1])
   const each = (partition: number) =>
-    Array.from({ length: 24 }, (_, i) => valueOf('a', partition, i))
+    Array.from({ length: 24 }, (_, i) => recordOf('a', partition, i))
   expect(all.toSorted()).toEqual([...each(0), ...each(1)].toSorted())
   swap(segments(directory, 'a/0').at(-1)!, segments(directory, 'a/1').at(-1)!)
   expect(damage(directory)).toHaveLength(2)

@@ -21,6 +21,7 @@ export const LEFT_OUT: readonly (readonly [reason: string, calls: RegExp])[] = [
     /^jobHarness\.feed$/,
   ],
   [
+    // What is called for each record and is checked for one comparison: `operators/process/calls-of-each-record.test.ts`.
     'a loop calls them for each record or byte, and a check would cost as much as the work',
     /^(new )?[bB]yte(Reader|Writer)|^(counter|sparseTableBuilder|ratingsSpill|generatedWeights|linearExamples|linearModel|servedClassifierQuality|onlineLinearRule|adwin|pageHinkley|driftMonitor|prequentialError)\.|^(embeddedLogProducer\.sendRecord|histogram\.observe|biasedRow|decodeFactors|encodeFactors|predictRating|clipRating|formatTextRow|coverageOf|isMarkerKey|decodeMarker|encodeMarker|scoreOf|keyGroupOf)$/,
   ],
