@@ -701,6 +701,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'models/linear',
     'models/quality',
     'operators/port',
+    'operators/process',
     'serving/sparse',
     'state/catalog',
   ],
