@@ -1,6 +1,6 @@
 import { cpSync, rmSync } from 'node:fs'
-import { sleep, systemClock } from '../../src/core/clock.ts'
 import { CommandHere, inProcess, type RunCommand } from '../cli/command-here.ts'
+import { until } from '../run/until.ts'
 import { weir } from '../system/cli/command-process.ts'
 import {
   accountProblems,
@@ -343,10 +343,12 @@ const STEPS: Readonly<Record<Trial['step'], (run: TrialRun) => Promise<void>>> =
 function killedWhen(holds: () => Promise<boolean>): RunCommand {
   return async (args, input = '') => {
     await using command = weir(args).input(input)
-    while (!command.hasEnded) {
-      if (await holds()) return { code: 0, signal: null, stdout: '', stderr: '' }
-      await sleep(systemClock, LOOK_EVERY_MS)
+    let isKilled = false
+    const isOver = async (): Promise<boolean> => {
+      isKilled = !command.hasEnded && (await holds())
+      return isKilled || command.hasEnded
     }
-    return await command.ended
+    await until('the command has ended or can be killed', isOver, { everyMs: LOOK_EVERY_MS })
+    return isKilled ? { code: 0, signal: null, stdout: '', stderr: '' } : await command.ended
   }
 }
