@@ -119,12 +119,12 @@ export class Service {
     await this.process[Symbol.asyncDispose]()
   }
 
-  /** Ends the job with `weir stop`; returns the URL of its savepoint. */
-  async stopWithSavepoint(): Promise<string> {
+  /** Ends the job with `weir stop` and perhaps more flags; returns the URL of its savepoint. */
+  async stopWithSavepoint(...flags: string[]): Promise<string> {
     await this.client.close()
     const answer = await fetch(`http://${this.rest}/jobs`)
     const { jobs } = (await answer.json()) as { jobs: { id: string }[] }
-    const said = await this.at.ask('stop', jobs[0]!.id, '-m', this.rest)
+    const said = await this.at.ask('stop', jobs[0]!.id, ...flags, '-m', this.rest)
     wellEnded(await this.process.ended)
     return /Path: (\S+)/.exec(said)![1]!
   }

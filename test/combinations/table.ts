@@ -21,6 +21,8 @@ export const FACTORS = {
     'import elsewhere',
     'copy of the folder',
     'write-back',
+    'drain',
+    'killed publication',
   ],
 } as const
 

@@ -1,5 +1,7 @@
 import { cpSync, rmSync } from 'node:fs'
-import { CommandHere, inProcess } from '../cli/command-here.ts'
+import { CommandHere, inProcess, type RunCommand } from '../cli/command-here.ts'
+import { until } from '../run/until.ts'
+import { weir } from '../system/cli/command-process.ts'
 import {
   accountProblems,
   differentRows,
@@ -21,6 +23,8 @@ const SENT = 150
 /** A version that was trained on a file does not say that the topic has the same observations. */
 const LEARN_NEW = ['--learn-from', 'end']
 const WRITE_BACK = ['--write-back', '3600']
+/** Time between two looks at what a publication has written. */
+const LOOK_EVERY_MS = 5
 
 /** What is wrong in a trial. */
 export interface Problem {
@@ -123,8 +127,9 @@ export class TrialRun {
     await this.service.kill()
   }
 
-  async savepoint(): Promise<void> {
-    const folder = await this.service.stopWithSavepoint()
+  /** Stops the job with `weir stop` and these flags, and goes on from its savepoint. */
+  async savepoint(...flags: string[]): Promise<void> {
+    const folder = await this.service.stopWithSavepoint(...flags)
     await this.startAgain('--restore-from', folder)
   }
 
@@ -136,16 +141,39 @@ export class TrialRun {
   async promote(): Promise<void> {
     const { at, kind } = this
     await kind.publish(at)
+    await this.makeNewestLive()
+  }
+
+  private async makeNewestLive(): Promise<void> {
+    const { at, kind } = this
     // One that was trained on the file learns all that came after it; another one learns on where the job is.
     const shown = await at.run('model', 'show', 'latest', '--model', kind.model, '--json')
-    const { files } = (JSON.parse(shown) as { readonly lineage: { readonly files: unknown[] } })
-      .lineage
+    const { number, lineage } = JSON.parse(shown) as {
+      readonly number: number
+      readonly lineage: { readonly files: unknown[] }
+    }
+    const { files } = lineage
     const known = files.length > 0 ? this.base : await placesOf(at, kind.observations)
-    await promote(at, kind, this.version + 1)
-    await this.goLive(this.version + 1)
+    await promote(at, kind, number)
+    await this.goLive(number)
     this.file = known
     this.rows = await this.read()
     this.losses = kind.losses(this.rows)
+  }
+
+  /** Kills a publication at some time after its first row, and publishes and promotes another version. */
+  async killPublication(): Promise<void> {
+    const { at, kind } = this
+    const rows = async (): Promise<number> => (await at.records(kind.model)).length
+    const before = await rows()
+    const runCommand = killedWhen(async () => (await rows()) > before)
+    await kind.publish(new Installation(at.folder, { runCommand }))
+    const different = differentRows(kind, await this.read(), this.rows)
+    this.add(
+      'wrong',
+      different.map((key) => `what a killed publication left changed row ${key}`),
+    )
+    await this.promote()
   }
 
   /** Goes back to the version before. */
@@ -307,4 +335,20 @@ const STEPS: Readonly<Record<Trial['step'], (run: TrialRun) => Promise<void>>> =
   'import elsewhere': (run) => run.importElsewhere(),
   'copy of the folder': (run) => run.copy(),
   'write-back': (run) => run.writeBack(),
+  drain: (run) => run.savepoint('--drain'),
+  'killed publication': (run) => run.killPublication(),
+}
+
+/** Runs commands as processes, and kills one as soon as something holds. */
+function killedWhen(holds: () => Promise<boolean>): RunCommand {
+  return async (args, input = '') => {
+    await using command = weir(args).input(input)
+    let isKilled = false
+    const isOver = async (): Promise<boolean> => {
+      isKilled = !command.hasEnded && (await holds())
+      return isKilled || command.hasEnded
+    }
+    await until('the command has ended or can be killed', isOver, { everyMs: LOOK_EVERY_MS })
+    return isKilled ? { code: 0, signal: null, stdout: '', stderr: '' } : await command.ended
+  }
 }

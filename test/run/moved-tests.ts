@@ -842,4 +842,15 @@ export const MOVED_TESTS: readonly MovedTest[] = [
       },
     ],
   },
+  {
+    promise:
+      'a learner of a version that does not say what it was trained on learns all that is there, or what comes, and says so once',
+    was: 'test/system/training/learner-follows.test.ts, within the process of the test; now from the command line, also on Kafka',
+    now: [
+      {
+        file: `${SYSTEM}/versions/trained-on-file.ts`,
+        test: 'a learner of a version that does not say what it was trained on learns from the %s of the records that are there, and says so once',
+      },
+    ],
+  },
 ]

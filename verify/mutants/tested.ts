@@ -169,6 +169,30 @@ export const TESTED_MUTANTS: readonly TestedMutant[] = [
     test: 'could not learn is refused, also after its checks',
   },
   {
+    name: 'step-counted-until-it-is-read',
+    edits: [
+      {
+        file: 'jobs/learning/linear/step-folds.ts',
+        text: 'for (let tries = blocks === 0 ? TRIES : 0; tries < TRIES; tries++) {',
+        replacement: 'for (let tries = TRIES; tries < TRIES; tries++) {',
+      },
+    ],
+    file: 'test/jobs/learning/linear/step-folds.test.ts',
+    test: 'end an example with the last of its blocks, whichever slot folds it',
+  },
+  {
+    name: 'source-past-the-limit',
+    edits: [
+      {
+        file: 'jobs/learning/linear/observations-operator.ts',
+        text: 'if (this.held.length === 0 && this.inFlight?.tryEnter() !== false) {',
+        replacement: 'if (this.inFlight?.tryEnter() !== false || this.held.length === 0) {',
+      },
+    ],
+    file: 'test/jobs/learning/linear/observations-operator.test.ts',
+    test: 'predicts no more examples than may be in flight, and the others in their order when some have left',
+  },
+  {
     name: 'position-without-its-topic',
     edits: [
       {

@@ -123,7 +123,7 @@ async function problemOf(
     return `${name} has removed records that version ${version.number} was trained on, so they cannot be compared, and its training data is not looked at`
   }
   const kind = isLinear(version) ? 'examples' : 'ratings'
-  const compared = await comparedRecords(topics, here, { kind, part: 'last' })
+  const compared = await comparedRecords(topics, here, { kind, part: 'all' })
   return compared.kind === 'other'
     ? `version ${version.number} was trained on other records than ${name} has now (${compared.what}), so its training data is not looked at`
     : undefined

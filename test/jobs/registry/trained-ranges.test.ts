@@ -112,6 +112,17 @@ describe('presentVersion', () => {
     expect((await presentVersion(copy, trainedOn([there]), false)).note).toBeUndefined()
   })
 
+  it('compares the whole range, not only its end, which another history may share', async () => {
+    await using topics = await logWithRatings()
+    const { id } = await topics.identity('ratings')
+    const [one] = await readRanges(topics, [{ ...RANGE, topicId: id }], 'ratings')
+    const { all, last } = one!.read!
+    const earlier = { ...one!, read: { all: { ...all, sum: '0123456789abcdef' }, last } }
+    const found = await presentVersion(topics, trainedOn([earlier]))
+    expect(found.version).toEqual(trainedOn([]))
+    expect(found.note).toContain('was trained on other records than topic ratings')
+  })
+
   it('says that records that the topic has removed cannot be compared', async () => {
     await using topics = await logWithRatings()
     const { id } = await topics.identity('ratings')

@@ -86,7 +86,7 @@ class Service {
       slots = 2,
       writeBackMs,
       learnFrom,
-    }: { slots?: number; writeBackMs?: number; learnFrom?: 'start' | 'end' } = {},
+    }: { slots?: number; writeBackMs?: number; learnFrom?: 'end' } = {},
   ): Promise<void> {
     this.learningOn.length = 0
     this.job = await learnAlsJob({
@@ -411,27 +411,3 @@ it('a version of a file that goes live beside a learner learns what was learned 
   expect((await service.error(3))?.ratings ?? 0).toBeLessThanOrEqual(100)
   await service.stop()
 }, 60_000)
-
-it.each([
-  ['start', 500],
-  ['end', 200],
-] as const)(
-  'learns from the %s of observations that were there before, and says so',
-  async (learnFrom, learned) => {
-    const service = new Service()
-    await service.publish(biased)
-    await service.produce(300)
-    await service.start({ rule: 'gram' }, learnFrom === 'end' ? { learnFrom } : {})
-    const left = learnFrom === 'end' ? 'left out' : 'learned (--learn-from end'
-    expect(service.notes.join()).toContain('the 300 records of topic observations that are there')
-    expect(service.notes.join()).toContain(left)
-    await service.produce(200)
-    await service.untilLearned(learned)
-    await service.stop()
-    await service.start({ rule: 'gram' })
-    expect(service.notes).toHaveLength(1)
-    await service.learn(100)
-    await service.stop()
-  },
-  60_000,
-)

@@ -228,4 +228,43 @@ export function itLearnsAfterTheFile(kafkaFlags: () => readonly string[]): void 
     )
     expect(again.error.ratings).toBe(300)
   }, 180_000)
+
+  it.each([
+    ['start', 500],
+    ['end', 200],
+  ] as const)(
+    'a learner of a version that does not say what it was trained on learns from the %s of the records that are there, and says so once',
+    async (learnFrom, learned) => {
+      const day = new FirstDay(kafkaFlags())
+      const topic = `said-${learnFrom}`
+      const model = ['--topic', `${topic}-model`]
+      const names = [...model, '--observations', topic]
+      const size = ['--users', '50', '--items', '30']
+      const all = await day.generate(['ratings', ...size, '--ratings', '600'])
+      const produce = async (from: number, to: number): Promise<void> => {
+        const lines = day.write('part', all.slice(from, to))
+        await day.done(['topic', 'produce', topic, '--ratings', lines])
+      }
+      const learn = async (flags: readonly string[], count: number, from: number, to: number) =>
+        await day.learned<RatingError>(
+          ['learn', 'als', ...names, ...flags],
+          count,
+          ({ ratings }) => ratings,
+          () => produce(from, to),
+        )
+      await day.done(['topic', 'create', topic, '--partitions', '2'])
+      await day.done(['generate', 'als-model', ...size, '--factors', '4', ...model])
+      await produce(0, 300)
+      // Without the flag it begins at the start.
+      const flags = learnFrom === 'end' ? ['--learn-from', 'end'] : []
+      const first = await learn(flags, learned, 300, 500)
+      expect(first.output).toContain(`the 300 records of topic ${topic} that are there`)
+      expect(first.output).toContain(learnFrom === 'end' ? 'left out' : 'learned (--learn-from end')
+      expect(first.error.ratings).toBe(learned)
+      const again = await learn([], learned + 100, 500, 600)
+      expect(again.output).not.toContain('that are there')
+      expect(again.error.ratings).toBe(learned + 100)
+    },
+    180_000,
+  )
 }

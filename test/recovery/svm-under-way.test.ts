@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { seededRandom } from '../../../src/core/random.ts'
-import type { LinearDelta } from '../../../src/models/linear/delta.ts'
-import { SvmLearningFixture } from '../../recovery/online-svm-fixture.ts'
+import { seededRandom } from '../../src/core/random.ts'
+import type { LinearDelta } from '../../src/models/linear/delta.ts'
+import { SvmLearningFixture } from './online-svm-fixture.ts'
 
 const EXAMPLES = 400
 /** A weight of float32 after some hundred steps. */
