@@ -6,6 +6,7 @@ import { TRANSACTION_TIMEOUT_MS } from './jobs/counts.ts'
 import type { SupervisedJob } from './jobs/supervised-job.ts'
 import { TRUNCATION_FAULTS } from './truncation/faults.ts'
 import type { Line } from './world/query-line.ts'
+import { ID_EXPIRATION_MS } from './world/world.ts'
 
 const CUTS = 5
 const DELAY_MS = 120
@@ -248,7 +249,7 @@ async function expireIds({ world, countLoad, outputTopic, limitMs }: FaultSite):
   await world.untilBrokersRun()
   countLoad.pause(true)
   try {
-    const giveUpAt = performance.now() + limitMs
+    const giveUpAt = performance.now() + ID_EXPIRATION_MS + limitMs
     while ((await world.transactionalIds()).some((id) => id.startsWith(`${outputTopic}/`))) {
       if (performance.now() > giveUpAt) throw new Error('transactional ids do not expire')
     }
