@@ -35,7 +35,10 @@ export interface FaultSite {
   readonly createTopics: (topics: readonly string[]) => Promise<void>
   /** A job of its own that copies records. */
   readonly copiesJob: (
-    options: Pick<CopiesJobOptions, 'input' | 'once' | 'atLeastOnce' | 'outOfRange'>,
+    options: Pick<
+      CopiesJobOptions,
+      'input' | 'once' | 'atLeastOnce' | 'outOfRange' | 'transactionTimeoutMs'
+    >,
   ) => Promise<SupervisedJob>
   /** Reports what a fault itself has found to be wrong. */
   readonly violate: (kind: Violation['kind'], detail: string) => void

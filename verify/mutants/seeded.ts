@@ -234,7 +234,7 @@ export const MUTANTS: readonly Mutant[] = [
         replacement: 'if (late === undefined || clock !== undefined) return',
       },
     ],
-    faults: ['process-frozen-long'],
+    faults: ['frozen-between-records'],
   },
   {
     name: 'ignores-a-truncation',

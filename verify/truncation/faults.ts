@@ -17,11 +17,49 @@ interface CopyTopics {
   readonly atLeastOnce: string
 }
 
-/** Unclean elections: brokers lose records that they had acknowledged. They hit a job with topics of its own. */
-export const TRUNCATION_FAULTS: readonly Fault[] = [
+/** Longer than a checkpoint takes on a busy machine, shorter than the brokers keep an id that is not used. */
+const SHORT_TIMEOUT_MS = 10_000
+const FREEZES = 2
+/** Time in which records are read and written, and most of them not yet committed. */
+const UNCOMMITTED_MS = 200
+
+/** Faults of a job with topics of its own: unclean elections, and transactions that end while it does not look. */
+export const COPY_FAULTS: readonly Fault[] = [
+  { name: 'frozen-between-records', group: 'process', isLong: true, inject: freezeQuietly },
   { name: 'source-truncated', group: 'truncation', isLong: true, inject: truncateSource },
   { name: 'sink-truncated', group: 'truncation', isLong: true, inject: truncateSink },
 ]
+
+/**
+ * Freezes the job for longer than its transactions may be open, just after the last records: nothing but its next
+ * checkpoint can notice that they were aborted.
+ */
+async function freezeQuietly(site: FaultSite): Promise<number> {
+  const { world } = site
+  await world.untilBrokersRun()
+  const topics = topicsOf(site)
+  await site.createTopics(Object.values(topics))
+  const transactionTimeoutMs = SHORT_TIMEOUT_MS
+  const job = await site.copiesJob({ ...topics, outOfRange: 'fail', transactionTimeoutMs })
+  job.start()
+  const copies = new Copies(site, topics)
+  const kept = [...records('a')]
+  try {
+    await writeRecords(world, topics.input, kept)
+    await copies.until(kept)
+    for (let freeze = 0; freeze < FREEZES; freeze++) {
+      const more = records(`f${freeze}-`)
+      kept.push(...more)
+      await writeRecords(world, topics.input, more)
+      await pause(UNCOMMITTED_MS)
+      await job.freeze(1.5 * SHORT_TIMEOUT_MS)
+    }
+    await copies.compare({ kept, mayBeLost: [] })
+  } finally {
+    await job.stop('SIGKILL')
+  }
+  return 0
+}
 
 /**
  * The log of a source loses records that the job has read, and gets others at their offsets. The job must end

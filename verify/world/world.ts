@@ -7,17 +7,13 @@ import { partitionLeader } from '../kafka/client.ts'
 import { type Line, lineOf } from './query-line.ts'
 
 const NODES = 3
-/**
- * A transactional id that is not used for this time is gone, as after a quiet week. Longer than a transaction may be
- * open: a job that was frozen for that time must notice the end of its transaction by itself.
- */
-export const ID_EXPIRATION_MS = 90_000
 const PROPERTIES = {
   // One partition, so that one broker coordinates all transactions.
   'transaction.state.log.num.partitions': '1',
   // A busy machine must not look like a dead broker.
   'broker.session.timeout.ms': '3000',
-  'transactional.id.expiration.ms': String(ID_EXPIRATION_MS),
+  // An id that is not used for half a minute is gone, as after a quiet week.
+  'transactional.id.expiration.ms': '30000',
   'transaction.remove.expired.transaction.cleanup.interval.ms': '1000',
 }
 
