@@ -4,7 +4,7 @@ import { freezeLeader, killBrokers, killCoordinator, restartLeader } from './bro
 import type { Fault, FaultSite } from './fault.ts'
 import { TRANSACTION_TIMEOUT_MS } from './jobs/counts.ts'
 import type { SupervisedJob } from './jobs/supervised-job.ts'
-import { COPY_FAULTS } from './truncation/faults.ts'
+import { freezeQuietly, truncateSink, truncateSource } from './truncation/faults.ts'
 import type { Line } from './world/query-line.ts'
 
 const CUTS = 5
@@ -69,7 +69,9 @@ export const FAULTS: readonly Fault[] = [
   { name: 'brokers-killed', group: 'service', inject: killBrokers },
   { name: 'storage-gone-long', group: 'service', isLong: true, inject: stopStorage },
   { name: 'ids-expired', group: 'service', isLong: true, inject: expireIds },
-  ...COPY_FAULTS,
+  { name: 'frozen-between-records', group: 'process', isLong: true, inject: freezeQuietly },
+  { name: 'source-truncated', group: 'truncation', isLong: true, inject: truncateSource },
+  { name: 'sink-truncated', group: 'truncation', isLong: true, inject: truncateSink },
 ]
 
 /** Injects a fault into each of the jobs at the same time; the number of kills. */

@@ -18,6 +18,7 @@ export const TIMERS: Readonly<Record<string, string>> = {
   'test/system/inference/states/grpc.test.ts': 'a model runs as long as its input says',
   'test/system/inference/states/model-states.test.ts': 'a model hangs while it is loaded',
   'test/system/inference/infer-stream.test.ts': 'a model runs for some time',
+  'test/system/monitoring/job-alerts.test.ts': 'an operator of a job is slow',
   'test/system/log/relay.process.ts': 'a writer in another process lets messages in',
 }
 

@@ -1,7 +1,7 @@
-import type { Fault, FaultSite } from '../fault.ts'
 import type { SupervisedJob } from '../jobs/supervised-job.ts'
 import { readTopic } from '../kafka/client.ts'
 import { type CopiedRecords, checkCopies } from './copies-check.ts'
+import type { CopySite } from './copy-site.ts'
 import { UncleanPair, writeRecords } from './unclean-topic.ts'
 
 /** Number of records of one step. */
@@ -23,18 +23,11 @@ const FREEZES = 2
 /** Time in which records are read and written, and most of them not yet committed. */
 const UNCOMMITTED_MS = 200
 
-/** Faults of a job with topics of its own: unclean elections, and transactions that end while it does not look. */
-export const COPY_FAULTS: readonly Fault[] = [
-  { name: 'frozen-between-records', group: 'process', isLong: true, inject: freezeQuietly },
-  { name: 'source-truncated', group: 'truncation', isLong: true, inject: truncateSource },
-  { name: 'sink-truncated', group: 'truncation', isLong: true, inject: truncateSink },
-]
-
 /**
  * Freezes the job for longer than its transactions may be open, just after the last records: nothing but its next
  * checkpoint can notice that they were aborted.
  */
-async function freezeQuietly(site: FaultSite): Promise<number> {
+export async function freezeQuietly(site: CopySite): Promise<number> {
   const { world } = site
   await world.untilBrokersRun()
   const topics = topicsOf(site)
@@ -65,7 +58,7 @@ async function freezeQuietly(site: FaultSite): Promise<number> {
  * The log of a source loses records that the job has read, and gets others at their offsets. The job must end
  * with the place, and with `earliest-of-truncation` it must read all that is there.
  */
-async function truncateSource(site: FaultSite): Promise<number> {
+export async function truncateSource(site: CopySite): Promise<number> {
   const { world, limitMs } = site
   await world.untilBrokersRun()
   const topics = topicsOf(site)
@@ -99,7 +92,7 @@ async function truncateSource(site: FaultSite): Promise<number> {
 }
 
 /** The topics of the sinks lose records. The job must go on by itself, and write what comes afterwards. */
-async function truncateSink(site: FaultSite): Promise<number> {
+export async function truncateSink(site: CopySite): Promise<number> {
   const { world } = site
   await world.untilBrokersRun()
   const topics = topicsOf(site)
@@ -131,7 +124,7 @@ async function truncateSink(site: FaultSite): Promise<number> {
 const records = (name: string, times = 1): readonly string[] =>
   Array.from({ length: RECORDS * times }, (_, i) => `${name}${i}`)
 
-function topicsOf({ newName }: FaultSite): CopyTopics {
+function topicsOf({ newName }: CopySite): CopyTopics {
   const name = newName('copies')
   return { input: `${name}-in`, once: `${name}-once`, atLeastOnce: `${name}-at-least-once` }
 }
@@ -153,10 +146,10 @@ async function seen(check: () => boolean | Promise<boolean>, limitMs: number): P
 
 /** The copies in the two output topics. */
 class Copies {
-  private readonly site: FaultSite
+  private readonly site: CopySite
   private readonly outputs: readonly (readonly [string, 'exactly-once' | 'at-least-once'])[]
 
-  constructor(site: FaultSite, { once, atLeastOnce }: CopyTopics) {
+  constructor(site: CopySite, { once, atLeastOnce }: CopyTopics) {
     this.site = site
     this.outputs = [
       [once, 'exactly-once'],
