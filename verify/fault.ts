@@ -1,15 +1,11 @@
-import type { Random } from '../src/core/random.ts'
-import type { Violation } from './checks/observation.ts'
-import type { CopiesJobOptions } from './jobs/copies.ts'
 import type { SupervisedJob } from './jobs/supervised-job.ts'
 import type { Load } from './load.ts'
+import type { CopySite } from './truncation/copy-site.ts'
 import type { CheckpointFiles } from './world/checkpoint-files.ts'
 import type { QueryLine } from './world/query-line.ts'
-import type { World } from './world/world.ts'
 
 /** Targets of faults. */
-export interface FaultSite {
-  readonly world: World
+export interface FaultSite extends CopySite {
   /** The jobs to kill: that with the exactly-once sink first, both, or one. */
   readonly jobs: readonly SupervisedJob[]
   readonly queryLine: QueryLine
@@ -17,9 +13,6 @@ export interface FaultSite {
   readonly checkpointFolder: string
   readonly inputTopic: string
   readonly inputPartitions: number
-  /** A fault that does not end within this time has failed, ms. */
-  readonly limitMs: number
-  readonly random: Random
   /** Checkpoint files of a job. */
   readonly filesOf: (job: SupervisedJob) => CheckpointFiles
   /** Adds a partition to the input topic of the counts. */
@@ -29,16 +22,6 @@ export interface FaultSite {
   /** Load of the counts. */
   readonly countLoad: Load
   readonly outputTopic: string
-  /** A name that no topic and no job has. */
-  readonly newName: (kind: string) => string
-  /** Creates topics of one partition that every broker holds. */
-  readonly createTopics: (topics: readonly string[]) => Promise<void>
-  /** A job of its own that copies records. */
-  readonly copiesJob: (
-    options: Pick<CopiesJobOptions, 'input' | 'once' | 'atLeastOnce' | 'outOfRange'>,
-  ) => Promise<SupervisedJob>
-  /** Reports what a fault itself has found to be wrong. */
-  readonly violate: (kind: Violation['kind'], detail: string) => void
 }
 
 /** What a fault hits: a process or slot, a step of a checkpoint or restore, a service, connections, or a log. */

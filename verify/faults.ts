@@ -4,7 +4,7 @@ import { freezeLeader, killBrokers, killCoordinator, restartLeader } from './bro
 import type { Fault, FaultSite } from './fault.ts'
 import { TRANSACTION_TIMEOUT_MS } from './jobs/counts.ts'
 import type { SupervisedJob } from './jobs/supervised-job.ts'
-import { TRUNCATION_FAULTS } from './truncation/faults.ts'
+import { freezeQuietly, truncateSink, truncateSource } from './truncation/faults.ts'
 import type { Line } from './world/query-line.ts'
 
 const CUTS = 5
@@ -14,10 +14,6 @@ const SILENT_MS = 1500
 const FULL_MS = 1500
 const DOWN_MS = 1000
 const FROZEN_MS = 2500
-/** Time in which a job reads the last records of a load that was paused. */
-const READ_MS = 200
-/** Time in which a job that was frozen completes a checkpoint, or notices that it cannot. */
-const WOKEN_MS = 5000
 /** Delay of HDFS that holds a checkpoint open between two of its steps. */
 const SLOW_STEP_MS = 200
 /** Time from a segment's first byte to the end of the sink's preparation. */
@@ -73,7 +69,9 @@ export const FAULTS: readonly Fault[] = [
   { name: 'brokers-killed', group: 'service', inject: killBrokers },
   { name: 'storage-gone-long', group: 'service', isLong: true, inject: stopStorage },
   { name: 'ids-expired', group: 'service', isLong: true, inject: expireIds },
-  ...TRUNCATION_FAULTS,
+  { name: 'frozen-between-records', group: 'process', isLong: true, inject: freezeQuietly },
+  { name: 'source-truncated', group: 'truncation', isLong: true, inject: truncateSource },
+  { name: 'sink-truncated', group: 'truncation', isLong: true, inject: truncateSink },
 ]
 
 /** Injects a fault into each of the jobs at the same time; the number of kills. */
@@ -156,21 +154,9 @@ async function freeze(job: SupervisedJob): Promise<number> {
   return 0
 }
 
-/**
- * Freezes the process until the brokers have aborted its transactions. No record comes meanwhile and right after it, so
- * that nothing but the next checkpoint can notice the end of a transaction.
- */
-async function freezeLong(job: SupervisedJob, { countLoad }: FaultSite): Promise<number> {
-  countLoad.pause(true)
-  try {
-    await pause(READ_MS)
-    await job.freeze(TRANSACTION_TIMEOUT_MS + FROZEN_MS)
-    const wokenMs = Date.now()
-    const giveUpAt = performance.now() + WOKEN_MS
-    while (job.checkpointMs < wokenMs && performance.now() < giveUpAt) await pause(READ_MS)
-  } finally {
-    countLoad.pause(false)
-  }
+/** Freezes the process until the brokers have aborted its transactions. */
+async function freezeLong(job: SupervisedJob): Promise<number> {
+  await job.freeze(TRANSACTION_TIMEOUT_MS + FROZEN_MS)
   return 0
 }
 

@@ -18,6 +18,7 @@ export const TIMERS: Readonly<Record<string, string>> = {
   'test/system/inference/states/grpc.test.ts': 'a model runs as long as its input says',
   'test/system/inference/states/model-states.test.ts': 'a model hangs while it is loaded',
   'test/system/inference/infer-stream.test.ts': 'a model runs for some time',
+  'test/system/monitoring/job-alerts.test.ts': 'an operator of a job is slow',
   'test/system/log/relay.process.ts': 'a writer in another process lets messages in',
 }
 
@@ -89,6 +90,7 @@ export const PAUSES: Readonly<Record<string, readonly Pause[]>> = {
   ],
   'test/system/kafka/sink.test.ts': [['(i % 100) * 4', 'sends come over time']],
   'test/system/kafka/source.test.ts': [['100', 'shows that no more is fetched']],
+  'test/system/monitoring/alerts.test.ts': [['400', 'the job answers nothing']],
   'test/system/runtime/nexmark-rows.test.ts': [['random.below(200)', 'a random moment of a kill']],
   'test/system/runtime/workers.test.ts': [['50 + random.below(250)', 'a random moment of a kill']],
   'test/system/serving/read-bounds.test.ts': [

@@ -16,6 +16,7 @@ export interface CopiesJobOptions extends Readonly<Record<string, unknown>> {
   /** Topic of the copies that are written at least once. */
   readonly atLeastOnce: string
   readonly outOfRange: OutOfRangePolicy
+  readonly transactionTimeoutMs?: number
   readonly requestTimeoutMs: number
 }
 
@@ -24,14 +25,15 @@ const encoder = new TextEncoder()
 /** The job that copies an input topic to two topics, one with each guarantee. */
 const copiesJob: JobDefinition<CopiesJobOptions> = defineJob<CopiesJobOptions>({
   name: 'verified-copies',
-  build(env, { input, once, atLeastOnce, outOfRange, brokers, requestTimeoutMs }) {
+  build(env, { input, once, atLeastOnce, outOfRange, brokers, requestTimeoutMs, ...options }) {
+    const { transactionTimeoutMs = 60_000 } = options
     const client = { brokers, requestTimeoutMs }
     const deserialize = deserializeValue(stringSerializer)
     const source = new KafkaSource({ ...client, topic: input, outOfRange, deserialize })
     const records = env.fromSource(source, noWatermarks<string>(), 'records').uid('records')
     const copyTo = (topic: string, guarantee: DeliveryGuarantee): KafkaSink<string> =>
       new KafkaSink<string>({
-        ...{ ...client, topic, guarantee, transactionalIdPrefix: topic },
+        ...{ ...client, topic, guarantee, transactionTimeoutMs, transactionalIdPrefix: topic },
         serialize(value, record) {
           record.value = encoder.encode(value)
         },

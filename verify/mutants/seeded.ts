@@ -225,18 +225,6 @@ export const MUTANTS: readonly Mutant[] = [
     faults: ['process-killed'],
   },
   {
-    name: 'completes-over-an-aborted-transaction',
-    edits: [
-      { file: SINK, text: 'await this.prepared!.requireAlive()', replacement: '' },
-      {
-        file: 'checkpoint/coordinator/errors.ts',
-        text: 'if (late === undefined) return',
-        replacement: 'if (late === undefined || clock !== undefined) return',
-      },
-    ],
-    faults: ['process-frozen-long'],
-  },
-  {
     name: 'ignores-a-truncation',
     edits: [
       {

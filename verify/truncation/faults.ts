@@ -1,7 +1,7 @@
-import type { Fault, FaultSite } from '../fault.ts'
 import type { SupervisedJob } from '../jobs/supervised-job.ts'
 import { readTopic } from '../kafka/client.ts'
 import { type CopiedRecords, checkCopies } from './copies-check.ts'
+import type { CopySite } from './copy-site.ts'
 import { UncleanPair, writeRecords } from './unclean-topic.ts'
 
 /** Number of records of one step. */
@@ -17,17 +17,48 @@ interface CopyTopics {
   readonly atLeastOnce: string
 }
 
-/** Unclean elections: brokers lose records that they had acknowledged. They hit a job with topics of its own. */
-export const TRUNCATION_FAULTS: readonly Fault[] = [
-  { name: 'source-truncated', group: 'truncation', isLong: true, inject: truncateSource },
-  { name: 'sink-truncated', group: 'truncation', isLong: true, inject: truncateSink },
-]
+/** Longer than a checkpoint takes on a busy machine, shorter than the brokers keep an id that is not used. */
+const SHORT_TIMEOUT_MS = 10_000
+const FREEZES = 2
+/** Time in which records are read and written, and most of them not yet committed. */
+const UNCOMMITTED_MS = 200
+
+/**
+ * Freezes the job for longer than its transactions may be open, just after the last records: nothing but its next
+ * checkpoint can notice that they were aborted.
+ */
+export async function freezeQuietly(site: CopySite): Promise<number> {
+  const { world } = site
+  await world.untilBrokersRun()
+  const topics = topicsOf(site)
+  await site.createTopics(Object.values(topics))
+  const transactionTimeoutMs = SHORT_TIMEOUT_MS
+  const job = await site.copiesJob({ ...topics, outOfRange: 'fail', transactionTimeoutMs })
+  job.start()
+  const copies = new Copies(site, topics)
+  const kept = [...records('a')]
+  try {
+    await writeRecords(world, topics.input, kept)
+    await copies.until(kept)
+    for (let freeze = 0; freeze < FREEZES; freeze++) {
+      const more = records(`f${freeze}-`)
+      kept.push(...more)
+      await writeRecords(world, topics.input, more)
+      await pause(UNCOMMITTED_MS)
+      await job.freeze(1.5 * SHORT_TIMEOUT_MS)
+    }
+    await copies.compare({ kept, mayBeLost: [] })
+  } finally {
+    await job.stop('SIGKILL')
+  }
+  return 0
+}
 
 /**
  * The log of a source loses records that the job has read, and gets others at their offsets. The job must end
  * with the place, and with `earliest-of-truncation` it must read all that is there.
  */
-async function truncateSource(site: FaultSite): Promise<number> {
+export async function truncateSource(site: CopySite): Promise<number> {
   const { world, limitMs } = site
   await world.untilBrokersRun()
   const topics = topicsOf(site)
@@ -61,7 +92,7 @@ async function truncateSource(site: FaultSite): Promise<number> {
 }
 
 /** The topics of the sinks lose records. The job must go on by itself, and write what comes afterwards. */
-async function truncateSink(site: FaultSite): Promise<number> {
+export async function truncateSink(site: CopySite): Promise<number> {
   const { world } = site
   await world.untilBrokersRun()
   const topics = topicsOf(site)
@@ -93,7 +124,7 @@ async function truncateSink(site: FaultSite): Promise<number> {
 const records = (name: string, times = 1): readonly string[] =>
   Array.from({ length: RECORDS * times }, (_, i) => `${name}${i}`)
 
-function topicsOf({ newName }: FaultSite): CopyTopics {
+function topicsOf({ newName }: CopySite): CopyTopics {
   const name = newName('copies')
   return { input: `${name}-in`, once: `${name}-once`, atLeastOnce: `${name}-at-least-once` }
 }
@@ -115,10 +146,10 @@ async function seen(check: () => boolean | Promise<boolean>, limitMs: number): P
 
 /** The copies in the two output topics. */
 class Copies {
-  private readonly site: FaultSite
+  private readonly site: CopySite
   private readonly outputs: readonly (readonly [string, 'exactly-once' | 'at-least-once'])[]
 
-  constructor(site: FaultSite, { once, atLeastOnce }: CopyTopics) {
+  constructor(site: CopySite, { once, atLeastOnce }: CopyTopics) {
     this.site = site
     this.outputs = [
       [once, 'exactly-once'],

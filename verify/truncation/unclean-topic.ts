@@ -1,7 +1,7 @@
 import type { Producer } from 'kafkajs'
-import type { FaultSite } from '../fault.ts'
 import { createTopicOn, openProducer } from '../kafka/client.ts'
 import type { World } from '../world/world.ts'
+import type { CopySite } from './copy-site.ts'
 
 const LOOK_MS = 50
 const CONNECT_LIMIT_MS = 60_000
@@ -19,7 +19,7 @@ export class UncleanPair {
   private readonly first: number
   private readonly second: number
 
-  constructor({ world, random, limitMs }: FaultSite) {
+  constructor({ world, random, limitMs }: CopySite) {
     const { nodes } = world.broker
     this.world = world
     this.limitMs = limitMs

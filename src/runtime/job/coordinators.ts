@@ -4,7 +4,7 @@ import type { ProgressBoard } from '../../state/catalog/progress-board.ts'
 import type { OperatorCoordinators } from '../protocol/operator-coordinator.ts'
 import type { SlotCommand, SlotReport } from '../protocol/slot-messages.ts'
 import { AlignmentGroups } from '../source/alignment-groups.ts'
-import { HeldBackSources } from '../source/silence.ts'
+import { HeldBackSources, joinedSources } from '../source/silence.ts'
 import type { JobExecutionOptions } from './execution-options.ts'
 
 /** What the coordinators of one attempt may do. */
@@ -37,7 +37,7 @@ export class JobCoordinators {
     const asking = graph.nodes.filter((node) => node.model !== undefined)
     const ofModels = asking.map((node) => [node.uid, (models ?? withoutModels(node))()] as const)
     this.alignment = new AlignmentGroups(graph.nodes)
-    this.heldBack = new HeldBackSources(clock, warn)
+    this.heldBack = new HeldBackSources(clock, joinedSources(graph), warn)
     this.coordinators = { ...coordinators, ...Object.fromEntries(ofModels) }
   }
 

@@ -1,6 +1,7 @@
 import type { Cancel, Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import { waitEndNotice, waitNotice } from '../../core/lifetime/wait.ts'
+import type { StreamGraph } from '../../dataflow/stream-graph.ts'
 import { makesWatermarks, type WatermarkStrategy } from '../../dataflow/watermark-strategy.ts'
 import type { Source } from '../../operators/port/source.ts'
 
@@ -13,30 +14,48 @@ export interface SourceSilence {
   readonly hasActive: boolean
 }
 
+/** By source, the other sources whose streams meet its own in an operator: event time there is that of the slowest. */
+export type JoinedSources = ReadonlyMap<string, readonly string[]>
+
 /** Time without a record after which a partition is silent, ms. */
 export const SILENT_AFTER_MS = 60_000
 
 /** Time in which the subtasks of a source report what is said together, ms. */
 const SETTLE_MS = 1_000
 
-/** Whether a source can be held back by a silent partition: it has watermarks, no end, and no idle timeout. */
-export function canBeHeldBack(
+/** Whether a source tells which of its partitions are silent: it has watermarks and no end. */
+export function tellsSilence(
   { boundedness }: Pick<Source<unknown>, 'boundedness'>,
   watermarks: WatermarkStrategy<unknown>,
 ): boolean {
-  return (
-    boundedness === 'unbounded' &&
-    makesWatermarks(watermarks) &&
-    watermarks.idleAfterMs === undefined
-  )
+  return boundedness === 'unbounded' && makesWatermarks(watermarks)
+}
+
+/** The sources of a graph whose streams meet in an operator. */
+export function joinedSources({ nodes, edges }: StreamGraph): JoinedSources {
+  const sourcesOf = new Map<number, Set<string>>()
+  for (const { id, uid, body } of nodes) {
+    const before = edges
+      .filter(({ to }) => to === id)
+      .flatMap(({ from }) => [...sourcesOf.get(from)!])
+    sourcesOf.set(id, new Set(body.kind === 'source' ? [uid] : before))
+  }
+  const joined = new Map<string, Set<string>>()
+  for (const met of sourcesOf.values()) {
+    for (const one of met) {
+      joined.set(one, new Set([...(joined.get(one) ?? []), ...met].filter((uid) => uid !== one)))
+    }
+  }
+  return new Map([...joined].map(([uid, others]) => [uid, [...others].sort()]))
 }
 
 /**
- * The partitions of the sources that hold event time back, on the main thread: a source of which some partitions
- * have records and others have none gives no results, which nothing else shows.
+ * The partitions of the sources that hold event time back, on the main thread: where some partitions have records and
+ * others have none, of one source or of two that meet, there are no results, which nothing else shows.
  */
 export class HeldBackSources {
   private readonly clock: Clock
+  private readonly joined: JoinedSources
   private readonly say: (notice: WeirError) => void
   /** By source, what each subtask reported last. */
   private reported = new Map<string, Map<number, SourceSilence>>()
@@ -45,8 +64,9 @@ export class HeldBackSources {
   private cancelDecision: Cancel | undefined
 
   /** `say` is called when a source is held back, when other partitions hold it back, and when none does any more. */
-  constructor(clock: Clock, say: (notice: WeirError) => void) {
+  constructor(clock: Clock, joined: JoinedSources, say: (notice: WeirError) => void) {
     this.clock = clock
+    this.joined = joined
     this.say = say
   }
 
@@ -73,9 +93,10 @@ export class HeldBackSources {
 
   private decide(uid: string, reports: readonly SourceSilence[]): void {
     const silent = reports.flatMap(({ silentPartitions }) => silentPartitions)
-    const isHeldBack = silent.length > 0 && reports.some(({ hasActive }) => hasActive)
+    const isActive = reports.some(({ hasActive }) => hasActive)
+    const active = isActive ? undefined : this.activeBeside(uid)
     const before = this.said.get(uid)
-    if (!isHeldBack) {
+    if (silent.length === 0 || (!isActive && active === undefined)) {
       if (before === undefined) return
       this.said.delete(uid)
       this.notify(uid, `event time of source ${uid} goes on`, undefined)
@@ -84,7 +105,8 @@ export class HeldBackSources {
     const partitions = silent.toSorted((a, b) => a - b)
     const which = partitions.length === 1 ? 'partition' : 'partitions'
     const have = partitions.length === 1 ? 'has' : 'have'
-    const why = `${which} ${listOf(partitions)} of ${uid} ${have} had no record for ${SILENT_AFTER_MS / 1000} s and no idle timeout is set`
+    const beside = active === undefined ? '' : `, while source ${active} has records,`
+    const why = `${which} ${listOf(partitions)} of ${uid} ${have} had no record for ${SILENT_AFTER_MS / 1000} s${beside} and no idle timeout is set`
     if (why === before) return
     this.said.set(uid, why)
     const since = Math.min(
@@ -93,6 +115,14 @@ export class HeldBackSources {
         .map((r) => r.sinceMs),
     )
     this.notify(uid, why, since)
+  }
+
+  /** A source with records whose stream meets that of another source; undefined if there is none. */
+  private activeBeside(uid: string): string | undefined {
+    const others = this.joined.get(uid) ?? []
+    return others.find((other) =>
+      [...(this.reported.get(other)?.values() ?? [])].some(({ hasActive }) => hasActive),
+    )
   }
 
   private notify(uid: string, text: string, sinceMs: number | undefined): void {

@@ -96,6 +96,8 @@ export class SourceWatermarks {
         hasActive ||= clock.largest > MIN_TIMESTAMP || clock.generated !== undefined
         continue
       }
+      // One that becomes idle holds nothing back for long.
+      if (this.strategy.idleAfterMs !== undefined) continue
       silentPartitions.push(partition)
       sinceMs = Math.min(sinceMs, clock.activeAtMs)
     }

@@ -16,7 +16,7 @@ import { NO_VERSION } from '../../state/catalog/progress-board.ts'
 import { StepSize } from '../pacing/step-size.ts'
 import { type AllowedWatermark, SourceAlignment } from '../source/alignment.ts'
 import { SourceProgress } from '../source/progress.ts'
-import { canBeHeldBack, SILENT_AFTER_MS } from '../source/silence.ts'
+import { SILENT_AFTER_MS, tellsSilence } from '../source/silence.ts'
 import { SplitAssignment } from '../source/split-assignment.ts'
 import { decodeSplit, encodeSplit, SPLITS } from '../source/split-state.ts'
 import { SourceWatermarks } from '../source/watermarks.ts'
@@ -111,7 +111,7 @@ export class SourceInput
   async start(): Promise<void> {
     this.started = true
     const { source, watermarks } = this.options
-    if (canBeHeldBack(source, watermarks)) this.nextSilenceMs = 0
+    if (tellsSilence(source, watermarks)) this.nextSilenceMs = 0
     this.scheduleDiscovery()
   }
 

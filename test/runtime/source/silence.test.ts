@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest'
+import { MemorySource } from '../../../src/connectors/memory/source.ts'
 import { waitIn } from '../../../src/core/lifetime/wait.ts'
+import { StreamExecutionEnvironment } from '../../../src/dataflow/stream-execution-environment.ts'
 import { boundedOutOfOrderness, noWatermarks } from '../../../src/dataflow/watermark-strategy.ts'
-import { canBeHeldBack, HeldBackSources } from '../../../src/runtime/source/silence.ts'
+import {
+  HeldBackSources,
+  joinedSources,
+  tellsSilence,
+} from '../../../src/runtime/source/silence.ts'
 import { SourceWatermarks } from '../../../src/runtime/source/watermarks.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
 
@@ -12,14 +18,20 @@ function bench() {
   const said: string[] = []
   const waits: boolean[] = []
   const clock = new ManualClock()
-  const sources = new HeldBackSources(clock, ({ message, details }) => {
+  const joined = new Map([['clicks', ['ratings']]])
+  const sources = new HeldBackSources(clock, joined, ({ message, details }) => {
     said.push(message)
     waits.push(waitIn(details)?.wait !== undefined)
   })
   sources.start()
-  const report = (subtask: number, silentPartitions: number[], hasActive: boolean): void => {
+  const report = (
+    subtask: number,
+    silentPartitions: number[],
+    hasActive: boolean,
+    uid = 'clicks',
+  ): void => {
     const event = { silentPartitions, sinceMs: 0, hasActive }
-    expect(sources.onEvent('clicks', subtask, event)).toBe(true)
+    expect(sources.onEvent(uid, subtask, event)).toBe(true)
   }
   return { said, waits, sources, report, clock }
 }
@@ -62,6 +74,50 @@ describe('a source of which some partitions are silent', () => {
   })
 })
 
+describe('a silent source whose stream meets that of another source', () => {
+  it('is named while the other one has records, and not where that is silent, too', () => {
+    const { said, waits, report, clock } = bench()
+    report(0, [0, 1], false)
+    report(0, [0], false, 'ratings')
+    clock.advance(1_000)
+    expect(said).toEqual([])
+    report(0, [], true, 'ratings')
+    clock.advance(1_000)
+    expect(said).toEqual([
+      'no output: partitions 0 and 1 of clicks have had no record for 60 s, while source ratings has records, and no idle timeout is set; set idleAfterMs of the watermarks of this source, or send records to each partition',
+    ])
+    report(0, [0], false, 'ratings')
+    clock.advance(1_000)
+    expect(said.at(-1)).toBe('event time of source clicks goes on')
+    expect(waits).toEqual([true, false])
+  })
+
+  it('is not named for a source that it does not meet', () => {
+    const { said, report, clock } = bench()
+    report(0, [0, 1], false)
+    report(0, [], true, 'other')
+    clock.advance(1_000)
+    expect(said).toEqual([])
+  })
+
+  it('is one of a join or a union, also behind other operators', () => {
+    const env = new StreamExecutionEnvironment()
+    const stream = (uid: string) =>
+      env.fromSource(new MemorySource([[1]]), noWatermarks<number>(), uid).uid(uid)
+    const clicks = stream('clicks')
+      .map((value) => value)
+      .uid('mapped')
+    clicks.union(stream('ratings')).print().uid('both')
+    stream('alone').print().uid('one')
+    const joined = joinedSources(env.graph('joined'))
+    expect(Object.fromEntries(joined)).toEqual({
+      clicks: ['ratings'],
+      ratings: ['clicks'],
+      alone: [],
+    })
+  })
+})
+
 describe('the silence of the partitions of a subtask', () => {
   it('begins a minute after the last record, and ends with the next one', () => {
     const watermarks = new SourceWatermarks(boundedOutOfOrderness(0))
@@ -76,11 +132,22 @@ describe('the silence of the partitions of a subtask', () => {
     expect(at(3 * MINUTE_MS)).toMatchObject({ silentPartitions: [0], hasActive: true })
   })
 
-  it('matters only without an end, with watermarks and without an idle timeout', () => {
+  it('matters only without an end and with watermarks', () => {
     const unbounded = { boundedness: 'unbounded' } as const
-    expect(canBeHeldBack(unbounded, boundedOutOfOrderness(0))).toBe(true)
-    expect(canBeHeldBack(unbounded, boundedOutOfOrderness(0, { idleAfterMs: 1 }))).toBe(false)
-    expect(canBeHeldBack(unbounded, noWatermarks())).toBe(false)
-    expect(canBeHeldBack({ boundedness: 'bounded' }, boundedOutOfOrderness(0))).toBe(false)
+    expect(tellsSilence(unbounded, boundedOutOfOrderness(0))).toBe(true)
+    expect(tellsSilence(unbounded, noWatermarks())).toBe(false)
+    expect(tellsSilence({ boundedness: 'bounded' }, boundedOutOfOrderness(0))).toBe(false)
+  })
+
+  it('holds nothing back with an idle timeout', () => {
+    const watermarks = new SourceWatermarks(
+      boundedOutOfOrderness(0, { idleAfterMs: 10 * MINUTE_MS }),
+    )
+    watermarks.addPartition(0, 0)
+    watermarks.addPartition(1, 0)
+    watermarks.timestampOf('a', 5, 0)
+    const at = (nowMs: number) => watermarks.silence(nowMs, MINUTE_MS)
+    expect(at(1)).toMatchObject({ silentPartitions: [], hasActive: true })
+    expect(at(2 * MINUTE_MS)).toMatchObject({ silentPartitions: [], hasActive: false })
   })
 })

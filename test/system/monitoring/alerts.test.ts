@@ -12,6 +12,8 @@ import { type CommandProcess, weir } from '../cli/command-process.ts'
 import { Alerting } from './alerting.ts'
 
 const TOKENS_TRIED = 15
+/** No record of the model topic has it. */
+const NEVER = 1_000_000
 
 describe(
   'the alerts of a real Prometheus on real processes',
@@ -149,21 +151,33 @@ describe(
         headers: { authorization: `Bearer ${token}` },
       })
 
-    it('fires for slow answers and for slow queries while the job stops again and again, and ends', async () => {
-      const firing = async (): Promise<boolean> => {
-        const names = await alerting.firing()
-        return names.includes('WeirGatewayLatency')
-      }
+    it('fires for slow answers while the job stops again and again, and ends', async () => {
       await until('answers are slow', async () => {
         job.signal('SIGSTOP')
         const answers = Array.from({ length: 4 }, predict)
         await pause(400, 'the job answers nothing')
         job.signal('SIGCONT')
         await Promise.all(answers)
-        return await firing()
+        return (await alerting.firing()).includes('WeirGatewayLatency')
       })
       await ends('WeirGatewayLatency')
     }, 180_000)
+
+    it('fires for slow queries while they wait for a position that does not come, and ends', async () => {
+      const client = await WeirClient.connect({ port: ports.query, token })
+      try {
+        await until('queries are slow', async () => {
+          const consistency = { level: 'at-least', partition: 0, offset: NEVER } as const
+          const options = { consistency, deadlineMs: 200 }
+          await client.rows('ALS_MODEL', ['1-U'], options).catch(() => undefined)
+          return (await alerting.firing()).includes('WeirQueryLatency')
+        })
+      } finally {
+        await client.close()
+      }
+      // A percentile is of the last one to two minutes.
+      await alerting.ends('WeirQueryLatency', undefined, 180_000)
+    }, 300_000)
 
     it('fires for a gateway whose requests fail, and ends when the job is back', async () => {
       await kill()

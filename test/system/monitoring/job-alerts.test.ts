@@ -131,7 +131,9 @@ describe(
           return names.every((name) => firing.includes(name))
         })
       })
-      for (const name of names) await alerting.ends(name)
+      await alerting.ends('WeirBackPressure')
+      await alerting.ends('WeirLagGrowing')
+      await alerting.ends('WeirCheckpointsFailing')
     }, 240_000)
   },
 )
