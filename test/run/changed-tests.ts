@@ -2,7 +2,7 @@ import { readGraph } from './changed/file-graph.ts'
 import { changedFiles, filesOfRepository } from './changed/git.ts'
 import { reportOf } from './changed/report.ts'
 import { selectTests } from './changed/select-tests.ts'
-import type { FileCosts } from './file-costs.ts'
+import type { FileCosts } from './costs/file-costs.ts'
 
 /** What to run after a change. */
 export interface ChangedTests {

@@ -4,7 +4,7 @@ import { parseArguments, type TestArguments } from './arguments.ts'
 import { campaignEnvironment } from './campaign-size.ts'
 import { UnknownCommitError } from './changed/git.ts'
 import { changedTests } from './changed-tests.ts'
-import { COSTS_VARIABLE, mergeCosts, readCosts } from './file-costs.ts'
+import { COSTS_VARIABLE, mergeCosts, readCosts } from './costs/file-costs.ts'
 import { HEAVY_FILES, QUICK_VARIABLE } from './lanes/heavy-files.ts'
 import { runTools } from './tools.ts'
 

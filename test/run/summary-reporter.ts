@@ -2,9 +2,9 @@ import { cpus } from 'node:os'
 import { relative, resolve } from 'node:path'
 import type { SerializedError } from 'vitest'
 import type { Reporter, TestCase, TestModule } from 'vitest/node'
-import { COSTS_VARIABLE, readCosts } from './file-costs.ts'
+import { COSTS_VARIABLE, readCosts } from './costs/file-costs.ts'
+import { slowestTable } from './costs/slowest-table.ts'
 import { idleShare } from './idle-share.ts'
-import { slowestTable } from './slowest-table.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 

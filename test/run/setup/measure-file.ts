@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { relative, resolve, sep } from 'node:path'
 import { afterAll, expect } from 'vitest'
-import { appendCosts, COSTS_VARIABLE } from '../file-costs.ts'
+import { appendCosts, COSTS_VARIABLE } from '../costs/file-costs.ts'
 import { noteWait, takeWaits } from '../waits.ts'
 
 /*

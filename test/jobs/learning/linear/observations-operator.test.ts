@@ -1,4 +1,4 @@
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { systemClock } from '../../../../src/core/clock.ts'
 import { BIAS_FEATURE } from '../../../../src/core/feature.ts'
 import { InFlightLimit } from '../../../../src/jobs/learning/in-flight-limit.ts'
@@ -13,6 +13,7 @@ import type { TrainedWith } from '../../../../src/models/linear/trained-with.ts'
 import type { OperatorContext } from '../../../../src/operators/port/operator.ts'
 import { OperatorHarness } from '../../../../src/testing/operator-harness.ts'
 import { BLOCK, ModelWorld } from '../../../contracts/model-reader-world.ts'
+import { untilPasses } from '../../../run/until.ts'
 
 const recordOf = (line: string | null): ModelTopicRecord => {
   const bytes = new TextEncoder().encode(line ?? '')
@@ -159,7 +160,7 @@ it('predicts no more examples than may be in flight, and the others in their ord
   for (let offset = 0; offset < 5; offset++) learn(offset)
   expect(learned()).toEqual([0, 1])
   flight.leave()
-  await vi.waitFor(() => expect(learned()).toEqual([0, 1, 2]))
+  await untilPasses(() => expect(learned()).toEqual([0, 1, 2]))
   expect(flight.count).toBe(2)
   // The next one is predicted from the weights of then: they have a margin of 1.
   operator.world.put('0', [0, 0, 0, 1, 0, 0, 0, 0])

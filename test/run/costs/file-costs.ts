@@ -1,5 +1,5 @@
 import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import type { WaitSeconds } from './waits.ts'
+import type { WaitSeconds } from '../waits.ts'
 
 /** Name of the variable with the file to which each test file appends its costs. */
 export const COSTS_VARIABLE = 'TEST_FILE_COSTS'

@@ -1,5 +1,5 @@
+import { WAITS } from '../waits.ts'
 import type { FileCosts } from './file-costs.ts'
-import { WAITS } from './waits.ts'
 
 const HEADER = ['seconds', 'processor', ...WAITS, 'rest', 'file']
 
