@@ -474,7 +474,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'core',
     'core/numbers',
     'gateway/http',
-    'gateway/inference/floats',
+    'gateway/inference/numbers',
     'gateway/port',
     'gateway/routes',
     'http',
@@ -1393,5 +1393,5 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'inference/places': ['access', 'core', 'core/text', 'files', 'inference/repository'],
   'inference/sequences': ['core', 'core/text', 'inference/port'],
   'connectors/kafka/client/answers': ['batch', 'core'],
-  'gateway/inference/floats': [],
+  'gateway/inference/numbers': [],
 }

@@ -93,7 +93,7 @@ describe('docker-compose.yml', () => {
     const words = create[1]!.split(' ').slice(2)
     const created = new Flags(parseCommandLine(tokenCreateCommand, words).flags)
     expect(created.string('role')).toBe('read')
-    expect(flags.string('tokens')).toBe(created.string('file'))
+    expect(flags.string('tokens')).toBe(created.string('tokens'))
     expect(line).toContain(`test -s ${create[2]}`)
     for (const { ports = [] } of Object.values(services)) {
       expect(ports.every((port) => port.startsWith('127.0.0.1:'))).toBe(true)

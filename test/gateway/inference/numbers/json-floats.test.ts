@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Random, seededRandom } from '../../../../src/core/random.ts'
-import { readFloats } from '../../../../src/gateway/inference/floats/json-floats.ts'
+import { readFloats } from '../../../../src/gateway/inference/numbers/json-floats.ts'
 
 /** The floats of a list, or undefined where the reader leaves it to others. */
 function read(list: string, count: number): Float32Array | undefined {

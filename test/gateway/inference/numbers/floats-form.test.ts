@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { FloatsForm } from '../../../../src/gateway/inference/floats/floats-form.ts'
+import { FloatsForm } from '../../../../src/gateway/inference/numbers/floats-form.ts'
 
 const body = (data: string, id = 'a') =>
   Buffer.from(`{"id":"${id}","inputs":[{"name":"x","shape":[2],"data" : ${data}}]}`)
