@@ -3,7 +3,7 @@ import type { AccessControl } from '../../access/control.ts'
 import { modelObject } from '../../access/object-rights.ts'
 import { type Refusal, refusalOf } from '../http/authorization.ts'
 import { loggedProblem } from '../http/errors.ts'
-import { problemFieldsOf } from '../http/problem.ts'
+import { inferenceProblem, problemFieldsOf } from '../http/problem.ts'
 import type { InferenceAnswers, InferenceCall } from '../inference/answers.ts'
 import type { RouteMetrics } from '../metrics/request-metrics.ts'
 import type { AnswerText } from './answer-text.ts'
@@ -65,15 +65,14 @@ export class HotInferences {
     }
   }
 
-  /** Clients of the protocol read the member `error`. */
   private fail(exchange: HotExchange, call: InferenceCall, thrown: unknown): void {
     const problem = loggedProblem(this.context.log, thrown)
-    const extended = { ...problem, error: problem.detail }
-    this.refuse(exchange, call, { problem: extended, fields: problemFieldsOf(problem) })
+    this.refuse(exchange, call, { problem, fields: problemFieldsOf(problem) })
   }
 
-  private refuse(exchange: HotExchange, call: InferenceCall, refusal: Refusal): void {
-    this.send(exchange, call, refusal.problem.status, this.context.text.problem(refusal))
+  private refuse(exchange: HotExchange, call: InferenceCall, { problem, fields }: Refusal): void {
+    const refusal = { problem: inferenceProblem(problem), fields }
+    this.send(exchange, call, problem.status, this.context.text.problem(refusal))
   }
 
   private send(exchange: HotExchange, call: InferenceCall, status: number, answer: string): void {

@@ -8,7 +8,14 @@ import type {
 import { asWeirError, isWeirError } from '../../core/errors.ts'
 import { STATUS_CODES } from '../../http/builtin.ts'
 import { refuseClient } from '../../http/client-errors.ts'
-import { httpProblem, PROBLEM_TYPE, type Problem, problemFieldsOf, problemOf } from './problem.ts'
+import {
+  httpProblem,
+  inferenceProblem,
+  PROBLEM_TYPE,
+  type Problem,
+  problemFieldsOf,
+  problemOf,
+} from './problem.ts'
 
 /**
  * Makes every error of the routes a problem (RFC 9457). `extension` gives further members, for clients
@@ -58,13 +65,12 @@ export const EARLY_ERRORS: Pick<FastifyServerOptions, 'clientErrorHandler' | 'fr
 }
 
 /**
- * Sends a problem, with `Retry-After` where waiting helps and the reply does not have it yet. Below `/v2` it has the field
- * `error`, too, which clients of the Open Inference Protocol read.
+ * Sends a problem, with `Retry-After` where waiting helps and the reply does not have it yet.
  */
 export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
   if (!reply.hasHeader('retry-after')) reply.headers(problemFieldsOf(problem))
   const isInference = /^\/v2(?:[/?]|$)/.test(reply.request.url)
-  const body = isInference ? { ...problem, error: problem.detail } : problem
+  const body = isInference ? inferenceProblem(problem) : problem
   return reply.code(problem.status).type(PROBLEM_TYPE).serializer(JSON.stringify).send(body)
 }
 

@@ -14,6 +14,11 @@ export interface Problem {
   readonly details?: ErrorDetails
 }
 
+/** A problem below `/v2`: clients of the Open Inference Protocol read its field `error`. */
+export function inferenceProblem(problem: Problem): Problem & { readonly error: string } {
+  return { ...problem, error: problem.detail }
+}
+
 /** Media type of a problem. */
 export const PROBLEM_TYPE = 'application/problem+json'
 
