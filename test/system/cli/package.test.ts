@@ -175,7 +175,7 @@ describe('the package', () => {
         ),
     )
     expect(foreign).toEqual([])
-    expect(files.filter((file) => /test\.|benchmark|\.as\./.test(file))).toEqual(
+    expect(files.filter((file) => /\.test\.|benchmark|\.as\./.test(file))).toEqual(
       ['docs/reference/benchmarks.md'].filter((file) => files.includes(file)),
     )
   })
