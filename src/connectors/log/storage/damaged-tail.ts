@@ -95,6 +95,18 @@ export function markAt(file: OpenFile, position: number): number | undefined {
   return fits && isIntact(file, position, { size, mark }) ? mark : undefined
 }
 
+/**
+ * Whether a file begins with batches of a mark: its first one has it, and so has the second, if that is intact: one
+ * flipped bit gives a batch a mark that no other one has.
+ */
+export function beginsWithMark(file: OpenFile, mark: number): boolean {
+  if (markAt(file, 0) !== mark) return false
+  const header = new Uint8Array(BATCH_PREFIX_SIZE)
+  file.readSync(header, 0)
+  const second = markAt(file, readInt32(header, BATCH_FIELDS.batchLength) + BATCH_PREFIX_SIZE)
+  return second === undefined || second === mark
+}
+
 /** Position of the first intact batch at or after `from` in the bytes of a segment; -1 when there is none. */
 export function nextIntactBatch(bytes: Uint8Array, { from, firstOffset, mark }: TailStart): number {
   for (let at = from; at + BATCH_HEADER_SIZE <= bytes.length; at++) {

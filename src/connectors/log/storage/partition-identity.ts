@@ -5,7 +5,7 @@ import { asWeirError, isWeirError, messageOf, WeirError } from '../../../core/er
 import { readFileSync, replaceFileSync } from '../../../files/durable-files.ts'
 import { type FileSystem, type OpenFile, systemCodeOf } from '../../../files/file-system.ts'
 import { newerFile } from './damage.ts'
-import { markAt } from './damaged-tail.ts'
+import { beginsWithMark, markAt } from './damaged-tail.ts'
 import { partitionFolders, partitionPath, readTopicConfig } from './topic-config.ts'
 
 /*
@@ -208,6 +208,8 @@ export function otherPartition(
   const mark = markAt(file, position)
   if (own === NO_MARK || mark === undefined || mark === NO_MARK || mark === own) return undefined
   const owner = partitionWithMark(files, path, mark)
+  // A mark of no one in the middle of the file is a damaged one.
+  if (owner === undefined && !beginsWithMark(file, mark)) return undefined
   const whose = owner === undefined ? 'a partition that this log does not have' : nameOf(owner)
   return `its records are those of ${whose}: a copy or a move has mixed up the files; move it back to its place, or restore both from a copy`
 }
