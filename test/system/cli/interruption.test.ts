@@ -8,6 +8,22 @@ import { COMMANDS } from '../../../src/cli/commands.ts'
 import { until } from '../../run/until.ts'
 import { type CommandProcess, usesProcessor, weir } from './command-process.ts'
 
+const PACKAGE = new URL('../../../src/index.ts', import.meta.url).href
+
+const JOB = `
+import { defineJob, GeneratorSource, MemorySink, noWatermarks } from '${PACKAGE}'
+export default defineJob({
+  name: 'numbers',
+  build(env) {
+    env
+      .fromSource(new GeneratorSource({ generate: Number }), noWatermarks())
+      .uid('numbers')
+      .sinkTo(new MemorySink())
+      .uid('sink')
+  },
+})
+`
+
 let folder: string
 
 beforeAll(async () => {
@@ -18,6 +34,9 @@ beforeAll(async () => {
   await weir([...ratings, '--output', join(folder, 'many.data')]).ended
   const examples = ['generate', 'svm-examples', '--features', '20000', '--examples', '5000']
   await weir([...examples, '--output', join(folder, 'many.svm')]).ended
+  writeFileSync(join(folder, 'job.mjs'), JOB)
+  const lines = Array.from({ length: 1000 }, (_, i) => JSON.stringify({ value: i }))
+  writeFileSync(join(folder, 'events.jsonl'), lines.join('\n'))
 })
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -85,6 +104,7 @@ const WORK: Readonly<Record<string, readonly string[]>> = {
   'train bmf': ['--ratings', '<many.data>', '--sweeps', '99999', '--no-publish'],
   'train svm': ['--examples', '<many.svm>', '--tolerance', '1e-300', '--folds', '500'],
   'train logistic': ['--examples', '<many.svm>', '--tolerance', '1e-300', '--folds', '500'],
+  'jobs test': ['<job.mjs>', '--events', '<events.jsonl>', '--runs', '1000000'],
   'generate ratings': ['--ratings', '100000000', '--output', '<r>'],
   'generate svm-examples': ['--examples', '100000000', '--output', '<e>'],
   'generate als-model': ['--users', '9000000', '--factors', '200'],
