@@ -36,7 +36,7 @@ import { readRouting } from '../../src/wire/routing-table.ts'
 import { GATEWAY_REQUESTS } from './http-requests.ts'
 import { QUERY_FRAMES } from './query-frames.ts'
 
-/** What reads bytes that a stranger may have made. It throws nothing but a WeirError. */
+/** What reads bytes that a stranger may have made. It throws, or rejects with, nothing but a WeirError. */
 export interface Decoder {
   readonly name: string
   /** Bytes that it reads well; cases are mutations of them. */

@@ -32,7 +32,7 @@ const MOST_MS = 250
 /** Codes that say that Weir itself has failed. */
 const OWN_FAULTS = new Set(['ILLEGAL_STATE'])
 
-function decodeSlice({ decoder: index, seed, cases }: DecoderSlice): SliceResult {
+async function decodeSlice({ decoder: index, seed, cases }: DecoderSlice): Promise<SliceResult> {
   const { name, samples, decode } = DECODERS[index]!
   const random = seededRandom(seed)
   let wrong: string | undefined
@@ -40,9 +40,9 @@ function decodeSlice({ decoder: index, seed, cases }: DecoderSlice): SliceResult
   for (let i = 0; i < cases; i++) {
     const bytes = mutated(samples[random.below(samples.length)]!, random)
     const sent = Buffer.from(bytes)
-    const fault = faultOf(() => decode(bytes))
+    const fault = await faultOf(() => decode(bytes))
     if (fault.text !== undefined) wrong ??= `${name}: ${fault.text}; bytes ${base64(sent)}`
-    const { ms } = fault.ms > SLOW_MS ? faultOf(() => decode(Buffer.from(sent))) : fault
+    const { ms } = fault.ms > SLOW_MS ? await faultOf(() => decode(Buffer.from(sent))) : fault
     if (ms > MOST_MS) wrong ??= `${name}: ${Math.round(ms)} ms; bytes ${base64(sent)}`
     slowestMs = Math.max(slowestMs, ms)
   }
@@ -51,10 +51,12 @@ function decodeSlice({ decoder: index, seed, cases }: DecoderSlice): SliceResult
 }
 
 /** How long a decoder took, and what it threw beside errors of Weir. */
-function faultOf(decode: () => unknown): { readonly ms: number; readonly text?: string } {
+async function faultOf(
+  decode: () => unknown,
+): Promise<{ readonly ms: number; readonly text?: string }> {
   const startMs = performance.now()
   try {
-    decode()
+    await decode()
   } catch (error) {
     const isTyped = isWeirError(error) && !OWN_FAULTS.has(error.code)
     if (!isTyped) return { ms: performance.now() - startMs, text: messageOf(error) }
@@ -64,5 +66,5 @@ function faultOf(decode: () => unknown): { readonly ms: number; readonly text?: 
 
 const base64 = (bytes: Buffer): string => bytes.toString('base64')
 
-process.on('message', (slice: DecoderSlice) => process.send!(decodeSlice(slice)))
+process.on('message', async (slice: DecoderSlice) => process.send!(await decodeSlice(slice)))
 process.on('disconnect', () => process.exit())
