@@ -74,31 +74,40 @@ function feed(harness: OperatorHarness<Reading, string>, step: JoinStep): void {
   }
 }
 
+/** A record that waits for partners, and how often the watermark had moved when it came. */
+interface Kept {
+  readonly reading: Reading
+  readonly moves: number
+}
+
 /**
  * All pairs of a key within the bounds, of records that are not behind the watermark when they come. As in Flink, a record
- * is gone when the watermark reaches the time of its last partner, though one of just that time is not late.
+ * is gone when the watermark reaches the time of its last partner, though one of just that time is not late; where the
+ * watermark was there before it came, it is gone when the watermark moves again, which fires its timer.
  */
 function pairsOf(steps: readonly JoinStep[], { lower, upper }: Bounds): string[] {
   const pairs: string[] = []
-  const sides: [Reading[], Reading[]] = [[], []]
+  const sides: [Kept[], Kept[]] = [[], []]
   const keptMs = [Math.max(0, upper), Math.max(0, -lower)] as const
   let watermark = MIN_TIMESTAMP
+  let moves = 0
   for (const step of steps) {
     if (typeof step === 'number') {
+      if (step > watermark) moves += 1
       watermark = Math.max(watermark, step)
       continue
     }
     const { input, reading } = step
     if (reading.time < watermark) continue
     const other = 1 - input
-    for (const partner of sides[other]!) {
+    for (const { reading: partner, moves: before } of sides[other]!) {
       const [left, right] = input === 0 ? [reading, partner] : [partner, reading]
       const apart = right.time - left.time
-      const isGone = partner.time + keptMs[other]! <= watermark
+      const isGone = before < moves && partner.time + keptMs[other]! <= watermark
       if (isGone || left.key !== right.key || apart < lower || apart > upper) continue
       pairs.push(pairOf(left, right))
     }
-    sides[input]!.push(reading)
+    sides[input]!.push({ reading, moves })
   }
   return pairs
 }
