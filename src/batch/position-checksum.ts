@@ -6,7 +6,7 @@ import { BATCH_FIELDS, readInt32, setBaseOffset, writeInt32 } from './record-bat
 /** The leader epoch of a batch without this checksum: those that earlier releases stored. */
 const NO_CHECKSUM = -1
 
-/** The mark of a partition whose batches are not to be told from those of others. */
+/** The mark of a partition without an id: its batches look like those of earlier releases. */
 export const NO_MARK = 0
 
 /**

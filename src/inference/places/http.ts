@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { isForbiddenAddress, requireOpenAddress } from '../../access/allowed-hosts.ts'
 import { openLookup } from '../../access/open-lookup.ts'
 import { isWeirError, WeirError } from '../../core/errors.ts'
-import type { PlaceEnvironment } from './port.ts'
+import type { PlaceContent, PlaceEnvironment } from './port.ts'
 
 /** Headers of a request. */
 export type RequestHeaders = Readonly<Record<string, string>>
@@ -23,6 +23,25 @@ export interface JsonAnswer {
   readonly head: PlaceAnswer
   readonly text: string
   readonly json: unknown
+}
+
+/** A request for the bytes of a file. */
+export interface WantedContent {
+  readonly headers: RequestHeaders
+  /** Position of the first byte. */
+  readonly from: number
+  /** The file as messages name it. */
+  readonly what: string
+}
+
+/** The headers of a request for a file from a position on. */
+export function rangeHeaders({ headers, from }: Omit<WantedContent, 'what'>): RequestHeaders {
+  return from > 0 ? { ...headers, range: `bytes=${from}-` } : headers
+}
+
+/** Position of the first byte of an answer: 0 where the place cannot continue. */
+export function startOf({ status }: PlaceAnswer, from: number): number {
+  return status === 206 ? from : 0
 }
 
 /** What a client of a place needs. */
@@ -67,6 +86,13 @@ export class PlaceHttp {
       url = this.redirected(url, location)
     }
     throw this.failure('CONNECTOR_FAILED', start, `redirects more than ${MOST_REDIRECTS} times`)
+  }
+
+  /** The bytes of a file from a position on, or all of them where the place cannot continue. Rejects as `get`, and as `refusal` says. */
+  async content(url: URL, wanted: WantedContent): Promise<Omit<PlaceContent, 'checksum'>> {
+    const answer = await this.get(url, rangeHeaders(wanted))
+    if (answer.status !== 200 && answer.status !== 206) throw this.refusal(answer, wanted.what)
+    return { from: startOf(answer, wanted.from), bytes: answer.body }
   }
 
   /** The body of an answer, whole, as text. Rejects with MALFORMED_DATA when it is too long. */

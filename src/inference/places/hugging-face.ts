@@ -84,13 +84,9 @@ export class HuggingFacePlace implements ModelPlace {
     const { repository } = this.address
     const path = pathIn(file).split('/').map(encodeURIComponent).join('/')
     const url = this.url(`${repository}/resolve/${this.commit}/${path}`)
-    const headers = { ...this.headers, ...(from > 0 ? { range: `bytes=${from}-` } : {}) }
-    const answer = await this.http.get(url, headers)
-    if (answer.status !== 200 && answer.status !== 206) {
-      throw this.http.refusal(answer, `"${pathIn(file)}" in ${repository}`)
-    }
-    const start = answer.status === 206 ? from : 0
-    return { from: start, checksum: file.checksum, bytes: answer.body }
+    const what = `"${pathIn(file)}" in ${repository}`
+    const content = await this.http.content(url, { headers: this.headers, from, what })
+    return { ...content, checksum: file.checksum }
   }
 
   /** The commit of the revision. */

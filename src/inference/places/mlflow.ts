@@ -136,11 +136,8 @@ class MlflowArtifacts implements ModelPlace {
   async open(file: PlaceFile, from: number): Promise<PlaceContent> {
     const path = (this.folder + file.path).split('/').map(encodeURIComponent).join('/')
     const url = new URL(`${this.server}/${ARTIFACTS}/${path}`)
-    const range = from > 0 ? { range: `bytes=${from}-` } : {}
-    const answer = await this.http.get(url, { ...this.headers, ...range })
-    if (answer.status !== 200 && answer.status !== 206)
-      throw this.http.refusal(answer, `"${file.path}"`)
-    return { from: answer.status === 206 ? from : 0, checksum: undefined, bytes: answer.body }
+    const wanted = { headers: this.headers, from, what: `"${file.path}"` }
+    return { ...(await this.http.content(url, wanted)), checksum: undefined }
   }
 
   private add(

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { isIP } from 'node:net'
+import { isLoopback } from '../../access/listener.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { PlaceAddress } from './address.ts'
 import { PlaceHttp, type RequestHeaders } from './http.ts'
@@ -71,11 +71,8 @@ export class OciPlace implements ModelPlace {
   async open(file: PlaceFile, from: number): Promise<PlaceContent> {
     const hex = file.checksum!.hex
     const url = new URL(`blobs/sha256:${hex}`, this.base)
-    const range = from > 0 ? { range: `bytes=${from}-` } : {}
-    const answer = await this.http.get(url, { ...this.headers, ...range })
-    if (answer.status !== 200 && answer.status !== 206)
-      throw this.http.refusal(answer, `"${file.path}"`)
-    return { from: answer.status === 206 ? from : 0, checksum: file.checksum, bytes: answer.body }
+    const wanted = { headers: this.headers, from, what: `"${file.path}"` }
+    return { ...(await this.http.content(url, wanted)), checksum: file.checksum }
   }
 
   private fileOf({ digest, size, annotations }: Layer, url: URL): PlaceFile {
@@ -124,9 +121,5 @@ function parameterOf(challenge: string, name: string): string | undefined {
 
 function protocolOf(registry: string): 'http:' | 'https:' {
   const { hostname } = new URL(`http://${registry}`)
-  const isHere =
-    hostname === 'localhost' ||
-    hostname === '[::1]' ||
-    (isIP(hostname) === 4 && hostname.startsWith('127.'))
-  return isHere ? 'http:' : 'https:'
+  return isLoopback(hostname) ? 'http:' : 'https:'
 }

@@ -1,6 +1,6 @@
 import { WeirError } from '../../core/errors.ts'
 import type { PlaceAddress } from './address.ts'
-import { type PlaceAnswer, PlaceHttp, type RequestHeaders } from './http.ts'
+import { type PlaceAnswer, PlaceHttp, type RequestHeaders, rangeHeaders, startOf } from './http.ts'
 import type {
   ModelPlace,
   PlaceContent,
@@ -77,7 +77,7 @@ export class S3Place implements ModelPlace {
     const key = file.identity.slice(0, split)
     const etag = file.identity.slice(split + 1)
     const url = new URL(key.split('/').map(encoded).join('/'), this.base)
-    const headers = { 'if-match': etag, ...(from > 0 ? { range: `bytes=${from}-` } : {}) }
+    const headers = rangeHeaders({ headers: { 'if-match': etag }, from })
     const answer = await this.http.get(url, this.signed(url, headers))
     if (answer.status === 412) {
       answer.leave()
@@ -85,7 +85,7 @@ export class S3Place implements ModelPlace {
       throw new WeirError('CHECKSUM_MISMATCH', message)
     }
     if (answer.status !== 200 && answer.status !== 206) throw this.refusal(answer, `"${key}"`)
-    const start = answer.status === 206 ? from : 0
+    const start = startOf(answer, from)
     return { from: start, checksum: checksumOf(answer, start, etag), bytes: answer.body }
   }
 

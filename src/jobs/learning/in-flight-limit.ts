@@ -36,7 +36,7 @@ export class InFlightLimit {
     return buffer
   }
 
-  /** What tells the deltas of the attempt from those of others: 1 to 65,535; 0 where its buffer has none. */
+  /** Tag of the attempt in its deltas, which no other attempt near it has: 1 to 65,535; 0 where its buffer has none. */
   get attemptTag(): number {
     return this.words[1] ?? 0
   }

@@ -23,7 +23,7 @@ export const SILENT_AFTER_MS = 60_000
 /** Time in which the subtasks of a source report what is said together, ms. */
 const SETTLE_MS = 1_000
 
-/** Whether a source tells which of its partitions are silent: it has watermarks and no end. */
+/** Whether a source reports which of its partitions are silent: it has watermarks and no end. */
 export function tellsSilence(
   { boundedness }: Pick<Source<unknown>, 'boundedness'>,
   watermarks: WatermarkStrategy<unknown>,
