@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { bearerTokenOf } from '../../access/bearer.ts'
 import type { AccessControl, AccessDecision } from '../../access/control.ts'
 import type { Role } from '../../access/role.ts'
@@ -21,21 +21,31 @@ declare module 'fastify' {
 
 /** Lets a request run only if its bearer token allows it. It decides before the body is read. */
 export function addAuthorization(app: FastifyInstance, access: AccessControl): void {
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     const role = roleOf(request)
-    if (role === 'public') return
+    if (role === 'public') return done()
     const token = bearerTokenOf(request.headers.authorization)
+    const decide = (): void => authorize(request, reply, { token, role }, done)
     const proof = access.prove(token)
-    if (proof !== undefined) await proof
+    if (proof === undefined) decide()
+    else proof.then(decide).catch(done)
+  })
+
+  function authorize(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { token, role }: { readonly token: string | undefined; readonly role: Role },
+    done: () => void,
+  ): void {
     const decision = access.authorize(token, role, {
       on: request.routeOptions.config.on?.(request),
       from: { remoteAddress: clientAddressOf(request) },
     })
     if (decision.kind !== 'unauthenticated') request.principal = decision.principal
-    if (decision.kind === 'allowed') return
+    if (decision.kind === 'allowed') return done()
     const { problem, fields } = refusalOf(decision)
-    return sendProblem(reply.headers(fields), problem)
-  })
+    void sendProblem(reply.headers(fields), problem)
+  }
 }
 
 /** A problem, with the header fields that go with it. */

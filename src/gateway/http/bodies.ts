@@ -70,15 +70,15 @@ export function addBodyParsers(app: FastifyInstance, options: BodyOptions): void
       charge(request, furtherRequests({ bytes: counted.bytes, ms }))
     })
   })
-  app.addHook('preParsing', async (request, reply, payload) => {
+  app.addHook('preParsing', (request, reply, payload, done) => {
     const coding = request.headers['content-encoding']
     const isPlain = coding === undefined || coding === 'identity'
-    if (isPlain && Number(request.headers['content-length']) <= UNCOUNTED_BYTES) return payload
+    if (isPlain && Number(request.headers['content-length']) <= UNCOUNTED_BYTES) {
+      return done(null, payload)
+    }
     if (!isPlain && !Object.hasOwn(DECODERS, coding)) {
-      throw new WeirError(
-        'INVALID_ARGUMENT',
-        `the content coding "${coding.slice(0, 40)}" is not known; send gzip, deflate or none`,
-      )
+      const message = `the content coding "${coding.slice(0, 40)}" is not known; send gzip, deflate or none`
+      return done(new WeirError('INVALID_ARGUMENT', message))
     }
     const client = clientOf(request)
     const { bodyLimit } = request.routeOptions
@@ -93,13 +93,17 @@ export function addBodyParsers(app: FastifyInstance, options: BodyOptions): void
     counted.on('error', () => {})
     payload.on('error', (error) => counted.destroy(error))
     // Nothing flows until someone reads: an error before that would be seen by no one, and the request never end.
-    if (isPlain) return counted.once('resume', () => payload.pipe(counted))
+    if (isPlain)
+      return done(
+        null,
+        counted.once('resume', () => payload.pipe(counted)),
+      )
     const decoder = DECODERS[coding as keyof typeof DECODERS]({ chunkSize: DECODED_BYTES })
     reply.raw.once('close', () => {
       // No one waits for the rest when the client has left.
       if (!reply.raw.writableFinished) decoder.destroy()
     })
-    return decoded(payload, decoder, counted)
+    done(null, decoded(payload, decoder, counted))
   })
 }
 

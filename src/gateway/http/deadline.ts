@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import type { Cancel, Clock } from '../../core/clock.ts'
+import type { Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import { PROBLEM_TYPE, problemOf } from './problem.ts'
 import { DEADLINE_HEADER, deadlineOf } from './query-options.ts'
@@ -13,7 +13,6 @@ const GRACE_MS = 250
  * is answered with DEADLINE_EXCEEDED. Its work goes on, because nothing can take it back.
  */
 export function addDeadlines(app: FastifyInstance, clock: Clock): void {
-  const cancels = new WeakMap<object, Cancel>()
   app.addHook('onRequest', (request, reply, done) => {
     const text = request.headers[DEADLINE_HEADER]
     if (text === undefined) return done()
@@ -28,9 +27,7 @@ export function addDeadlines(app: FastifyInstance, clock: Clock): void {
       reply.raw.writeHead(problem.status, headers as OutgoingHttpHeaders)
       reply.raw.end(JSON.stringify(problem))
     }
-    cancels.set(request, clock.after(deadlineMs + GRACE_MS, late))
+    reply.raw.once('close', clock.after(deadlineMs + GRACE_MS, late))
     done()
   })
-  app.addHook('onResponse', async (request) => cancels.get(request)?.())
-  app.addHook('onRequestAbort', async (request) => cancels.get(request)?.())
 }

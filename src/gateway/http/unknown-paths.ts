@@ -9,18 +9,18 @@ import { httpProblem } from './problem.ts'
  */
 export function addUnknownPathHandler(app: FastifyInstance): void {
   const paths = KnownPaths.of(app)
-  app.addHook('onRequest', async (request, reply) => {
-    if (!request.is404) return
+  app.addHook('onRequest', (request, reply, done) => {
+    if (!request.is404) return done()
     const { method } = request
     const path = pathOf(request.url)
     const methods = paths.methodsOf(path)
     const shown = path.slice(0, 200)
     if (methods.length === 0) {
       const detail = `there is no ${method} ${shown}; /docs lists the routes`
-      return sendProblem(reply, httpProblem(404, 'NOT_FOUND', detail))
+      return void sendProblem(reply, httpProblem(404, 'NOT_FOUND', detail))
     }
     const allow = methods.join(', ')
     const detail = `${shown} takes ${allow}, not ${method}`
-    return sendProblem(reply.header('allow', allow), httpProblem(405, 'METHOD_NOT_ALLOWED', detail))
+    void sendProblem(reply.header('allow', allow), httpProblem(405, 'METHOD_NOT_ALLOWED', detail))
   })
 }

@@ -48,11 +48,8 @@ export class TopicAppender implements ObservationTopic, AsyncDisposable {
     await this.opened()
   }
 
-  async append(
-    observations: readonly Rating[],
-    deadlineMs: number,
-  ): Promise<readonly StoredPosition[]> {
-    return await this.within(deadlineMs, this.appendAll(observations), UNKNOWN)
+  append(observations: readonly Rating[], deadlineMs: number): Promise<readonly StoredPosition[]> {
+    return this.within(deadlineMs, this.appendAll(observations), UNKNOWN)
   }
 
   async reachable(deadlineMs: number): Promise<void> {
@@ -67,8 +64,8 @@ export class TopicAppender implements ObservationTopic, AsyncDisposable {
   }
 
   /** The result of work on the topic. Throws DEADLINE_EXCEEDED with what then is the case; the work goes on. */
-  private async within<T>(deadlineMs: number, work: Promise<T>, then: string): Promise<T> {
-    return await orAfter(this.clock, deadlineMs, work, () => {
+  private within<T>(deadlineMs: number, work: Promise<T>, then: string): Promise<T> {
+    return orAfter(this.clock, deadlineMs, work, () => {
       const message = `topic "${this.topic}" did not answer within ${deadlineMs} ms: ${then}`
       throw new WeirError('DEADLINE_EXCEEDED', message)
     })
@@ -78,12 +75,6 @@ export class TopicAppender implements ObservationTopic, AsyncDisposable {
     // An observation that cannot be written refuses all of them, before the first is sent.
     const lines: ObservationRecord[] = []
     await inTurns(observations, (observation) => lines.push(this.lineOf(observation)))
-    return await this.appendLines(lines)
-  }
-
-  private async appendLines(
-    lines: readonly ObservationRecord[],
-  ): Promise<readonly StoredPosition[]> {
     const opened = this.opened()
     try {
       const producer = await opened
@@ -92,7 +83,7 @@ export class TopicAppender implements ObservationTopic, AsyncDisposable {
         producer.sendRecord(key, bytes, timestamp, -1, NO_HEADERS)
       })
       await this.synced(producer)
-      return await positionsOf(producer, lines)
+      return positionsOf(producer, lines)
     } catch (error) {
       // Another request may have replaced the failed producer already.
       if (this.producer === opened) this.drop()
@@ -152,9 +143,9 @@ export class TopicAppender implements ObservationTopic, AsyncDisposable {
 
 /** Calls `take` for each value, some thousand in each turn: other clients wait for theirs. */
 async function inTurns<T>(values: readonly T[], take: (value: T) => void): Promise<void> {
-  for (const [i, value] of values.entries()) {
+  for (let i = 0; i < values.length; i++) {
     if (i > 0 && i % PER_TURN === 0) await nextTurn()
-    take(value)
+    take(values[i]!)
   }
 }
 
