@@ -42,7 +42,10 @@ export function addAuthorization(app: FastifyInstance, access: AccessControl): v
       from: { remoteAddress: clientAddressOf(request) },
     })
     if (decision.kind !== 'unauthenticated') request.principal = decision.principal
-    if (decision.kind === 'allowed') return done()
+    if (decision.kind === 'allowed') {
+      done()
+      return
+    }
     const { problem, fields } = refusalOf(decision)
     void sendProblem(reply.headers(fields), problem)
   }
