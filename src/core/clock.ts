@@ -84,17 +84,27 @@ export function sleep(clock: Clock, delayMs: number): Promise<void> {
 }
 
 /** What `work` gives, or what `late` gives or throws when it has not settled after `delayMs` of `clock`: it then goes on. */
-export async function orAfter<T, L>(
+export function orAfter<T, L>(
   clock: Pick<Clock, 'after'>,
   delayMs: number,
   work: Promise<T>,
   late: () => L,
 ): Promise<T | L> {
-  const overdue = Promise.withResolvers<void>()
-  const cancel = clock.after(delayMs, overdue.resolve)
-  try {
-    return await Promise.race([work, overdue.promise.then(late)])
-  } finally {
-    cancel()
-  }
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(delayMs, () => {
+      try {
+        resolve(late())
+      } catch (error) {
+        reject(error)
+      }
+    })
+    const settle = (end: () => void): void => {
+      cancel()
+      end()
+    }
+    work.then(
+      (value) => settle(() => resolve(value)),
+      (error) => settle(() => reject(error)),
+    )
+  })
 }

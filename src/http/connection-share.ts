@@ -45,6 +45,8 @@ interface Entry {
   readonly socket: Socket
   readonly address: string
   readonly openedMs: number
+  /** Whether it has sent a whole request, or is served. */
+  isHeard: boolean
   /** Requests of node:http that are not answered. */
   pending: number
   /** Since when a body is received that is not whole yet. */
@@ -124,21 +126,21 @@ export class ConnectionShare implements Disposable {
     const entry = this.entryOf(socket)
     if (entry === undefined) return true
     this.hear(entry)
-    if (hasBody(request)) {
-      entry.bodySinceMs = this.clock.monotonicMs()
-      const isWhole = (): void => {
-        entry.bodySinceMs = undefined
-      }
-      request.once('end', isWhole)
-      response.once('close', isWhole)
-    }
     if (entry.pending >= MOST_UNANSWERED) {
       socket.destroy()
       return false
     }
     entry.pending += 1
+    const isWithBody = hasBody(request)
+    if (isWithBody) {
+      entry.bodySinceMs = this.clock.monotonicMs()
+      request.once('end', () => {
+        entry.bodySinceMs = undefined
+      })
+    }
     response.once('close', () => {
       entry.pending -= 1
+      if (isWithBody) entry.bodySinceMs = undefined
     })
     return true
   }
@@ -211,6 +213,7 @@ export class ConnectionShare implements Disposable {
       socket,
       address,
       openedMs: nowMs,
+      isHeard: false,
       pending: 0,
       bytes: 0,
       quietMs: nowMs,
@@ -269,9 +272,10 @@ export class ConnectionShare implements Disposable {
   }
 
   private hear(entry: Entry): void {
+    if (entry.isHeard) return
+    entry.isHeard = true
     const key = keyOf(entry.socket)
-    if (!this.silent.delete(key)) return
-    this.heard.set(key, entry)
+    if (this.silent.delete(key)) this.heard.set(key, entry)
   }
 
   /** The entry of a socket, or of the encrypted one that node:https has made of it. */

@@ -68,6 +68,7 @@ export function requireJsonBytes(length: number, { bytes }: JsonLimits = JSON_LI
 /** Whether so few bytes could be structure that no limit is reached: a search for bytes is faster than a look at each. */
 function certainlyFits(bytes: Buffer, { values, containers, keys, depth }: JsonLimits): boolean {
   const most = Math.min(containers, depth)
+  if (bytes.length <= Math.min(values, most, keys)) return true
   return (
     bytes.length < values &&
     countOf(bytes, OPEN_LIST, most) + countOf(bytes, OPEN_OBJECT, most) <= most &&
