@@ -49,6 +49,7 @@ async function inferObjects(
   reply: FastifyReply,
 ): Promise<string> {
   const { model: name } = params
+  const options = givenQueryOptions(headers)
   const { model } = await repository.find(name, undefined)
   const [input] = model.inputs
   if (input?.takes !== 'json') {
@@ -66,7 +67,7 @@ async function inferObjects(
   const data = (isList ? value : [value]).map(stringifyExactly)
   const tensor = { name: input.name, datatype: input.datatype, shape: [data.length], data }
   const owner = ownerOf(raw.socket)
-  const { outputs } = await model.infer(name, [tensor], givenQueryOptions(headers), { owner })
+  const { outputs } = await model.infer(name, [tensor], options, { owner })
   // The model has written the objects already: their numbers keep all digits.
   const texts = outputs[0]!.data as readonly string[]
   reply.type('application/json; charset=utf-8')

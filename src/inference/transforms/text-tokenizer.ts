@@ -35,6 +35,9 @@ interface Framed {
 /** Lengths of tokenizer_config.json above this one stand for "no limit". */
 const NO_LIMIT = 1e6
 const MARK = '\0text'
+/** Characters that any text may have, and those for each token that the model takes: a text of 1 MB takes seconds. */
+const MOST_CHARACTERS = 64 * 1024
+const CHARACTERS_OF_TOKEN = 128
 
 /** Tokenizer of texts, from a file as Hugging Face's libraries store it. */
 export class TextTokenizer {
@@ -95,6 +98,12 @@ export class TextTokenizer {
   /** The tokens of a text. `index` is its place in the request, for errors. Throws INVALID_ARGUMENT. */
   encode(text: string, { most, isCut }: TextLimit, index: number): TextTokens {
     const { before, after, type } = this.frame
+    const characters = Math.max(MOST_CHARACTERS, CHARACTERS_OF_TOKEN * most)
+    if (text.length > characters) {
+      throw invalid(
+        `text ${index} has ${text.length} characters, and a model that takes ${most} tokens takes at most ${characters}; shorten it`,
+      )
+    }
     const ids = this.idsOf(text, index)
     const room = most - this.added
     if (ids.length > room && !isCut) {

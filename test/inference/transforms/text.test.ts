@@ -111,6 +111,14 @@ describe('a text', () => {
     expect((await tensorsOf({ tokenizer }, long))[0]).toEqual([[2, 8, 4, 3]])
   })
 
+  it('is refused before its tokens are made where it is far too long, even if it would be cut', async () => {
+    const longest = 'good '.repeat(13_107)
+    expect((await tensorsOf({}, longest))[0]).toEqual([[2, 4, 4, 4, 4, 3]])
+    await expect(tensorsOf({}, `${longest}good `)).rejects.toThrow(
+      'has 65540 characters, and a model that takes 6 tokens takes at most 65536',
+    )
+  })
+
   it('may be empty where the tokenizer adds tokens, and is refused where it adds none', async () => {
     expect((await tensorsOf({}, ''))[0]).toEqual([[2, 3]])
     const tokenizer = await tokenizerWith({ post_processor: null })
