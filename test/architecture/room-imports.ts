@@ -549,6 +549,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'core/hash',
     'core/options',
     'files',
+    'inference/batches',
     'inference/policy',
     'inference/port',
     'inference/queue',
@@ -584,6 +585,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'inference/workers': [
     'core',
     'core/numbers',
+    'inference/batches',
     'inference/policy',
     'inference/port',
     'inference/queue',
@@ -1379,7 +1381,14 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'access/watch': ['access', 'core', 'files'],
   'core/formats/struct': ['core', 'core/formats', 'core/options', 'core/text'],
   'access/people': ['access', 'core'],
-  'inference/transforms': ['core', 'core/text', 'inference/port', 'inference/runners'],
+  'inference/transforms': [
+    'core',
+    'core/text',
+    'inference/batches',
+    'inference/port',
+    'inference/runners',
+    'wire/inference',
+  ],
   'jobs/observations': [
     'connectors/records',
     'connectors/topics',
@@ -1394,4 +1403,5 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'inference/sequences': ['core', 'core/text', 'inference/port'],
   'connectors/kafka/client/answers': ['batch', 'core'],
   'gateway/inference/numbers': [],
+  'inference/batches': ['core', 'inference/port'],
 }

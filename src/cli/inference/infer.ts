@@ -11,8 +11,9 @@ import { type Command, Flags, UsageError } from '../command/command.ts'
 import { modelReference } from '../flag-kinds/named.ts'
 import { milliseconds, wholeNumber } from '../flag-kinds/numbers.ts'
 import { input } from '../flag-kinds/places.ts'
+import { anyText } from '../flag-kinds/words.ts'
 import { connectToModels, MODELS_OPTIONS } from './flags.ts'
-import { readInputFile, readPlainFiles } from './input-file.ts'
+import { plainInputs, readInputFile } from './input-file.ts'
 
 /** Elements of an output that are shown as text. */
 const SHOWN = 10
@@ -20,8 +21,11 @@ const SHOWN = 10
 /** `weir infer`: runs a served model on the inputs of a file. */
 export const inferCommand: Command = {
   name: 'infer',
-  summary: 'Run a model of "weir run models" on the inputs of a JSON file',
-  positions: [{ value: modelReference }, { value: input(), isOptional: true, isRepeated: true }],
+  summary: 'Run a model of "weir run models" on the inputs of a JSON file, on texts or on images',
+  positions: [
+    { value: modelReference },
+    { value: anyText('TEXT|FILE'), isOptional: true, isRepeated: true },
+  ],
   options: {
     input: { type: 'string', value: input(), help: 'JSON file with the inputs' },
     version: {
@@ -38,11 +42,14 @@ export const inferCommand: Command = {
   },
   details: `MODEL is a name, or a name and an alias: digits@stable. The file holds values by input, {"x": [[0.5, 1]]},
 or a body of the Open Inference Protocol, {"inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 2], "data":
-[0.5, 1]}]}. A model with one input of bytes, such as one that decodes images, takes FILEs as they are. The exit status is 1 when the model does not answer.
+[0.5, 1]}]}. A model with one input of bytes takes it as it is: a model with a tokenizer takes each TEXT, one with json
+each object, and any other, such as one that decodes images, the content of each FILE. A file that has the name of a
+text is not read. The exit status is 1 when the model does not answer.
 
 Examples:
   weir infer digits --input digit.json
   weir infer photo-model cat.jpg
+  weir infer text-model "a text" "another text"
   weir infer digits@stable --input digit.json --deadline 20 --json`,
   async run({ flags: values, args, io }) {
     const flags = new Flags(values)
@@ -50,7 +57,9 @@ Examples:
     const given = args.slice(1)
     const file = flags.optional('input')
     if ((file === undefined) === (given.length === 0)) {
-      throw new UsageError('give --input FILE, or files for a model that takes them as they are')
+      throw new UsageError(
+        'give --input FILE, or texts or files for a model that takes them as they are',
+      )
     }
     const version = flags.optionalNumber('version')
     const deadlineMs = flags.optionalNumber('deadline')
@@ -66,13 +75,13 @@ Examples:
   },
 }
 
-/** The inputs of a JSON file, or files as they are. */
+/** The inputs of a JSON file, or texts and files as they are. */
 const inputsOfFiles = (
   file: string | undefined,
   given: readonly string[],
   inputs: readonly TensorSignature[],
 ): Promise<RawTensor[]> =>
-  file === undefined ? readPlainFiles(given, inputs) : readInputFile(file, inputs)
+  file === undefined ? plainInputs(given, inputs) : readInputFile(file, inputs)
 
 function jsonOf(model: string, { outputs, modelVersion, ...facts }: InferResult) {
   return {

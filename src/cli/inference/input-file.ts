@@ -27,11 +27,12 @@ export async function readInputFile(
 }
 
 /**
- * The bytes of files as the only input of a model, an item a file. Throws FILE_NOT_FOUND, SIGNATURE_MISMATCH for a model
- * with other inputs.
+ * Words of the command line as the only input of a model, an item a word: the word itself for a model that takes texts or
+ * objects, otherwise the bytes of the file that it names. Throws FILE_NOT_FOUND, SIGNATURE_MISMATCH for a model with other
+ * inputs.
  */
-export async function readPlainFiles(
-  paths: readonly string[],
+export async function plainInputs(
+  words: readonly string[],
   signature: readonly TensorSignature[],
 ): Promise<RawTensor[]> {
   const [input, ...others] = signature
@@ -39,21 +40,26 @@ export async function readPlainFiles(
     const inputs = signature.map(
       ({ name, datatype, shape }) => `${name} ${datatype} [${shape.join(', ')}]`,
     )
-    const message = `the model takes no files as they are (its inputs are ${inputs.join('; ')}); use --input, or declare a transform of its input`
+    const message = `the model takes no files or texts as they are (its inputs are ${inputs.join('; ')}); use --input, or declare a transform of its input`
     throw new WeirError('SIGNATURE_MISMATCH', message)
   }
   const parts: Buffer[] = []
-  for (const path of paths) {
-    const bytes = await readFile(path).catch((error: unknown) => {
-      throw asWeirError(error, 'STORAGE_FAILED', `cannot read ${path}`)
-    })
+  const isText = input.takes === 'text' || input.takes === 'json'
+  for (const word of words) {
+    const bytes = isText ? Buffer.from(word) : await bytesOfFile(word)
     const length = Buffer.alloc(4)
     length.writeUInt32LE(bytes.length)
     parts.push(length, bytes)
   }
   return [
-    { name: input.name, datatype: 'BYTES', shape: [paths.length], data: Buffer.concat(parts) },
+    { name: input.name, datatype: 'BYTES', shape: [words.length], data: Buffer.concat(parts) },
   ]
+}
+
+function bytesOfFile(path: string): Promise<Buffer> {
+  return readFile(path).catch((error: unknown) => {
+    throw asWeirError(error, 'STORAGE_FAILED', `cannot read ${path}`)
+  })
 }
 
 function parse(text: string, file: string): Fields {

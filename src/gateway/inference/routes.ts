@@ -13,6 +13,7 @@ import type { InferenceAnswers } from './answers.ts'
 import { addClassifyRoutes } from './classify-routes.ts'
 import { configOf, indexOf, metadataOf } from './descriptions.ts'
 import { documented, documentedJson } from './documented.ts'
+import { addJsonRoute } from './json-routes.ts'
 import { JSON_LENGTH_HEADER } from './message.ts'
 import { requireModelControl } from './model-control.ts'
 import { type ModelRepository, type ServedModelEntry, versionNumber } from './repository.ts'
@@ -84,6 +85,7 @@ export function addInferenceRoutes(app: FastifyInstance, options: InferenceOptio
     )
     new InferenceRoutes(options).add(routes)
     addClassifyRoutes(routes, options.repository, options.modelControl)
+    addJsonRoute(routes, options.repository)
   })
 }
 

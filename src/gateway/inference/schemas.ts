@@ -233,6 +233,24 @@ export const CLASSIFY_ANSWER = answer(
   'The best classes of each item, best first.',
 )
 
+/** Body for a model that takes objects: one, or a list of them. */
+export const JSON_BODY = {
+  content: {
+    'application/json': {
+      schema: {
+        oneOf: [PARAMETERS, list(PARAMETERS)],
+        description: 'An object with a field for each input, or a list of such objects.',
+      },
+    },
+  },
+}
+
+/** Answer of a model that takes objects, for the document. */
+export const JSON_ANSWER = answer(
+  { oneOf: [PARAMETERS, list(PARAMETERS)] },
+  'An object with a field for each output, or a list of them in the order of the request.',
+)
+
 /** Query of a registration, for the document. */
 export const REGISTER_PARAMETERS = {
   type: 'object',

@@ -51,8 +51,8 @@ export class TensorModel implements InferenceModel {
   }
 }
 
-function metadataOf({ name, datatype, shape, itemAxis }: TensorSignature): TensorMetadata {
-  return { name, datatype, shape, itemAxis }
+function metadataOf({ name, datatype, shape, itemAxis, takes }: TensorSignature): TensorMetadata {
+  return { name, datatype, shape, itemAxis, takes }
 }
 
 function elsewhere(model: string): WeirError {

@@ -18,6 +18,7 @@ import {
   stringifyExactly,
   textOfBytes,
 } from '../../wire/inference/json-values.ts'
+import type { InputContent } from '../../wire/inference/models.ts'
 import {
   type Datatype,
   isDatatype,
@@ -69,6 +70,8 @@ export interface TensorMetadata {
   readonly isOptional?: boolean
   /** As \`TensorSignature.itemAxis\`. */
   readonly itemAxis?: number | undefined
+  /** As `TensorSignature.takes`. */
+  readonly takes?: InputContent | undefined
 }
 
 /** Elements of a numeric datatype. Floats of 16 bits are their bits. */

@@ -1,7 +1,7 @@
+import { BatchBuffer, itemsOf } from '../batches/batch-buffer.ts'
 import type { InferAnswer, InferRequest } from '../port/request.ts'
 import { itemAxisOf, type ModelSignature } from '../port/signature.ts'
 import { DATATYPE_BYTES, type Tensor } from '../port/tensor.ts'
-import { BatchBuffer, itemsOf } from '../workers/batch-buffer.ts'
 import type { ShapedRequest } from './request-shape.ts'
 
 /** How a request with more items than a run takes is asked in parts. */

@@ -11,7 +11,12 @@ export interface TensorSpec {
    * rate), and requests share a batch only if its bytes are equal. @default 0
    */
   readonly itemAxis?: number | null
+  /** What each element of an input of BYTES is, where a transform takes it. @default the model says it */
+  readonly takes?: InputContent
 }
+
+/** What a transform takes: a text, an encoded image, or an object of JSON. */
+export type InputContent = 'text' | 'image' | 'json'
 
 /** Inputs and outputs of a model. */
 export interface ModelSignature {

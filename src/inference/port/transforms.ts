@@ -26,8 +26,42 @@ export interface LabelsTransform {
   readonly softmax?: boolean
 }
 
+/**
+ * How texts become the tokens of a model. What the file of the tokenizer says holds where a setting is left out: its
+ * `truncation`, and the token of its `padding`.
+ */
+export interface TokenizerTransform {
+  /** File of the version, as Hugging Face's libraries store it; `tokenizer_config.json` beside it is read, too. */
+  readonly file: string
+  /** Input of the model that takes the ids. @default the transform's name if the model has it, otherwise input_ids */
+  readonly ids?: string
+  /** Input that takes 1 for a token and 0 for padding. @default attention_mask, where the model has it */
+  readonly mask?: string
+  /** Input that takes the types of the tokens. @default token_type_ids, where the model has it */
+  readonly types?: string
+  /** Most tokens of a text, with those that the tokenizer adds. @default what the model's input or the tokenizer says */
+  readonly maxLength?: number
+  /** A longer text is cut; otherwise it is refused. @default as the tokenizer says */
+  readonly truncate?: boolean
+  /**
+   * Each text is padded until its length is a multiple of this number; `longest`: to the longest text of its request, and
+   * requests share no run. @default 1
+   */
+  readonly padding?: number | 'longest'
+}
+
+/** How objects of JSON become the inputs of a model, a field an input, and its outputs objects. */
+export interface JsonTransform {
+  /** Inputs whose elements are fields of their own, in their order. @default a field an input */
+  readonly columns: Readonly<Record<string, readonly string[]>>
+}
+
 /** What happens before and after a model runs, by input and output. */
 export interface Transforms {
   readonly images?: Readonly<Record<string, ImageTransform>>
+  /** By the name of the input that takes the texts. */
+  readonly tokenizers?: Readonly<Record<string, TokenizerTransform>>
   readonly labels?: Readonly<Record<string, LabelsTransform>>
+  /** The model takes and gives objects. @default tensors */
+  readonly json?: JsonTransform
 }

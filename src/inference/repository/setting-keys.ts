@@ -28,7 +28,7 @@ export const SETTING_KEYS: Readonly<Record<string, string>> = {
     'Most memory of the process of one worker (isolation: process), such as 1 GiB: a run that takes more is ended',
   hedge: 'A map with after-ms or quantile: when a second worker gets a request',
   transforms:
-    'A map of inputs with image, and of outputs with labels: what happens before and after a run',
+    'A map of inputs with image or tokenizer, of outputs with labels, and json: what happens before and after a run',
   sequence:
     'A map with state, ttl-ms and most: what the model carries from one request of a client to the next',
   default:

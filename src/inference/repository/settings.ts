@@ -1,15 +1,15 @@
 import { WeirError } from '../../core/errors.ts'
-import { nearestWord } from '../../core/text/nearest-word.ts'
 import { type JsonTensor, rawOfJson } from '../../wire/inference/json-tensor.ts'
 import { isDatatype } from '../../wire/inference/tensor.ts'
 import type { BatchingSettings, Deployment } from '../port/deployment.ts'
 import type { ItemAxes } from '../port/signature.ts'
 import type { Tensor } from '../port/tensor.ts'
-import type { ImageTransform, LabelsTransform, Transforms } from '../port/transforms.ts'
 import type { SequenceSettings } from '../sequences/settings.ts'
 import { readSequence } from './sequence-settings.ts'
 import { SETTING_KEYS } from './setting-keys.ts'
-import { readYaml, type YamlFile } from './yaml-file.ts'
+import { defined, type Fields, SettingReader } from './setting-reader.ts'
+import { readTransforms } from './transform-settings.ts'
+import { readYaml } from './yaml-file.ts'
 
 /** Settings of `deployment.yaml`: the engine's, and those of the process around it. */
 export interface ModelSettings {
@@ -47,10 +47,6 @@ export const DEFAULT_SETTINGS: ModelSettings = {
   checks: { signature: 'same', maxP99Ms: undefined, maxMemoryBytes: undefined },
 }
 
-type Fields = Readonly<Record<string, unknown>>
-
-const IMAGE_KEYS = ['size', 'fit', 'layout', 'channels', 'scale', 'mean', 'std']
-
 const RULES = ['slack', 'aimd', 'quantile', 'greedy', 'threshold', 'window', 'none'] as const
 
 /** Parameters of each batching rule, by their key in the file. */
@@ -73,21 +69,7 @@ export function readSettingsText(text: string, path: string): ModelSettings {
   return new SettingsReader(path, lineOf).settings(value)
 }
 
-class SettingsReader {
-  private readonly path: string
-  private readonly lineOf: YamlFile['lineOf']
-
-  constructor(path: string, lineOf: YamlFile['lineOf']) {
-    this.path = path
-    this.lineOf = lineOf
-  }
-
-  /** Place of a key in errors. */
-  private place(key: string): string {
-    const line = this.lineOf(key)
-    return line === undefined ? this.path : `${this.path}:${line}`
-  }
-
+class SettingsReader extends SettingReader {
   settings(value: unknown): ModelSettings {
     if (value === null || value === undefined) return DEFAULT_SETTINGS
     const fields = this.map(value, 'the file')
@@ -142,7 +124,7 @@ class SettingsReader {
       isKeptLoaded: this.boolean(fields, 'keep-loaded'),
       warmUp: this.warmUp(fields),
       transforms:
-        fields['transforms'] === undefined ? undefined : this.transforms(fields['transforms']),
+        fields['transforms'] === undefined ? undefined : readTransforms(this, fields['transforms']),
       maxAttempts: this.whole(fields, 'max-attempts'),
       overtimeMs: this.number(fields, 'overtime-ms', { least: 1 }),
       overtimeFactor: this.number(fields, 'overtime-factor', { least: 1 }),
@@ -159,74 +141,6 @@ class SettingsReader {
       return [name, axis as number | null] as const
     })
     return Object.fromEntries(axes)
-  }
-
-  private transforms(value: unknown): Transforms {
-    const fields = this.map(value, 'transforms')
-    this.requireKeys(fields, ['inputs', 'outputs'], 'transforms.')
-    return {
-      images: this.each(fields, 'inputs', 'image', (of, key) => this.image(of, key)),
-      labels: this.each(fields, 'outputs', 'labels', (of, key) => this.labels(of, key)),
-    }
-  }
-
-  /** The transform of each tensor of a side. */
-  private each<T>(
-    fields: Fields,
-    side: 'inputs' | 'outputs',
-    kind: 'image' | 'labels',
-    read: (value: unknown, key: string) => T,
-  ): Readonly<Record<string, T>> {
-    const of = this.map(fields[side] ?? {}, `transforms.${side}`)
-    const entries = Object.entries(of).map(([name, value]) => {
-      const key = `transforms.${side}.${name}`
-      const transform = this.map(value, key)
-      this.requireKeys(transform, [kind], `${key}.`)
-      return [name, read(transform[kind], `${key}.${kind}`)] as const
-    })
-    return Object.fromEntries(entries)
-  }
-
-  private image(value: unknown, key: string): ImageTransform {
-    const fields = value === null ? {} : this.map(value, key)
-    this.requireKeys(fields, IMAGE_KEYS, `${key}.`)
-    const one = <T extends string>(name: string, known: readonly T[]): T | undefined => {
-      const found = known.find((word) => word === fields[name])
-      if (found !== undefined || fields[name] === undefined) return found
-      throw this.wrong(`${key}.${name}`, known.join(' or '), fields[name])
-    }
-    const numbers = (name: string, count: number): readonly number[] | undefined => {
-      const list = typeof fields[name] === 'number' ? Array(count).fill(fields[name]) : fields[name]
-      if (list === undefined) return undefined
-      const isRight = Array.isArray(list) && list.length === count && list.every(Number.isFinite)
-      if (isRight) return list as readonly number[]
-      throw this.wrong(`${key}.${name}`, `a number, or ${count} numbers`, fields[name])
-    }
-    const size = numbers('size', 2)
-    if (size?.some((pixels) => !(Number.isInteger(pixels) && pixels > 0)) === true)
-      throw this.wrong(`${key}.size`, 'pixels, or [width, height]', fields['size'])
-    const scale = this.number(fields, 'scale', { least: 0 })
-    const transform = {
-      size: size as ImageTransform['size'],
-      fit: one('fit', ['cover', 'contain', 'fill'] as const),
-      layout: one('layout', ['nchw', 'nhwc'] as const),
-      channels: one('channels', ['rgb', 'bgr'] as const),
-      scale,
-      mean: numbers('mean', 3),
-      std: numbers('std', 3),
-    }
-    return defined<ImageTransform>(transform)
-  }
-
-  private labels(value: unknown, key: string): LabelsTransform {
-    const fields = typeof value === 'string' ? { file: value } : this.map(value, key)
-    this.requireKeys(fields, ['file', 'top', 'softmax'], `${key}.`)
-    const file = fields['file']
-    if (typeof file !== 'string' || !/^[^/\\.][^/\\]*(\/[^/\\.][^/\\]*)*$/.test(file)) {
-      throw this.wrong(`${key}.file`, 'a file of the version, such as labels.txt', file)
-    }
-    const top = this.whole(fields, 'top')
-    return defined<LabelsTransform>({ file, top, softmax: this.boolean(fields, 'softmax') })
   }
 
   private warmUp(fields: Fields): Deployment['warmUp'] {
@@ -307,74 +221,4 @@ class SettingsReader {
     if (typeof value === 'string' && /^@./.test(value)) return { alias: value.slice(1) }
     throw this.wrong('version', 'latest, a whole number from 1, or an alias such as @stable', value)
   }
-
-  private bytes(fields: Fields, key: string): number | undefined {
-    const value = fields[key]
-    if (value === undefined || value === 'off' || value === false) return undefined
-    if (Number.isInteger(value) && (value as number) >= 0) return value as number
-    const [, number, unit] =
-      typeof value === 'string' ? (/^(\d+) ?(KiB|MiB|GiB)$/.exec(value) ?? []) : []
-    if (number === undefined) throw this.wrong(key, 'off, or bytes such as 64 MiB', value)
-    return Number(number) * 1024 ** (['KiB', 'MiB', 'GiB'].indexOf(unit!) + 1)
-  }
-
-  private whole(fields: Fields, key: string): number | undefined {
-    const value = this.number(fields, key, { least: 1 })
-    if (value === undefined || Number.isInteger(value)) return value
-    throw this.wrong(key, 'a whole number from 1', value)
-  }
-
-  private number(
-    fields: Fields,
-    key: string,
-    { least }: { readonly least: number },
-  ): number | undefined {
-    const value = fields[key]
-    if (value === undefined) return undefined
-    if (typeof value === 'number' && Number.isFinite(value) && value >= least) return value
-    throw this.wrong(key, `a number from ${least}`, value)
-  }
-
-  private boolean(fields: Fields, key: string): boolean | undefined {
-    const value = fields[key]
-    if (value === undefined || typeof value === 'boolean') return value
-    throw this.wrong(key, 'true or false', value)
-  }
-
-  private text(fields: Fields, key: string): string | undefined {
-    const value = fields[key]
-    if (value === undefined || (typeof value === 'string' && value !== '')) return value
-    throw this.wrong(key, 'a text', value)
-  }
-
-  private map(value: unknown, what: string): Fields {
-    if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value as Fields
-    throw this.wrong(what, '"key: value" lines', value)
-  }
-
-  private requireKeys(fields: Fields, known: readonly string[], prefix: string): void {
-    for (const key of Object.keys(fields)) {
-      if (known.includes(key)) continue
-      const nearest = nearestWord(key, known)
-      const hint =
-        nearest === undefined
-          ? `known are ${known.join(', ')}`
-          : `did you mean ${prefix}${nearest}?`
-      const place = this.place(`${prefix}${key}`)
-      throw new WeirError('UNKNOWN_OPTION', `${place}: ${prefix}${key} is unknown; ${hint}`)
-    }
-  }
-
-  private wrong(key: string, wanted: string, value: unknown): WeirError {
-    const shown = JSON.stringify(value)?.slice(0, 60)
-    const message = `${this.place(key)}: ${key} takes ${wanted}, not ${shown}`
-    return new WeirError('INVALID_ARGUMENT', message)
-  }
-}
-
-/** The object without its undefined fields. */
-function defined<T>(fields: { [Key in keyof T]: T[Key] | undefined }): T {
-  return Object.fromEntries(
-    Object.entries(fields).filter(([, value]) => value !== undefined),
-  ) as unknown as T
 }

@@ -3,19 +3,24 @@ import { WeirError } from '../../core/errors.ts'
 const LENGTH_BYTES = 4
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
+/** The elements of a BYTES tensor: views of its bytes. */
+export function elementsOfBytes(data: Uint8Array): Uint8Array[] {
+  const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
+  const elements: Uint8Array[] = []
+  for (let at = 0; at + LENGTH_BYTES <= bytes.length; ) {
+    const end = at + LENGTH_BYTES + bytes.readUInt32LE(at)
+    elements.push(bytes.subarray(at + LENGTH_BYTES, end))
+    at = end
+  }
+  return elements
+}
+
 /**
  * The strings of a BYTES tensor: each a length and UTF-8 bytes. Throws SIGNATURE_MISMATCH for strings that ONNX Runtime would
  * alter: its binding takes UTF-8, and ends a string at the first NUL.
  */
 export function stringsOfBytes(data: Uint8Array, name: string): string[] {
-  const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
-  const strings: string[] = []
-  for (let at = 0; at + LENGTH_BYTES <= bytes.length; ) {
-    const end = at + LENGTH_BYTES + bytes.readUInt32LE(at)
-    strings.push(stringOf(bytes.subarray(at + LENGTH_BYTES, end), name))
-    at = end
-  }
-  return strings
+  return elementsOfBytes(data).map((element) => stringOf(element, name))
 }
 
 function stringOf(bytes: Uint8Array, name: string): string {

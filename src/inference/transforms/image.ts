@@ -3,13 +3,13 @@ import { messageOf, WeirError } from '../../core/errors.ts'
 import type { TensorSpec } from '../port/signature.ts'
 import type { Tensor } from '../port/tensor.ts'
 import type { ImageTransform } from '../port/transforms.ts'
+import { elementsOfBytes } from '../runners/byte-strings.ts'
 
 type Decoder = typeof Sharp
 
 /** Most pixels of an image that is decoded: a small file may claim to be huge. */
 const MOST_PIXELS = 64 * 2 ** 20
 const CHANNELS = 3
-const LENGTH_BYTES = 4
 
 /** Decoder of images. Throws MODEL_FAILED when it is not installed. */
 export async function loadDecoder(): Promise<Decoder> {
@@ -46,12 +46,13 @@ export class ImageInput {
     if (datatype !== 'FP32' && datatype !== 'UINT8') {
       throw invalid(name, `an image becomes FP32 or UINT8, not ${datatype}`)
     }
-    this.spec = { name, datatype: 'BYTES', shape: [shape[0]!], itemAxis: 0 }
+    this.spec = { name, datatype: 'BYTES', shape: [shape[0]!], itemAxis: 0, takes: 'image' }
   }
 
   /** The pixels of each image. Throws INVALID_ARGUMENT for what is no image. */
   async apply({ name, data }: Tensor): Promise<Tensor> {
-    const images = encodedImages(data)
+    // The decoder has threads of its own, and the bytes are of a queue that others write to.
+    const images = elementsOfBytes(data).map((image) => Uint8Array.from(image))
     const pixels = await Promise.all(images.map((image, i) => this.pixelsOf(image, i)))
     const { width, height, layout } = this
     const one = layout === 'nchw' ? [CHANNELS, height, width] : [height, width, CHANNELS]
@@ -94,19 +95,6 @@ export class ImageInput {
     })
     return isBytes ? (elements as Uint8Array) : new Uint8Array(elements.buffer)
   }
-}
-
-/** The images of a BYTES tensor: each a length and so many bytes. */
-function encodedImages(data: Uint8Array): Uint8Array[] {
-  const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
-  const images: Uint8Array[] = []
-  for (let at = 0; at + LENGTH_BYTES <= bytes.length; ) {
-    const end = at + LENGTH_BYTES + bytes.readUInt32LE(at)
-    // The decoder has threads of its own, and the bytes are of a queue that others write to.
-    images.push(Uint8Array.from(bytes.subarray(at + LENGTH_BYTES, end)))
-    at = end
-  }
-  return images
 }
 
 function layoutOf({ name, shape }: TensorSpec, { layout }: ImageTransform): 'nchw' | 'nhwc' {

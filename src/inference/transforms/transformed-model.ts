@@ -1,125 +1,160 @@
-import { readFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { asWeirError, WeirError } from '../../core/errors.ts'
-import { nearestWord } from '../../core/text/nearest-word.ts'
-import type { ModelSource } from '../port/model.ts'
+import { WeirError } from '../../core/errors.ts'
 import type { LoadedModel } from '../port/runner.ts'
-import type { ModelSignature, TensorSpec } from '../port/signature.ts'
+import { itemAxisOf, type ModelSignature, type TensorSpec } from '../port/signature.ts'
 import type { Tensor } from '../port/tensor.ts'
-import type { Transforms } from '../port/transforms.ts'
-import { ImageInput, loadDecoder } from './image.ts'
-import { TopLabels } from './labels.ts'
+import type { ImageInput } from './image.ts'
+import type { JsonObjects } from './json-objects.ts'
+import type { TopLabels } from './labels.ts'
+import { type Row, rowsOfTensors, runRows, tensorsOfRows } from './row-runs.ts'
+import type { TextInput } from './text.ts'
 
-/**
- * A model with what happens before and after its runs. `signature` is what is known of the model itself. Throws
- * INVALID_ARGUMENT for a transform that does not fit the model, FILE_NOT_FOUND for labels that are not there.
- */
-export async function withTransforms(
-  model: LoadedModel,
-  signature: ModelSignature,
-  {
-    transforms,
-    source,
-  }: { readonly transforms?: Transforms | undefined; readonly source: ModelSource },
-): Promise<LoadedModel> {
-  const { images = {}, labels = {} } = transforms ?? {}
-  if (Object.keys(images).length + Object.keys(labels).length === 0) {
-    return signature === model.signature ? model : new TransformedModel(model, signature, {})
-  }
-  requireNames(signature.inputs, Object.keys(images), 'input')
-  requireNames(signature.outputs, Object.keys(labels), 'output')
-  const decoder = Object.keys(images).length === 0 ? undefined : await loadDecoder()
-  const inputs = new Map<string, ImageInput>()
-  for (const spec of signature.inputs) {
-    const transform = images[spec.name]
-    if (transform !== undefined) inputs.set(spec.name, new ImageInput(spec, transform, decoder!))
-  }
-  const outputs = new Map<string, TopLabels>()
-  for (const spec of signature.outputs) {
-    const transform = labels[spec.name]
-    if (transform === undefined) continue
-    const text = await textOf(join(folderOf(source), transform.file))
-    outputs.set(spec.name, new TopLabels(spec, transform, text))
-  }
-  return new TransformedModel(model, signature, { inputs, outputs })
+/** What a model has before and after its runs. */
+export interface OpenTransforms {
+  readonly images: ReadonlyMap<string, ImageInput>
+  readonly texts: readonly TextInput[]
+  readonly labels: ReadonlyMap<string, TopLabels>
+  readonly json?: JsonObjects | undefined
 }
 
-class TransformedModel implements LoadedModel {
+/** A model with what happens before and after its runs. */
+export class TransformedModel implements LoadedModel {
   readonly signature: ModelSignature
   readonly refresh?: () => Promise<void>
   private readonly model: LoadedModel
-  private readonly inputs: ReadonlyMap<string, ImageInput>
-  private readonly outputs: ReadonlyMap<string, TopLabels>
+  private readonly bare: ModelSignature
+  private readonly transforms: OpenTransforms
+  /** What the model takes and gives with all transforms but that of JSON. */
+  private readonly tensors: Pick<ModelSignature, 'inputs' | 'outputs'>
 
+  /** `bare`: what is known of the model itself; `alone`: why its requests share no run with these transforms. */
   constructor(
     model: LoadedModel,
-    signature: ModelSignature,
+    bare: ModelSignature,
     {
-      inputs = new Map(),
-      outputs = new Map(),
-    }: {
-      readonly inputs?: ReadonlyMap<string, ImageInput>
-      readonly outputs?: ReadonlyMap<string, TopLabels>
-    },
+      transforms,
+      alone,
+    }: { readonly transforms: OpenTransforms; readonly alone?: string | undefined },
   ) {
     this.model = model
-    this.inputs = inputs
-    this.outputs = outputs
+    this.bare = bare
+    this.transforms = transforms
+    this.tensors = tensorsWith(bare, transforms)
+    const { json } = transforms
+    const specs = json === undefined ? undefined : [json.spec]
     this.signature = {
-      ...signature,
-      inputs: signature.inputs.map((spec) => inputs.get(spec.name)?.spec ?? spec),
-      outputs: signature.outputs.flatMap((spec) => outputs.get(spec.name)?.specs ?? [spec]),
-      bare: signature,
+      ...bare,
+      inputs: specs ?? this.tensors.inputs,
+      outputs: specs ?? this.tensors.outputs,
+      ...(alone === undefined ? {} : { alone }),
+      bare,
     }
     if (model.refresh !== undefined) this.refresh = () => model.refresh!()
   }
 
   async run(inputs: readonly Tensor[], items: number): Promise<readonly Tensor[]> {
-    const given = await Promise.all(
-      inputs.map((tensor) => this.inputs.get(tensor.name)?.apply(tensor) ?? tensor),
-    )
-    const answers = await this.model.run(given, items)
-    return answers.flatMap((tensor) => this.outputs.get(tensor.name)?.apply(tensor) ?? [tensor])
+    const { json, texts } = this.transforms
+    if (json !== undefined) return [json.objects(await this.runObjects(json.rows(inputs[0]!)))]
+    if (texts.length === 0 || this.signature.alone !== undefined || items === 0) {
+      return await this.runWhole(inputs)
+    }
+    const rows = rowsOfTensors(inputs, this.tensors.inputs, items)
+    return tensorsOfRows(await this.runApart(rows), this.tensors.outputs)
   }
 
   close(): Promise<void> {
     return this.model.close()
   }
-}
 
-function requireNames(
-  specs: readonly TensorSpec[],
-  names: readonly string[],
-  what: 'input' | 'output',
-): void {
-  const known = specs.map(({ name }) => name)
-  for (const name of names) {
-    if (known.includes(name)) continue
-    const nearest = nearestWord(name, known)
-    const hint =
-      nearest === undefined ? `the ${what}s are ${known.join(', ')}` : `did you mean "${nearest}"?`
-    const message = `transforms: the model has no ${what} "${name}"; ${hint}`
-    throw new WeirError('INVALID_ARGUMENT', message)
+  private async runObjects(rows: readonly Row[]): Promise<readonly Row[]> {
+    if (rows.length === 0) return []
+    if (this.signature.alone === undefined) return await this.runApart(rows)
+    const { inputs, outputs } = this.tensors
+    requireEqualSizes(rows, inputs)
+    const answers = await this.runWhole(tensorsOfRows(rows, inputs))
+    answers.forEach((answer, i) => {
+      requireRows(answer, outputs[i]!, rows.length)
+    })
+    return rowsOfTensors(answers, outputs, rows.length)
+  }
+
+  /** The outputs of each row; rows whose tensors have equal sizes share a run. */
+  private async runApart(rows: readonly Row[]): Promise<Row[]> {
+    const given = await Promise.all(rows.map((row) => this.before(row)))
+    const { inputs } = this.bare
+    const after = {
+      run: async (tensors: readonly Tensor[], items: number) =>
+        this.after(await this.model.run(tensors, items)),
+    }
+    return await runRows(after, given, { inputs, outputs: this.tensors.outputs })
+  }
+
+  private async runWhole(inputs: readonly Tensor[]): Promise<readonly Tensor[]> {
+    const given = await this.before(inputs)
+    const { inputs: specs } = this.bare
+    const axis = specs.findIndex((spec) => itemAxisOf(spec) !== null)
+    const items = axis === -1 ? 1 : (given[axis]!.shape[itemAxisOf(specs[axis]!)!] ?? 1)
+    return this.after(await this.model.run(given, items))
+  }
+
+  /** The inputs of the model itself, in its order. Texts are as long as the longest of them. */
+  private async before(tensors: readonly Tensor[]): Promise<Tensor[]> {
+    const { images, texts } = this.transforms
+    const made = await Promise.all(
+      tensors.map(async (tensor) => {
+        const text = texts.find(({ spec }) => spec.name === tensor.name)
+        if (text !== undefined) return text.tensors(text.tokens(tensor))
+        return [(await images.get(tensor.name)?.apply(tensor)) ?? tensor]
+      }),
+    )
+    if (texts.length === 0) return made.flat()
+    const byName = new Map(made.flat().map((tensor) => [tensor.name, tensor]))
+    return this.bare.inputs.map(({ name }) => byName.get(name)!)
+  }
+
+  private after(answers: readonly Tensor[]): Tensor[] {
+    const { labels } = this.transforms
+    return answers.flatMap((tensor) => labels.get(tensor.name)?.apply(tensor) ?? [tensor])
   }
 }
 
-/** The folder of a version. */
-function folderOf(source: ModelSource): string {
-  if (source.kind === 'onnx') return dirname(source.file)
-  if (source.kind === 'remote') {
-    const message =
-      'transforms: labels are a file of the version, and a model on another server has none'
-    throw new WeirError('INVALID_ARGUMENT', message)
+function tensorsWith(
+  { inputs, outputs }: ModelSignature,
+  { images, texts, labels }: OpenTransforms,
+): Pick<ModelSignature, 'inputs' | 'outputs'> {
+  return {
+    inputs: inputs.flatMap((spec) => {
+      const text = texts.find((one) => one.inputs.includes(spec.name))
+      if (text === undefined) return [images.get(spec.name)?.spec ?? spec]
+      return text.inputs[0] === spec.name ? [text.spec] : []
+    }),
+    outputs: outputs.flatMap(
+      (spec): readonly TensorSpec[] => labels.get(spec.name)?.specs ?? [spec],
+    ),
   }
-  const { module } = source
-  return dirname(module.startsWith('file:') ? fileURLToPath(module) : module)
 }
 
-async function textOf(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (error) {
-    throw asWeirError(error, 'STORAGE_FAILED', `cannot read the labels ${path}`)
+/** Objects of a model whose rows are not independent are one run. Throws INVALID_ARGUMENT where they cannot be. */
+function requireEqualSizes(rows: readonly Row[], specs: readonly TensorSpec[]): void {
+  for (const [r, row] of rows.entries()) {
+    for (const [i, { name, shape, data }] of row.entries()) {
+      const first = rows[0]![i]!
+      const isEqual = shape.join() === first.shape.join()
+      const isSame = itemAxisOf(specs[i]!) !== null || Buffer.compare(data, first.data) === 0
+      if (isEqual && isSame) continue
+      const message = `json: "${name}" of object ${r} has another ${isEqual ? 'value' : 'size'} than that of object 0; send each in a request of its own`
+      throw new WeirError('INVALID_ARGUMENT', message)
+    }
   }
+}
+
+/** Throws MODEL_FAILED for an output of which it is not known what belongs to which object. */
+function requireRows({ name, shape }: Tensor, spec: TensorSpec, objects: number): void {
+  const axis = itemAxisOf(spec)
+  if (axis === null ? objects === 1 : shape[axis] === objects) return
+  const remedy =
+    axis === null
+      ? 'send each object in a request of its own'
+      : `if they are of one object, write "item-axes: { ${name}: null }" into the settings`
+  const message = `json: the output "${name}" has the shape [${shape.join(', ')}] for ${objects} objects; ${remedy}`
+  throw new WeirError('MODEL_FAILED', message)
 }

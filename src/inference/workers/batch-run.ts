@@ -1,4 +1,5 @@
 import { asWeirError, isWeirError, WeirError } from '../../core/errors.ts'
+import { BatchBuffer, itemsOf } from '../batches/batch-buffer.ts'
 import type { LoadedModel } from '../port/runner.ts'
 import { itemAxisOf, type ModelSignature, rowsOf, type TensorSpec } from '../port/signature.ts'
 import type { Tensor } from '../port/tensor.ts'
@@ -8,7 +9,6 @@ import type { QueueMemory } from '../queue/memory.ts'
 import { responseBucketOf } from '../queue/response-times.ts'
 import { readTensors, writeTensors } from '../queue/tensor-bytes.ts'
 import { type WorkerSide, writeFailure } from '../queue/worker-side.ts'
-import { BatchBuffer, itemsOf } from './batch-buffer.ts'
 
 /** What became of a batch. */
 export interface BatchOutcome {

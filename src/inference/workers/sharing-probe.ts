@@ -1,9 +1,9 @@
 import { isWeirError, messageOf } from '../../core/errors.ts'
 import { numberOfBrain, numberOfHalf } from '../../core/numbers/half-floats.ts'
+import { BatchBuffer, itemsOf } from '../batches/batch-buffer.ts'
 import type { LoadedModel } from '../port/runner.ts'
 import type { ModelSignature } from '../port/signature.ts'
 import type { Tensor, TensorDatatype } from '../port/tensor.ts'
-import { BatchBuffer, itemsOf } from './batch-buffer.ts'
 import { type ProbePlan, type ProbeRequest, probeRequests, requestsLike } from './probe-requests.ts'
 import { mostItemsOfRun, orderedInputs } from './sample-inputs.ts'
 

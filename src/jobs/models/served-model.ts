@@ -271,8 +271,14 @@ function tensorsOf(
   const hidden = carried.map((one) => (side === 'inputs' ? one.input : one.output))
   const specs = (signature?.[side] ?? []).filter(({ name }) => !hidden.includes(name))
   return specs.map((spec) => {
-    const { name, datatype, shape } = spec
+    const { name, datatype, shape, takes } = spec
     const axis = signature!.alone === undefined ? itemAxisOf(spec) : null
-    return { name, datatype, shape, ...(axis === null ? {} : { itemAxis: axis }) }
+    return {
+      name,
+      datatype,
+      shape,
+      ...(axis === null ? {} : { itemAxis: axis }),
+      ...(takes === undefined ? {} : { takes }),
+    }
   })
 }

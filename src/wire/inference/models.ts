@@ -17,7 +17,12 @@ export interface TensorSignature {
   readonly shape: readonly number[]
   /** Axis along which requests share a run; absent where they do not, or where the tensor has no items. */
   readonly itemAxis?: number
+  /** What each element is where a transform of the server takes it; earlier releases do not say it. */
+  readonly takes?: InputContent
 }
+
+/** What a transform takes: a text, an encoded image, or an object of JSON. */
+export type InputContent = 'text' | 'image' | 'json'
 
 /** State of a version: only a ready one answers. */
 export type VersionState = 'READY' | 'LOADING' | 'UNAVAILABLE'
@@ -98,11 +103,12 @@ export function encodeModels(models: readonly ModelInfo[]): Uint8Array {
 
 function mapOf(model: ModelInfo): GeneralValue {
   const tensors = (list: readonly TensorSignature[]): GeneralValue =>
-    list.map(({ name, datatype, shape, itemAxis }) => ({
+    list.map(({ name, datatype, shape, itemAxis, takes }) => ({
       name,
       datatype,
       shape: [...shape],
       ...(itemAxis === undefined ? {} : { itemAxis }),
+      ...(takes === undefined ? {} : { takes }),
     }))
   return {
     name: model.name,
@@ -163,12 +169,13 @@ function signatureOf(map: GeneralMap): TensorSignature {
   if (!isDatatype(datatype)) {
     throw new WeirError('PROTOCOL_ERROR', `a signature has the unknown datatype "${datatype}"`)
   }
-  const { shape, itemAxis } = map
+  const { shape, itemAxis, takes } = map
   return {
     name: textField(map, 'name'),
     datatype,
     shape: Array.isArray(shape) ? shape.filter((size) => typeof size === 'number') : [],
     ...(typeof itemAxis === 'number' ? { itemAxis } : {}),
+    ...(takes === 'text' || takes === 'image' || takes === 'json' ? { takes } : {}),
   }
 }
 

@@ -15,6 +15,7 @@ const REACHES: Readonly<Record<string, string>> = {
   'POST /v2/repository/index': 'nothing',
   'POST /v2/models/{model}/infer': 'nothing',
   'POST /v2/models/{model}/versions/{version}/infer': 'nothing',
+  'POST /v2/models/{model}/json': 'nothing',
   'POST /classify': 'nothing',
   'POST /v1/models/rollback': 'versions of the model of --model',
   'POST /v1/models/versions/{version}/promote': 'versions of the model of --model',

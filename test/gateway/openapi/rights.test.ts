@@ -61,6 +61,7 @@ const NEEDS: Readonly<Record<string, Needs>> = {
   ),
   'POST /v2/repository/models/{model}/load': CHANGE,
   'POST /v2/repository/models/{model}/unload': CHANGE,
+  'POST /v2/models/{model}/json': TENSORS,
   'POST /classify': TENSORS,
   'POST /register': CHANGE,
 }

@@ -88,6 +88,34 @@ checks: { signature: any, max-p99-ms: 40, max-memory: 1 GiB }
     })
   })
 
+  it('take tokenizers and objects, with a file alone or all keys', () => {
+    const text = `transforms:
+  inputs:
+    text: { tokenizer: tokenizer.json }
+    query:
+      tokenizer: { file: q/t.json, ids: q, mask: m, types: t, max-length: 64, truncate: true, padding: longest }
+  json: { columns: { x: [age, height] } }`
+    expect(read(text).deployment.transforms).toEqual({
+      images: {},
+      labels: {},
+      tokenizers: {
+        text: { file: 'tokenizer.json' },
+        query: {
+          file: 'q/t.json',
+          ids: 'q',
+          mask: 'm',
+          types: 't',
+          maxLength: 64,
+          truncate: true,
+          padding: 'longest',
+        },
+      },
+      json: { columns: { x: ['age', 'height'] } },
+    })
+    expect(read('transforms: { json: true }').deployment.transforms?.json).toEqual({ columns: {} })
+    expect(read('transforms: { json: false }').deployment.transforms?.json).toBeUndefined()
+  })
+
   it('takes bytes with a unit for the slots, and refuses axes that are none', () => {
     expect(read('input-bytes: 4 MiB').deployment.inputBytes).toBe(4 * 1024 * 1024)
     expect(() => read('item-axes: { x: -1 }')).toThrow('item-axes.x takes an axis from 0, or null')
@@ -126,6 +154,24 @@ checks: { signature: any, max-p99-ms: 40, max-memory: 1 GiB }
       'sequence: { state: { h: n } }\ndefault: { y: { datatype: FP32, shape: [1], data: [1] } }',
       'd.yaml:2: default takes no value beside sequence',
     ],
+    [
+      'transforms: { inputs: { x: { tokenizr: t } } }',
+      'did you mean transforms.inputs.x.tokenizer?',
+    ],
+    ['transforms: { inputs: { x: {} } }', 'transforms.inputs.x takes one of image, tokenizer'],
+    [
+      'transforms: { inputs: { x: { tokenizer: ../t.json } } }',
+      'transforms.inputs.x.tokenizer.file takes a file of the version, such as tokenizer.json',
+    ],
+    [
+      'transforms: { inputs: { x: { tokenizer: { file: t, padding: most } } } }',
+      'tokenizer.padding takes longest, or a whole number from 1',
+    ],
+    [
+      'transforms: { json: { columns: { x: age } } }',
+      'transforms.json.columns.x takes a list of the fields',
+    ],
+    ['transforms: { json: yes please }', 'transforms.json takes "key: value" lines'],
     ['- slo-ms', 'the file takes "key: value" lines'],
     ['slo-ms: [', 'd.yaml: '],
     ['slo-ms: *nothing', 'd.yaml: Unresolved alias'],

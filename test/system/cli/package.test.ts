@@ -180,14 +180,19 @@ describe('the package', () => {
     )
   })
 
-  it('depends only on the packages that it imports; ONNX models, a GPU and images need an optional peer', () => {
+  it('depends only on the packages that it imports; ONNX models, a GPU, images and texts need an optional peer', () => {
     const { dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta } =
       JSON.parse(readFileSync(join(built, 'package.json'), 'utf8')) as Record<
         string,
         Record<string, unknown>
       >
-    expect(Object.keys(peerDependencies!)).toEqual(['onnxruntime-node', 'sharp'])
+    expect(Object.keys(peerDependencies!)).toEqual([
+      '@huggingface/tokenizers',
+      'onnxruntime-node',
+      'sharp',
+    ])
     expect(peerDependenciesMeta).toEqual({
+      '@huggingface/tokenizers': { optional: true },
       'onnxruntime-node': { optional: true },
       sharp: { optional: true },
     })
