@@ -11,7 +11,7 @@ const TRANSACTION_TIMEOUT_MS = 25_000
 /** Between two checkpoints there is time to see records that are not committed; no other limit ends a checkpoint. */
 const PACE: CheckpointPace = { intervalMs: 10_000, timeoutMs: 60_000, requestMs: 60_000 }
 /** Delay of HDFS that holds a checkpoint open between its manifest and the commit. */
-const SLOW_STEP_MS = 300
+const SLOW_STEP_MS = 600
 
 /** Resolves at the moment of a checkpoint at which the job is frozen. */
 type Moment = (site: CopySite, job: SupervisedJob) => Promise<void>
