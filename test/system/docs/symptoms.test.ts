@@ -233,7 +233,8 @@ describe('the table of troubleshooting by symptom', () => {
     const [option = ''] = cureOf(symptom, 'idle')
     const cured = start('silent', { [option]: '500' })
     await isServing(cured)
-    await until('there is output', () => usersOut('silent').includes('ann'))
+    const output = until('there is output', () => usersOut('silent').includes('ann'))
+    await clickUntil(output, 'silent', () => 'ann')
     await end(cured)
   })
 
