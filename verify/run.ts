@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { freePorts } from '../test/services/free-port.ts'
+import { resultOf } from './checks/stage.ts'
 import { BuiltJobs } from './jobs/built-jobs.ts'
 import { judge, unjudged } from './judge.ts'
 import type { VerifyReport } from './report.ts'
-import { resultOf } from './stage.ts'
 import { Verification, type VerifyOptions } from './verification.ts'
 import type { World } from './world/world.ts'
 

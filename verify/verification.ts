@@ -3,6 +3,7 @@ import { type Random, seededRandom } from '../src/core/random.ts'
 import { freePorts } from '../test/services/free-port.ts'
 import { AbortedLoad } from './aborted-load.ts'
 import type { Observation, Violation } from './checks/observation.ts'
+import { resultOf } from './checks/stage.ts'
 import type { Fault, FaultSite } from './fault.ts'
 import { FAULTS, rotation } from './faults.ts'
 import { type CheckpointPace, jobConfiguration, USUAL_PACE } from './jobs/configuration.ts'
@@ -11,10 +12,8 @@ import { ITEM_ROWS } from './jobs/deltas.ts'
 import { SupervisedJob } from './jobs/supervised-job.ts'
 import { createTopics, growTopic, openProducer } from './kafka/client.ts'
 import { Load } from './load.ts'
-import { rowsAreInCheckpoint } from './published-rows.ts'
 import { QuerySession, type QueryTarget } from './query-session.ts'
 import type { FaultReport } from './report.ts'
-import { resultOf } from './stage.ts'
 import {
   countKeys,
   countMessages,
@@ -25,6 +24,7 @@ import {
   rowMessages,
 } from './workloads.ts'
 import { CheckpointFiles } from './world/checkpoint-files.ts'
+import { rowsAreInCheckpoint } from './world/published-rows.ts'
 import { QueryLine } from './world/query-line.ts'
 import type { World } from './world/world.ts'
 
@@ -233,7 +233,10 @@ export class Verification {
     await this.until('the jobs run and have a checkpoint', START_LIMIT_MS, () =>
       this.jobs.every((job) => job.running && job.checkpointMs >= startedMs),
     )
-    await rowsAreInCheckpoint(this.deltas.port, START_LIMIT_MS)
+    await rowsAreInCheckpoint({
+      ...{ port: this.deltas.port, limitMs: START_LIMIT_MS },
+      ...{ state: ITEM_ROWS, keys: itemKeys() },
+    })
     this.countLoad.start()
     this.deltaLoad.start()
     this.abortedLoad.start()

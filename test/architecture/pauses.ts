@@ -14,6 +14,7 @@ export const TIMERS: Readonly<Record<string, string>> = {
   'test/state/catalog/stopped-writer.test.ts': 'a thread stands still in the middle of a write',
   'test/system/cli/pipes.test.ts': 'a reader of a pipe comes late',
   'test/system/docs/page-session.ts': 'a shell script of a page asks until a server answers',
+  'test/system/docs/symptoms.test.ts': 'an operator of a job is slow',
   'test/system/inference/function-models.ts': 'models stall, or wait as for a service',
   'test/system/inference/states/grpc.test.ts': 'a model runs as long as its input says',
   'test/system/inference/states/model-states.test.ts': 'a model hangs while it is loaded',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Violation } from '../../verify/checks/observation.ts'
-import { resultOf } from '../../verify/stage.ts'
+import type { Violation } from '../../../verify/checks/observation.ts'
+import { resultOf } from '../../../verify/checks/stage.ts'
 
 describe('a stage of a verification', () => {
   it('has the result of its work, and no violation', async () => {

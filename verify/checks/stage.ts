@@ -1,5 +1,5 @@
-import { messageOf } from '../src/core/errors.ts'
-import type { Violation } from './checks/observation.ts'
+import { messageOf } from '../../src/core/errors.ts'
+import type { Violation } from './observation.ts'
 
 /** A stage of a verification, and how long it may take. */
 export interface Stage<T> {
