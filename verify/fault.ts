@@ -1,7 +1,6 @@
 import type { SupervisedJob } from './jobs/supervised-job.ts'
 import type { Load } from './load.ts'
 import type { CopySite } from './truncation/copy-site.ts'
-import type { CheckpointFiles } from './world/checkpoint-files.ts'
 import type { QueryLine } from './world/query-line.ts'
 
 /** Targets of faults. */
@@ -13,8 +12,6 @@ export interface FaultSite extends CopySite {
   readonly checkpointFolder: string
   readonly inputTopic: string
   readonly inputPartitions: number
-  /** Checkpoint files of a job. */
-  readonly filesOf: (job: SupervisedJob) => CheckpointFiles
   /** Adds a partition to the input topic of the counts. */
   readonly growInput: () => Promise<void>
   /** Adds a partition to the output topic of the counts. */

@@ -4,7 +4,8 @@ import { freezeLeader, killBrokers, killCoordinator, restartLeader } from './bro
 import type { Fault, FaultSite } from './fault.ts'
 import { TRANSACTION_TIMEOUT_MS } from './jobs/counts.ts'
 import type { SupervisedJob } from './jobs/supervised-job.ts'
-import { freezeQuietly, truncateSink, truncateSource } from './truncation/faults.ts'
+import { truncateSink, truncateSource } from './truncation/faults.ts'
+import { freezeBeforeCommit, freezeBetweenRecords } from './truncation/freezes.ts'
 import type { Line } from './world/query-line.ts'
 
 const CUTS = 5
@@ -69,7 +70,8 @@ export const FAULTS: readonly Fault[] = [
   { name: 'brokers-killed', group: 'service', inject: killBrokers },
   { name: 'storage-gone-long', group: 'service', isLong: true, inject: stopStorage },
   { name: 'ids-expired', group: 'service', isLong: true, inject: expireIds },
-  { name: 'frozen-between-records', group: 'process', isLong: true, inject: freezeQuietly },
+  { name: 'frozen-between-records', group: 'process', isLong: true, inject: freezeBetweenRecords },
+  { name: 'frozen-before-commit', group: 'restore', isLong: true, inject: freezeBeforeCommit },
   { name: 'source-truncated', group: 'truncation', isLong: true, inject: truncateSource },
   { name: 'sink-truncated', group: 'truncation', isLong: true, inject: truncateSink },
 ]

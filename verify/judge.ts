@@ -42,6 +42,13 @@ export async function judge(verification: Verification): Promise<VerifyReport> {
   return reportOf(verification, input, { rows, outputs })
 }
 
+/** The report of a verification that could not be judged: its violations say why. */
+export function unjudged(verification: Verification): VerifyReport {
+  const input: Input = { counts: new Map(), items: new Map(), hashes: new Map() }
+  const outputs: OutputCheck = { lost: 0, duplicated: 0, wrong: 0, examples: [] }
+  return reportOf(verification, input, { rows: { lost: 0, duplicated: 0 }, outputs })
+}
+
 async function readInput(verification: Verification): Promise<Input> {
   const { world, countLoad, deltaLoad, violations } = verification
   const read = (kind: 'in' | 'deltas') => readTopic(world.directBrokers, verification.topic(kind))

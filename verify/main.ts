@@ -161,7 +161,10 @@ async function runCampaign(name: string, values: Given): Promise<number> {
   }
   say(`campaign ${name}, seed ${options.seed}`)
   const startMs = performance.now()
-  const report = await run({ ...options, say })
+  const report = await run({ ...options, say }).catch((error: unknown) => ({
+    ...{ campaign: name, seed: options.seed, verdict: 'failed' },
+    violations: [messageOf(error)],
+  }))
   const seconds = Math.round((performance.now() - startMs) / 1000)
   process.stdout.write(`${JSON.stringify({ ...report, seconds })}\n`)
   return report.violations.length === 0 ? 0 : 1
@@ -192,6 +195,10 @@ async function verify(
     passed = report.verdict === 'passed'
     process.stdout.write(`${JSON.stringify(report)}\n`)
     return passed ? 0 : 1
+  } catch (error) {
+    const report = { verdict: 'failed', seed: options.seed, details: [messageOf(error)] }
+    process.stdout.write(`${JSON.stringify(report)}\n`)
+    return 1
   } finally {
     if (passed && !keep) rmSync(folder, { recursive: true, force: true })
     else say(`logs and results are in ${folder}`)

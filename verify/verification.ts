@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { WeirClient } from '../src/client/weir-client.ts'
 import { type Random, seededRandom } from '../src/core/random.ts'
 import { freePorts } from '../test/services/free-port.ts'
 import { AbortedLoad } from './aborted-load.ts'
 import type { Observation, Violation } from './checks/observation.ts'
+import { resultOf } from './checks/stage.ts'
 import type { Fault, FaultSite } from './fault.ts'
 import { FAULTS, rotation } from './faults.ts'
+import { type CheckpointPace, jobConfiguration, USUAL_PACE } from './jobs/configuration.ts'
 import { COUNT_ROWS, COUNT_VERSIONS, COUNTS } from './jobs/counts.ts'
 import { ITEM_ROWS } from './jobs/deltas.ts'
 import { SupervisedJob } from './jobs/supervised-job.ts'
@@ -23,7 +24,8 @@ import {
   rowMessages,
 } from './workloads.ts'
 import { CheckpointFiles } from './world/checkpoint-files.ts'
-import { QUERY_HOST, QueryLine } from './world/query-line.ts'
+import { rowsAreInCheckpoint } from './world/published-rows.ts'
+import { QueryLine } from './world/query-line.ts'
 import type { World } from './world/world.ts'
 
 /** A deliberate error in a job. If the verdict is still `passed`, the verifier does not work. */
@@ -61,6 +63,9 @@ interface JobPlaces {
 const SLOTS = 2
 const SESSIONS_PER_JOB = 2
 const DEADLINE_MS = 60_000
+/** A fault has several waits of the deadline, and what has none. What takes longer hangs. */
+const FAULT_DEADLINES = 6
+const FAULT_LIMIT_MS = 300_000
 /** Limit of the first start, which compiles and loads everything. */
 const START_LIMIT_MS = 180_000
 /** Maximum time between the recovery from a fault and the next fault, ms. */
@@ -130,33 +135,37 @@ export class Verification {
     return [this.counts, this.deltas]
   }
 
+  /** A longer recovery is a violation, ms. */
+  private get limitMs(): number {
+    return this.options.deadlineMs ?? DEADLINE_MS
+  }
+
   private get checkpointFolder(): string {
     return `/${this.name}`
   }
 
-  private job(name: string, port: number, jobOptions: object): SupervisedJob {
+  private job(
+    name: string,
+    port: number,
+    jobOptions: object,
+    pace: CheckpointPace = USUAL_PACE,
+  ): SupervisedJob {
+    const folder = `${this.checkpointFolder}/${name}`
     const settings = {
       module: `./${name.replace(/-.*/, '')}`,
       jobId: randomBytes(16).toString('hex'),
       jobOptions: { brokers: this.world.weirBrokers, requestTimeoutMs: 4000, ...jobOptions },
-      configuration: {
-        'parallelism.default': String(SLOTS),
-        'pipeline.max-parallelism': '32',
-        'state.backend.directory': `${this.options.folder}/${name}-state`,
-        'execution.checkpointing.interval': '600 ms',
-        'execution.checkpointing.timeout': '8 s',
-        'execution.checkpointing.num-retained': '2',
-        'execution.checkpointing.tolerable-failed-checkpoints': '100000',
-        'execution.checkpointing.dir': this.world.checkpoints(`${this.checkpointFolder}/${name}`),
-        'restart-strategy.type': 'fixed-delay',
-        'restart-strategy.fixed-delay.attempts': '1000000',
-        'restart-strategy.fixed-delay.delay': '200 ms',
-      },
+      configuration: jobConfiguration({
+        slots: SLOTS,
+        stateFolder: `${this.options.folder}/${name}-state`,
+        checkpoints: this.world.checkpoints(folder, pace.requestMs),
+        pace,
+      }),
       port,
     }
-    const { folder } = this.options
     const { queryLine: line, program } = this
-    return new SupervisedJob({ name, slots: SLOTS, settings, line, folder, program })
+    const logs = this.options.folder
+    return new SupervisedJob({ name, slots: SLOTS, settings, line, folder: logs, program })
   }
 
   private countsJob(port: number): SupervisedJob {
@@ -224,7 +233,10 @@ export class Verification {
     await this.until('the jobs run and have a checkpoint', START_LIMIT_MS, () =>
       this.jobs.every((job) => job.running && job.checkpointMs >= startedMs),
     )
-    await this.rowsAreInCheckpoint()
+    await rowsAreInCheckpoint({
+      ...{ port: this.deltas.port, limitMs: START_LIMIT_MS },
+      ...{ state: ITEM_ROWS, keys: itemKeys() },
+    })
     this.countLoad.start()
     this.deltaLoad.start()
     this.abortedLoad.start()
@@ -247,8 +259,12 @@ export class Verification {
       if (signal?.aborted === true || this.violations.length > 0) break
       number += 1
       await new Promise((resolve) => setTimeout(resolve, random.below(PAUSE_MS)))
-      const { outageMs, recoveryMs } = await this.injectOne(fault)
-      say(`${number} ${fault.name}: outage ${outageMs} ms, recovery ${recoveryMs} ms`)
+      const { name } = fault
+      const limitMs = FAULT_LIMIT_MS + FAULT_DEADLINES * this.limitMs
+      const work = () => this.injectOne(fault)
+      const times = await resultOf({ what: name, limitMs, work }, this.violations)
+      if (times === undefined) say(`VIOLATION: ${this.violations.at(-1)?.detail}`)
+      else say(`${number} ${name}: outage ${times.outageMs} ms, recovery ${times.recoveryMs} ms`)
     }
   }
 
@@ -273,7 +289,7 @@ export class Verification {
       ...{ world, jobs, queryLine, checkpointFolder, random },
       inputTopic: this.topic('in'),
       inputPartitions: PARTITIONS,
-      limitMs: this.options.deadlineMs ?? DEADLINE_MS,
+      limitMs: this.limitMs,
       filesOf: ({ name, jobId }) =>
         new CheckpointFiles(world, `${checkpointFolder}/${name}/${jobId}`),
       countLoad: this.countLoad,
@@ -283,9 +299,9 @@ export class Verification {
       newName: (kind) => `${this.name}-${kind}-${++this.names}`,
       createTopics: (topics) =>
         createTopics(world.directBrokers, Object.fromEntries(topics.map((topic) => [topic, 1]))),
-      copiesJob: async (jobOptions) => {
+      copiesJob: async (jobOptions, pace = USUAL_PACE) => {
         const [port] = await freePorts(1)
-        return this.job(`copies-${++this.names}`, port!, jobOptions)
+        return this.job(`copies-${++this.names}`, port!, jobOptions, pace)
       },
       violate: (kind, detail) => violations.push({ kind, detail }),
     }
@@ -316,7 +332,7 @@ export class Verification {
    * the duration in ms. A duration above the deadline is a violation.
    */
   async recover(sinceMs: number, what: string): Promise<number> {
-    const limitMs = this.options.deadlineMs ?? DEADLINE_MS
+    const { limitMs } = this
     try {
       await this.until(
         `${what}: everything makes progress`,
@@ -346,28 +362,6 @@ export class Verification {
       }
     }
     return missing.join(', ')
-  }
-
-  /**
-   * Waits until the level `checkpoint` has every published row: on a slow machine, the first checkpoints complete
-   * before the rows are read, and then it is right that they have no row.
-   */
-  private async rowsAreInCheckpoint(): Promise<void> {
-    const { port } = this.deltas
-    const client = await WeirClient.connect({ host: QUERY_HOST, port, deadlineMs: 5000 })
-    const options = { consistency: { level: 'checkpoint' }, version: 1 } as const
-    const giveUpAt = performance.now() + START_LIMIT_MS
-    try {
-      for (;;) {
-        // The state is unknown until its first table is open.
-        const answers = await client.rows(ITEM_ROWS, itemKeys(), options).catch(() => undefined)
-        if (answers?.every(({ ok }) => ok) === true) return
-        if (performance.now() > giveUpAt) throw new Error('no checkpoint has all published rows')
-        await new Promise((resolve) => setTimeout(resolve, 50))
-      }
-    } finally {
-      await client.close()
-    }
   }
 
   /** Waits until `check` holds. Throws after `limitMs`. */

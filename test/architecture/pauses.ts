@@ -14,6 +14,7 @@ export const TIMERS: Readonly<Record<string, string>> = {
   'test/state/catalog/stopped-writer.test.ts': 'a thread stands still in the middle of a write',
   'test/system/cli/pipes.test.ts': 'a reader of a pipe comes late',
   'test/system/docs/page-session.ts': 'a shell script of a page asks until a server answers',
+  'test/system/docs/symptoms.test.ts': 'an operator of a job is slow',
   'test/system/inference/function-models.ts': 'models stall, or wait as for a service',
   'test/system/inference/states/grpc.test.ts': 'a model runs as long as its input says',
   'test/system/inference/states/model-states.test.ts': 'a model hangs while it is loaded',
@@ -76,6 +77,7 @@ export const PAUSES: Readonly<Record<string, readonly Pause[]>> = {
   'test/system/client/silent-server.test.ts': [
     ['2100', 'longer than the silence after a ping that counts as a loss'],
   ],
+  'test/system/docs/symptoms.test.ts': [['200', 'clicks come all the time']],
   'test/system/hdfs/faults.test.ts': [['37', 'cuts at different moments of a checkpoint']],
   'test/system/hdfs/fold.ts': [['20', 'load comes over time']],
   'test/system/inference/memory-limit.test.ts': [['leftMs', 'each model is asked in regular gaps']],

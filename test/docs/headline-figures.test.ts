@@ -9,40 +9,87 @@ interface Headline {
   readonly benchmark: string
   readonly conditions: string
   readonly weir: string
+  /** What was measured beside it; empty for nothing. */
   readonly rival: string
-  /** Figure of the rival. */
+  /** Figure of the rival, or the ratio to it. */
   readonly besides: string
 }
 
 const HEADLINES = JSON.parse(textOf('docs/reference/headline-figures.json')) as readonly Headline[]
-const PAGES = [
-  'README.md',
-  ...['comparison', 'sizing', 'from-flink'].map((name) => `docs/guide/${name}.md`),
-  'docs/reference/benchmarks.md',
-]
+const GUIDE = ['comparison', 'sizing', 'from-flink', 'serving-papers']
+const PAGES = ['README.md', ...GUIDE.map((name) => `docs/guide/${name}.md`)]
+const NUMBER = String.raw`(\d[\d,.]*(?: to \d[\d,.]*)?)`
+/** A number of things a second, such as 15.8 M ratings/s. */
+const RATE = new RegExp(String.raw`${NUMBER}(?: M)? (?:[a-z]+)?\/s\b`, 'g')
+/** A rate, or a time such as 0.075 ms. */
+const SPEED = new RegExp(String.raw`${NUMBER}(?:(?: M)? (?:[a-z]+)?\/s| ms| s)\b`, 'g')
+/** Its times are those of simulated models. */
+const RATES_ONLY = 'docs/guide/serving-papers.md'
 
-/** The rows of tables, and the paragraphs, of a page. */
-function partsOf(page: string): readonly string[] {
-  return textOf(page)
-    .split('\n\n')
-    .flatMap((part) => (part.startsWith('|') ? part.split('\n') : [part.replaceAll('\n', ' ')]))
+/** A paragraph or a row of a table. */
+interface Part {
+  readonly text: string
+  /** What speaks of Weir: its column, or all of it. */
+  readonly ofWeir: string
 }
 
-describe.each(HEADLINES)('the figure of $benchmark', (headline) => {
-  const { weir, benchmark, conditions, rival, besides } = headline
+/** The paragraphs and rows of a page, without what a command prints. */
+function partsOf(page: string): readonly Part[] {
+  const text = textOf(page).replaceAll(/^```[\s\S]*?^```$/gm, '')
+  return text.split('\n\n').flatMap((part) => {
+    if (part.startsWith('|')) return rowsOf(part.split('\n'))
+    const points = part.split(/\n(?=- )/)
+    return points.map((point) => ({ text: point.replaceAll('\n', ' '), ofWeir: point }))
+  })
+}
 
-  it.each(PAGES)('has its name, conditions and rival wherever %s prints it', (page) => {
-    const bare = partsOf(page)
-      .filter((part) => part.includes(weir))
-      .filter(
-        (part) => ![benchmark, conditions, rival, besides].every((word) => part.includes(word)),
-      )
-    expect(bare).toEqual([])
+/** The rows of a table; one without a column of Weir speaks of Weir only. */
+function rowsOf([header = '', , ...rows]: readonly string[]): readonly Part[] {
+  const column = header.split('|').findIndex((name) => name.trim().startsWith('Weir'))
+  return rows.map((text) => ({ text, ofWeir: column < 0 ? text : (text.split('|')[column] ?? '') }))
+}
+
+/** Headlines of the benchmarks that a part names. */
+const namedIn = ({ text }: Part): readonly Headline[] =>
+  HEADLINES.filter(({ benchmark }) => text.includes(`\`${benchmark}\``))
+
+/** Figures of Weir in a part that no benchmark that it names has, with its conditions and its rival. */
+function bareFigures(part: Part, speed: RegExp): readonly string[] {
+  const named = namedIn(part)
+  const figures = [...part.ofWeir.matchAll(speed)].map(([, figure]) => figure!)
+  return figures.filter((figure) => {
+    const ofFigure = named.filter(({ weir, besides }) => weir === figure || besides === figure)
+    return !ofFigure.some(({ conditions, rival, besides }) =>
+      [conditions, rival, besides].every((word) => part.text.includes(word)),
+    )
+  })
+}
+
+describe.each(PAGES)('each speed on %s', (page) => {
+  const speeds = partsOf(page).filter(({ ofWeir }) => /\d (?:[a-z]*\/s|ms)\b/.test(ofWeir))
+
+  it('has the name of its benchmark, its conditions and its rival, as the file of results has them', () => {
+    expect(speeds.length).toBeGreaterThan(0)
+    const speed = page === RATES_ONLY ? RATE : SPEED
+    const bare = speeds.map((part) => ({ figures: bareFigures(part, speed), text: part.text }))
+    expect(bare.filter(({ figures }) => figures.length > 0)).toEqual([])
+  })
+})
+
+describe.each(HEADLINES)('the figure $weir of $benchmark', (headline) => {
+  const { weir, benchmark, rival, besides } = headline
+  const benchmarks = textOf('docs/reference/benchmarks.md').split('\n')
+  const rows = benchmarks.filter((row) => row.startsWith('| `'))
+  const row = rows.find((one) => one.split('|')[1]!.includes(`\`${benchmark}\``)) ?? ''
+
+  it('is the one of the table of benchmarks, with its rival', () => {
+    expect(row).toContain(weir)
+    const beside = [row, ...benchmarks.filter((line) => line.includes(`| ${rival} `))]
+    expect(beside.some((line) => line.includes(rival) && line.includes(besides))).toBe(true)
   })
 
-  it('stands in the README, the comparison and the table of benchmarks', () => {
-    for (const page of ['README.md', 'docs/guide/comparison.md', 'docs/reference/benchmarks.md']) {
-      expect(textOf(page)).toContain(weir)
-    }
+  it('is on a page', () => {
+    const using = PAGES.filter((page) => partsOf(page).some((part) => part.text.includes(weir)))
+    expect(using).not.toEqual([])
   })
 })

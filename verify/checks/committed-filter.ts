@@ -20,6 +20,13 @@ export class CommittedFilter<T> {
     return this.pending.size
   }
 
+  /** Number of records of those transactions. */
+  get openRecords(): number {
+    let records = 0
+    for (const pending of this.pending.values()) records += pending.length
+    return records
+  }
+
   /** Takes the next record of a partition. Returns the records that are committed by it. */
   take(partition: number, raw: RawRecord, record: T): readonly T[] {
     const { producerId, inTransaction } = raw.batchContext

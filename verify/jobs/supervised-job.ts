@@ -143,12 +143,20 @@ export class SupervisedJob {
 
   /** Stops the process without its notice, as a suspended virtual machine, and lets it go on. */
   async freeze(ms: number): Promise<void> {
+    await this.freezeDuring(() => new Promise((resolve) => setTimeout(resolve, ms)))
+  }
+
+  /** Stops the process without its notice as long as some work takes, and lets it go on. */
+  async freezeDuring(work: () => Promise<void>): Promise<void> {
     const { child } = this
     if (child === undefined) return
     this.disturb(Date.now())
     child.kill('SIGSTOP')
-    await new Promise((resolve) => setTimeout(resolve, ms))
-    child.kill('SIGCONT')
+    try {
+      await work()
+    } finally {
+      child.kill('SIGCONT')
+    }
     // The attempt may survive without a report.
     if (this.running && this.disturbedSince !== undefined) {
       this.disturbances.push({ fromMs: this.disturbedSince, toMs: Date.now() + FROZEN_MS })

@@ -144,12 +144,27 @@ export async function growTopic(brokers: string, topic: string, count: number): 
  * transactions.
  */
 export async function readTopic(brokers: string, topic: string): Promise<ReadRecord[]> {
+  return await readToEnd(brokers, topic, new CommittedFilter<ReadRecord>())
+}
+
+/** Number of records of a topic whose transactions are neither committed nor aborted. */
+export async function uncommittedRecords(brokers: string, topic: string): Promise<number> {
+  const filter = new CommittedFilter<ReadRecord>()
+  await readToEnd(brokers, topic, filter)
+  return filter.openRecords
+}
+
+async function readToEnd(
+  brokers: string,
+  topic: string,
+  filter: CommittedFilter<ReadRecord>,
+): Promise<ReadRecord[]> {
   const admin = client(brokers).admin()
   await admin.connect()
   const ends = await admin.fetchTopicOffsets(topic)
   await admin.disconnect()
   const goals = new Map(ends.map(({ partition, high }) => [partition, Number(high) - 1]))
-  return await readUpTo(brokers, { topic, goals, filter: new CommittedFilter<ReadRecord>() })
+  return await readUpTo(brokers, { topic, goals, filter })
 }
 
 /**

@@ -235,4 +235,27 @@ export const MUTANTS: readonly Mutant[] = [
     ],
     faults: ['source-truncated'],
   },
+  {
+    name: 'completes-over-an-aborted-transaction',
+    edits: [
+      {
+        file: SINK,
+        text: '    await this.prepared!.requireAlive()\n',
+        replacement: '',
+      },
+      {
+        file: SINK,
+        text: 'return this.prepared?.commitBy',
+        replacement: 'return undefined',
+      },
+    ],
+    faults: ['frozen-between-records'],
+  },
+  {
+    name: 'counts-a-checkpoint-stored-too-late',
+    edits: [
+      { file: 'checkpoint/coordinator/repository.ts', text: '    confirm()\n', replacement: '' },
+    ],
+    faults: ['frozen-before-commit'],
+  },
 ]

@@ -1,7 +1,9 @@
 import type { Random } from '../../src/core/random.ts'
 import type { Violation } from '../checks/observation.ts'
+import type { CheckpointPace } from '../jobs/configuration.ts'
 import type { CopiesJobOptions } from '../jobs/copies.ts'
 import type { SupervisedJob } from '../jobs/supervised-job.ts'
+import type { CheckpointFiles } from '../world/checkpoint-files.ts'
 import type { World } from '../world/world.ts'
 
 /** Options of a copies job that a fault chooses. */
@@ -21,7 +23,9 @@ export interface CopySite {
   /** Creates topics of one partition that every broker holds. */
   readonly createTopics: (topics: readonly string[]) => Promise<void>
   /** A job of its own that copies records. */
-  readonly copiesJob: (options: CopiesChoice) => Promise<SupervisedJob>
+  readonly copiesJob: (options: CopiesChoice, pace?: CheckpointPace) => Promise<SupervisedJob>
+  /** Checkpoint files of a job. */
+  readonly filesOf: (job: SupervisedJob) => CheckpointFiles
   /** Reports what a fault itself has found to be wrong. */
   readonly violate: (kind: Violation['kind'], detail: string) => void
 }

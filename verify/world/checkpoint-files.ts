@@ -36,6 +36,11 @@ export class CheckpointFiles {
     })
   }
 
+  /** The records that a checkpoint completed. */
+  async completions(): Promise<readonly string[]> {
+    return (await this.names(this.folder)).filter((name) => name.includes('-completed-'))
+  }
+
   private async checkpoints(): Promise<Set<string>> {
     return new Set((await this.names(this.folder)).filter((name) => name.startsWith('chk-')))
   }

@@ -79,9 +79,9 @@ export class World implements AsyncDisposable {
     throw broker.status === 'rejected' ? broker.reason : (hdfs as PromiseRejectedResult).reason
   }
 
-  /** An `hdfs://` URL through the proxy. */
-  checkpoints(path: string): string {
-    return `${this.hdfs.url(path, `127.0.0.1:${this.hdfsProxy.port}`)}&timeout-ms=3000`
+  /** An `hdfs://` URL through the proxy; a request that takes longer than its timeout, ms, is repeated. */
+  checkpoints(path: string, timeoutMs = 3000): string {
+    return `${this.hdfs.url(path, `127.0.0.1:${this.hdfsProxy.port}`)}&timeout-ms=${timeoutMs}`
   }
 
   /** The one partition with the states of Kafka's transactions; its leader coordinates all of them. */

@@ -149,7 +149,7 @@ export class DurableCheckpoints {
     }
     // A call that fails may have written the manifest all the same.
     garbage.markForDeletion(checkpointId)
-    // The storage may have been away, or the process frozen, while the manifest was written.
+    // The storage may have been away, or the process frozen, while the manifest and its record were written.
     await this.repository.publish(manifest, requireInTime)
     garbage.unmark(checkpointId)
     compactor.settle(compactions)

@@ -141,7 +141,7 @@ export class CheckpointRepository {
 
   /**
    * Makes a checkpoint durable. After it returns the checkpoint may be announced. When it throws, the
-   * manifest may exist all the same and must be removed. `confirm` throws when the checkpoint must not count
+   * manifest and the record may exist all the same and must be removed (`remove`). `confirm` throws when the checkpoint must not count
    * any more. Throws COORDINATOR_FENCED, STORAGE_FAILED.
    */
   async publish(
@@ -154,8 +154,9 @@ export class CheckpointRepository {
     if (outcome === 'already-exists') {
       throw new WeirError('STORAGE_FAILED', `${path} was written by another coordinator`)
     }
-    confirm()
     await this.recordCompletion(manifest)
+    // Last: from here to the commits nothing waits for the storage.
+    confirm()
   }
 
   /** Records that a checkpoint completed, and that no newer coordinator may have overlooked it. */

@@ -66,6 +66,7 @@ describe('CheckpointCoordinator', () => {
   it.each([
     ['before its manifest is written', 'claim'],
     ['while its manifest is written', 'chk-2/_metadata'],
+    ['while its completion is recorded', '-completed-2'],
   ])(
     'does not complete what sinks can no longer commit, however many failures are tolerated: late %s',
     async (_, file) => {

@@ -39,6 +39,14 @@ const TRIED = oneOf([
   ...['forget-prepared-transactions', 'apply-out-of-order'],
 ])
 
+/** Errors that only a long fault shows; `npm run verify` tries one of them. */
+const LONG_TRIED = oneOf([
+  'ignores-a-truncation',
+  'completes-over-an-aborted-transaction',
+  'counts-a-checkpoint-stored-too-late',
+])
+const ALL_TRIED = campaignSize([TRIED], [TRIED, LONG_TRIED], [TRIED])
+
 let world: World
 
 beforeAll(async () => {
@@ -96,13 +104,13 @@ describe('the fault verifier', () => {
     }, 200_000)
   }
 
-  it.each(MUTANTS.filter(({ name }) => TRIED === name))(
+  it.each(MUTANTS.filter(({ name }) => ALL_TRIED.includes(name)))(
     'fails the mutant $name',
     async (mutant) => {
       const { faults } = mutant
       const report = await verifyMutant(world, mutant, { seed, faults, say: () => undefined })
       expect(isFound(report), `WEIR_SEED=${seed}`).toBe(true)
     },
-    200_000,
+    600_000,
   )
 })

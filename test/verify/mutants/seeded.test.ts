@@ -13,6 +13,13 @@ describe('the mutants of Weir', () => {
     for (const { faults } of MUTANTS) expect(known).toEqual(expect.arrayContaining([...faults]))
   })
 
+  it('are, among others, a checkpoint over an aborted transaction and a truncation that is ignored', () => {
+    const faultsOf = (mutant: string) => MUTANTS.find(({ name }) => name === mutant)?.faults
+    expect(faultsOf('completes-over-an-aborted-transaction')).toEqual(['frozen-between-records'])
+    expect(faultsOf('counts-a-checkpoint-stored-too-late')).toEqual(['frozen-before-commit'])
+    expect(faultsOf('ignores-a-truncation')).toEqual(['source-truncated'])
+  })
+
   it.each([...MUTANTS, ...TESTED_MUTANTS].map((mutant) => [mutant.name, mutant] as const))(
     '%s applies to the source as it is now',
     (_, { edits }) => {
