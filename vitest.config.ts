@@ -28,7 +28,8 @@ const placeOf = ({ project, moduleId }: TestSpecification): string => `${project
 const alone = Object.keys(ALONE_FILES)
 const heavy = process.env[QUICK_VARIABLE] === '1' ? HEAVY_FILES : []
 const system = ['test/system/**/*.test.ts', 'test/recovery/**/*.test.ts']
-const architecture = ['test/architecture/**/*.test.ts']
+/** Run first, and by `npm run check`: what a commit forgets without a failure of its own tests. */
+const architecture = ['test/architecture/**/*.test.ts', 'test/docs/reference-pages.test.ts']
 
 /** What all projects share. */
 const ALL = {

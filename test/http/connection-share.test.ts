@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
+import { Duplex } from 'node:stream'
 import { afterEach, describe, expect, it } from 'vitest'
 import { ConnectionShare, REQUEST_TIMES } from '../../src/http/connection-share.ts'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
@@ -66,6 +67,13 @@ class World {
   }
 }
 
+/** A connection from an address, in the memory of this process. */
+function connectionFrom(remoteAddress: string): Duplex {
+  const stream = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() })
+  closers.push(() => stream.destroy())
+  return Object.assign(stream, { remoteAddress, remotePort: 1 })
+}
+
 const isClosed = (socket: Socket): Promise<unknown> =>
   until('the connection is closed', () => socket.destroyed || socket.readableEnded)
 
@@ -85,6 +93,19 @@ describe('the connections of an HTTP port', () => {
     // Of the address that has the most.
     await isClosed(silent[2]!)
     expect([good.destroyed, next.destroyed, silent[1]!.destroyed]).toEqual([false, false, false])
+  })
+
+  it('are gone when their peers leave before they are begun', async () => {
+    const world = await World.open(4)
+    const left = connectionFrom('127.0.0.9')
+    left.push(null)
+    // As node:net does it: the end comes although nobody reads.
+    left.read(0)
+    // Two in one turn: the second one is begun in a later turn.
+    world.server.emit('connection', connectionFrom('127.0.0.8'))
+    world.server.emit('connection', left)
+    expect(world.share.size).toBe(2)
+    await until('the second one is gone', () => world.share.size === 1)
   })
 
   it('give way when they have sent half a head', async () => {

@@ -3,7 +3,7 @@ import type { CampaignSizes } from './campaign-size.ts'
 /** What `npm test` was asked for. */
 export interface TestArguments {
   readonly help: boolean
-  /** Only the format, lint, types and architecture. */
+  /** Only the format, lint, types, architecture and generated pages. */
   readonly checksOnly: boolean
   /** Only the tests in one process without those that do real work. */
   readonly unitOnly: boolean

@@ -18,7 +18,7 @@ const HELP = `Usage: npm test                         format, lint and types, th
        npm test -- --half               all, and of each second campaign a minute, by the commit; it is what CI runs
        npm test -- --whole              all, and every campaign whole
        npm test -- --slowest            all, and a table of every file: seconds, and what it waits for
-       npm run check                    format, lint, types and architecture
+       npm run check                    format, lint, types, architecture, and whether npm run docs was run
        npm run test:unit                the quick tests: without threads, processes, services, and files that do real work
        npm run verify                   the campaigns, whole
 `

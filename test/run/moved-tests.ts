@@ -106,7 +106,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
   },
   {
     promise: 'no fault of processes, services and connections loses, repeats or falsifies a result',
-    was: 'all faults; now one of each group, and every second one (of CI every third), each by the seed; all in npm run verify -- --minutes 1',
+    was: 'all faults; now one of each group, and every second one (of CI every sixth), each by the seed; all in npm run verify -- --minutes 1',
     now: [
       {
         file: `${SYSTEM}/cli/verify.test.ts`,

@@ -101,9 +101,9 @@ export function wallSeconds(tests: readonly ReachedTest[], lanes: number): numbe
   return Math.max(longest.cheap, sum.cheap / lanes) + Math.max(longest.slow, sum.slow / lanes)
 }
 
-/** The kind of a test file. */
+/** The kind of a test file. The comparison of the reference pages, which reads all of `src`, is one of the architecture. */
 export function kindOf(file: string): TestKind {
-  if (file.startsWith('test/architecture/')) return 'architecture'
+  if (/^test\/(?:architecture\/|docs\/reference-pages\.)/.test(file)) return 'architecture'
   return /^test\/(?:system|recovery)\//.test(file) ? 'system' : 'unit'
 }
 

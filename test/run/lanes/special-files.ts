@@ -5,8 +5,9 @@ export const ALONE_FILES: Readonly<Record<string, string>> = {
 }
 
 /**
- * Files that take 40 s or more, whole or in their short part, longest first; first those of the unit tests. They start
- * in this order, before all others, so that none of them ends a run, or its part, while the cores are idle.
+ * Files that take 40 s or more, whole or in their short part, longest first; first those of the unit tests, and of
+ * the system tests the three that mostly wait: work runs beside them from the start. They start in this order, before all
+ * others, so that none of them ends a run, or its part, while the cores are idle.
  */
 export const LONG_FILES: readonly string[] = [
   'test/streams/campaign.test.ts',
@@ -14,10 +15,12 @@ export const LONG_FILES: readonly string[] = [
   'test/disk/crash-campaign.test.ts',
   'test/operators/windows/restored-windows.test.ts',
   'test/dataflow/any-function.test.ts',
-  'test/system/cli/verify.test.ts',
-  'test/system/docs/guide-sessions.test.ts',
+  'test/system/monitoring/alerts.test.ts',
   'test/system/dashboard/pages.test.ts',
+  'test/system/monitoring/model-alerts.test.ts',
+  'test/system/cli/verify.test.ts',
   'test/system/combinations/campaign.test.ts',
+  'test/system/docs/guide-sessions.test.ts',
   'test/system/verify/soak.test.ts',
   'test/system/kafka/cli.test.ts',
   'test/system/combinations/kafka-week.test.ts',

@@ -9,6 +9,8 @@ import { until } from '../../run/until.ts'
 import { jsonLines, weir } from '../cli/command-process.ts'
 
 const TOPIC = 'als-model'
+/** Rows of a publication that takes minutes: it has not ended when it is killed. */
+const MANY = 100_000_000
 
 function folderOfTest(): string {
   const root = mkdtempSync(join(tmpdir(), 'weir-killed-publisher-'))
@@ -54,7 +56,7 @@ it('what a killed publisher has sent leaves the memory of a job, is listed, and 
   const job = await serve(root, warnings)
   const before = await rowTableBytes(job)
 
-  await using publisher = generate(root, 1_000_000)
+  await using publisher = generate(root, MANY)
   const most = await until('the job has rows of the publication', async () => {
     const bytes = await rowTableBytes(job)
     return bytes > 20 * before && bytes
@@ -101,7 +103,7 @@ it('what a killed publisher has sent leaves the memory of a job, is listed, and 
 it('what a killed publisher has left is dropped by name', async () => {
   const root = folderOfTest()
   expect((await generate(root, 200).ended).code).toBe(0)
-  await using publisher = generate(root, 1_000_000)
+  await using publisher = generate(root, MANY)
   await until('rows are in the topic', async () => {
     const [, found] = jsonLines(await model(root, ['list', '--json']))
     return Number(found?.['rows']) > 1000
