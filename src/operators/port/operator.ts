@@ -93,6 +93,11 @@ export interface OperatorContext extends AccumulatorAccess {
    * @default false
    */
   readonly acceptsLostTransactions?: boolean
+  /**
+   * For a `FiringOperator` that has much left to do for the present record: asks the runtime to call `fireDue` until it is
+   * done, before more input and checkpoints. False where the operator must do all of it at once.
+   */
+  pauseRecord?(): boolean
   /** For a `WatermarkingOperator`: forwards its watermark now, before the next record. */
   pollWatermark?(): void
   /** Reports a problem after which the job continues. */

@@ -75,6 +75,8 @@ export class OperatorTask {
   readonly deferring: DeferringOperator | undefined
   readonly firing: FiringOperator | undefined
   readonly gated: boolean
+  /** Whether no other operator of the chain calls it. */
+  isFirst = false
   /** The passes of its subtask. */
   passes!: TimerPasses
   currentWatermark: number
@@ -166,6 +168,10 @@ export class OperatorTask {
   advanceProcessingTime(timestampMs: number): void {
     this.call((operator) => operator.onProcessingTime(timestampMs))
     this.afterTimers(() => {})
+  }
+
+  get isInRecord(): boolean {
+    return this.firing?.isInRecord === true
   }
 
   /** Fires up to `most` due timers; returns their number. */
@@ -325,6 +331,13 @@ class TaskContext implements OperatorContext {
 
   sendEvent(event: unknown): void {
     this.host.sendEvent(this.task.node.uid, event)
+  }
+
+  /** What an operator that calls this one does next may change the record, so that only the first of a chain may pause. */
+  pauseRecord(): boolean {
+    const { task } = this
+    if (task.isFirst) task.passes.begin(task, () => {})
+    return task.isFirst
   }
 
   /** Timers that fire come from no record; what follows comes from the present one again. */

@@ -177,7 +177,7 @@ export class Subtask implements OperatorHost {
     return this.measured(() => {
       const fired = this.passes.step(untilMs)
       // Barriers do not wait for a long pass: timers that are still due are part of the checkpoint.
-      if (this.passes.isEmpty || !this.canEmit()) return fired
+      if (this.passes.isEmpty || this.passes.isInRecord || !this.canEmit()) return fired
       return this.input.takeBarrier?.() === true || fired
     })
   }
@@ -261,6 +261,7 @@ export class Subtask implements OperatorHost {
 
   /** Adds an operator after the operators from which it gets records. */
   addOperator(task: OperatorTask): void {
+    task.isFirst = this.operators.length === 0
     this.operators.push(task)
     task.passes = this.passes
     this.gates.add(task)
