@@ -104,6 +104,10 @@ export const ERROR_CODES = {
     false,
     'A function that was declared associative gives another result when its records are folded in parts.',
   ),
+  ENDLESS_TIMERS: entry(
+    false,
+    'The timers of a function register further ones without an end when the input of their operator has ended.',
+  ),
   OPERATOR_FAILED: entry(true, 'User code or an operator threw; the cause carries the original.'),
   JOB_FAILED: entry(false, 'The job ended because its restart strategy allows no further attempt.'),
   JOB_PROCESS_LOST: entry(

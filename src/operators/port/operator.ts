@@ -38,6 +38,9 @@ export interface ChainSource {
   seek(splits: readonly SourceSplit[]): void
 }
 
+/** Default of `OperatorContext.mostTimersAtEnd`: so many fire in less than a minute. */
+export const DEFAULT_MOST_TIMERS_AT_END = 10_000_000
+
 /** Rows of a vector state that a slot has in its store and not in memory, so that they cannot be read in place. */
 export interface StoredRows {
   readonly slot: number
@@ -98,6 +101,8 @@ export interface OperatorContext extends AccumulatorAccess {
    * done, before more input and checkpoints. False where the operator must do all of it at once.
    */
   pauseRecord?(): boolean
+  /** Most event-time timers that functions may register once the input has ended. @default `DEFAULT_MOST_TIMERS_AT_END` */
+  readonly mostTimersAtEnd?: number
   /** For a `WatermarkingOperator`: forwards its watermark now, before the next record. */
   pollWatermark?(): void
   /** Reports a problem after which the job continues. */

@@ -114,7 +114,8 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
     this.recordsIn = context.metrics.counter('numRecordsIn')
     this.claimKind()
     this.openState()
-    this.timers = new Timers(context, this, this.options.eventTime ?? true)
+    const { eventTime = true } = this.options
+    this.timers = new Timers(context, this, { eventTime, ofFunctions: this.hasTrigger() })
     this.entryTimers = this.openEntryTimers()
     return this.openFunction(this.functionContext)
   }
@@ -190,6 +191,11 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
     const name = `${ABOUT_STATE}${KINDS[this.windowKind()]} in ${TIMES[this.options.timeDomain]}`
     operatorState.restored(name)
     operatorState.update(name, 'union', [KIND_ENTRY])
+  }
+
+  /** Whether a trigger of the user registers timers. */
+  protected hasTrigger(): boolean {
+    return false
   }
 
   /** Whether windows of a key become one. */

@@ -90,6 +90,10 @@ export class TriggeredWindowOperator<K, IN> extends WindowOperator<K, IN> {
     return this.triggered.windows.kind
   }
 
+  protected override hasTrigger(): boolean {
+    return true
+  }
+
   protected override mergesWindows(): boolean {
     return this.triggered.windows.kind === 'session'
   }

@@ -1,6 +1,7 @@
 import type { CheckpointMode } from '../../checkpoint/protocol/checkpoint-types.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { PortRange } from '../../core/port-range.ts'
+import { DEFAULT_MOST_TIMERS_AT_END } from '../../operators/port/operator.ts'
 import type { StateStoreType } from '../../state/store/state-store.ts'
 import { EXPONENTIAL_DELAY, type RestartStrategyOptions } from './restart-strategy.ts'
 import { durationText } from './value-types.ts'
@@ -70,6 +71,8 @@ export interface JobConfiguration {
   readonly checkpoints: CheckpointConfiguration
   /** Whether sinks continue without restored transactions that the log or broker no longer knows. */
   readonly acceptLostTransactions: boolean
+  /** Event-time timers that functions of a subtask may register after the end of its input. */
+  readonly mostTimersAtEnd: number
   /** Undefined: see `restartStrategyOf`. */
   readonly restart: RestartStrategyOptions | undefined
   readonly network: NetworkConfiguration
@@ -144,6 +147,7 @@ export const DEFAULT_JOB_CONFIGURATION: JobConfiguration = Object.freeze({
     takeOver: false,
   }),
   acceptLostTransactions: false,
+  mostTimersAtEnd: DEFAULT_MOST_TIMERS_AT_END,
   restart: undefined,
   network: Object.freeze({ batchBytes: 32 * 1024, credits: 4, bufferTimeoutMs: 1 }),
   heartbeatIntervalMs: 10_000,

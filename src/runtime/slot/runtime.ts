@@ -230,6 +230,10 @@ export class SlotRuntime implements SubtaskHost {
     return this.peerRows.read(asked)
   }
 
+  get mostTimersAtEnd(): number {
+    return this.deployment.configuration.mostTimersAtEnd
+  }
+
   get acceptsLostTransactions(): boolean {
     return this.deployment.configuration.acceptLostTransactions
   }

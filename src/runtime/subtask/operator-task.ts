@@ -46,6 +46,8 @@ export interface OperatorHost {
   storedRows(asked: StoredRows): Promise<readonly (VectorRow | undefined)[]>
   sendEvent(uid: string, event: unknown): void
   readonly acceptsLostTransactions: boolean
+  /** The slot. */
+  readonly host: { readonly mostTimersAtEnd: number }
   warn(warning: WeirError): void
 }
 
@@ -347,6 +349,10 @@ class TaskContext implements OperatorContext {
     host.resumeAt({ partition: -1, offset: 0, source })
     this.task.pollWatermark()
     host.resumeAt({ partition, offset, source })
+  }
+
+  get mostTimersAtEnd(): number {
+    return this.host.host.mostTimersAtEnd
   }
 
   get acceptsLostTransactions(): boolean {

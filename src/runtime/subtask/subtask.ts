@@ -34,10 +34,10 @@ export interface SubtaskHost {
   /** Wakes the slot's loop, because there is work to do. */
   wake(): void
   sendEvent(uid: string, subtask: number, event: unknown): void
-  /** See `OperatorContext`. */
+  /** See `OperatorContext`, for this and the next two. */
   storedRows(asked: StoredRows): Promise<readonly (VectorRow | undefined)[]>
-  /** See `OperatorContext`. */
   readonly acceptsLostTransactions: boolean
+  readonly mostTimersAtEnd: number
   warn(warning: WeirError): void
   /** An operator threw: the attempt is over. `at`: the position of the record that it worked on. */
   failed(subtask: Subtask, error: unknown, at?: SourcePosition): void
@@ -231,7 +231,7 @@ export class Subtask implements OperatorHost {
   tick(nowMs: number, outOfInput: boolean): void {
     if (!this.canProcess()) return
     try {
-      this.fireTimers(nowMs)
+      if (!this.ended) this.fireTimers(nowMs)
       this.input.tick(nowMs, outOfInput)
       for (const task of this.operators) task.pollWatermark()
     } catch (error) {
@@ -242,7 +242,7 @@ export class Subtask implements OperatorHost {
   /** When `tick` must be called at the latest, ms of the wall clock. */
   nextTickMs(nowMs: number): number | undefined {
     if (!this.canProcess()) return undefined
-    const timer = this.timers.dueMs
+    const timer = this.ended ? undefined : this.timers.dueMs
     const input = this.input.nextTickMs(nowMs)
     if (timer === undefined || input === undefined) return timer ?? input
     return Math.min(timer, input)

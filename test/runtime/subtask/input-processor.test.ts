@@ -42,6 +42,7 @@ function setUp(restored: readonly ForwardMessage[] = []) {
     sendEvent() {},
     storedRows: () => Promise.resolve([]),
     acceptsLostTransactions: false,
+    mostTimersAtEnd: 0,
     warn() {},
     failed: (_subtask, error) => {
       throw error
