@@ -38,6 +38,13 @@ export interface ChainSource {
   seek(splits: readonly SourceSplit[]): void
 }
 
+/** A long call on its way. */
+export interface LongCallSteps {
+  /** It goes on to the next key. */
+  step(): void
+  end(): void
+}
+
 /** Default of `OperatorContext.mostTimersAtEnd`: so many fire in less than a minute. */
 export const DEFAULT_MOST_TIMERS_AT_END = 10_000_000
 
@@ -103,6 +110,8 @@ export interface OperatorContext extends AccumulatorAccess {
   pauseRecord?(): boolean
   /** Most event-time timers that functions may register once the input has ended. @default `DEFAULT_MOST_TIMERS_AT_END` */
   readonly mostTimersAtEnd?: number
+  /** Says that one call goes through so many keys: while it goes on, the slot does not count as lost. */
+  beginLongCall?(total: number): LongCallSteps
   /** For a `WatermarkingOperator`: forwards its watermark now, before the next record. */
   pollWatermark?(): void
   /** Reports a problem after which the job continues. */

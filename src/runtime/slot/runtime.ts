@@ -8,12 +8,13 @@ import type { SourcePosition } from '../../core/position.ts'
 import { graphFingerprint } from '../../dataflow/plan/graph-fingerprint.ts'
 import type { StreamGraph } from '../../dataflow/stream-graph.ts'
 import type { AccumulatorPart } from '../../operators/port/accumulator.ts'
-import type { StoredRows } from '../../operators/port/operator.ts'
+import type { LongCallSteps, StoredRows } from '../../operators/port/operator.ts'
 import { ProgressBoard } from '../../state/catalog/progress-board.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
 import type { VectorRow } from '../../state/port/handles.ts'
 import type { ProgressReport } from '../channel/progress-combiner.ts'
 import { failureReport } from '../protocol/failure-report.ts'
+import { SlotActivity } from '../protocol/slot-activity.ts'
 import type {
   FailedRecord,
   SlotCommand,
@@ -78,6 +79,7 @@ export class SlotRuntime implements SubtaskHost {
   private readonly turn: SlotTurn
   private readonly loop: SlotLoop
   private readonly board: ProgressBoard
+  private readonly activity: SlotActivity
   private progressOfSlot: SlotProgress | undefined
   /** Downstream first; empty until the slot is built. */
   private readonly subtasks: Subtask[] = []
@@ -96,6 +98,7 @@ export class SlotRuntime implements SubtaskHost {
     this.clock = clock
     this.plan = planJob(options.graph)
     this.board = new ProgressBoard(deployment.board)
+    this.activity = new SlotActivity(deployment.activity)
     const { storage, stateDirectory } = options
     this.tables = new SlotRowTables(deployment.slot, this.board, (report) => this.report(report))
     this.rowTables = this.tables.directory
@@ -228,6 +231,13 @@ export class SlotRuntime implements SubtaskHost {
 
   storedRows(asked: StoredRows): Promise<readonly (VectorRow | undefined)[]> {
     return this.peerRows.read(asked)
+  }
+
+  beginLongCall(node: number, total: number): LongCallSteps {
+    const { activity } = this
+    const { slot } = this.deployment
+    activity.begin(slot, node, total)
+    return { step: () => activity.step(slot), end: () => activity.end(slot) }
   }
 
   get mostTimersAtEnd(): number {

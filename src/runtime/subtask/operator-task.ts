@@ -11,6 +11,7 @@ import { type FiringOperator, isFiring } from '../../operators/port/firing.ts'
 import {
   type ChainSource,
   isWatermarking,
+  type LongCallSteps,
   type OperatorContext,
   type Output,
   type StoredRows,
@@ -47,7 +48,10 @@ export interface OperatorHost {
   sendEvent(uid: string, event: unknown): void
   readonly acceptsLostTransactions: boolean
   /** The slot. */
-  readonly host: { readonly mostTimersAtEnd: number }
+  readonly host: {
+    readonly mostTimersAtEnd: number
+    beginLongCall(node: number, total: number): LongCallSteps
+  }
   warn(warning: WeirError): void
 }
 
@@ -349,6 +353,10 @@ class TaskContext implements OperatorContext {
     host.resumeAt({ partition: -1, offset: 0, source })
     this.task.pollWatermark()
     host.resumeAt({ partition, offset, source })
+  }
+
+  beginLongCall(total: number): LongCallSteps {
+    return this.host.host.beginLongCall(this.task.node.id, total)
   }
 
   get mostTimersAtEnd(): number {

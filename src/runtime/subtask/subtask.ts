@@ -5,7 +5,7 @@ import type { WeirError } from '../../core/errors.ts'
 import type { MetricGroup } from '../../core/metrics.ts'
 import { type MutablePosition, NO_POSITION, type SourcePosition } from '../../core/position.ts'
 import { MAX_TIMESTAMP } from '../../core/time.ts'
-import type { ChainSource, StoredRows } from '../../operators/port/operator.ts'
+import type { ChainSource, LongCallSteps, StoredRows } from '../../operators/port/operator.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
 import type { VectorRow } from '../../state/port/handles.ts'
 import type { ControlMessage } from '../channel/message.ts'
@@ -34,10 +34,11 @@ export interface SubtaskHost {
   /** Wakes the slot's loop, because there is work to do. */
   wake(): void
   sendEvent(uid: string, subtask: number, event: unknown): void
-  /** See `OperatorContext`, for this and the next two. */
+  /** See `OperatorContext`, for this and the next three. */
   storedRows(asked: StoredRows): Promise<readonly (VectorRow | undefined)[]>
   readonly acceptsLostTransactions: boolean
   readonly mostTimersAtEnd: number
+  beginLongCall(node: number, total: number): LongCallSteps
   warn(warning: WeirError): void
   /** An operator threw: the attempt is over. `at`: the position of the record that it worked on. */
   failed(subtask: Subtask, error: unknown, at?: SourcePosition): void
@@ -79,7 +80,6 @@ export class Subtask implements OperatorHost {
   readonly gates: Gates
   readonly deferred = new DeferredResults()
   readonly passes: TimerPasses
-  /** Asynchronous calls of operators. */
   readonly calls: CallSequence
   /** Channels to other chains. */
   readonly channels: OutputChannel[] = []
