@@ -1045,7 +1045,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'state/catalog',
     'state/port',
   ],
-  'runtime/configuration': ['checkpoint/protocol', 'core', 'core/text', 'files', 'operators/port', 'state/store'],
+  'runtime/configuration': ['checkpoint/protocol', 'core', 'core/text', 'files', 'state/store'],
   'runtime/job': [
     'checkpoint/coordinator',
     'checkpoint/manifest',

@@ -45,9 +45,6 @@ export interface LongCallSteps {
   end(): void
 }
 
-/** Default of `OperatorContext.mostTimersAtEnd`: so many fire in less than a minute. */
-export const DEFAULT_MOST_TIMERS_AT_END = 10_000_000
-
 /** Rows of a vector state that a slot has in its store and not in memory, so that they cannot be read in place. */
 export interface StoredRows {
   readonly slot: number
@@ -108,7 +105,7 @@ export interface OperatorContext extends AccumulatorAccess {
    * done, before more input and checkpoints. False where the operator must do all of it at once.
    */
   pauseRecord?(): boolean
-  /** Most event-time timers that functions may register once the input has ended. @default `DEFAULT_MOST_TIMERS_AT_END` */
+  /** Most event-time timers that functions may register once the input has ended. @default any number */
   readonly mostTimersAtEnd?: number
   /** Says that one call goes through so many keys: while it goes on, the slot does not count as lost. */
   beginLongCall?(total: number): LongCallSteps

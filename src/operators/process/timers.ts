@@ -5,7 +5,7 @@ import type { EntryTimers } from '../../state/port/entry-timers.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
 import type { Timer, TimerQueue } from '../../state/port/timer-queue.ts'
 import { requireTime } from '../port/event-time.ts'
-import { DEFAULT_MOST_TIMERS_AT_END, type OperatorContext } from '../port/operator.ts'
+import type { OperatorContext } from '../port/operator.ts'
 import { restoredWatermark } from '../port/stored-watermark.ts'
 import { requireKeyedState } from './context.ts'
 import type { TimeDomain, TimerService } from './function.ts'
@@ -165,7 +165,7 @@ export class Timers implements TimerService {
 
   /** Event time runs once to the end, as in Flink: a timer that always registers its successor would never let it end. */
   private countAtEnd(): void {
-    const { uid, name, mostTimersAtEnd = DEFAULT_MOST_TIMERS_AT_END } = this.context
+    const { uid, name, mostTimersAtEnd = Number.POSITIVE_INFINITY } = this.context
     this.registeredAtEnd += 1
     if (this.registeredAtEnd <= mostTimersAtEnd) return
     throw new WeirError(

@@ -1,7 +1,6 @@
 import type { CheckpointMode } from '../../checkpoint/protocol/checkpoint-types.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { PortRange } from '../../core/port-range.ts'
-import { DEFAULT_MOST_TIMERS_AT_END } from '../../operators/port/operator.ts'
 import type { StateStoreType } from '../../state/store/state-store.ts'
 import { EXPONENTIAL_DELAY, type RestartStrategyOptions } from './restart-strategy.ts'
 import { durationText } from './value-types.ts'
@@ -147,7 +146,7 @@ export const DEFAULT_JOB_CONFIGURATION: JobConfiguration = Object.freeze({
     takeOver: false,
   }),
   acceptLostTransactions: false,
-  mostTimersAtEnd: DEFAULT_MOST_TIMERS_AT_END,
+  mostTimersAtEnd: 10_000_000,
   restart: undefined,
   network: Object.freeze({ batchBytes: 32 * 1024, credits: 4, bufferTimeoutMs: 1 }),
   heartbeatIntervalMs: 10_000,

@@ -13,11 +13,10 @@ import { ProgressBoard } from '../../state/catalog/progress-board.ts'
 import { readersAreUpToDate } from '../../state/catalog/readers-are-up-to-date.ts'
 import type { JobConfiguration } from '../configuration/configuration.ts'
 import { removeLeftOver, spillFolder, stateDirectoryOf } from '../configuration/state-directory.ts'
-import { SlotActivity } from '../protocol/slot-activity.ts'
+import { busySlot, SlotActivity } from '../protocol/slot-activity.ts'
 import type { SlotCommand } from '../protocol/slot-messages.ts'
 import { type JobPlan, planJob, taskNames } from '../subtask/job-plan.ts'
 import { AttemptExecution, type AttemptListener } from './attempt-execution.ts'
-import { busySlot } from './busy-slot.ts'
 import { type AttemptRestore, chooseRestore } from './checkpoints.ts'
 import { JobCoordinators } from './coordinators.ts'
 import type { JobExecutionOptions } from './execution-options.ts'
@@ -75,7 +74,10 @@ export class JobAttempts {
           this.serving.slotDown(slot)
           this.attempt?.onLost(slot, error)
         },
-        busy: (slot, call) => listener.warned(busySlot(slot, call, graph)),
+        busy: (slot, call) => {
+          const operator = graph.nodes.find(({ id }) => id === call.node)
+          listener.warned(busySlot(slot, call, operator))
+        },
         started: (slot, host) => this.serving.attach(slot, host),
       },
     })

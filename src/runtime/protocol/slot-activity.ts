@@ -1,3 +1,6 @@
+import { WeirError } from '../../core/errors.ts'
+import type { LongCallSteps } from '../../operators/port/operator.ts'
+
 /*
  * Shared memory of a job, int32 words; one writer, the slot:
  *
@@ -31,22 +34,18 @@ export class SlotActivity {
   }
 
   /** A slot begins a call through so many keys. */
-  begin(slot: number, node: number, total: number): void {
+  begin(slot: number, node: number, total: number): LongCallSteps {
     const at = slot * WORDS
     Atomics.store(this.words, at + 2, 0)
     Atomics.store(this.words, at + 3, total)
     Atomics.store(this.words, at + 1, node + 1)
-  }
-
-  /** The slot goes on to the next key. */
-  step(slot: number): void {
-    const at = slot * WORDS
-    Atomics.add(this.words, at, 1)
-    Atomics.add(this.words, at + 2, 1)
-  }
-
-  end(slot: number): void {
-    Atomics.store(this.words, slot * WORDS + 1, 0)
+    return {
+      step: () => {
+        Atomics.add(this.words, at, 1)
+        Atomics.add(this.words, at + 2, 1)
+      },
+      end: () => Atomics.store(this.words, at + 1, 0),
+    }
   }
 
   /** A number that changes while the slot goes on in a long call. */
@@ -62,4 +61,18 @@ export class SlotActivity {
     const done = Atomics.load(this.words, at + 2)
     return { node, done, total: Atomics.load(this.words, at + 3) }
   }
+}
+
+/** The warning that a slot answers nothing, because it goes through the state of many keys: SLOT_BUSY. */
+export function busySlot(
+  slot: number,
+  { done, total }: LongCall,
+  operator: { readonly name: string; readonly uid: string } | undefined,
+): WeirError {
+  const percent = Math.floor((100 * done) / Math.max(total, 1))
+  return new WeirError(
+    'SLOT_BUSY',
+    `slot ${slot} is busy in operator "${operator?.name}": applyToKeyedState, ${percent} % of ${total} keys; until it is done, the slot takes no records, barriers or cancels`,
+    { details: { slot, operator: operator?.uid ?? '', done, total } },
+  )
 }

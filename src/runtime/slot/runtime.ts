@@ -61,8 +61,7 @@ interface FailedAt {
 
 /**
  * One slot's part of an attempt: builds, restores, runs and closes its subtasks; see DESIGN section 2. It answers
- * each command of the engine and each call of a subtask, and leaves the work to the parts it owns: that is why it
- * has more than 300 lines.
+ * each command of the engine and each call of a subtask: that is why it has more than 300 lines.
  */
 export class SlotRuntime implements SubtaskHost {
   readonly attempt: number
@@ -79,7 +78,6 @@ export class SlotRuntime implements SubtaskHost {
   private readonly turn: SlotTurn
   private readonly loop: SlotLoop
   private readonly board: ProgressBoard
-  private readonly activity: SlotActivity
   private progressOfSlot: SlotProgress | undefined
   /** Downstream first; empty until the slot is built. */
   private readonly subtasks: Subtask[] = []
@@ -98,7 +96,6 @@ export class SlotRuntime implements SubtaskHost {
     this.clock = clock
     this.plan = planJob(options.graph)
     this.board = new ProgressBoard(deployment.board)
-    this.activity = new SlotActivity(deployment.activity)
     const { storage, stateDirectory } = options
     this.tables = new SlotRowTables(deployment.slot, this.board, (report) => this.report(report))
     this.rowTables = this.tables.directory
@@ -234,10 +231,7 @@ export class SlotRuntime implements SubtaskHost {
   }
 
   beginLongCall(node: number, total: number): LongCallSteps {
-    const { activity } = this
-    const { slot } = this.deployment
-    activity.begin(slot, node, total)
-    return { step: () => activity.step(slot), end: () => activity.end(slot) }
+    return new SlotActivity(this.deployment.activity).begin(this.deployment.slot, node, total)
   }
 
   get mostTimersAtEnd(): number {

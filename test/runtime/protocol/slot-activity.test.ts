@@ -60,24 +60,24 @@ describe('a slot that answers no ping', () => {
     const { activity, events, slot, pass } = setUp()
     pass(3)
     slot.answers = false
-    activity.begin(0, 4, 100)
-    pass(60, () => activity.step(0))
+    let call = activity.begin(0, 4, 100)
+    pass(60, () => call.step())
     expect(events).toHaveLength(1)
     expect(events[0]).toMatch(/^busy in 4: [67] of 100$/)
-    activity.end(0)
+    call.end()
     slot.answers = true
     pass(4)
     slot.answers = false
-    activity.begin(0, 4, 100)
-    pass(20, () => activity.step(0))
+    call = activity.begin(0, 4, 100)
+    pass(20, () => call.step())
     expect(events).toHaveLength(2)
   })
 
   it('is lost when its long call does not go on', () => {
     const { activity, events, slot, pass } = setUp()
     slot.answers = false
-    activity.begin(0, 4, 100)
-    pass(10, () => activity.step(0))
+    const call = activity.begin(0, 4, 100)
+    pass(10, () => call.step())
     expect(events).toHaveLength(1)
     pass(7)
     expect(events.slice(1)).toEqual(['killed', 'SLOT_LOST'])
