@@ -62,6 +62,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'execution.state-recovery.take-over': { fallback: 'false' },
   'execution.state-recovery.ignore-unclaimed-state': { fallback: 'false' },
   'execution.state-recovery.accept-lost-transactions': { fallback: 'false' },
+  'execution.end-of-input.max-timers': { fallback: String(DEFAULTS.mostTimersAtEnd) },
   'taskmanager.memory.segment-size': { fallback: sizeText(network.batchBytes) },
   'taskmanager.network.memory.buffers-per-channel': {
     fallback: String(network.credits),

@@ -100,9 +100,17 @@ export const ERROR_CODES = {
     'A record is in a subtask that does not own its key, in a stream said to be keyed already.',
   ),
   SLOT_LOST: entry(true, 'A slot thread ended or stopped answering.'),
+  SLOT_BUSY: entry(
+    true,
+    'A slot answers no message while one call goes through the state of many keys; it goes on, and is not lost.',
+  ),
   NOT_ASSOCIATIVE: entry(
     false,
     'A function that was declared associative gives another result when its records are folded in parts.',
+  ),
+  ENDLESS_TIMERS: entry(
+    false,
+    'The timers of a function register further ones without an end when the input of their operator has ended.',
   ),
   OPERATOR_FAILED: entry(true, 'User code or an operator threw; the cause carries the original.'),
   JOB_FAILED: entry(false, 'The job ended because its restart strategy allows no further attempt.'),

@@ -40,6 +40,7 @@ import {
   STORED_WATERMARKS,
   watermarkEntries,
 } from '../operators/port/stored-watermark.ts'
+import { DEFAULT_JOB_CONFIGURATION } from '../runtime/configuration/configuration.ts'
 import { OperatorStateMemory } from '../runtime/subtask/operator-state-memory.ts'
 import { TaskAccumulators } from '../runtime/subtask/task-accumulators.ts'
 import { StateCatalog } from '../state/catalog/state-catalog.ts'
@@ -351,6 +352,7 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
       },
       clock: this.clock,
       metrics: this.metrics,
+      mostTimersAtEnd: DEFAULT_JOB_CONFIGURATION.mostTimersAtEnd,
       addAccumulator: (name, accumulator) => this.accumulators.addAccumulator(name, accumulator),
       getAccumulator: (name) => this.accumulators.getAccumulator(name),
       position: () => this.current,

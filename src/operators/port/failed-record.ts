@@ -1,6 +1,7 @@
 import { ERROR_CODES, isWeirError } from '../../core/errors.ts'
 import type { Counter } from '../../core/metrics.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
+import { type FiringOperator, isFiring } from './firing.ts'
 import type { Output, StreamOperator } from './operator.ts'
 import type { OutputTag } from './output-tag.ts'
 
@@ -32,6 +33,8 @@ export interface FailedRecord<T> {
  */
 export type RecordErrorPolicy = 'fail' | 'skip' | OutputTag<FailedRecord<unknown>>
 
+type Origin = NonNullable<FailedRecord<unknown>['origin']>
+
 /** What a guard of an operator's records works with. */
 export interface RecordGuardParts {
   readonly policy: Exclude<RecordErrorPolicy, 'fail'>
@@ -40,7 +43,7 @@ export interface RecordGuardParts {
   readonly output: Output
   /** Counts the records that failed. */
   readonly failed: Counter
-  position(): FailedRecord<unknown>['origin'] & object
+  position(): Origin
   /** Whether an error was thrown by an operator behind this one, or by a key selector. */
   isOfAnother(error: unknown): boolean
 }
@@ -50,18 +53,51 @@ export interface RecordGuardParts {
  * the chain, and that of a false declaration are thrown as without a guard.
  */
 export function guardRecords(operator: StreamOperator, parts: RecordGuardParts): void {
-  const { policy, output, failed } = parts
   const process = operator.processElement.bind(operator)
   operator.processElement = (input, value, timestamp) => {
     try {
       process(input, value, timestamp)
     } catch (error) {
-      if (parts.isOfAnother(error) || isNotOfRecord(error)) throw error
-      failed.increment()
-      if (policy === 'skip') return
-      output.collectSide(policy.id, failedRecord(value, timestamp, error, parts), timestamp)
+      leaveOut({ value, timestamp, error, origin: parts.position() }, parts)
     }
   }
+  if (isFiring(operator)) guardParts(operator, parts)
+}
+
+/** As `guardRecords`, of the parts of a record that the operator does after `processElement`. */
+function guardParts(operator: FiringOperator, parts: RecordGuardParts): void {
+  const process = operator.processElement
+  const proceed = operator.continueRecord?.bind(operator)
+  if (proceed === undefined) return
+  let atHand!: Omit<Failure, 'error'>
+  operator.processElement = (input, value, timestamp) => {
+    atHand = { value, timestamp, origin: { ...parts.position() } }
+    process(input, value, timestamp)
+  }
+  operator.continueRecord = (most) => {
+    try {
+      return proceed(most)
+    } catch (error) {
+      leaveOut({ ...atHand, error }, parts)
+      return 0
+    }
+  }
+}
+
+interface Failure {
+  readonly value: unknown
+  readonly timestamp: number
+  readonly error: unknown
+  readonly origin: Origin
+}
+
+function leaveOut(failure: Failure, parts: RecordGuardParts): void {
+  const { policy, output, failed } = parts
+  const { timestamp, error } = failure
+  if (parts.isOfAnother(error) || isNotOfRecord(error)) throw error
+  failed.increment()
+  if (policy === 'skip') return
+  output.collectSide(policy.id, failedRecord(failure, parts), timestamp)
 }
 
 /** Whether a restart heals the error, or it says that the function is not what was declared. */
@@ -71,12 +107,9 @@ function isNotOfRecord(error: unknown): boolean {
 }
 
 function failedRecord(
-  value: unknown,
-  timestamp: number,
-  error: unknown,
-  { operator, position }: RecordGuardParts,
+  { value, timestamp, error, origin: { source, partition, offset } }: Failure,
+  { operator }: RecordGuardParts,
 ): FailedRecord<unknown> {
-  const { source, partition, offset } = position()
   return {
     value,
     operator,

@@ -8,6 +8,13 @@ import type { StreamOperator } from './operator.ts'
 export interface FiringOperator extends StreamOperator {
   /** Fires up to `most` due timers, and returns their number: fewer than `most` when no more are due. */
   fireDue(most: number): number
+  /**
+   * Whether it has not done all that a record needs; see `OperatorContext.pauseRecord`. Its state holds a part of the
+   * record's effects then, so that no checkpoint comes between.
+   */
+  readonly isInRecord?: boolean
+  /** Does up to `most` parts of that record, and returns their number; `fireDue` calls it before it fires timers. */
+  continueRecord?(most: number): number
 }
 
 /** Whether the operator's timers are fired in slices. */

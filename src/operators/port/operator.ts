@@ -38,6 +38,13 @@ export interface ChainSource {
   seek(splits: readonly SourceSplit[]): void
 }
 
+/** A long call on its way. */
+export interface LongCallSteps {
+  /** It goes on to the next key. */
+  step(): void
+  end(): void
+}
+
 /** Rows of a vector state that a slot has in its store and not in memory, so that they cannot be read in place. */
 export interface StoredRows {
   readonly slot: number
@@ -93,6 +100,15 @@ export interface OperatorContext extends AccumulatorAccess {
    * @default false
    */
   readonly acceptsLostTransactions?: boolean
+  /**
+   * For a `FiringOperator` that has much left to do for the present record: asks the runtime to call `fireDue` until it is
+   * done, before more input and checkpoints. False where the operator must do all of it at once.
+   */
+  pauseRecord?(): boolean
+  /** Most event-time timers that functions may register once the input has ended. @default any number */
+  readonly mostTimersAtEnd?: number
+  /** Says that one call goes through so many keys: while it goes on, the slot does not count as lost. */
+  beginLongCall?(total: number): LongCallSteps
   /** For a `WatermarkingOperator`: forwards its watermark now, before the next record. */
   pollWatermark?(): void
   /** Reports a problem after which the job continues. */

@@ -48,11 +48,19 @@ class KeyedWriterContext<K> extends BroadcastWriterContext implements KeyedBroad
   applyToKeyedState(descriptor: TypedStateDescriptor, apply: (key: K, state: never) => void): void {
     const { keyedState, keySerializer, maxParallelism } = this
     const state = handleOf(keyedState, descriptor)
-    for (const key of keyedState.keysOf(descriptor)) {
-      keyedState.setCurrentKey(key, keyGroupOf(key, maxParallelism))
-      keyedState.setCurrentNamespace(NO_NAMESPACE)
-      const result: unknown = apply(keySerializer.read(new ByteReader(key)), state as never)
-      if (result instanceof Promise) refuseResult(result, 'the function of applyToKeyedState')
+    const keys = keyedState.keysOf(descriptor)
+    // Its caller goes on with what it has found, as in Flink: it cannot wait for other turns of the slot.
+    const call = this.operator.beginLongCall?.(keys.length)
+    try {
+      for (const key of keys) {
+        call?.step()
+        keyedState.setCurrentKey(key, keyGroupOf(key, maxParallelism))
+        keyedState.setCurrentNamespace(NO_NAMESPACE)
+        const result: unknown = apply(keySerializer.read(new ByteReader(key)), state as never)
+        if (result instanceof Promise) refuseResult(result, 'the function of applyToKeyedState')
+      }
+    } finally {
+      call?.end()
     }
   }
 }

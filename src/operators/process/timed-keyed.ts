@@ -50,7 +50,7 @@ export abstract class TimedKeyedOperator<
     this.context = context
     this.functionContext = this.createContext(context, this.keySerializer)
     this.collector = new TimestampedCollector(context.output)
-    this.timers = new Timers(context, this, this.eventTime)
+    this.timers = new Timers(context, this, { eventTime: this.eventTime, ofFunctions: true })
     this.functionContext.setTimers(this.timers)
     return this.openFunction(this.functionContext)
   }

@@ -22,6 +22,14 @@ export interface TimerTarget {
   onProcessingTimer(timer: Timer): void
 }
 
+/** Options of the timers of an operator. */
+export interface TimersOptions {
+  /** Whether watermarks reach the operator. */
+  readonly eventTime: boolean
+  /** Whether functions of the user register them, which may do so without an end. */
+  readonly ofFunctions: boolean
+}
+
 /**
  * Event-time and processing-time timers of one keyed operator, stored as keyed state. A timer that is
  * registered while others fire also fires in the same pass if it is due. A pass is fired in parts (`FiringOperator`).
@@ -31,6 +39,7 @@ export class Timers implements TimerService {
   private readonly keyedState: KeyedState
   private readonly target: TimerTarget
   private readonly eventTime: boolean
+  private readonly ofFunctions: boolean
   private readonly eventTimers: TimerQueue
   private readonly processingTimers: TimerQueue
   private watermark: number
@@ -40,15 +49,21 @@ export class Timers implements TimerService {
   private firesUntil: number | undefined
   /** The event time up to which timers of restored state may have fired; MIN_TIMESTAMP on a fresh start. */
   readonly firedUpTo: number
+  /** Timers that were registered after the last watermark. */
+  private registeredAtEnd = 0
   /** The earliest wall-clock time that is requested from the runtime and not reached. */
   private scheduled = Number.POSITIVE_INFINITY
 
-  /** `eventTime`: whether watermarks reach the operator. */
-  constructor(context: OperatorContext, target: TimerTarget, eventTime: boolean) {
+  constructor(
+    context: OperatorContext,
+    target: TimerTarget,
+    { eventTime, ofFunctions }: TimersOptions,
+  ) {
     this.context = context
     this.keyedState = requireKeyedState(context)
     this.target = target
     this.eventTime = eventTime
+    this.ofFunctions = ofFunctions
     this.eventTimers = this.keyedState.timers(QUEUES['event-time'])
     this.processingTimers = this.keyedState.timers(QUEUES['processing-time'])
     this.watermark = context.currentWatermark()
@@ -79,6 +94,7 @@ export class Timers implements TimerService {
   registerEventTimeTimer(timestamp: number, ofEntries?: EntryTimers): void {
     requireTime(timestamp, 'the time of an event-time timer')
     if (!this.eventTime && timestamp < MAX_TIMESTAMP) this.refuseEventTime()
+    if (this.watermark === MAX_TIMESTAMP && this.ofFunctions) this.countAtEnd()
     if (ofEntries === undefined) this.eventTimers.register(timestamp)
     else ofEntries.set(timestamp)
   }
@@ -145,6 +161,18 @@ export class Timers implements TimerService {
       this.target.onProcessingTimer(timer)
     }
     return most
+  }
+
+  /** Event time runs once to the end, as in Flink: a timer that always registers its successor would never let it end. */
+  private countAtEnd(): void {
+    const { uid, name, mostTimersAtEnd = Number.POSITIVE_INFINITY } = this.context
+    this.registeredAtEnd += 1
+    if (this.registeredAtEnd <= mostTimersAtEnd) return
+    throw new WeirError(
+      'ENDLESS_TIMERS',
+      `operator "${name}" has registered ${mostTimersAtEnd} event-time timers since its input ended, because timers that fire register further ones: register none when timerService.currentWatermark is MAX_TIMESTAMP, or raise execution.end-of-input.max-timers`,
+      { details: { operator: uid, limit: mostTimersAtEnd } },
+    )
   }
 
   private scheduleNext(): void {

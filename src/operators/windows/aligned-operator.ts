@@ -5,7 +5,7 @@ import {
   type TimeWindow,
   type WindowAssigner,
 } from './assigner.ts'
-import { WindowOperator, type WindowOptions } from './operator.ts'
+import { type RecordInWindows, WindowOperator, type WindowOptions } from './operator.ts'
 
 /** The operator of tumbling and sliding windows, whose bounds depend only on the record's time. */
 export class AlignedWindowOperator<K, IN> extends WindowOperator<K, IN> {
@@ -18,23 +18,28 @@ export class AlignedWindowOperator<K, IN> extends WindowOperator<K, IN> {
 
   processElement(_input: number, value: unknown, timestamp: number): void {
     this.countPart(value)
-    const { sizeMs, slideMs } = this.windows
-    const time = this.timeOf(timestamp)
-    let taken = false
-    let late = false
-    for (let start = lastWindowStart(this.windows, time); start > time - sizeMs; start -= slideMs) {
-      if (this.isLate(start + sizeMs)) {
-        late = true
-        break
-      }
-      this.add(start, start + sizeMs, value as IN)
-      taken = true
-    }
-    if (late && !taken) this.drop(value as IN, timestamp)
+    this.addRecord(value as IN, timestamp, this.timeOf(timestamp))
   }
 
   protected windowKind(): WindowAssigner['kind'] {
     return 'aligned'
+  }
+
+  protected override addToWindows(record: RecordInWindows<IN>, most: number): boolean {
+    const { sizeMs, slideMs } = this.windows
+    const { value, time } = record
+    let start = lastWindowStart(this.windows, time) - record.windows * slideMs
+    for (let left = most; left > 0; left--) {
+      if (start <= time - sizeMs) return true
+      if (this.isLate(start + sizeMs)) {
+        if (record.windows === 0) this.drop(value, record.timestamp)
+        return true
+      }
+      this.add(start, start + sizeMs, value)
+      record.windows += 1
+      start -= slideMs
+    }
+    return start <= time - sizeMs
   }
 
   protected override selectContents(window: TimeWindow): void {

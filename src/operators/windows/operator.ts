@@ -1,3 +1,4 @@
+import { keyGroupOf } from '../../core/key-group.ts'
 import type { Counter } from '../../core/metrics.ts'
 import type { Serializer } from '../../core/serializer.ts'
 import { MAX_TIMESTAMP, MIN_TIMESTAMP, NO_TIMESTAMP } from '../../core/time.ts'
@@ -37,6 +38,19 @@ const TIMES: Readonly<Record<TimeDomain, string>> = {
 /** The kind is in the name; an entry says that there is such state. */
 const KIND_ENTRY = Uint8Array.of(1)
 
+/** Windows of a record that the operator fills before the slot may do other work: so many take a few milliseconds. */
+const WINDOWS_AT_ONCE = 256
+
+/** A record on the way into its windows. */
+export interface RecordInWindows<IN> {
+  value: IN
+  timestamp: number
+  /** The time that assigns it to windows. */
+  time: number
+  /** The windows that it has reached, the last one first. */
+  windows: number
+}
+
 /** Options of window operators. */
 export interface WindowOptions<K, IN, C extends FiringContents = WindowContents<IN>> {
   readonly keySerializer: Serializer<K>
@@ -69,6 +83,14 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
   protected entryTimers: EntryTimers | undefined
   protected functionContext!: ReusedWindowContext<K>
   protected collector!: TimestampedCollector
+  private readonly record: RecordInWindows<IN> = {
+    value: undefined as IN,
+    timestamp: 0,
+    time: 0,
+    windows: 0,
+  }
+  /** The key of a record that is not in all its windows yet. */
+  private keyOfRecord: Uint8Array | undefined
   private dropped!: Counter
   private recordsIn!: Counter
 
@@ -92,7 +114,8 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
     this.recordsIn = context.metrics.counter('numRecordsIn')
     this.claimKind()
     this.openState()
-    this.timers = new Timers(context, this, this.options.eventTime ?? true)
+    const { eventTime = true } = this.options
+    this.timers = new Timers(context, this, { eventTime, ofFunctions: this.hasTrigger() })
     this.entryTimers = this.openEntryTimers()
     return this.openFunction(this.functionContext)
   }
@@ -105,8 +128,50 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
     this.timers.advanceProcessingTime(timestampMs)
   }
 
+  get isInRecord(): boolean {
+    return this.keyOfRecord !== undefined
+  }
+
   fireDue(most: number): number {
-    return this.timers.fireDue(most)
+    const done = this.isInRecord ? this.continueRecord(most) : 0
+    return done < most ? done + this.timers.fireDue(most - done) : done
+  }
+
+  continueRecord(most: number): number {
+    const key = this.keyOfRecord!
+    this.keyOfRecord = undefined
+    this.keyedState.setCurrentKey(key, keyGroupOf(key, this.context.maxParallelism))
+    const { record } = this
+    const before = record.windows
+    if (!this.addToWindows(record, most)) this.keyOfRecord = key
+    return record.windows - before
+  }
+
+  override prepareSnapshot(checkpointId: number): void | Promise<void> {
+    // A checkpoint whose barrier overtakes records asks at any time.
+    if (this.isInRecord) this.continueRecord(Number.POSITIVE_INFINITY)
+    return super.prepareSnapshot(checkpointId)
+  }
+
+  /**
+   * Adds the record to further windows, each of which counts in `record.windows`, at most so many; true when it is in all of
+   * them. A record that belongs to one window needs none of this.
+   */
+  protected addToWindows(_record: RecordInWindows<IN>, _most: number): boolean {
+    return true
+  }
+
+  /** Adds a record to its windows by `addToWindows`: where they are very many, the slot does other work in between. */
+  protected addRecord(value: IN, timestamp: number, time: number): void {
+    const { record } = this
+    record.value = value
+    record.timestamp = timestamp
+    record.time = time
+    record.windows = 0
+    if (this.addToWindows(record, WINDOWS_AT_ONCE)) return
+    this.keyOfRecord = this.keyedState.currentKey().slice()
+    if (this.context.pauseRecord?.() === true) return
+    this.continueRecord(Number.POSITIVE_INFINITY)
   }
 
   onEventTimer(timer: Timer): void {
@@ -126,6 +191,11 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
     const name = `${ABOUT_STATE}${KINDS[this.windowKind()]} in ${TIMES[this.options.timeDomain]}`
     operatorState.restored(name)
     operatorState.update(name, 'union', [KIND_ENTRY])
+  }
+
+  /** Whether a trigger of the user registers timers. */
+  protected hasTrigger(): boolean {
+    return false
   }
 
   /** Whether windows of a key become one. */

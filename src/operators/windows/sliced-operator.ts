@@ -5,7 +5,7 @@ import {
   type TimeWindow,
   type WindowAssigner,
 } from './assigner.ts'
-import { WindowOperator, type WindowOptions } from './operator.ts'
+import { type RecordInWindows, WindowOperator, type WindowOptions } from './operator.ts'
 import type { SlicedContents } from './sliced-contents.ts'
 
 type Contents<IN> = SlicedContents<IN, unknown>
@@ -40,7 +40,23 @@ export class SlicedWindowOperator<K, IN> extends WindowOperator<K, IN, Contents<
     if (isNew || this.mayLackTimers(start + this.windows.slideMs)) {
       this.registerFirst(start)
     }
-    if (keepsLate) this.firePast(start)
+    if (keepsLate) this.addRecord(value as IN, timestamp, start)
+  }
+
+  /** Fires the windows with the slice of the record that fired before and are not cleared. */
+  protected override addToWindows(record: RecordInWindows<IN>, most: number): boolean {
+    const { sizeMs, slideMs } = this.windows
+    let start = record.time - record.windows * slideMs
+    for (let left = most; left > 0; left--) {
+      const window = { start, end: start + sizeMs }
+      if (start <= record.time - sizeMs || this.isLate(window.end)) return true
+      record.windows += 1
+      start -= slideMs
+      if (!this.isPast(window.end)) continue
+      this.selectContents(window)
+      this.fire(window)
+    }
+    return start <= record.time - sizeMs
   }
 
   protected windowKind(): WindowAssigner['kind'] {
@@ -92,17 +108,5 @@ export class SlicedWindowOperator<K, IN> extends WindowOperator<K, IN, Contents<
     }
     this.keyedState.setCurrentNamespace(this.namespaces.of(start, start + this.windows.sizeMs))
     this.timers.registerEventTimeTimer(timestamp)
-  }
-
-  /** Fires the windows with the slice that fired before and are not cleared. */
-  private firePast(slice: number): void {
-    const { sizeMs, slideMs } = this.windows
-    for (let start = slice; start > slice - sizeMs; start -= slideMs) {
-      const window = { start, end: start + sizeMs }
-      if (this.isLate(window.end)) return
-      if (!this.isPast(window.end)) continue
-      this.selectContents(window)
-      this.fire(window)
-    }
   }
 }

@@ -17,7 +17,7 @@ import {
 import type { Evictor, TimestampedValue } from './evictor.ts'
 import { windowOfNamespace } from './namespace.ts'
 import { OpenSessions } from './open-sessions.ts'
-import { WindowOperator, type WindowOptions } from './operator.ts'
+import { type RecordInWindows, WindowOperator, type WindowOptions } from './operator.ts'
 import type { Trigger, TriggerResult } from './trigger.ts'
 import { WindowTriggerContext } from './trigger-context.ts'
 
@@ -58,16 +58,24 @@ export class TriggeredWindowOperator<K, IN> extends WindowOperator<K, IN> {
   }
 
   processElement(_input: number, value: unknown, timestamp: number): void {
-    let late = false
-    let taken = false
-    for (const window of this.assign(value, timestamp)) {
-      if (this.isTooLate(window)) late = true
-      else {
-        this.addTo(this.entered(window), value as IN, timestamp)
-        taken = true
+    const isGlobal = this.triggered.windows.kind === 'global'
+    this.addRecord(value as IN, timestamp, isGlobal ? timestamp : this.timeOf(timestamp))
+  }
+
+  protected override addToWindows(record: RecordInWindows<IN>, most: number): boolean {
+    const { value, timestamp } = record
+    for (let left = most; left > 0; left--) {
+      const window = this.windowOf(record)
+      if (window === undefined) return true
+      // Windows come from the last one back: the ones before a late one are late, too.
+      if (this.isTooLate(window)) {
+        if (record.windows === 0) this.drop(value, timestamp)
+        return true
       }
+      record.windows += 1
+      this.addTo(this.entered(window), value, timestamp)
     }
-    if (late && !taken) this.drop(value as IN, timestamp)
+    return this.windowOf(record) === undefined
   }
 
   override onEventTimer(timer: Timer): void {
@@ -80,6 +88,10 @@ export class TriggeredWindowOperator<K, IN> extends WindowOperator<K, IN> {
 
   protected windowKind(): WindowAssigner['kind'] {
     return this.triggered.windows.kind
+  }
+
+  protected override hasTrigger(): boolean {
+    return true
   }
 
   protected override mergesWindows(): boolean {
@@ -99,17 +111,14 @@ export class TriggeredWindowOperator<K, IN> extends WindowOperator<K, IN> {
     )
   }
 
-  private assign(value: unknown, timestamp: number): readonly TimeWindow[] {
+  /** The window of a record behind those that it has reached. */
+  private windowOf({ value, time, windows: at }: RecordInWindows<IN>): TimeWindow | undefined {
     const { windows } = this.triggered
-    if (windows.kind === 'global') return [ALL_TIME]
-    const time = this.timeOf(timestamp)
-    if (windows.kind === 'session') return [{ start: time, end: time + windows.gapMs(value) }]
-    const assigned: TimeWindow[] = []
-    const { sizeMs, slideMs } = windows
-    for (let start = lastWindowStart(windows, time); start > time - sizeMs; start -= slideMs) {
-      assigned.push({ start, end: start + sizeMs })
-    }
-    return assigned
+    if (windows.kind !== 'aligned' && at > 0) return undefined
+    if (windows.kind === 'global') return ALL_TIME
+    if (windows.kind === 'session') return { start: time, end: time + windows.gapMs(value) }
+    const start = lastWindowStart(windows, time) - at * windows.slideMs
+    return start > time - windows.sizeMs ? { start, end: start + windows.sizeMs } : undefined
   }
 
   /** Whether a window takes no record any more; a late one that touches an open session is not too late. */

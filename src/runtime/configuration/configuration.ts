@@ -70,6 +70,8 @@ export interface JobConfiguration {
   readonly checkpoints: CheckpointConfiguration
   /** Whether sinks continue without restored transactions that the log or broker no longer knows. */
   readonly acceptLostTransactions: boolean
+  /** Event-time timers that functions of a subtask may register after the end of its input. */
+  readonly mostTimersAtEnd: number
   /** Undefined: see `restartStrategyOf`. */
   readonly restart: RestartStrategyOptions | undefined
   readonly network: NetworkConfiguration
@@ -144,6 +146,7 @@ export const DEFAULT_JOB_CONFIGURATION: JobConfiguration = Object.freeze({
     takeOver: false,
   }),
   acceptLostTransactions: false,
+  mostTimersAtEnd: 10_000_000,
   restart: undefined,
   network: Object.freeze({ batchBytes: 32 * 1024, credits: 4, bufferTimeoutMs: 1 }),
   heartbeatIntervalMs: 10_000,

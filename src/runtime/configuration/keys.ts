@@ -206,6 +206,11 @@ const OPTIONS: Readonly<Record<string, Option>> = {
     truth,
     'Whether the job continues without restored transactions that the log or broker no longer knows: true or false. Each is counted and reported.',
   ),
+  'execution.end-of-input.max-timers': ofJob(
+    'mostTimersAtEnd',
+    count(0),
+    'Event-time timers that the functions of an operator may register in a subtask once its input has ended. One more is an error: timers that always register further ones would never let the job end.',
+  ),
   'taskmanager.memory.segment-size': ofNetwork(
     'batchBytes',
     size(256, 2 ** 28),

@@ -13,6 +13,7 @@ import { ProgressBoard } from '../../state/catalog/progress-board.ts'
 import { readersAreUpToDate } from '../../state/catalog/readers-are-up-to-date.ts'
 import type { JobConfiguration } from '../configuration/configuration.ts'
 import { removeLeftOver, spillFolder, stateDirectoryOf } from '../configuration/state-directory.ts'
+import { busySlot, SlotActivity } from '../protocol/slot-activity.ts'
 import type { SlotCommand } from '../protocol/slot-messages.ts'
 import { type JobPlan, planJob, taskNames } from '../subtask/job-plan.ts'
 import { AttemptExecution, type AttemptListener } from './attempt-execution.ts'
@@ -31,6 +32,7 @@ const BOARD_PARTITIONS = 1024
  */
 export class JobAttempts {
   readonly board: ProgressBoard
+  private readonly activity: SlotActivity
   private readonly options: JobExecutionOptions
   private readonly listener: AttemptListener
   readonly plan: JobPlan
@@ -55,6 +57,7 @@ export class JobAttempts {
     this.plan = planJob(graph)
     const slots = slotsOf(this.plan, configuration)
     this.board = ProgressBoard.create(slots, BOARD_PARTITIONS, this.plan.sources)
+    this.activity = SlotActivity.create(slots)
     this.serving = new JobServing(this.board, options.serving)
     this.coordinators = new JobCoordinators(this.board, options, (notice) =>
       listener.warned(notice),
@@ -64,11 +67,16 @@ export class JobAttempts {
       startSlot,
       configuration,
       clock,
+      activity: this.activity,
       listener: {
         report: (slot, report) => this.attempt?.onReport(slot, report),
         lost: (slot, error) => {
           this.serving.slotDown(slot)
           this.attempt?.onLost(slot, error)
+        },
+        busy: (slot, call) => {
+          const operator = graph.nodes.find(({ id }) => id === call.node)
+          listener.warned(busySlot(slot, call, operator))
         },
         started: (slot, host) => this.serving.attach(slot, host),
       },
@@ -131,6 +139,7 @@ export class JobAttempts {
         restoredSplits: restore.splits,
         plan: restore.plan,
         board: this.board.share,
+        activity: this.activity.buffer,
       },
       receivers: { job, checkpoints, serving, coordinators },
     })

@@ -1,6 +1,7 @@
 import type { Cancel, Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { JobConfiguration } from '../configuration/configuration.ts'
+import type { LongCall, SlotActivity } from '../protocol/slot-activity.ts'
 import type { SlotHost, StartSlot } from '../protocol/slot-host.ts'
 import type { SlotReport } from '../protocol/slot-messages.ts'
 
@@ -8,6 +9,8 @@ import type { SlotReport } from '../protocol/slot-messages.ts'
 export interface SlotPoolListener {
   report(slot: number, report: SlotReport): void
   lost(slot: number, error: WeirError): void
+  /** A slot goes on in a long call, and has not answered for longer than `heartbeat.timeout`; once a call. */
+  busy(slot: number, call: LongCall): void
   /** A slot was started, for the first time or again. */
   started(slot: number, host: SlotHost): void
 }
@@ -19,6 +22,7 @@ export interface SlotPoolOptions {
   readonly startSlot: StartSlot
   readonly configuration: JobConfiguration
   readonly clock: Clock
+  readonly activity: SlotActivity
   readonly listener: SlotPoolListener
 }
 
@@ -30,17 +34,21 @@ export class SlotPool {
   private readonly startSlot: StartSlot
   private readonly configuration: JobConfiguration
   private readonly clock: Clock
+  private readonly activity: SlotActivity
   private readonly listener: SlotPoolListener
   private readonly dead = new Set<number>()
   /** By slot: monotonic time of its last report. */
   private readonly lastReportMs: number[] = []
+  /** By slot: its number of steps at the last beat, when that had changed, and whether its call was reported. */
+  private readonly seen: { steps: number; changedMs: number; isReported: boolean }[] = []
   private cancelHeartbeat: Cancel | undefined
 
-  constructor({ count, startSlot, configuration, clock, listener }: SlotPoolOptions) {
+  constructor({ count, startSlot, configuration, clock, activity, listener }: SlotPoolOptions) {
     this.count = count
     this.startSlot = startSlot
     this.configuration = configuration
     this.clock = clock
+    this.activity = activity
     this.listener = listener
   }
 
@@ -107,8 +115,31 @@ export class SlotPool {
     for (const [slot, host] of this.hosts.entries()) {
       if (!host.remote || this.dead.has(slot)) continue
       if (lateMs > heartbeatIntervalMs) this.lastReportMs[slot] = nowMs
-      if (nowMs - this.lastReportMs[slot]! > heartbeatTimeoutMs) this.declareLost(slot, host)
+      const isSilent = nowMs - this.lastReportMs[slot]! > heartbeatTimeoutMs
+      const isBusy = nowMs - this.lastStepMs(slot, nowMs) <= heartbeatTimeoutMs
+      this.reportBusy(slot, isSilent)
+      if (isSilent && !isBusy) this.declareLost(slot, host)
       else host.send({ kind: 'ping', attempt: 0 })
+    }
+  }
+
+  /** When a slot was seen to go on in a long call; in the distant past if it was not. */
+  private lastStepMs(slot: number, nowMs: number): number {
+    const steps = this.activity.steps(slot)
+    this.seen[slot] ??= { steps, changedMs: Number.NEGATIVE_INFINITY, isReported: false }
+    const seen = this.seen[slot]
+    if (steps !== seen.steps) seen.changedMs = nowMs
+    seen.steps = steps
+    return seen.changedMs
+  }
+
+  private reportBusy(slot: number, isSilent: boolean): void {
+    const seen = this.seen[slot]!
+    const call = this.activity.call(slot)
+    if (call === undefined) seen.isReported = false
+    else if (isSilent && !seen.isReported) {
+      seen.isReported = true
+      this.listener.busy(slot, call)
     }
   }
 

@@ -16,6 +16,8 @@ export interface TimerPassesHost {
 export interface TimedTask {
   /** See `FiringOperator`. */
   fireDue(most: number): number
+  /** See `FiringOperator`. */
+  readonly isInRecord: boolean
 }
 
 interface TimerPass {
@@ -41,6 +43,11 @@ export class TimerPasses {
   /** Whether no pass is under way. */
   get isEmpty(): boolean {
     return this.passes.length === 0
+  }
+
+  /** Whether an operator has done a part of a record: then no barrier may be taken. */
+  get isInRecord(): boolean {
+    return this.passes[0]?.task.isInRecord === true
   }
 
   /** Fires the due timers of an operator, then calls `after`: at once if there are few. */

@@ -47,6 +47,8 @@ export interface SlotDeployment {
   /** State that this slot's operator subtasks restore. */
   readonly restore: readonly SubtaskRestore[]
   readonly board: ProgressBoardShare
+  /** Memory of `SlotActivity`. */
+  readonly activity: SharedArrayBuffer
   /** Ports to the other slots by slot number; undefined at the own number. */
   readonly peers: readonly (MessagePortLike | undefined)[]
 }

@@ -8,12 +8,13 @@ import type { SourcePosition } from '../../core/position.ts'
 import { graphFingerprint } from '../../dataflow/plan/graph-fingerprint.ts'
 import type { StreamGraph } from '../../dataflow/stream-graph.ts'
 import type { AccumulatorPart } from '../../operators/port/accumulator.ts'
-import type { StoredRows } from '../../operators/port/operator.ts'
+import type { LongCallSteps, StoredRows } from '../../operators/port/operator.ts'
 import { ProgressBoard } from '../../state/catalog/progress-board.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
 import type { VectorRow } from '../../state/port/handles.ts'
 import type { ProgressReport } from '../channel/progress-combiner.ts'
 import { failureReport } from '../protocol/failure-report.ts'
+import { SlotActivity } from '../protocol/slot-activity.ts'
 import type {
   FailedRecord,
   SlotCommand,
@@ -60,8 +61,7 @@ interface FailedAt {
 
 /**
  * One slot's part of an attempt: builds, restores, runs and closes its subtasks; see DESIGN section 2. It answers
- * each command of the engine and each call of a subtask, and leaves the work to the parts it owns: that is why it
- * has more than 300 lines.
+ * each command of the engine and each call of a subtask: that is why it has more than 300 lines.
  */
 export class SlotRuntime implements SubtaskHost {
   readonly attempt: number
@@ -228,6 +228,14 @@ export class SlotRuntime implements SubtaskHost {
 
   storedRows(asked: StoredRows): Promise<readonly (VectorRow | undefined)[]> {
     return this.peerRows.read(asked)
+  }
+
+  beginLongCall(node: number, total: number): LongCallSteps {
+    return new SlotActivity(this.deployment.activity).begin(this.deployment.slot, node, total)
+  }
+
+  get mostTimersAtEnd(): number {
+    return this.deployment.configuration.mostTimersAtEnd
   }
 
   get acceptsLostTransactions(): boolean {

@@ -11,6 +11,7 @@ import { type FiringOperator, isFiring } from '../../operators/port/firing.ts'
 import {
   type ChainSource,
   isWatermarking,
+  type LongCallSteps,
   type OperatorContext,
   type Output,
   type StoredRows,
@@ -46,6 +47,11 @@ export interface OperatorHost {
   storedRows(asked: StoredRows): Promise<readonly (VectorRow | undefined)[]>
   sendEvent(uid: string, event: unknown): void
   readonly acceptsLostTransactions: boolean
+  /** The slot. */
+  readonly host: {
+    readonly mostTimersAtEnd: number
+    beginLongCall(node: number, total: number): LongCallSteps
+  }
   warn(warning: WeirError): void
 }
 
@@ -75,6 +81,8 @@ export class OperatorTask {
   readonly deferring: DeferringOperator | undefined
   readonly firing: FiringOperator | undefined
   readonly gated: boolean
+  /** Whether no other operator of the chain calls it. */
+  isFirst = false
   /** The passes of its subtask. */
   passes!: TimerPasses
   currentWatermark: number
@@ -166,6 +174,10 @@ export class OperatorTask {
   advanceProcessingTime(timestampMs: number): void {
     this.call((operator) => operator.onProcessingTime(timestampMs))
     this.afterTimers(() => {})
+  }
+
+  get isInRecord(): boolean {
+    return this.firing?.isInRecord === true
   }
 
   /** Fires up to `most` due timers; returns their number. */
@@ -327,6 +339,13 @@ class TaskContext implements OperatorContext {
     this.host.sendEvent(this.task.node.uid, event)
   }
 
+  /** What an operator that calls this one does next may change the record, so that only the first of a chain may pause. */
+  pauseRecord(): boolean {
+    const { task } = this
+    if (task.isFirst) task.passes.begin(task, () => {})
+    return task.isFirst
+  }
+
   /** Timers that fire come from no record; what follows comes from the present one again. */
   pollWatermark(): void {
     const { host } = this
@@ -334,6 +353,14 @@ class TaskContext implements OperatorContext {
     host.resumeAt({ partition: -1, offset: 0, source })
     this.task.pollWatermark()
     host.resumeAt({ partition, offset, source })
+  }
+
+  beginLongCall(total: number): LongCallSteps {
+    return this.host.host.beginLongCall(this.task.node.id, total)
+  }
+
+  get mostTimersAtEnd(): number {
+    return this.host.host.mostTimersAtEnd
   }
 
   get acceptsLostTransactions(): boolean {

@@ -5,7 +5,7 @@ import type { WeirError } from '../../core/errors.ts'
 import type { MetricGroup } from '../../core/metrics.ts'
 import { type MutablePosition, NO_POSITION, type SourcePosition } from '../../core/position.ts'
 import { MAX_TIMESTAMP } from '../../core/time.ts'
-import type { ChainSource, StoredRows } from '../../operators/port/operator.ts'
+import type { ChainSource, LongCallSteps, StoredRows } from '../../operators/port/operator.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
 import type { VectorRow } from '../../state/port/handles.ts'
 import type { ControlMessage } from '../channel/message.ts'
@@ -34,10 +34,11 @@ export interface SubtaskHost {
   /** Wakes the slot's loop, because there is work to do. */
   wake(): void
   sendEvent(uid: string, subtask: number, event: unknown): void
-  /** See `OperatorContext`. */
+  /** See `OperatorContext`, for this and the next three. */
   storedRows(asked: StoredRows): Promise<readonly (VectorRow | undefined)[]>
-  /** See `OperatorContext`. */
   readonly acceptsLostTransactions: boolean
+  readonly mostTimersAtEnd: number
+  beginLongCall(node: number, total: number): LongCallSteps
   warn(warning: WeirError): void
   /** An operator threw: the attempt is over. `at`: the position of the record that it worked on. */
   failed(subtask: Subtask, error: unknown, at?: SourcePosition): void
@@ -79,7 +80,6 @@ export class Subtask implements OperatorHost {
   readonly gates: Gates
   readonly deferred = new DeferredResults()
   readonly passes: TimerPasses
-  /** Asynchronous calls of operators. */
   readonly calls: CallSequence
   /** Channels to other chains. */
   readonly channels: OutputChannel[] = []
@@ -177,7 +177,7 @@ export class Subtask implements OperatorHost {
     return this.measured(() => {
       const fired = this.passes.step(untilMs)
       // Barriers do not wait for a long pass: timers that are still due are part of the checkpoint.
-      if (this.passes.isEmpty || !this.canEmit()) return fired
+      if (this.passes.isEmpty || this.passes.isInRecord || !this.canEmit()) return fired
       return this.input.takeBarrier?.() === true || fired
     })
   }
@@ -231,7 +231,7 @@ export class Subtask implements OperatorHost {
   tick(nowMs: number, outOfInput: boolean): void {
     if (!this.canProcess()) return
     try {
-      this.fireTimers(nowMs)
+      if (!this.ended) this.fireTimers(nowMs)
       this.input.tick(nowMs, outOfInput)
       for (const task of this.operators) task.pollWatermark()
     } catch (error) {
@@ -242,7 +242,7 @@ export class Subtask implements OperatorHost {
   /** When `tick` must be called at the latest, ms of the wall clock. */
   nextTickMs(nowMs: number): number | undefined {
     if (!this.canProcess()) return undefined
-    const timer = this.timers.dueMs
+    const timer = this.ended ? undefined : this.timers.dueMs
     const input = this.input.nextTickMs(nowMs)
     if (timer === undefined || input === undefined) return timer ?? input
     return Math.min(timer, input)
@@ -261,6 +261,7 @@ export class Subtask implements OperatorHost {
 
   /** Adds an operator after the operators from which it gets records. */
   addOperator(task: OperatorTask): void {
+    task.isFirst = this.operators.length === 0
     this.operators.push(task)
     task.passes = this.passes
     this.gates.add(task)

@@ -239,6 +239,17 @@ describe('sliding windows in slices', () => {
     expect(harness.values).toEqual(['a -17-13: 5'])
   })
 
+  it('fire each of very many windows again for a late record', async () => {
+    const plan = { ...planOf('numbers', 1000), assigner: slidingEventTimeWindows(600, 1) }
+    const harness = await open(plan, {}, naming)
+    harness.process(['a', 1000], 1000)
+    harness.watermark(1700)
+    harness.process(['a', 1000], 1000)
+    const fired = (sum: number): string[] =>
+      Array.from({ length: 600 }, (_, i) => `a ${401 + i}-${1001 + i}: ${sum}`)
+    expect(harness.values.toSorted()).toEqual([...fired(1000), ...fired(2000)].toSorted())
+  })
+
   it('are for folds that can be merged, without gaps, in event time', () => {
     const operatorOf = (plan: Plan): unknown =>
       createWindowOperator(

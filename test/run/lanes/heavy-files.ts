@@ -25,6 +25,7 @@ const BY_WORK = {
     'test/runtime/job/damaged-checkpoints.test.ts',
     'test/runtime/job/recovery.test.ts',
     'test/runtime/job/unaligned-checkpoints.test.ts',
+    'test/runtime/pacing/long-record.test.ts',
     'test/runtime/pacing/long-timer-pass.test.ts',
     'test/runtime/slot/unclaimed-state.test.ts',
     'test/runtime/subtask/alignment.test.ts',

@@ -48,6 +48,7 @@ function attemptOfTwoSlots(clock: Clock = systemClock) {
       attempt: 1,
       configuration: parseConfiguration({}),
       board: ProgressBoard.create(2, 4).share,
+      activity: new SharedArrayBuffer(32),
       generation: 0,
       storageUrl: undefined,
       restoredCheckpoint: 0,

@@ -37,6 +37,7 @@ it('a slot that still builds its graph learns of tables that a faster slot opens
     restoredSplits: [],
     restore: [],
     board: ProgressBoard.create(1, 1).share,
+    activity: new SharedArrayBuffer(16),
     peers: [undefined],
   }
   agent.handle({ kind: 'deploy', attempt: 1, deployment })

@@ -42,6 +42,8 @@ function setUp(restored: readonly ForwardMessage[] = []) {
     sendEvent() {},
     storedRows: () => Promise.resolve([]),
     acceptsLostTransactions: false,
+    mostTimersAtEnd: 0,
+    beginLongCall: () => ({ step() {}, end() {} }),
     warn() {},
     failed: (_subtask, error) => {
       throw error
