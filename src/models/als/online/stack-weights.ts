@@ -11,8 +11,6 @@ export interface StackWeightSettings {
    * them together say how high predictions are: a few ratings must not change that. @default not at all
    */
   readonly level?: { readonly count: number; readonly strength: number }
-  /** Weights from which the sums count. @default the start */
-  readonly origin?: Float64Array
 }
 
 /**
@@ -27,28 +25,20 @@ export class StackWeights {
   /** Weights after the last rating. */
   readonly current: Float64Array
   /**
-   * Sums over the ratings, `| x x^T packed | x (rating - x . origin) |`: all that was learned. Those of
+   * Sums over the ratings, `| x x^T packed | x (rating - x . start) |`: all that was learned. Those of
    * several slots can be added.
    */
   readonly sums: Float64Array
-  private readonly origin: Float64Array
+  private readonly start: Float64Array
   private readonly settings: StackWeightSettings
-  /** The pull of the start, seen from the origin. */
-  private readonly pull: Float64Array
   private readonly matrix: Float64Array
   private readonly right: Float64Array
 
   constructor(start: Float64Array, settings: StackWeightSettings) {
     const n = start.length
-    const { prior, level, origin = start } = settings
-    this.origin = origin
+    this.start = start
     this.current = start.slice()
     this.settings = settings
-    const away = start.map((weight, i) => weight - origin[i]!)
-    const together = level === undefined ? 0 : sumOf(away.subarray(0, level.count))
-    this.pull = away.map(
-      (one, i) => prior * one + (i < (level?.count ?? 0) ? level!.strength * together : 0),
-    )
     this.sums = new Float64Array(packedLength(n) + n)
     this.matrix = new Float64Array(packedLength(n))
     this.right = new Float64Array(n)
@@ -56,10 +46,10 @@ export class StackWeights {
 
   /** Adds a rating with the predictions before it; leaves out what is not finite. */
   observe(scores: Float64Array, rating: number): void {
-    const { origin, sums, settings } = this
-    const n = origin.length
+    const { start, sums, settings } = this
+    const n = start.length
     let error = rating
-    for (let i = 0; i < n; i++) error -= origin[i]! * scores[i]!
+    for (let i = 0; i < n; i++) error -= start[i]! * scores[i]!
     if (!Number.isFinite(error)) return
     let at = 0
     for (let i = 0; i < n; i++) {
@@ -75,21 +65,17 @@ export class StackWeights {
 
   /** Computes the weights from the sums; keeps the last ones if the sums are not finite. */
   private solve(): void {
-    const { origin, current, sums, matrix, right, pull, settings } = this
-    const n = origin.length
+    const { start, current, sums, matrix, right, settings } = this
+    const n = start.length
     matrix.set(sums.subarray(0, matrix.length))
     for (let i = 0; i < n; i++) matrix[packedLength(i) + i]! += settings.prior
     const { count, strength } = settings.level ?? NO_LEVEL
     for (let at = 0; at < packedLength(count); at++) matrix[at]! += strength
-    for (let i = 0; i < n; i++) right[i] = sums[matrix.length + i]! + pull[i]!
+    for (let i = 0; i < n; i++) right[i] = sums[matrix.length + i]!
     if (!factorPacked(matrix, n)) return
     solvePacked(matrix, n, right)
-    for (let i = 0; i < n; i++) current[i] = origin[i]! + right[i]!
+    for (let i = 0; i < n; i++) current[i] = start[i]! + right[i]!
   }
 }
 
 const NO_LEVEL = { count: 0, strength: 0 }
-
-function sumOf(values: Float64Array): number {
-  return values.reduce((sum, value) => sum + value, 0)
-}

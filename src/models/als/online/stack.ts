@@ -17,7 +17,7 @@ import { StackWeights } from './stack-weights.ts'
 export interface StackOptions {
   /** Factor on the weight of past ratings in the ridge with each new one, 0 < f <= 1. @default 0.9995 */
   readonly stackForgetting?: number
-  /** Ratings that the first weights count for in the ridge, above 0: those of the constant and of the level. @default 100 */
+  /** Ratings that the start counts for in the ridge, above 0: no constant, and as high as equal weights. @default 100 */
   readonly stackPrior?: number
   /** Mean rating, for the rule with gradient steps and for the level of the weights. @default 0 */
   readonly globalMean?: number
@@ -27,8 +27,8 @@ export interface StackOptions {
  * Stacking of three rules (Wolpert, "Stacked generalization", 1992). Each keeps a separate row of the user:
  * Gram matrices with a long memory, Gram matrices with a short one, and gradient steps. The item has one row,
  * that of the first rule. A ridge regression with forgetting learns, from every rating of the slot before
- * the rules learn it, how much each prediction counts and which constant to add. It begins with the first rule
- * alone (decision 0092). The served row of the user is the weighted sum of the three rows,
+ * the rules learn it, how much each prediction counts and which constant to add. The served row of the
+ * user is the weighted sum of the three rows,
  *
  *   (sum w_k p_k) . q + w_c  =  sum w_k (p_k . q) + w_c
  *
@@ -75,12 +75,10 @@ export class StackRule implements OnlineRule {
     this.deltaLength = this.first.deltaLength
     const count = this.rules.length
     const start = new Float64Array(count + (biased ? 1 : 0))
-    start[0] = 1
-    // From equal weights, as in checkpoints of builds that began with these.
-    const origin = new Float64Array(start.length).fill(1 / count, 0, count)
-    // A change of the sum by 1 changes a prediction as the mean rating does: it counts for `stackPrior` ratings, too.
+    start.fill(1 / count, 0, count)
+    // One more in the sum changes a prediction as the mean rating does (decision 0092).
     const level = { count, strength: stackPrior * globalMean ** 2 }
-    const settings = { forgetting: stackForgetting, prior: stackPrior, level, origin }
+    const settings = { forgetting: stackForgetting, prior: stackPrior, level }
     this.weights = new StackWeights(start, settings)
     this.shared = this.weights.sums
     this.scores = new Float64Array(start.length)
