@@ -14,7 +14,7 @@ it.each([
   { users: 250, items: 250, trained: 15_000, noise: 0.1, seed: 32, share: 0.15 },
 ])(
   'the first ratings of a stack do not move what was trained: $users users, noise $noise',
-  async ({ trained, ...shape }) => {
+  async ({ trained, share, ...shape }) => {
     const all = [...generateRatings({ ...shape, ratings: trained + GOLDEN + 200 })]
     const golden = all.slice(trained, trained + GOLDEN)
     const table = ratingsTable(all.slice(0, trained))
