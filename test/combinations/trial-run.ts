@@ -1,6 +1,7 @@
 import { cpSync, rmSync } from 'node:fs'
 import { CommandHere, inProcess, type RunCommand } from '../cli/command-here.ts'
 import { until } from '../run/until.ts'
+import { jsonAnswer } from '../services/json-answer.ts'
 import { weir } from '../system/cli/command-process.ts'
 import {
   accountProblems,
@@ -12,7 +13,6 @@ import {
 import type { Encryption } from './encryption.ts'
 import { exportedRows } from './exported-rows.ts'
 import { Installation } from './installation.ts'
-import { jsonAnswer } from './json-answer.ts'
 import type { Face, Kind } from './kind.ts'
 import { untilLearned } from './learned.ts'
 import { accountOf, placesOf } from './ledger.ts'
