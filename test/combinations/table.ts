@@ -1,5 +1,5 @@
 import type { Random } from '../../src/core/random.ts'
-import { type Allows, type Combination, pairwise } from './pairwise.ts'
+import { type Allows, type Combination, pairwise } from './design/pairwise.ts'
 
 /** What is combined: the parts of the product that each know only themselves. */
 export const FACTORS = {
