@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { messageOf } from '../../src/core/errors.ts'
 import { seededRandom } from '../../src/core/random.ts'
 import { fastFolder } from '../files/temporary-folder.ts'
+import { Encryption } from './encryption.ts'
 import { type Trial, trials } from './table.ts'
 import { type Problem, TrialRun } from './trial-run.ts'
 
@@ -39,7 +40,9 @@ export async function runCombinations({
   count,
   say = () => {},
 }: CombinationsOptions): Promise<CombinationsReport> {
-  const table = trials(seededRandom(seed))
+  const certificates = mkdtempSync(join(tmpdir(), 'weir-certificates-'))
+  const encryption = await Encryption.in(certificates)
+  const table = trials(seededRandom(seed), encryption !== undefined)
   const chosen = table.slice(0, count)
   const violations: string[] = []
   const found = { wrong: 0, lost: 0 }
@@ -48,7 +51,7 @@ export async function runCombinations({
   const lane = async (): Promise<void> => {
     for (const trial of next) {
       const startMs = performance.now()
-      const problems = await problemsOf(trial)
+      const problems = await problemsOf(trial, encryption)
       for (const { kind, what } of problems) {
         found[kind]++
         violations.push(`${nameOf(trial)}: ${what}`)
@@ -58,6 +61,7 @@ export async function runCombinations({
     }
   }
   await Promise.all(Array.from({ length: LANES }, lane))
+  rmSync(certificates, { recursive: true, force: true })
   return {
     campaign: 'combinations',
     seed,
@@ -70,14 +74,18 @@ export async function runCombinations({
 }
 
 /** The parts of a trial in the order of a story. */
-export function nameOf({ kind, publisher, job, rule, face, slots, step }: Trial): string {
-  return [kind, publisher, job, rule, face, `slots ${slots}`, step].join(', ')
+export function nameOf(trial: Trial): string {
+  const { kind, publisher, job, rule, face, ports, slots, step } = trial
+  return [kind, publisher, job, rule, face, `${ports} ports`, `slots ${slots}`, step].join(', ')
 }
 
 /** What is wrong in a trial; one that cannot go on is wrong, too. */
-async function problemsOf(trial: Trial): Promise<readonly Problem[]> {
+async function problemsOf(
+  trial: Trial,
+  encryption: Encryption | undefined,
+): Promise<readonly Problem[]> {
   const folder = mkdtempSync(join(fastFolder(), 'weir-trial-'))
-  const run = new TrialRun(trial, folder)
+  const run = new TrialRun(trial, folder, encryption)
   try {
     return await run.run()
   } catch (error) {

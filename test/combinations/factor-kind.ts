@@ -111,10 +111,10 @@ export function factorKind(options: FactorOptions): Kind {
       const rule = defaultRule(publication, isImplicit)
       return new LearnedFactors({ model, observations, publication, rule, isImplicit })
     },
-    async evaluated(at, { port }) {
+    async evaluated(at, { toAsk }) {
       const ranking = ['--top', '10', '--seen', at.file('base')]
       const clip = isClipped ? [] : ['--no-clip']
-      const flags = [...topics, ...(isImplicit ? ranking : clip), '--json', '--port', port]
+      const flags = [...topics, ...(isImplicit ? ranking : clip), '--json', ...toAsk]
       const said = JSON.parse(await at.run('evaluate', '--ratings', at.file('golden'), ...flags))
       return isImplicit ? 1 - said.ranking.ndcg.mean : said.mse
     },
@@ -177,7 +177,7 @@ const FACES: Readonly<Record<Face, AskRatings>> = {
   async command({ at, service, rows }, rated) {
     const user = rated[0]!.user
     const items = rated.slice(0, 40).map(({ item }) => item)
-    const said = await at.ask('predict', user, ...items, '--json', '--port', service.port)
+    const said = await at.ask('predict', user, ...items, '--json', ...service.toAsk)
     const answers = jsonLines(said)
     return items.map((item, n) => {
       const score = answers[n]?.['item'] === item ? Number(answers[n]['score']) : Number.NaN
@@ -188,8 +188,8 @@ const FACES: Readonly<Record<Face, AskRatings>> = {
     const pairs = rated.slice(0, 40)
     return await Promise.all(
       pairs.map(async ({ user, item }) => {
-        const answer = await fetch(`${gateway}/v1/predict/${user}/${item}`)
-        const { score } = (await answer.json()) as { score: number }
+        const answer = await gateway!(`/v1/predict/${user}/${item}`)
+        const { score } = answer as { readonly score: number }
         return compared(rows, user, item, score)
       }),
     )

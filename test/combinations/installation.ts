@@ -5,6 +5,7 @@ import { scanTopic } from '../../src/connectors/topics/scan.ts'
 import type { TopicStore } from '../../src/connectors/topics/store.ts'
 import type { RunCommand } from '../cli/command-here.ts'
 import { type CommandResult, weir } from '../system/cli/command-process.ts'
+import type { Encryption } from './encryption.ts'
 
 /** A record of a topic. */
 export interface TopicEntry {
@@ -32,25 +33,33 @@ export interface InstallationOptions {
   readonly brokers?: string
   /** @default each command is a process of its own */
   readonly runCommand?: RunCommand
+  /** Certificates of its jobs and of who asks them. @default their ports are plain */
+  readonly encryption?: Encryption | undefined
 }
 
 /** A machine of a new user: a data folder, or a Kafka, and commands. */
 export class Installation {
   readonly folder: string
+  readonly encryption: Encryption | undefined
   private readonly brokers: string | undefined
   private readonly runCommand: RunCommand
   private readonly read = new Map<string, ReadTopic>()
 
-  constructor(folder: string, { brokers, runCommand = asProcess }: InstallationOptions = {}) {
+  constructor(
+    folder: string,
+    { brokers, runCommand = asProcess, encryption }: InstallationOptions = {},
+  ) {
     mkdirSync(folder, { recursive: true })
     this.folder = folder
     this.brokers = brokers
     this.runCommand = runCommand
+    this.encryption = encryption
   }
 
   /** Another machine, with its own topics, whose folder is in this one. */
   another(name: string): Installation {
-    return new Installation(this.file(name), { runCommand: this.runCommand })
+    const { runCommand, encryption } = this
+    return new Installation(this.file(name), { runCommand, encryption })
   }
 
   /** Flags of a command that reads or writes topics. */

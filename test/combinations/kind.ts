@@ -61,7 +61,7 @@ export interface Kind {
 export interface Asked {
   readonly at: Installation
   readonly service: Service
-  /** URL of a gateway in front of the service, for the face `gateway`. */
-  readonly gateway?: string
+  /** The JSON of a path of a gateway in front of the service, for the face `gateway`; a `body` is posted. */
+  readonly gateway?: (path: string, body?: object) => Promise<unknown>
   readonly rows: Rows
 }

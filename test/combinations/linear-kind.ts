@@ -94,8 +94,8 @@ export function linearKind({ name, publish, loss = 'hinge' }: LinearOptions): Ki
       const topics = { model: 'svm-model', observations: 'examples' }
       return new LearnedWeights({ ...topics, publication, range: RANGE, from })
     },
-    async evaluated(at, { port }) {
-      const flags = ['--examples', at.file('golden'), '--json', '--port', port]
+    async evaluated(at, { toAsk }) {
+      const flags = ['--examples', at.file('golden'), '--json', ...toAsk]
       return 1 - JSON.parse(await at.run('evaluate', 'svm', ...flags)).accuracy.mean
     },
     predictions: (face, asked) => FACES[face](asked, examples),
@@ -136,7 +136,7 @@ const FACES: Readonly<Record<Face, Ask>> = {
     )
   },
   async command({ at, service, rows }, examples) {
-    const flags = ['--examples', at.file('golden'), '--json', '--port', service.port]
+    const flags = ['--examples', at.file('golden'), '--json', ...service.toAsk]
     const answers = jsonLines(await at.run('classify', ...flags))
     return examples.map((example, n) =>
       compared(rows, example, n, Number(answers[n]?.['decision'] ?? Number.NaN)),
@@ -149,12 +149,8 @@ const FACES: Readonly<Record<Face, Ask>> = {
         { name: 'index', datatype: 'INT64', shape: [ids.length], data: ids },
         { name: 'value', datatype: 'FP32', shape: [ids.length], data: values },
       ]
-      const answer = await fetch(`${gateway}/v2/models/SVM_MODEL/infer`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ inputs }),
-      })
-      const { outputs } = (await answer.json()) as { outputs: { name: string; data: number[] }[] }
+      const answer = await gateway!('/v2/models/SVM_MODEL/infer', { inputs })
+      const { outputs } = answer as { outputs: { name: string; data: number[] }[] }
       const decision = outputs.find(({ name }) => name === 'decision')!.data[0]!
       return compared(rows, asked[n]!, n, decision)
     })

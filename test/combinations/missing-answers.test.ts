@@ -28,7 +28,7 @@ function asked({ lines, listed }: { readonly lines: string; readonly listed: num
     predict: () => Promise.resolve({ score: 0 }),
     topK: () => Promise.resolve({ ok: true, value: list }),
   }
-  return { at, service: { port: '1', client } as unknown as Service, rows: NOTHING }
+  return { at, service: { port: '1', toAsk: [], client } as unknown as Service, rows: NOTHING }
 }
 
 async function wrong(

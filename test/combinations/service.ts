@@ -1,3 +1,5 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import {
   type Answer,
   atLeast,
@@ -5,6 +7,7 @@ import {
   type ReadPosition,
   WeirClient,
 } from '../../src/client/index.ts'
+import { until } from '../run/until.ts'
 import { freePorts } from '../services/free-port.ts'
 import { type CommandProcess, type CommandResult, weir } from '../system/cli/command-process.ts'
 import type { Installation } from './installation.ts'
@@ -20,9 +23,11 @@ export interface RowsOf {
   readonly model: string
 }
 
-/** A job that a user started in the foreground. */
+/** A job that a user started: in the foreground, or under a JobManager that has only this one. */
 export class Service {
   readonly port: string
+  /** Flags of a command that asks the job. */
+  readonly toAsk: readonly string[]
   readonly client: WeirClient
   private readonly process: CommandProcess
   private readonly rest: string
@@ -35,6 +40,7 @@ export class Service {
     this.at = at
     this.process = place.process
     this.port = place.port
+    this.toAsk = ['--port', place.port, ...(at.encryption?.of('query') ?? [])]
     this.rest = place.rest
     this.client = place.client
   }
@@ -42,13 +48,47 @@ export class Service {
   /** Starts a command that serves, and waits until it does: a version is live, and is learned on if it learns. */
   static async start(at: Installation, ...command: string[]): Promise<Service> {
     const [port, rest] = (await freePorts(2)).map(String) as [string, string]
-    const flags = ['--json', '--port', port, '-D', `rest.port=${rest}`]
+    const own = ['--port', port, '-D', `rest.port=${rest}`, ...(at.encryption?.ofRest ?? [])]
+    const flags = ['--json', ...own, ...serverFlags(at)]
     const process = weir([...command, ...flags, ...at.place], { cwd: at.folder })
-    try {
+    return await Service.of(at, { process, port, rest }, async () => {
       await process.printed(/"event":"live"/)
       if (command[0] === 'learn') await process.printed(/"event":"learning"/)
       await process.printed(/"event":"rest"/)
-      const client = await WeirClient.connect({ port: Number(port), deadlineMs: 60_000 })
+    })
+  }
+
+  /** The same with a JobManager, to which the command is submitted. */
+  static async submit(at: Installation, ...command: string[]): Promise<Service> {
+    const [port, rest] = (await freePorts(2)).map(String) as [string, string]
+    const flags = ['--json', '-D', `rest.port=${rest}`, ...serverFlags(at)]
+    const process = weir(['jobmanager', ...flags, ...at.place], { cwd: at.folder })
+    return await Service.of(at, { process, port, rest }, async () => {
+      await process.printed(/"event":"started"/)
+      const toManager = ['-d', '-m', `127.0.0.1:${rest}`, ...managerFlags(at)]
+      const said = await at.ask(...command, '--json', '--port', port, ...toManager)
+      const { jobId } = JSON.parse(said) as { readonly jobId: string }
+      const log = at.file(join('data', 'jobmanager', 'logs', `${jobId}.log`))
+      const wanted = command[0] === 'learn' ? /: learning on version/ : / is live /
+      await until(`job ${jobId} is ready`, () => {
+        if (process.hasEnded) throw new Error('the JobManager has ended')
+        return existsSync(log) && wanted.test(readFileSync(log, 'utf8'))
+      })
+    })
+  }
+
+  /** A service once it is `ready`; else its process ends. */
+  private static async of(
+    at: Installation,
+    { process, port, rest }: { process: CommandProcess; port: string; rest: string },
+    ready: () => Promise<void>,
+  ): Promise<Service> {
+    try {
+      await ready()
+      const tls = at.encryption?.ofClient
+      const encrypted = tls === undefined ? {} : { tls }
+      const deadlineMs = 60_000
+      const client = await WeirClient.connect({ port: Number(port), deadlineMs, ...encrypted })
       return new Service(at, { process, port, rest: `127.0.0.1:${rest}`, client })
     } catch (error) {
       await process[Symbol.asyncDispose]()
@@ -122,13 +162,35 @@ export class Service {
   /** Ends the job with `weir stop` and perhaps more flags; returns the URL of its savepoint. */
   async stopWithSavepoint(...flags: string[]): Promise<string> {
     await this.client.close()
-    const answer = await fetch(`http://${this.rest}/jobs`)
-    const { jobs } = (await answer.json()) as { jobs: { id: string }[] }
-    const said = await this.at.ask('stop', jobs[0]!.id, ...flags, '-m', this.rest)
+    const said = await this.askManager('stop', await this.jobId(), ...flags)
     wellEnded(await this.process.ended)
     return /Path: (\S+)/.exec(said)![1]!
   }
+
+  /** Goes on with so many slots, with `weir rescale`: only under a JobManager. */
+  async rescale(slots: number): Promise<void> {
+    const id = await this.jobId()
+    await this.askManager('rescale', id, '--parallelism', String(slots))
+    const { vertices } = JSON.parse(await this.askManager('info', id, '--json')) as {
+      readonly vertices: readonly { readonly parallelism: number }[]
+    }
+    const now = Math.max(...vertices.map(({ parallelism }) => parallelism))
+    if (now !== slots) throw new Error(`the job has ${now} slots, not ${slots}`)
+  }
+
+  private async jobId(): Promise<string> {
+    const job = JSON.parse(await this.askManager('list', '--json')) as { readonly jid: string }
+    return job.jid
+  }
+
+  private askManager(...words: readonly string[]): Promise<string> {
+    return this.at.ask(...words, '-m', this.rest, ...managerFlags(this.at))
+  }
 }
+
+const serverFlags = ({ encryption }: Installation): readonly string[] => encryption?.ofServer ?? []
+const managerFlags = ({ encryption }: Installation): readonly string[] =>
+  encryption?.of('jobmanager') ?? []
 
 /** The row of an answer; undefined where the key has none. Throws every other error. */
 function rowOf(answer: Answer<Float32Array>): Float32Array | undefined {

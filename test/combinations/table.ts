@@ -1,5 +1,5 @@
 import type { Random } from '../../src/core/random.ts'
-import { type Allows, type Combination, pairwise } from './pairwise.ts'
+import { type Allows, type Combination, pairwise } from './design/pairwise.ts'
 
 /** What is combined: the parts of the product that each know only themselves. */
 export const FACTORS = {
@@ -8,6 +8,8 @@ export const FACTORS = {
   job: ['serving', 'learning'],
   rule: ['none', 'gram', 'stack', 'sgd', 'fold-in', 'linear'],
   face: ['client', 'command', 'gateway'],
+  /** Of the ports of queries, of the JobManager, and of the gateway; encrypted ones let in only clients with a certificate. */
+  ports: ['plain', 'encrypted'],
   /** With which the job begins. */
   slots: ['1', '2'],
   step: [
@@ -23,6 +25,7 @@ export const FACTORS = {
     'write-back',
     'drain',
     'killed publication',
+    'rescale under the JobManager',
   ],
 } as const
 
@@ -64,7 +67,12 @@ const allows: Allows<typeof FACTORS> = ({ kind, publisher, job, rule, slots, ste
   return !(step === 'write-back' && (job === 'serving' || rule === 'none'))
 }
 
-/** Rows in which each pair of parts that can be together occurs. */
-export function trials(random: Random): readonly Trial[] {
-  return pairwise(FACTORS, random, allows)
+/**
+ * Rows in which each pair of parts that can be together occurs. `hasCertificates`: whether ports can be encrypted
+ * here.
+ */
+export function trials(random: Random, hasCertificates: boolean): readonly Trial[] {
+  const here: Allows<typeof FACTORS> = (part) =>
+    allows(part) && (hasCertificates || part.ports !== 'encrypted')
+  return pairwise(FACTORS, random, here)
 }

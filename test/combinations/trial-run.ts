@@ -1,6 +1,7 @@
 import { cpSync, rmSync } from 'node:fs'
 import { CommandHere, inProcess, type RunCommand } from '../cli/command-here.ts'
 import { until } from '../run/until.ts'
+import { jsonAnswer } from '../services/json-answer.ts'
 import { weir } from '../system/cli/command-process.ts'
 import {
   accountProblems,
@@ -9,6 +10,7 @@ import {
   servedKeys,
   wrongPredictions,
 } from './checks.ts'
+import type { Encryption } from './encryption.ts'
 import { exportedRows } from './exported-rows.ts'
 import { Installation } from './installation.ts'
 import type { Face, Kind } from './kind.ts'
@@ -55,11 +57,14 @@ export class TrialRun {
   private rows: Rows = new Map()
   private losses: readonly number[] = []
 
-  constructor(trial: Trial, folder: string) {
+  /** `encryption`: of a trial whose ports are encrypted. */
+  constructor(trial: Trial, folder: string, encryption?: Encryption) {
     this.trial = trial
     this.kind = kindOf(trial)
     this.slots = Number(trial.slots)
-    this.at = new Installation(folder, { runCommand: inProcess })
+    const isEncrypted = trial.ports === 'encrypted'
+    const ports = isEncrypted ? { encryption } : {}
+    this.at = new Installation(folder, { runCommand: inProcess, ...ports })
   }
 
   /** Runs it; returns what is wrong. Throws where a command or a service fails. */
@@ -105,7 +110,9 @@ export class TrialRun {
     const hasRule = kind.state === 'ALS_MODEL' && trial.kind !== 'implicit'
     const rule = hasRule ? ['--rule', trial.rule] : []
     const command = isLearning ? [...kind.learn, ...rule, ...this.flags, ...more] : kind.serve
-    this.service = await Service.start(at, ...command, '-p', String(this.slots))
+    const isManaged = trial.step === 'rescale under the JobManager'
+    const begin = isManaged ? Service.submit : Service.start
+    this.service = await begin(at, ...command, '-p', String(this.slots))
   }
 
   async stop(): Promise<void> {
@@ -115,12 +122,22 @@ export class TrialRun {
   /** Starts the job again after a step that keeps each row, and checks that it did. */
   async startAgain(...more: string[]): Promise<void> {
     await this.start(...more)
-    const rows = await this.read()
-    const different = differentRows(this.kind, rows, this.rows)
+    await this.checkSame()
+  }
+
+  private async checkSame(): Promise<void> {
+    const different = differentRows(this.kind, await this.read(), this.rows)
     this.add(
       'wrong',
       different.map((key) => `the step changed row ${key}`),
     )
+  }
+
+  /** Lets the running job go on with the other number of slots. */
+  async rescale(): Promise<void> {
+    this.slots = this.slots === 1 ? 2 : 1
+    await this.service.rescale(this.slots)
+    await this.checkSame()
   }
 
   async kill(): Promise<void> {
@@ -293,10 +310,19 @@ export class TrialRun {
     const { at, kind, service, rows } = this
     const face: Face = this.trial.face
     if (face !== 'gateway') return await kind.predictions(face, { at, service, rows })
-    const listen = ['--listen', '127.0.0.1:0', '--port', service.port, '--json']
-    await using gateway = new CommandHere(['gateway', ...listen])
-    const { url } = JSON.parse(await gateway.firstLine()) as { url: string }
-    return await kind.predictions(face, { at, service, rows, gateway: url })
+    const { encryption } = at
+    const ports = [...service.toAsk, ...(encryption?.ofServer ?? [])]
+    await using process = new CommandHere([
+      'gateway',
+      '--listen',
+      '127.0.0.1:0',
+      '--json',
+      ...ports,
+    ])
+    const { url } = JSON.parse(await process.firstLine()) as { url: string }
+    const tls = encryption?.ofClient
+    const gateway = (path: string, body?: object) => jsonAnswer(`${url}${path}`, { body, tls })
+    return await kind.predictions(face, { at, service, rows, gateway })
   }
 
   private read(): Promise<Rows> {
@@ -337,6 +363,7 @@ const STEPS: Readonly<Record<Trial['step'], (run: TrialRun) => Promise<void>>> =
   'write-back': (run) => run.writeBack(),
   drain: (run) => run.savepoint('--drain'),
   'killed publication': (run) => run.killPublication(),
+  'rescale under the JobManager': (run) => run.rescale(),
 }
 
 /** Runs commands as processes, and kills one as soon as something holds. */

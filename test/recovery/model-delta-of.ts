@@ -11,7 +11,7 @@ export interface ModelDelta {
 /** Decodes the value of a delta of any rule. */
 export function modelDeltaOf(bytes: Uint8Array): ModelDelta {
   const kind = bytes[1] === 0 ? 'step' : 'gram'
-  const buffer = new ModelDeltaBuffer(kind, (bytes.length - 16) / 4)
+  const buffer = new ModelDeltaBuffer(kind, (bytes.length - 20) / 4)
   buffer.load(bytes, 0, bytes.length)
   const { partition, offset, values } = buffer
   return { kind, partition, offset, values: values.slice() }

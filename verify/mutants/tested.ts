@@ -181,6 +181,18 @@ export const TESTED_MUTANTS: readonly TestedMutant[] = [
     test: 'end an example with the last of its blocks, whichever slot folds it',
   },
   {
+    name: 'old-deltas-make-room',
+    edits: [
+      {
+        file: 'jobs/learning/als/deltas-operator.ts',
+        text: 'const isCounted = buffer.attemptTag === inFlight?.attemptTag',
+        replacement: 'const isCounted = buffer.attemptTag !== undefined',
+      },
+    ],
+    file: 'test/jobs/learning/als/restarted-flight.test.ts',
+    test: 'no more ratings than the limit are in flight after an attempt whose checkpoint was at its end',
+  },
+  {
     name: 'source-past-the-limit',
     edits: [
       {

@@ -11,7 +11,16 @@ const MOST_TAGS = 0xffff
 /**
  * Counts the observations in flight over all slots of an attempt, from their step to the fold of their
  * deltas, and limits them: a step on a row of long ago overshoots when many such steps are folded at
- * once, so further observations wait. The shared memory of an attempt, words of 32 bits:
+ * once, so further observations wait.
+ *
+ * Of the observations that an attempt takes, no more than the limit are between their step and the fold of their delta:
+ * exactly with `tryEnter`; where slots ask `admits` and then `enter`, each but one of those that find the last room at once may
+ * add one. A delta that an earlier attempt sent, by its tag, never makes room for one of this attempt: it is counted from
+ * where it is read to its fold, besides the limit, so that further observations wait for it. What nobody has
+ * read of the deltas' topic is not counted; a partition is read in its order, so that this attempt's own deltas come
+ * after all of those before them.
+ *
+ * The shared memory of an attempt, words of 32 bits:
  *
  *   | observations in flight | tag of the attempt | by step, blocks that have not folded it: 0 or more, ... |
  */
@@ -72,8 +81,8 @@ export class InFlightLimit {
   }
 
   /**
-   * An observation was refused or its delta folded. Deltas of an attempt before may leave too, although this
-   * attempt did not count them: the count never falls below 0.
+   * An observation was refused or its delta folded. Records that an unaligned checkpoint restores behind the place where
+   * they are counted leave, too: the count never falls below 0.
    */
   leave(): void {
     if (Atomics.load(this.words, 0) > 0) Atomics.sub(this.words, 0, 1)

@@ -41,6 +41,7 @@ const BY_WORK = {
     'test/jobs/retrain/loop.test.ts',
     'test/jobs/retrain/moved-version.test.ts',
     'test/jobs/retrain/retrain.test.ts',
+    'test/models/als/online/first-ratings.test.ts',
     'test/models/als/online/trained-lives.test.ts',
     'test/models/als/online/trained-models.test.ts',
     'test/training/als/gpu/solver.test.ts',

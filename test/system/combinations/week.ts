@@ -102,7 +102,7 @@ export class Week {
   private async retrain(service: Service): Promise<Rows> {
     const { at, kind } = this
     const learned = await this.rows(service)
-    const flags = ['--model', kind.model, '--golden', at.file('golden'), '--port', service.port]
+    const flags = ['--model', kind.model, '--golden', at.file('golden'), ...service.toAsk]
     const said = await at.run('retrain', '--once', '--max-latency', '60000', ...flags)
     expect(said).toContain('version 2 is live')
     await service.learnsOn(2)

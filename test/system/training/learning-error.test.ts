@@ -10,7 +10,7 @@ import { AlsModel } from '../../../src/training/als/solver/model.ts'
 import { trainAls } from '../../../src/training/als/train.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
 import { until } from '../../run/until.ts'
-import { Learner, PREQUENTIAL } from './rating-learner.ts'
+import { Learner, PREQUENTIAL } from './learners/rating-learner.ts'
 
 /** Steps so small that the rows stay as they were published: each error is known beforehand. */
 const STILL: OnlineRuleOptions = { rule: 'sgd', learningRate: 1e-12 }

@@ -14,6 +14,8 @@ export interface OutgoingDelta {
   /** Partition and offset of the rating; of sums, those of the last one. */
   partition: number
   offset: number
+  /** Of the attempt that learned the rating (`InFlightLimit`); 0 for sums. */
+  attemptTag: number
   values: Float32Array
 }
 
@@ -32,16 +34,19 @@ export class DeltaSender {
     this.options = window
     this.window = window === undefined ? undefined : new DeltaWindow(window)
     const none = { key: emptySpan(), version: 0, sourceKeyGroup: 0, partition: 0, offset: 0 }
-    this.outgoing = { ...none, values: new Float32Array(0) }
+    this.outgoing = { ...none, attemptTag: 0, values: new Float32Array(0) }
   }
 
-  /** Sends the delta of an item that a rating of a user results in. */
+  /**
+   * Sends the delta of an item that a rating of a user results in. `attemptTag`: of the attempt that counts the rating.
+   */
   send(
     version: number,
     item: ByteSpan,
     values: Float32Array,
     user: Uint8Array,
     timestamp: number,
+    attemptTag: number,
   ): void {
     const { window, outgoing, context } = this
     if (window !== undefined) {
@@ -54,6 +59,7 @@ export class DeltaSender {
     outgoing.sourceKeyGroup = keyGroupOf(user, context.maxParallelism)
     outgoing.partition = partition
     outgoing.offset = offset
+    outgoing.attemptTag = attemptTag
     outgoing.values = values
     context.output.collect(outgoing, timestamp)
   }

@@ -23,7 +23,8 @@ export const SEEN_DELTAS = 'lanes'
  *
  * A source of deltas is one rating partition, version and key group of users, which one slot owns at a
  * time. Deltas of a version that some learner does not know are dropped and not recorded as seen: the
- * version learns their ratings again when it goes live.
+ * version learns their ratings again when it goes live. A delta of an attempt before is in flight from here on, until it
+ * is folded (`InFlightLimit`).
  */
 export class DeltasOperator extends LearningGate {
   private readonly buffer: ModelDeltaBuffer
@@ -70,17 +71,18 @@ export class DeltasOperator extends LearningGate {
     record.version = versionOfKeyBytes(bytes, key.length, keyStart, keyLength)
     record.partition = buffer.partition
     record.offset = buffer.offset
-    if (!this.known.has(record.version)) {
-      this.dropped.increment()
-      this.inFlight?.leave()
+    const { inFlight } = this
+    // The ratings of other attempts are not in the count of this one.
+    const isCounted = buffer.attemptTag === inFlight?.attemptTag
+    const isKnown = this.known.has(record.version)
+    if (isKnown && this.isNew(this.context.position().partition)) {
+      if (!isCounted) inFlight?.enter()
+      this.context.output.collect(record, timestamp)
       return
     }
-    if (this.isNew(this.context.position().partition)) {
-      this.context.output.collect(record, timestamp)
-    } else {
-      this.duplicates.increment()
-      this.inFlight?.leave()
-    }
+    if (isKnown) this.duplicates.increment()
+    else this.dropped.increment()
+    if (isCounted) inFlight?.leave()
   }
 
   override prepareSnapshot(): void {

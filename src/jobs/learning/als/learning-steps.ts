@@ -211,7 +211,8 @@ export class LearningSteps {
     rows.storeUser(version, key, this.originOf(this.ratingsSource, partition, offset, timestamp))
     this.learned.increment()
     if (!(timestamp <= this.newestEventMs)) this.newestEventMs = timestamp
-    this.deltas.send(version.metadata.version, rating.item, delta, key, timestamp)
+    const attemptTag = this.inFlight?.attemptTag ?? 0
+    this.deltas.send(version.metadata.version, rating.item, delta, key, timestamp, attemptTag)
   }
 
   private measure(

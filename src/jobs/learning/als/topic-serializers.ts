@@ -24,7 +24,7 @@ export function deltaSerializer(
     const { bytes, start, length } = delta.key
     for (let i = 0; i < length; i++) key[i] = bytes[start + i]!
     key.set(suffix, length)
-    buffer.setOrigin(delta.sourceKeyGroup, delta.partition, delta.offset)
+    buffer.setOrigin(delta.sourceKeyGroup, delta.partition, delta.offset, delta.attemptTag)
     buffer.values.set(delta.values)
     record.key = keys[length + suffix.length]!
     record.value = buffer.bytes

@@ -9,12 +9,14 @@ export type ModelDeltaKind = 'step' | 'gram'
 /** Source key group of sums of deltas: transactions keep duplicates out of them. */
 export const NO_SOURCE_KEY_GROUP = 0xffff
 
-const FORMAT = 2
+const FORMAT = 3
 /** The format of builds before the last float, which is 0 then. */
 const FORMAT_WITHOUT_NEWNESS = 1
 const KIND_BYTES: Readonly<Record<ModelDeltaKind, number>> = { step: 0, gram: 1 }
 /** Bytes before the floats; a multiple of four. */
-const HEADER = 16
+const HEADER = 20
+/** The same of the formats without a tag. */
+const HEADER_WITHOUT_TAG = 16
 /** High words of offsets up to 2^53 are below this. */
 const HIGH_WORDS = 2 ** 21
 
@@ -27,15 +29,18 @@ const HIGH_WORDS = 2 ** 21
  * (`row-key.ts`), its timestamp the event time of the rating. The value, little-endian:
  *
  *   at  size
- *    0   1   format, 2
+ *    0   1   format, 3
  *    1   1   kind: 0 a gradient step, 1 a pair of row and rating
  *    2   2   source key group, u16: that of the user; 65535 for sums
  *    4   4   partition of the rating in the observations topic, u32
  *    8   8   offset of the rating, i53
- *   16   4n  n float32: for kind 0 as many as the row has, for kind 1 one more, and last how much of a
+ *   16   2   tag of the attempt that sent it (`InFlightLimit`), u16; 0 where it has none
+ *   18   2   0
+ *   20   4n  n float32: for kind 0 as many as the row has, for kind 1 one more, and last how much of a
  *            newcomer the user is, 0 to 1; of sums, the sum (`newcomers.ts`)
  *
- * Format 1 has no such last float; it is read as 0.
+ * Format 2 has no tag, and its floats begin at 16. Format 1 has neither that nor such a last float. What is missing is
+ * read as 0.
  *
  * Within a partition of the deltas topic, deltas of one source key group and rating partition keep the
  * order of their ratings. So a delta at or below the highest offset seen is a duplicate.
@@ -79,8 +84,19 @@ export class ModelDeltaBuffer {
     return this.view.getUint32(12, true) * 2 ** 32 + this.view.getUint32(8, true)
   }
 
-  /** Sets the rating that the values come from. */
-  setOrigin(sourceKeyGroup: number, partition: number, offset: number): void {
+  /** Tag of the attempt in whose count of ratings in flight the rating is, 1 to 65,535; 0 where that is not known. */
+  get attemptTag(): number {
+    return this.view.getUint16(16, true)
+  }
+
+  /** Sets the rating that the values come from, and the tag of the attempt that learned it. */
+  setOrigin(
+    sourceKeyGroup: number,
+    partition: number,
+    offset: number,
+    attemptTag: number = 0,
+  ): void {
+    this.view.setUint16(16, attemptTag, true)
     this.view.setUint16(2, sourceKeyGroup, true)
     this.view.setUint32(4, partition, true)
     this.view.setUint32(8, offset >>> 0, true)
@@ -92,21 +108,24 @@ export class ModelDeltaBuffer {
    * format, kind or length, or holds a float that is not finite: that would make the row NaN forever.
    */
   load(bytes: Uint8Array, start: number, length: number): void {
-    const floats = this.values.length - (bytes[start] === FORMAT_WITHOUT_NEWNESS ? 1 : 0)
-    const isFormat = bytes[start] === FORMAT || bytes[start] === FORMAT_WITHOUT_NEWNESS
+    const format = bytes[start]!
+    const floats = this.values.length - (format === FORMAT_WITHOUT_NEWNESS ? 1 : 0)
+    const header = format === FORMAT ? HEADER : HEADER_WITHOUT_TAG
+    const isFormat = format >= FORMAT_WITHOUT_NEWNESS && format <= FORMAT
     const isOfRule = isFormat && bytes[start + 1] === this.kindByte
-    if (length !== HEADER + 4 * floats || !isOfRule) {
+    if (length !== header + 4 * floats || !isOfRule) {
       throw new WeirError(
         'UNPARSABLE_RECORD',
         `a delta of ${length} bytes is not of the rule in use; see docs/reference/model-topic.md`,
       )
     }
-    for (let i = 2; i < HEADER; i++) this.bytes[i] = bytes[start + i]!
+    for (let i = 2; i < header; i++) this.bytes[i] = bytes[start + i]!
+    if (header < HEADER) this.bytes.fill(0, header, HEADER)
     if (this.view.getUint32(12, true) >= HIGH_WORDS) {
       throw new WeirError('UNPARSABLE_RECORD', 'a model delta has an offset above 2^53')
     }
     this.values[this.values.length - 1] = 0
-    if (this.loadFloats(this.viewOf(bytes), start + HEADER, floats)) return
+    if (this.loadFloats(this.viewOf(bytes), start + header, floats)) return
     throw new WeirError('UNPARSABLE_RECORD', 'a model delta holds a value that is not finite')
   }
 

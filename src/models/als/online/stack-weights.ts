@@ -4,14 +4,19 @@ import { factorPacked, packedLength, solvePacked } from '../small-symmetric.ts'
 export interface StackWeightSettings {
   /** Factor on the weight of past ratings with each new one, 0 < f <= 1. */
   readonly forgetting: number
-  /** Ratings that the start counts for. */
+  /** How strongly each weight is pulled to its start: that of a constant counts for so many ratings. */
   readonly prior: number
+  /**
+   * How strongly the sum of the first `count` weights, those of predictions of the same thing, is pulled to its start. All of
+   * them together say how high predictions are: a few ratings must not change that. @default not at all
+   */
+  readonly level?: { readonly count: number; readonly strength: number }
 }
 
 /**
  * Weights of predictions, learned by recursive ridge regression with forgetting f: they minimise
  *
- *   sum over ratings f^age (rating - w . scores)^2  +  prior |w - start|^2
+ *   sum over ratings f^age (rating - w . scores)^2  +  prior |w - start|^2  +  level (sum of w - start)^2
  *
  * The prior is never forgotten, so the weights stay bounded when all predictions are equal. Their number
  * is small, so each rating solves the whole system.
@@ -64,9 +69,13 @@ export class StackWeights {
     const n = start.length
     matrix.set(sums.subarray(0, matrix.length))
     for (let i = 0; i < n; i++) matrix[packedLength(i) + i]! += settings.prior
+    const { count, strength } = settings.level ?? NO_LEVEL
+    for (let at = 0; at < packedLength(count); at++) matrix[at]! += strength
     for (let i = 0; i < n; i++) right[i] = sums[matrix.length + i]!
     if (!factorPacked(matrix, n)) return
     solvePacked(matrix, n, right)
     for (let i = 0; i < n; i++) current[i] = start[i]! + right[i]!
   }
 }
+
+const NO_LEVEL = { count: 0, strength: 0 }

@@ -17,9 +17,9 @@ import { StackWeights } from './stack-weights.ts'
 export interface StackOptions {
   /** Factor on the weight of past ratings in the ridge with each new one, 0 < f <= 1. @default 0.9995 */
   readonly stackForgetting?: number
-  /** Ratings that equal weights count for in the ridge, above 0. @default 100 */
+  /** Ratings that the start counts for in the ridge, above 0: no constant, and as high as equal weights. @default 100 */
   readonly stackPrior?: number
-  /** Mean rating, for the rule with gradient steps. @default 0 */
+  /** Mean rating, for the rule with gradient steps and for the level of the weights. @default 0 */
   readonly globalMean?: number
 }
 
@@ -73,9 +73,13 @@ export class StackRule implements OnlineRule {
     this.userMemory = 1 + this.rules.length * dimension + memories
     this.itemMemory = this.first.itemMemory
     this.deltaLength = this.first.deltaLength
-    const start = new Float64Array(this.rules.length + (biased ? 1 : 0))
-    start.fill(1 / this.rules.length, 0, this.rules.length)
-    this.weights = new StackWeights(start, { forgetting: stackForgetting, prior: stackPrior })
+    const count = this.rules.length
+    const start = new Float64Array(count + (biased ? 1 : 0))
+    start.fill(1 / count, 0, count)
+    // One more in the sum changes a prediction as the mean rating does (decision 0092).
+    const level = { count, strength: stackPrior * globalMean ** 2 }
+    const settings = { forgetting: stackForgetting, prior: stackPrior, level }
+    this.weights = new StackWeights(start, settings)
     this.shared = this.weights.sums
     this.scores = new Float64Array(start.length)
     this.scratch = new Float32Array(Math.max(...this.rules.map((rule) => rule.deltaLength)))

@@ -31,11 +31,18 @@ interface Delta {
   readonly key?: string
   readonly sourceKeyGroup?: number
   readonly offset: number
+  /** @default the one of the attempt that reads */
+  readonly attemptTag?: number
 }
 
-function record({ key = '7-I@2', sourceKeyGroup = 3, offset }: Delta): ModelTopicRecord {
+function record({
+  key = '7-I@2',
+  sourceKeyGroup = 3,
+  offset,
+  attemptTag = 1,
+}: Delta): ModelTopicRecord {
   const buffer = new ModelDeltaBuffer('step', 1)
-  buffer.setOrigin(sourceKeyGroup, 5, offset)
+  buffer.setOrigin(sourceKeyGroup, 5, offset, attemptTag)
   buffer.values[0] = 0.5
   const keyBytes = encoder.encode(key)
   return {
@@ -69,6 +76,24 @@ describe('the reader of deltas', () => {
     expect(restored.take().map(({ offset }) => offset)).toEqual([10])
     expect(restored.metrics.snapshot()).toMatchObject({ deltasDuplicate: 2, deltasDropped: 0 })
     expect(inFlight.count).toBe(1)
+  })
+
+  it('counts a delta of another attempt until it is folded, and lets no rating of this one leave for it', async () => {
+    const { harness, inFlight } = await open()
+    inFlight.enter()
+    for (const attemptTag of [0, 2]) {
+      const before = inFlight.count
+      const offset = 10 + attemptTag
+      harness.process(record({ offset, attemptTag }), 4, { position })
+      expect(inFlight.count).toBe(before + 1)
+      // Once more, and of a version that no learner knows: nobody folds them.
+      harness.process(record({ offset, attemptTag }), 4, { position })
+      harness.process(record({ key: '7-I@3', offset, attemptTag }), 4, { position })
+      expect(inFlight.count).toBe(before + 1)
+    }
+    expect(harness.take()).toHaveLength(2)
+    harness.process(record({ key: '7-I@3', offset: 20 }), 4, { position })
+    expect(inFlight.count).toBe(2)
   })
 
   it('drops deltas of unknown versions without recording them as seen', async () => {

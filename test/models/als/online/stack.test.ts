@@ -54,6 +54,35 @@ describe('the weights of a stack', () => {
     }
   })
 
+  it('have a sum that is pulled to its start, too', () => {
+    const random = seededRandom(4)
+    const start = Float64Array.of(0.5, 0.5, 0)
+    const [forgetting, prior, strength] = [0.9, 7, 60]
+    const weights = new StackWeights(start, { forgetting, prior, level: { count: 2, strength } })
+    const seen: { x: number[]; y: number }[] = []
+    for (let k = 0; k < 40; k++) {
+      const x = [3 + random.normal(), 3 + random.normal(), 1]
+      const y = 0.8 * x[0]! + 0.3 * x[1]! + 0.2
+      weights.observe(Float64Array.from(x), y)
+      seen.push({ x, y })
+    }
+    const age = (k: number): number => forgetting ** (seen.length - 1 - k)
+    // The penalty is prior |w - start|^2 + strength (w0 + w1 - 1)^2.
+    const penalty = (i: number, j: number): number =>
+      (i === j ? prior : 0) + (i < 2 && j < 2 ? strength : 0)
+    const ids = [0, 1, 2]
+    const matrix = ids.map((i) =>
+      ids.map((j) => seen.reduce((sum, { x }, k) => sum + age(k) * x[i]! * x[j]!, penalty(i, j))),
+    )
+    const pulled = ids.map((i) => ids.reduce((sum, j) => sum + penalty(i, j) * start[j]!, 0))
+    const right = ids.map((i) =>
+      seen.reduce((sum, { x, y }, k) => sum + age(k) * x[i]! * y, pulled[i]!),
+    )
+    for (const [i, value] of plainSolve(matrix, right).entries()) {
+      expect(weights.current[i]).toBeCloseTo(value, 8)
+    }
+  })
+
   it('stay where they start while every rating is predicted, however many there are', () => {
     const weights = new StackWeights(Float64Array.of(0.5, 0.5), { forgetting: 0.99, prior: 10 })
     for (let k = 0; k < 100_000; k++) weights.observe(Float64Array.of(3, 3), 3)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { seededRandom } from '../../src/core/random.ts'
+import { seededRandom } from '../../../src/core/random.ts'
 import { type Allows, type Combination, type Factors, namesIn, pairwise } from './pairwise.ts'
 
 const FACTORS = {

@@ -1,4 +1,4 @@
-import type { Random } from '../../src/core/random.ts'
+import type { Random } from '../../../src/core/random.ts'
 
 /** Factors of a table: for each the levels that it has. */
 export type Factors = Readonly<Record<string, readonly string[]>>
