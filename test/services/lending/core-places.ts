@@ -2,11 +2,11 @@ import { availableParallelism } from 'node:os'
 import type { Lender, Pooled } from './pool.ts'
 
 /** Files that may run at a time, however idle the cores are. */
-export const MOST_FILES = availableParallelism() + 3
+export const MOST_FILES = availableParallelism() + 2
 /** Files that run at any time. */
 const ALWAYS = 2
 /** Share of the cores whose idleness lets one more file start. */
-const IDLE_SHARE = 0.15
+const IDLE_SHARE = 0.2
 
 /** A place is no service: a file that has one has nothing to know. */
 const PLACE: Pooled = { access: {}, clear: async () => undefined, stop: async () => undefined }
