@@ -435,6 +435,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'gateway/models',
     'gateway/observations',
     'gateway/openapi',
+    'gateway/parts',
     'gateway/port',
     'gateway/recommender',
     'gateway/routes',
@@ -549,6 +550,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'core/hash',
     'core/options',
     'files',
+    'inference/parts',
     'inference/policy',
     'inference/port',
     'inference/queue',
@@ -584,6 +586,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'inference/workers': [
     'core',
     'core/numbers',
+    'inference/parts',
     'inference/policy',
     'inference/port',
     'inference/queue',
@@ -1394,4 +1397,13 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'inference/sequences': ['core', 'core/text', 'inference/port'],
   'connectors/kafka/client/answers': ['batch', 'core'],
   'gateway/inference/numbers': [],
+  'gateway/parts': [
+    'core',
+    'gateway/http',
+    'gateway/inference',
+    'gateway/routes',
+    'http',
+    'wire/inference',
+  ],
+  'inference/parts': ['core', 'inference/port'],
 }
