@@ -42,6 +42,7 @@ import { WITHOUT_REGISTRY } from './models/without-registry.ts'
 import { addDocumentRoute, addOpenApi } from './openapi/document.ts'
 import { PartsAnswers } from './parts/answers.ts'
 import { addGenerateRoutes } from './parts/generate-routes.ts'
+import { addOpenAiRoutes } from './parts/openai-routes.ts'
 import type { GatewayServices } from './port/services.ts'
 import { recommenderOf } from './recommender/recommender.ts'
 import { addRecommenderRoutes } from './recommender/routes.ts'
@@ -180,6 +181,7 @@ export async function createGateway(
       modelControl: services.modelControl,
     })
     addGenerateRoutes(routes, parts)
+    addOpenAiRoutes(routes, { repository, parts })
     addRecommenderRoutes(routes, services, recommender)
     if (services.observations !== undefined) {
       addObserveRoute(routes, services.observations, services.state)

@@ -1397,13 +1397,6 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'inference/sequences': ['core', 'core/text', 'inference/port'],
   'connectors/kafka/client/answers': ['batch', 'core'],
   'gateway/inference/numbers': [],
-  'gateway/parts': [
-    'core',
-    'gateway/http',
-    'gateway/inference',
-    'gateway/routes',
-    'http',
-    'wire/inference',
-  ],
+  'gateway/parts': ['access', 'core', 'gateway/http', 'gateway/inference', 'gateway/routes', 'http', 'inference/port', 'wire/inference'],
   'inference/parts': ['core', 'inference/port'],
 }

@@ -40,3 +40,60 @@ export const GENERATE_STREAM_ANSWER = {
     content: EVENTS,
   },
 }
+
+/** Body of a request of OpenAI's interface, for the document: fields that are not named here go to the server. */
+export const OPENAI_BODY = {
+  content: {
+    'application/json': {
+      schema: {
+        ...VALUES,
+        required: ['model'],
+        properties: {
+          model: { type: 'string', minLength: 1, description: 'Name of the model here.' },
+          stream: { type: 'boolean', description: 'Whether the answer comes in parts.' },
+        },
+      },
+      example: { model: 'chat', messages: [{ role: 'user', content: 'hello' }] },
+    },
+  },
+}
+
+/** Answer of the server behind a model, for the document. */
+export const OPENAI_ANSWER = {
+  200: {
+    description:
+      'The answer of the server, with the name of the model here. With `stream`, an event for each part, and `[DONE]`; after an error in the middle, the last event has `error`.',
+    content: { 'application/json': { schema: VALUES }, ...EVENTS },
+  },
+}
+
+const MODEL = {
+  type: 'object',
+  required: ['id', 'object', 'created', 'owned_by'],
+  properties: {
+    id: { type: 'string' },
+    object: { type: 'string' },
+    created: { type: 'integer' },
+    owned_by: { type: 'string' },
+  },
+}
+
+/** Path of a model of OpenAI's interface, for the document. */
+export const OPENAI_NAME = {
+  type: 'object',
+  required: ['model'],
+  properties: { model: { type: 'string', minLength: 1 } },
+}
+
+/** A model of OpenAI's interface, for the document. */
+export const OPENAI_MODEL = { 200: { description: 'The model.', ...MODEL } }
+
+/** The models of OpenAI's interface, for the document. */
+export const OPENAI_MODELS = {
+  200: {
+    description: 'The models.',
+    type: 'object',
+    required: ['object', 'data'],
+    properties: { object: { type: 'string' }, data: { type: 'array', items: MODEL } },
+  },
+}
