@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { modelObject } from '../../access/object-rights.ts'
 import { asWeirError, WeirError } from '../../core/errors.ts'
 import { JSON_LIMITS } from '../../http/json-body.ts'
@@ -11,9 +11,11 @@ import {
   textTensor,
 } from '../../inference/port/openai.ts'
 import { addErrorHandlers } from '../http/errors.ts'
+import { namedModel } from '../http/objects.ts'
 import { type Problem, problemOf } from '../http/problem.ts'
 import { givenQueryOptions, QUERY_OPTION_SCHEMAS } from '../http/query-options.ts'
 import { ownerOf } from '../http/socket-owner.ts'
+import type { InferenceTarget } from '../inference/answers.ts'
 import { documented, documentedJson } from '../inference/documented.ts'
 import type { ModelRepository, ServedModelEntry } from '../inference/repository.ts'
 import { takeAnyBody } from '../inference/routes.ts'
@@ -60,11 +62,10 @@ export function addOpenAiRoutes(app: FastifyInstance, { repository, parts }: Ope
       documented(
         "A model that speaks OpenAI's interface",
         { params: OPENAI_NAME, response: OPENAI_MODEL },
-        { problems: [501] },
+        { on: namedModel, problems: [501] },
       ),
       async (request) => {
         const { model } = request.params
-        requireMayOf(request, 'read', modelObject(model))
         requireSpeaks(await repository.find(model, undefined))
         return modelOf(model)
       },
@@ -86,11 +87,12 @@ function addOperation(
       { role: 'read', problems: [404, 501], bodyLimit: JSON_LIMITS.bytes },
     ),
     async (request, reply) => {
+      const options = givenQueryOptions(request.headers)
       const asked = documentedJson<Asked>(request, OPENAI_BODY, request.body ?? NO_BODY)
       const { model, stream = false } = asked
       requireMayOf(request, 'read', modelObject(model))
       requireSpeaks(await repository.find(model, undefined))
-      const call = callOf(request, operation, asked)
+      const call = callOf(asked, operation, { options, owner: ownerOf(request.raw.socket) })
       if (!stream) {
         const text = answerOf(await parts.only(...call), model)
         return reply.type('application/json; charset=utf-8').send(Buffer.from(text))
@@ -107,16 +109,14 @@ function addOperation(
 }
 
 function callOf(
-  { headers, raw }: FastifyRequest,
-  operation: OpenAiOperation,
   asked: Asked,
+  operation: OpenAiOperation,
+  given: Pick<InferenceTarget, 'options' | 'owner'>,
 ): Parameters<PartsAnswers['parts']> {
-  const { model } = asked
-  const options = givenQueryOptions(headers)
   const values = [operation, JSON.stringify(asked)]
   const inputs = OPENAI_SIGNATURE.inputs.map(({ name }, i) => textTensor(name, values[i]!))
   return [
-    { model, version: undefined, options, owner: ownerOf(raw.socket) },
+    { model: asked.model, version: undefined, ...given },
     (requests) =>
       requests.readParts(
         {
