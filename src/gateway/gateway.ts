@@ -209,6 +209,7 @@ export async function createGateway(
   }
   connections.attach(app.server)
   const stopCollecting = collectWhenIdle()
+  app.addHook('preClose', async () => parts.end())
   app.addHook('onClose', async () => {
     connections[Symbol.dispose]()
     stopCollecting()

@@ -1397,6 +1397,16 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'inference/sequences': ['core', 'core/text', 'inference/port'],
   'connectors/kafka/client/answers': ['batch', 'core'],
   'gateway/inference/numbers': [],
-  'gateway/parts': ['access', 'core', 'gateway/http', 'gateway/inference', 'gateway/routes', 'http', 'inference/port', 'wire/inference'],
+  'gateway/parts': [
+    'access',
+    'core',
+    'gateway/http',
+    'gateway/inference',
+    'gateway/routes',
+    'http',
+    'inference/port',
+    'serving/port',
+    'wire/inference',
+  ],
   'inference/parts': ['core', 'inference/port'],
 }

@@ -1,4 +1,5 @@
 import { asWeirError, WeirError } from '../../core/errors.ts'
+import { RequestOwner } from '../../serving/port/request-owner.ts'
 import {
   type InferenceAnswersContext,
   type InferenceTarget,
@@ -21,9 +22,16 @@ export interface AnswerPart {
 /** Answers requests in parts and counts them. A model that gives whole answers gives one part. */
 export class PartsAnswers {
   private readonly context: InferenceAnswersContext
+  /** Who asks for the answers under way. */
+  private readonly askers = new Set<RequestOwner>()
 
   constructor(context: InferenceAnswersContext) {
     this.context = context
+  }
+
+  /** Ends the answers under way with UNAVAILABLE: they may be as long as they like, and the server closes. */
+  end(): void {
+    for (const asker of this.askers) asker.leave('the server ends; ask again')
   }
 
   /**
@@ -40,6 +48,9 @@ export class PartsAnswers {
     const entry = await repository.find(name, version)
     const { info, model } = entry
     let answered = version ?? String(info.liveVersion)
+    const asker = new RequestOwner()
+    const stay = owner?.gone === undefined ? owner?.onGone(() => asker.leave()) : asker.leave()
+    this.askers.add(asker)
     let isWhole = false
     let items = 0
     try {
@@ -51,7 +62,7 @@ export class PartsAnswers {
         ...options,
         ...(deadlineMs === undefined ? {} : { deadlineMs }),
       }
-      const by = { owner, sequence: request.sequence }
+      const by = { owner: asker, sequence: request.sequence }
       for await (const result of partsOf(model, name, { inputs: request.inputs, asked, by })) {
         answered = String(result.modelVersion)
         items = Math.max(items, result.items)
@@ -62,6 +73,8 @@ export class PartsAnswers {
     } catch (error) {
       throw asWeirError(error, 'ILLEGAL_STATE')
     } finally {
+      stay?.()
+      this.askers.delete(asker)
       if (isWhole) statistics.succeeded(info.name, answered, { items, ns: ns() }, clock.nowMs())
       else statistics.failed(info.name, answered, ns())
     }

@@ -250,6 +250,16 @@ describe('an answer in parts and the life of its model', () => {
     await until('the model ends', () => endedOf('waits') === ended + 1)
   })
 
+  it('ends with an error when the server closes, which does not wait for its client', async () => {
+    const served = { host: '127.0.0.1', port: 0, repository: root, version: '1.2.3' }
+    const of = await LocalGateway.start({ ...served, state: models.state, access: models.access })
+    const events = eventsOf(await stream('waits', 5, { of }))
+    await events.next()
+    await of[Symbol.asyncDispose]()
+    expect((await events.next()).value).toMatchObject({ code: 'UNAVAILABLE' })
+    expect((await events.next()).done).toBe(true)
+  })
+
   it('that blocks its thread is given up, and another worker answers', async () => {
     const events = eventsOf(await stream('blocks', 5, { headers: { 'weir-deadline-ms': '500' } }))
     expect((await events.next()).value).toMatchObject({ index: 0 })
