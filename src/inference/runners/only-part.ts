@@ -35,6 +35,6 @@ export async function onlyPart(
 
 /** The error of an answer in parts to a request that takes one. */
 export function notOne(what: string): WeirError {
-  const message = `the model answered with ${what}; ask /v2/models/NAME/generate_stream of the process that serves it, or ModelStreamInfer over gRPC`
+  const message = `the model answered with ${what}; ask /v2/models/NAME/generate_stream of the process that serves it`
   return new WeirError('MODEL_FAILED', message)
 }
