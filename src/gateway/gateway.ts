@@ -40,6 +40,9 @@ import type { SiblingGroup } from './metrics/sibling-threads.ts'
 import { addModelRoutes } from './models/routes.ts'
 import { WITHOUT_REGISTRY } from './models/without-registry.ts'
 import { addDocumentRoute, addOpenApi } from './openapi/document.ts'
+import { PartsAnswers } from './parts/answers.ts'
+import { addGenerateRoutes } from './parts/generate-routes.ts'
+import { addOpenAiRoutes } from './parts/openai-routes.ts'
 import type { GatewayServices } from './port/services.ts'
 import { recommenderOf } from './recommender/recommender.ts'
 import { addRecommenderRoutes } from './recommender/routes.ts'
@@ -103,14 +106,17 @@ export interface GatewayParts {
   readonly inference: InferenceStatistics
   readonly repository: ModelRepository
   readonly answers: InferenceAnswers
+  readonly parts: PartsAnswers
 }
 
 /** The parts of a gateway. */
 export function gatewayParts({ state }: GatewayServices, clock: Clock): GatewayParts {
   const inference = new InferenceStatistics()
   const repository = new ModelRepository(state)
-  const answers = new InferenceAnswers({ repository, statistics: inference, clock })
-  return { requests: new RequestMetrics(), inference, repository, answers }
+  const context = { repository, statistics: inference, clock }
+  const answers = new InferenceAnswers(context)
+  const parts = new PartsAnswers(context)
+  return { requests: new RequestMetrics(), inference, repository, answers, parts }
 }
 
 /**
@@ -118,13 +124,13 @@ export function gatewayParts({ state }: GatewayServices, clock: Clock): GatewayP
  * any number of gateways serve one job. Not listening yet: call `listen`.
  */
 export async function createGateway(
-  given: GatewayServices,
+  served: GatewayServices,
   options: GatewayOptions,
-  parts?: GatewayParts,
+  given?: GatewayParts,
 ): Promise<FastifyInstance> {
-  const services: GatewayServices = { ...given, state: withSessions(given.state) }
-  const { requests, inference, repository, answers } =
-    parts ?? gatewayParts(services, options.clock)
+  const services: GatewayServices = { ...served, state: withSessions(served.state) }
+  const { requests, inference, repository, answers, parts } =
+    given ?? gatewayParts(services, options.clock)
   const app: FastifyInstance = Fastify({
     ...(options.tls === undefined
       ? { http: REQUEST_TIMES }
@@ -174,6 +180,8 @@ export async function createGateway(
       version: options.version,
       modelControl: services.modelControl,
     })
+    addGenerateRoutes(routes, parts)
+    addOpenAiRoutes(routes, { repository, parts })
     addRecommenderRoutes(routes, services, recommender)
     if (services.observations !== undefined) {
       addObserveRoute(routes, services.observations, services.state)
@@ -191,7 +199,7 @@ export async function createGateway(
   if (mayBeHot(app, options)) {
     addHotRoutes(app, {
       // A request of a session is not a hot one.
-      state: given.state,
+      state: served.state,
       answers,
       recommender,
       requests,
@@ -201,6 +209,7 @@ export async function createGateway(
   }
   connections.attach(app.server)
   const stopCollecting = collectWhenIdle()
+  app.addHook('preClose', async () => parts.end())
   app.addHook('onClose', async () => {
     connections[Symbol.dispose]()
     stopCollecting()

@@ -142,7 +142,10 @@ interface ModelCodec {
 }
 
 /** The deadline of a request that may have one in its header and one in its parameters, as other servers read it. */
-function shorterOf(header: number | undefined, parameter: number | undefined): number | undefined {
+export function shorterOf(
+  header: number | undefined,
+  parameter: number | undefined,
+): number | undefined {
   if (header === undefined || parameter === undefined) return header ?? parameter
   return Math.min(header, parameter)
 }

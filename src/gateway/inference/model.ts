@@ -48,6 +48,13 @@ export interface InferenceModel {
     options: QueryOptions,
     asked?: AskedBy,
   ): Promise<InferenceResult>
+  /** As `infer`, of a model that may answer in parts: each is made when it is asked for. @default whole answers */
+  parts?(
+    state: string,
+    inputs: readonly Tensor[],
+    options: QueryOptions,
+    asked?: AskedBy,
+  ): AsyncIterable<InferenceResult>
 }
 
 /** The tensor of an input that is not optional; `readRequest` has checked that it is there. */

@@ -56,7 +56,8 @@ const ON_MODEL = { on: namedModel }
 
 const NO_BODY = Buffer.alloc(0)
 
-const MODEL_PATHS = ['/v2/models/:model', '/v2/models/:model/versions/:version'] as const
+/** Paths of a model: its live version, and the one in the path. */
+export const MODEL_PATHS = ['/v2/models/:model', '/v2/models/:model/versions/:version'] as const
 
 /** Routes that run a model: its live version, and the one in the path. */
 export const INFER_ROUTES = MODEL_PATHS.map((path) => `${path}/infer`)
@@ -65,6 +66,7 @@ export const INFER_ROUTES = MODEL_PATHS.map((path) => `${path}/infer`)
 const EXTENSIONS = [
   'binary_tensor_data',
   'classification',
+  'generate',
   'model_repository',
   'model_configuration',
   'statistics',
@@ -78,19 +80,23 @@ const EXTENSIONS = [
 export function addInferenceRoutes(app: FastifyInstance, options: InferenceOptions): void {
   void app.register(async (routes) => {
     addErrorHandlers(routes, ({ detail }) => ({ error: detail }))
-    // Clients send JSON and tensors under any media type, or none.
-    routes.removeAllContentTypeParsers()
-    routes.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) =>
-      done(null, body),
-    )
+    takeAnyBody(routes)
     new InferenceRoutes(options).add(routes)
     addClassifyRoutes(routes, options.repository, options.modelControl)
     addJsonRoute(routes, options.repository)
   })
 }
 
+/** Clients send JSON and tensors under any media type, or none: the routes get bodies as bytes. */
+export function takeAnyBody(routes: FastifyInstance): void {
+  routes.removeAllContentTypeParsers()
+  routes.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) =>
+    done(null, body),
+  )
+}
+
 /** Schema of the parameters of a path, for the document. */
-function paramsOf(path: string): object {
+export function paramsOf(path: string): object {
   const properties: Record<string, object> = { model: MODEL_PARAMETERS.model }
   if (path.includes(':version')) properties['version'] = MODEL_PARAMETERS.version
   return { type: 'object', required: Object.keys(properties), properties }

@@ -1,4 +1,5 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
+import type { RawInferResult } from '../../wire/inference/infer.ts'
 import type { ModelInfo, TensorSignature } from '../../wire/inference/models.ts'
 import type { QueryOptions } from '../../wire/model-reader.ts'
 import type { ServedTensorModels } from '../port/services.ts'
@@ -31,24 +32,52 @@ export class TensorModel implements InferenceModel {
     name: string,
     inputs: readonly Tensor[],
     options: QueryOptions,
-    { owner, sequence }: AskedBy = {},
+    asked: AskedBy = {},
   ): Promise<InferenceResult> {
+    const { request, run } = this.asking(name, inputs, { options, asked })
+    return resultOf(inputs, await this.models.inferRaw(name, request, run))
+  }
+
+  async *parts(
+    name: string,
+    inputs: readonly Tensor[],
+    options: QueryOptions,
+    asked: AskedBy = {},
+  ): AsyncGenerator<InferenceResult> {
+    const { models } = this
+    if (models.inferParts === undefined) return yield await this.infer(name, inputs, options, asked)
+    const { request, run } = this.asking(name, inputs, { options, asked })
+    for await (const part of models.inferParts(name, request, run)) yield resultOf(inputs, part)
+  }
+
+  /** What the process that runs the model is asked. Throws INVALID_ARGUMENT, UNSUPPORTED. */
+  private asking(
+    name: string,
+    inputs: readonly Tensor[],
+    {
+      options,
+      asked: { owner, sequence },
+    }: { readonly options: QueryOptions; readonly asked: AskedBy },
+  ) {
     const { consistency = { level: 'live' } } = options
     requireArgument(
       consistency.level === 'live',
       `model "${name}" runs in a process of its own and reads no state; weir-consistency "${consistency.level}" does not apply to it, leave it out`,
     )
-    const request = { inputs: inputs.map(rawTensorOf), outputs: [] }
-    const { models } = this
-    const isHere = models.takesOwner === true
+    const isHere = this.models.takesOwner === true
     if (sequence !== undefined && !isHere) throw elsewhere(name)
-    const run = isHere ? { ...options, owner, sequence } : options
-    const answer = await models.inferRaw(name, request, run)
-    const { modelVersion, isCached, queueMicros, runMicros } = answer
-    const outputs = answer.outputs.map((output) => new BytesTensor(output))
-    const served = { isCached, queueNs: queueMicros * 1000, computeNs: runMicros * 1000 }
-    return { modelVersion, items: inputs[0]?.shape[0] ?? 1, outputs, served }
+    return {
+      request: { inputs: inputs.map(rawTensorOf), outputs: [] },
+      run: isHere ? { ...options, owner, sequence } : options,
+    }
   }
+}
+
+function resultOf(inputs: readonly Tensor[], answer: RawInferResult): InferenceResult {
+  const { modelVersion, isCached, queueMicros, runMicros } = answer
+  const outputs = answer.outputs.map((output) => new BytesTensor(output))
+  const served = { isCached, queueNs: queueMicros * 1000, computeNs: runMicros * 1000 }
+  return { modelVersion, items: inputs[0]?.shape[0] ?? 1, outputs, served }
 }
 
 function metadataOf({ name, datatype, shape, itemAxis, takes }: TensorSignature): TensorMetadata {

@@ -29,6 +29,15 @@ export interface ServedTensorModels {
   readonly takesOwner?: boolean
   /** Runs a model on tensors whose elements are bytes. Rejects with the answer's error. */
   inferRaw(model: string, request: InferRequest, options?: RunOptions): Promise<RawInferResult>
+  /**
+   * Runs a model that may answer in parts. Rejects with the answer's error. Not over the network, where a model gives whole
+   * answers only.
+   */
+  inferParts?(
+    model: string,
+    request: InferRequest,
+    options?: RunOptions,
+  ): AsyncIterable<RawInferResult>
   /** All models, with their statistics. */
   models(options?: QueryOptions): Promise<readonly ModelInfo[]>
   /** Inputs, outputs and versions of a model. Rejects with UNKNOWN_MODEL. */

@@ -28,6 +28,7 @@ export function checkDeployment(deployment: Deployment): void {
   requireWhole('workers', workers, MAX_WORKERS)
   requireWhole('maxBatchItems', maxBatchItems, 65536)
   requireWhole('queueCapacity', queueCapacity, 65536)
+  requireWhole('streams', deployment.streams ?? 1, 65536)
   requireArgument(
     deployment.isShared !== true || (workers === 1 && deployment.isolation !== 'process'),
     'a model that shares its worker has one, in a thread: leave out isolation: process, and the number of workers',

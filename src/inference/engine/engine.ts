@@ -7,9 +7,10 @@ import type { Deployment } from '../port/deployment.ts'
 import type { InferenceEngine, ModelStatistics } from '../port/engine.ts'
 import { type ModelId, type ModelSource, modelKey } from '../port/model.ts'
 import type { ProducerMessage, SharedModel } from '../port/producer-message.ts'
-import type { InferAnswer, InferRequest } from '../port/request.ts'
+import type { InferAnswer, InferRequest, PartsRequest } from '../port/request.ts'
 import type { ServedModel } from '../port/served-model.ts'
 import type { ModelSignature } from '../port/signature.ts'
+import type { Tensor } from '../port/tensor.ts'
 import { PRODUCER_ROWS } from '../queue/layout.ts'
 import { admitProducer, forgetProducer, hasRequests } from '../queue/repair.ts'
 import { measureMemory } from '../workers/child-model.ts'
@@ -17,10 +18,11 @@ import { checkDeployment, mostItemsOf, workerStartOf } from './deployment-plan.t
 import { Device, type Place } from './device.ts'
 import { GraphFolder, removeLostGraphs } from './graph-folder.ts'
 import { ModelWorkers } from './model-workers.ts'
+import { shapeRequest } from './request-shape.ts'
 import { SharedWorkers } from './shared-workers.ts'
 import { mayShare, sharingOf } from './sharing.ts'
 import { statisticsOf } from './statistics.ts'
-import { ThreadProducer } from './thread-producer.ts'
+import { ThreadProducer, unknownModel } from './thread-producer.ts'
 
 /** Time between two looks at the workers, ms. */
 const SUPERVISE_MS = 50
@@ -108,6 +110,7 @@ class ThreadEngine implements InferenceEngine {
     const producer = this.asker.retire(id)
     for (const send of this.links.values()) send({ kind: 'retire', id })
     await this.drain(loaded)
+    if (!this.isClosed) await loaded.workers.parts?.idle()
     producer?.close()
     await loaded.workers.close()
     loaded.place?.free()
@@ -118,6 +121,16 @@ class ThreadEngine implements InferenceEngine {
 
   infer(request: InferRequest): Promise<InferAnswer> {
     return this.asker.infer(request)
+  }
+
+  parts({ model, inputs, deadlineMs, asker }: PartsRequest): AsyncGenerator<readonly Tensor[]> {
+    const loaded = this.loaded.get(modelKey(model))
+    if (loaded === undefined || loaded.isRetired) throw unknownModel(model)
+    const { parts, signature } = loaded.workers
+    if (parts === undefined) {
+      throw new WeirError('UNSUPPORTED', `model "${model.name}" does not answer in parts`)
+    }
+    return parts.ask({ inputs: shapeRequest(signature, inputs).inputs, deadlineMs, asker })
   }
 
   models(): readonly ServedModel[] {
@@ -209,6 +222,7 @@ class ThreadEngine implements InferenceEngine {
         { ...deployment, isShared },
         {
           clock: this.clock,
+          mayLeave: place !== undefined && deployment.isKeptLoaded !== true,
           optimised: this.device === undefined ? undefined : this.graphs.file(),
           onMove: (kind) => place?.moved(kind),
           signal,

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import { type Clock, sleep } from '../../core/clock.ts'
 import { asWeirError, WeirError } from '../../core/errors.ts'
+import { ModelParts } from '../parts/model-parts.ts'
 import { afterLoss, superviseWorker } from '../policy/supervision.ts'
 import type { Deployment } from '../port/deployment.ts'
 import type { ModelSource } from '../port/model.ts'
@@ -55,11 +56,13 @@ export class ModelWorkers {
   lost = 0
   /** Time of a run of the largest batch in a thread that models share, ms; 0 in a thread of its own. */
   readonly runMs: number
+  /** Answers in parts; undefined of a model without. */
+  readonly parts: ModelParts | undefined
   private readonly start: WorkerStart
   private readonly deployment: Deployment
   private readonly clock: Clock
   private readonly onMove: ModelWorkersOptions['onMove']
-  private readonly shared: SharedWorkers | undefined
+  readonly shared: SharedWorkers | undefined
   /** Workers that ended while the model was away; they start when it comes back. */
   private missing = 0
   private readonly running = new Map<number, RunningWorker>()
@@ -81,6 +84,7 @@ export class ModelWorkers {
     this.signature = signature
     this.runMs = runMs
     this.maxItems = maxItemsOf(signature, options.deployment)
+    this.parts = ModelParts.of(signature, { ...options, overtimeMs: OVERTIME_MS })
     this.memory = QueueMemory.create(queueShapeOf(signature, options.deployment))
   }
 
@@ -194,6 +198,7 @@ export class ModelWorkers {
   /** Ends all workers; what waits is not answered. */
   async close(): Promise<void> {
     this.isClosed = true
+    this.parts?.close()
     Atomics.store(this.memory.words, HEADER.closed, 2)
     ringAllWorkers(this.memory.words)
     await Promise.all([...this.running.values()].map((worker) => this.ended(worker)))
@@ -216,10 +221,6 @@ export class ModelWorkers {
     const runs = ({ number, isEnding }: RunningWorker): boolean =>
       !isEnding && numbers[this.memory.workerAt(number) + WORKER.runStartedAt]! > 0
     return [...this.running.values()].filter(runs).length
-  }
-
-  get isShared(): boolean {
-    return this.shared !== undefined
   }
 
   /** Workers that the deployment asks for. */
@@ -247,8 +248,9 @@ export class ModelWorkers {
     void thread.exited.then(() => this.onExit(worker))
     const { buffer } = this.memory
     const { deployment, signature, maxItems } = this
+    const parts = this.parts?.join(() => this.writeOff(worker))
     thread.serve(
-      { buffer, worker: number, deployment, signature, maxItems },
+      { buffer, worker: number, deployment, signature, maxItems, parts },
       {
         onMove: this.onMove,
         onExceeded: () => this.lost++,

@@ -115,7 +115,8 @@ class SharedThread {
   }
 
   private order(order: SeatOrder): void {
-    this.worker.postMessage(order)
+    const parts = order.kind === 'serve' ? order.queue?.parts : undefined
+    this.worker.postMessage(order, parts === undefined ? [] : [parts])
   }
 
   /** A run of one model does not end: the others leave the thread, which ends when it can. */

@@ -36,7 +36,7 @@ export function statisticsOf(
     waiting: memory.words[HEADER.waiting]!,
     workers: memory.words[HEADER.workers]!,
     workersBusy: workers.busy,
-    ...(workers.isShared ? { shared: 1 } : {}),
+    ...(workers.shared !== undefined ? { shared: 1 } : {}),
     workersWanted: workers.wanted,
     workersLost: workers.lost,
     hedged: producerSum(memory, PRODUCER_COUNT.hedged),

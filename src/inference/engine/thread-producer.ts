@@ -57,7 +57,8 @@ export class ThreadProducer implements InferenceProducer {
   }
 }
 
-function unknownModel({ name, version }: ModelId): WeirError {
+/** The error of a model that is not loaded. */
+export function unknownModel({ name, version }: ModelId): WeirError {
   return new WeirError(
     'UNKNOWN_MODEL',
     `no model "${name}" of version ${version} is served here; load it first`,

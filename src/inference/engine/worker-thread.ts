@@ -92,7 +92,7 @@ export class WorkerThread implements ModelWorker {
       if (kind === 'wanted' || kind === 'left' || kind === 'entered') onMove(kind)
       else if (kind === 'exceeded') onExceeded()
     })
-    this.thread.postMessage(message)
+    this.thread.postMessage(message, message.parts === undefined ? [] : [message.parts])
   }
 
   /** Ends a worker that serves no queue; it frees its model first. */

@@ -12,6 +12,8 @@ export interface ModelWorkersOptions {
   readonly clock: Clock
   /** As `RunnerOptions.optimised`. */
   readonly optimised?: string | undefined
+  /** The model may be evicted from memory. @default false */
+  readonly mayLeave?: boolean
   readonly onMove: (kind: ModelMove) => void
   /** Gives up the first load. */
   readonly signal?: AbortSignal

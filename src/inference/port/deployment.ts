@@ -137,6 +137,8 @@ export interface Deployment {
   readonly warmUp?: WarmUp
   /** What happens before and after each run, on the worker. @default nothing */
   readonly transforms?: Transforms
+  /** Most answers in parts at a time, of a model that gives them. @default 64 */
+  readonly streams?: number
   /** Attempts of a request whose worker was lost. @default 3 */
   readonly maxAttempts?: number
   /** A run is overtime after this many times its expected time, at least `overtimeMs`. @default 10 */

@@ -1,9 +1,10 @@
 import type { Deployment } from './deployment.ts'
 import type { ModelId, ModelSource } from './model.ts'
 import type { ProducerMessage } from './producer-message.ts'
-import type { InferAnswer, InferRequest } from './request.ts'
+import type { InferAnswer, InferRequest, PartsRequest } from './request.ts'
 import type { ServedModel } from './served-model.ts'
 import type { ModelSignature } from './signature.ts'
+import type { Tensor } from './tensor.ts'
 
 /** Side of a thread that asks models: an event loop that never runs one. */
 export interface InferenceProducer {
@@ -111,6 +112,13 @@ export interface InferenceEngine extends InferenceProducer, AsyncDisposable {
     deployment: Deployment,
     signal?: AbortSignal,
   ): Promise<ModelSignature>
+  /**
+   * The parts of one answer of a model whose signature says `parts`; each is made when it is asked for, and the model ends
+   * when the iterator is returned. Throws UNKNOWN_MODEL, UNSUPPORTED, SIGNATURE_MISMATCH; the iterator rejects with
+   * OVERLOADED, MODEL_NOT_LOADED, WORKER_LOST, DEADLINE_EXCEEDED, FRAME_TOO_LARGE, why the asker is gone, and the errors
+   * of the model.
+   */
+  parts(request: PartsRequest): AsyncGenerator<readonly Tensor[]>
   /** Answers what waits, then ends the workers and frees the queue. Does nothing for an unknown id. */
   unload(id: ModelId): Promise<void>
   /**

@@ -40,6 +40,8 @@ export type ModelSource =
       readonly url: string
       /** Name of the model there. */
       readonly model: string
+      /** What the server speaks: the Open Inference Protocol, or OpenAI's interface. @default 'oip' */
+      readonly protocol?: 'oip' | 'openai'
       /** Version there; the server chooses when it is not given. */
       readonly version?: string
       /** Most items of one request. Above 1 it says that requests may share a run, as \`batches: true\` does. */

@@ -24,6 +24,12 @@ export interface InferRequest {
   readonly asker?: Asker | undefined
 }
 
+/** Request for an answer in parts. */
+export interface PartsRequest extends Pick<InferRequest, 'model' | 'inputs' | 'asker'> {
+  /** Time until the last part, ms. @default the deployment's `sloMs` for each part */
+  readonly deadlineMs?: number | undefined
+}
+
 /** Facts about an answer that a client shows or counts. */
 export interface AnswerFlags {
   /** The outputs are the deployment's default; `reason` says why. */

@@ -36,6 +36,11 @@ export interface LoadedModel {
    */
   run(inputs: readonly Tensor[], items: number): Promise<readonly Tensor[]>
   /**
+   * Outputs of one request in parts, of a model whose signature says `parts`. The signal aborts when nobody reads them
+   * any more. Several at a time.
+   */
+  parts?(inputs: readonly Tensor[], signal: AbortSignal): AsyncIterable<readonly Tensor[]>
+  /**
    * Called between two runs: takes back what the last run left behind, so that the next one is not held up. The worker
    * ends when it rejects.
    */
@@ -49,7 +54,12 @@ export interface FunctionModel {
   readonly signature: ModelSignature
   /** Called in each worker before the first run, and again when the model comes back after `close`. */
   load?(options: unknown): Promise<void> | void
-  /** As `LoadedModel.run`; may be synchronous. */
-  run(inputs: readonly Tensor[], items: number): Promise<readonly Tensor[]> | readonly Tensor[]
+  /** As `LoadedModel.run`; may be synchronous. A model with `stream` needs none. */
+  run?(inputs: readonly Tensor[], items: number): Promise<readonly Tensor[]> | readonly Tensor[]
+  /**
+   * The answer to one request in parts, each with all outputs: an async generator. The next part is asked for when the
+   * client has taken the one before. When the client is gone, the signal aborts and the generator's `return` is called.
+   */
+  stream?(inputs: readonly Tensor[], signal: AbortSignal): AsyncIterable<readonly Tensor[]>
   close?(): Promise<void> | void
 }

@@ -29,6 +29,8 @@ export interface ModelSignature {
    * itself; of an ONNX file it is worked out. @default false
    */
   readonly batches?: boolean
+  /** The model answers in parts, as `LoadedModel.parts` gives them. @default false */
+  readonly parts?: boolean
   /** Why each request runs alone, for people; undefined where requests may share a run. */
   readonly alone?: string
   /** Of a model with transforms: what the model itself takes and gives. */

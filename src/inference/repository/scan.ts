@@ -213,16 +213,25 @@ export function remoteOf(
   path: string,
   name: string,
 ): Extract<ModelSource, { kind: 'remote' }> {
-  const { url, model = name, version } = value
+  const { url, model = name, version, protocol } = value
   const maxItems = value['max-items']
   if (typeof url !== 'string' || !URL.canParse(url) || typeof model !== 'string') {
     const message = `${path} must be {"url": "http://HOST:PORT", "model": "NAME"}; url is ${JSON.stringify(url)}`
+    throw new WeirError('INVALID_ARGUMENT', message)
+  }
+  if (protocol !== undefined && protocol !== 'oip' && protocol !== 'openai') {
+    const message = `${path}: protocol takes oip or openai, not ${JSON.stringify(protocol).slice(0, 40)}`
+    throw new WeirError('INVALID_ARGUMENT', message)
+  }
+  if (protocol === 'openai' && (maxItems ?? version) !== undefined) {
+    const message = `${path}: a model of protocol openai has neither version nor max-items; leave them out`
     throw new WeirError('INVALID_ARGUMENT', message)
   }
   return {
     kind: 'remote',
     url,
     model,
+    ...(protocol === undefined ? {} : { protocol }),
     ...(version === undefined ? {} : { version: String(version) }),
     ...(typeof maxItems === 'number' ? { maxItems } : {}),
   }

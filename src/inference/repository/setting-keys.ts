@@ -12,6 +12,7 @@ export const SETTING_KEYS: Readonly<Record<string, string>> = {
     'A map of tensor names to the axis of their items, or null (default: what the model shows)',
   'max-batch': 'Most items of a run (default: 64); a request with more is split, or refused',
   'queue-capacity': 'Most requests that wait or run',
+  streams: 'Most answers in parts at a time, of a model that gives them (default: 64)',
   'input-bytes': 'Most bytes of the inputs of one request, such as 4 MiB',
   'output-bytes': 'Most bytes of the outputs of one request, such as 4 MiB',
   memory:

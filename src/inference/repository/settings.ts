@@ -117,6 +117,7 @@ class SettingsReader extends SettingReader {
       itemAxes: fields['item-axes'] === undefined ? undefined : this.itemAxes(fields['item-axes']),
       maxBatchItems: this.whole(fields, 'max-batch'),
       queueCapacity: this.whole(fields, 'queue-capacity'),
+      streams: this.whole(fields, 'streams'),
       inputBytes: this.bytes(fields, 'input-bytes'),
       outputBytes: this.bytes(fields, 'output-bytes'),
       memoryBytes: this.bytes(fields, 'memory'),

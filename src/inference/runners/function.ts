@@ -4,7 +4,8 @@ import { asWeirError, requireArgument } from '../../core/errors.ts'
 import type { ModelSource } from '../port/model.ts'
 import type { FunctionModel, LoadedModel, RunnerOptions } from '../port/runner.ts'
 import type { Tensor } from '../port/tensor.ts'
-import { declaredSignature } from './item-axes.ts'
+import { declaredSignature, withItemAxes } from './item-axes.ts'
+import { onlyPart, partsSignature } from './only-part.ts'
 
 type FunctionSource = Extract<ModelSource, { kind: 'function' }>
 
@@ -17,19 +18,51 @@ export async function loadFunction(
   const exported = await importModule(source.module)
   const model = exported[name] as FunctionModel | undefined
   requireArgument(
-    typeof model?.run === 'function' && Array.isArray(model.signature?.inputs),
-    `${source.module}: the export "${name}" is no model; it needs \`signature\` and \`run\``,
+    isFunctionModel(model),
+    `${source.module}: the export "${name}" is no model; it needs \`signature\`, and \`run\` or \`stream\``,
   )
   try {
     await model.load?.(source.options)
   } catch (error) {
     throw asWeirError(error, 'MODEL_FAILED', `${source.module}: load`)
   }
+  if (model.stream !== undefined) return streamingModel(model, model.stream.bind(model), options)
+  const run = model.run!.bind(model)
   return {
     signature: options.signature ?? declaredSignature(model.signature, options),
     async run(inputs: readonly Tensor[], items: number): Promise<readonly Tensor[]> {
       try {
-        return await model.run(inputs, items)
+        return await run(inputs, items)
+      } catch (error) {
+        throw asWeirError(error, 'MODEL_FAILED')
+      }
+    },
+    async close() {
+      await model.close?.()
+    },
+  }
+}
+
+function isFunctionModel(model: FunctionModel | undefined): model is FunctionModel {
+  const answers = typeof model?.run === 'function' || typeof model?.stream === 'function'
+  return answers && Array.isArray(model.signature?.inputs)
+}
+
+/** A module that answers in parts, with `run` too or without. */
+function streamingModel(
+  model: FunctionModel,
+  parts: NonNullable<LoadedModel['parts']>,
+  { signature, itemAxes }: RunnerOptions,
+): LoadedModel {
+  const given = withItemAxes(model.signature, itemAxes ?? {})
+  return {
+    signature: signature ?? partsSignature(given),
+    parts,
+    async run(inputs, items) {
+      try {
+        return model.run === undefined
+          ? await onlyPart(parts, inputs)
+          : await model.run(inputs, items)
       } catch (error) {
         throw asWeirError(error, 'MODEL_FAILED')
       }

@@ -5,6 +5,7 @@ import type { ModelSource } from '../port/model.ts'
 import type { LoadedModel, RunnerOptions } from '../port/runner.ts'
 import { loadFunction } from './function.ts'
 import { loadOnnx, loadOnnxRuntime } from './onnx.ts'
+import { loadOpenAi } from './openai.ts'
 import { loadRemote } from './remote.ts'
 
 const REMEDY =
@@ -27,7 +28,7 @@ function load(source: ModelSource, options: RunnerOptions): Promise<LoadedModel>
     case 'function':
       return loadFunction(source, options)
     case 'remote':
-      return loadRemote(source, options)
+      return source.protocol === 'openai' ? loadOpenAi(source) : loadRemote(source, options)
     default:
       return assertNever(source)
   }

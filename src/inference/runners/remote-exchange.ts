@@ -33,11 +33,11 @@ export class RemoteServer {
   private readonly base: URL
   private readonly agent: HttpAgent
 
-  /** Throws ACCESS_DENIED for an address that no model may call. */
-  constructor(url: string) {
+  /** `most`: connections at a time. Throws ACCESS_DENIED for an address that no model may call. */
+  constructor(url: string, most = 1) {
     this.base = new URL(url)
     requireOpenAddress(this.base.hostname)
-    this.agent = new Agent({ keepAlive: true, maxSockets: 1, lookup: openLookup })
+    this.agent = new Agent({ keepAlive: true, maxSockets: most, lookup: openLookup })
   }
 
   /** `http://HOST:PORT`, as messages name the server. */
@@ -60,6 +60,30 @@ export class RemoteServer {
     return await this.once(sent, deadline).catch((error) => {
       throw this.errorOf(error, deadline)
     })
+  }
+
+  /**
+   * Sends JSON and resolves with the answer when its head is there, whatever its status; who called reads it, and destroys
+   * it. Rejects as `exchange` where the server does not answer, and with the reason of the signal.
+   */
+  async open(path: string, json: string, signal: AbortSignal): Promise<IncomingMessage> {
+    const send = (): Promise<IncomingMessage> =>
+      new Promise((resolve, reject) => {
+        const headers = { 'content-type': 'application/json' }
+        const { agent } = this
+        const settings = { agent, signal, method: 'POST', headers }
+        const sent = request(new URL(path, this.base), settings, resolve)
+        sent.on('error', (error) => reject(sent.reusedSocket ? new ClosedMeanwhile(error) : error))
+        sent.end(json)
+      })
+    try {
+      return await send().catch((error) => {
+        if (error instanceof ClosedMeanwhile && !signal.aborted) return send()
+        throw error
+      })
+    } catch (error) {
+      throw this.errorOf(error, signal)
+    }
   }
 
   /** Ends the connection. */
@@ -123,7 +147,8 @@ export class RemoteServer {
     return new WeirError(isRefused ? 'MODEL_FAILED' : 'REMOTE_MODEL_FAILED', message)
   }
 
-  private errorOf(error: unknown, { aborted }: AbortSignal): WeirError {
+  /** The error of a request that failed on its way, or of an answer that broke off. */
+  errorOf(error: unknown, { aborted }: AbortSignal): WeirError {
     if (isWeirError(error)) return error
     const code = aborted ? 'no whole answer in time' : systemCode(error)
     const message = `the model server ${this.name} does not answer (${code})`

@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads'
 import type { ErrorCode } from '../../core/errors.ts'
 import type { Deployment, SharingProbe, WarmUp } from '../port/deployment.ts'
 import type { ModelSource } from '../port/model.ts'
@@ -40,6 +41,8 @@ export interface ServeMessage {
   /** What all workers of the model go by. */
   readonly signature: ModelSignature
   readonly maxItems: number
+  /** Orders for answers in parts, of a model that gives them. */
+  readonly parts?: MessagePort | undefined
 }
 
 /** Message from a worker. */

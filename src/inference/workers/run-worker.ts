@@ -1,5 +1,6 @@
 import { systemClock } from '../../core/clock.ts'
 import { asWeirError } from '../../core/errors.ts'
+import { WorkerParts } from '../parts/worker-parts.ts'
 import type { LoadedModel } from '../port/runner.ts'
 import type { ModelSignature } from '../port/signature.ts'
 import { QueueMemory } from '../queue/memory.ts'
@@ -61,17 +62,29 @@ async function loadAndServe(
   post({ kind: 'loaded', signature, runMs })
   const queue = await started
   if (queue === undefined) return await model.close()
-  const { buffer, ...options } = queue
+  const { buffer, parts: port, ...options } = queue
+  const memory = new QueueMemory(buffer)
+  const { outputBytes } = memory
+  const parts =
+    port === undefined
+      ? undefined
+      : new WorkerParts(port, {
+          parts: model.parts!.bind(model),
+          outputs: signature.outputs,
+          outputBytes,
+        })
   await serveQueue({
     ...options,
-    memory: new QueueMemory(buffer),
+    memory,
     model,
+    parts,
     reload: () => load({ ...start, signature: options.signature }),
     report: (kind) => post({ kind }),
     nowMs: () => systemClock.monotonicMs(),
     // A model on another server waits for the network, and holds up no other model meanwhile.
     turns: start.source.kind === 'remote' ? undefined : turns,
-    isShared: turns !== undefined,
+    // A thread that is blocked hears no order for an answer in parts.
+    isShared: turns !== undefined || parts !== undefined,
   })
 }
 

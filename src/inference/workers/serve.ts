@@ -1,3 +1,4 @@
+import type { WorkerParts } from '../parts/worker-parts.ts'
 import { askedAt } from '../policy/asking.ts'
 import type { BatchingDecision, BatchingFacts } from '../policy/batching-facts.ts'
 import { LatencyModel, meanMs } from '../policy/latency-model.ts'
@@ -48,8 +49,10 @@ export interface ServeOptions {
   readonly nowMs: () => number
   /** Turns of the models that share the thread. @default the model runs when it likes */
   readonly turns?: Turns | undefined
-  /** Other models share the thread, which must not block. @default false */
+  /** Other work shares the thread, which must not block. @default false */
   readonly isShared?: boolean
+  /** Answers in parts, of a model that gives them: they end before the model is freed. */
+  readonly parts?: WorkerParts | undefined
 }
 
 /**
@@ -59,6 +62,7 @@ export interface ServeOptions {
 export async function serveQueue(options: ServeOptions): Promise<void> {
   const loop = new ServeLoop(options)
   while (!loop.isClosed) await loop.turn()
+  await options.parts?.ended()
   await loop.release()
 }
 

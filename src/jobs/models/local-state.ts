@@ -1,5 +1,5 @@
 import { WeirError } from '../../core/errors.ts'
-import type { ModelsBackend } from '../../serving/port/models-backend.ts'
+import type { InferTerms, ModelsBackend } from '../../serving/port/models-backend.ts'
 import type { QueryBackend } from '../../serving/port/query-backend.ts'
 import type { OwnedQueryOptions } from '../../serving/port/request-owner.ts'
 import type { InferRequest, RawInferResult } from '../../wire/inference/infer.ts'
@@ -63,12 +63,22 @@ export class LocalModelsState implements ModelReader {
   async inferRaw(
     model: string,
     request: InferRequest,
-    { version = 0, deadlineMs, owner, sequence }: OwnedQueryOptions = {},
+    options: OwnedQueryOptions = {},
   ): Promise<RawInferResult> {
-    const given = sequence === undefined ? {} : { sequence }
-    const terms = { version, deadlineMs, ...given, ...(owner === undefined ? {} : { owner }) }
-    const answered = await this.backend.models.infer(model, request, terms)
+    const answered = await this.backend.models.infer(model, request, termsOf(options))
     return { modelVersion: answered.version, ...answered.answer }
+  }
+
+  /** Runs a model that may answer in parts; rejects as `ModelsBackend.inferParts`. */
+  async *inferParts(
+    model: string,
+    request: InferRequest,
+    options: OwnedQueryOptions = {},
+  ): AsyncGenerator<RawInferResult> {
+    const parts = this.backend.models.inferParts(model, request, termsOf(options))
+    for await (const part of parts) {
+      yield { modelVersion: part.version, ...part.answer }
+    }
   }
 
   /** All models, with their statistics. */
@@ -86,6 +96,11 @@ export class LocalModelsState implements ModelReader {
     await this.backend.models.change(action, model)
     return await this.signature(model)
   }
+}
+
+function termsOf({ version = 0, deadlineMs, owner, sequence }: OwnedQueryOptions): InferTerms {
+  const given = sequence === undefined ? {} : { sequence }
+  return { version, deadlineMs, ...given, ...(owner === undefined ? {} : { owner }) }
 }
 
 function noRows(): WeirError {

@@ -1,4 +1,4 @@
-import { WeirError } from '../../core/errors.ts'
+import { requireArgument, WeirError } from '../../core/errors.ts'
 import type { Deployment } from '../../inference/port/deployment.ts'
 import type { InferenceEngine, InferenceProducer } from '../../inference/port/engine.ts'
 import type { ModelId, ModelSource } from '../../inference/port/model.ts'
@@ -6,7 +6,9 @@ import type { ModelSignature, TensorSpec } from '../../inference/port/signature.
 import type { Tensor } from '../../inference/port/tensor.ts'
 import type { GoldenCase } from '../../inference/repository/golden.ts'
 import type { ModelSettings } from '../../inference/repository/settings.ts'
+import { requireCarried } from '../../inference/sequences/carried.ts'
 import { jsonOfRaw } from '../../wire/inference/json-tensor.ts'
+import type { LoadedVersion, ServedModel } from './served-model.ts'
 
 /** Runs of the golden cases behind a 99th percentile. */
 const TIMED_RUNS = 100
@@ -42,6 +44,38 @@ export async function checkMemory(
     )
   }
   return { memoryBytes, ...deployment }
+}
+
+/**
+ * Checks a version of a model that is loaded and not live. Rejects with PROMOTION_REFUSED, and with INVALID_ARGUMENT for
+ * settings that do not fit its signature.
+ */
+export async function checkLoaded(
+  engine: InferenceProducer,
+  model: ServedModel,
+  {
+    id,
+    signature,
+    settings,
+    golden,
+  }: Pick<LoadedVersion, 'id' | 'signature' | 'settings'> & Pick<Candidate, 'golden'>,
+): Promise<void> {
+  const { checks, sequence } = settings
+  requireCarried(signature, sequence)
+  requireArgument(
+    sequence === undefined || signature.parts !== true,
+    `model "${model.name}" answers in parts and can carry no state; leave out "sequence"`,
+  )
+  // An alias names its version on purpose, and other requests never get it.
+  const isAliased = Object.values(model.aliases).includes(id.version)
+  const mayDiffer = checks.signature === 'any' || isAliased
+  await checkCandidate(engine, {
+    id,
+    signature,
+    liveSignature: mayDiffer ? undefined : model.loaded.get(model.live)?.signature,
+    golden,
+    maxP99Ms: checks.maxP99Ms,
+  })
 }
 
 const mib = (bytes: number): string => (bytes / 2 ** 20).toFixed(1)

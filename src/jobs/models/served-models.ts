@@ -6,12 +6,11 @@ import type { FileSystem } from '../../files/file-system.ts'
 import { wireAnswer } from '../../inference/engine/wire-answer.ts'
 import type { InferenceEngine } from '../../inference/port/engine.ts'
 import type { ModelId } from '../../inference/port/model.ts'
-import { type GoldenCase, readGolden } from '../../inference/repository/golden.ts'
+import { readGolden } from '../../inference/repository/golden.ts'
 import { parseReference } from '../../inference/repository/name.ts'
 import { presentRevision } from '../../inference/repository/revisions.ts'
 import { pinnedSource, scanRepository, sourceOf } from '../../inference/repository/scan.ts'
 import { verifyVersion } from '../../inference/repository/verify.ts'
-import { requireCarried } from '../../inference/sequences/carried.ts'
 import type {
   InferTerms,
   ModelState,
@@ -26,7 +25,8 @@ import type { ModelEvent } from './events.ts'
 import { ModelCaches } from './model-caches.ts'
 import { ModelSequences } from './model-sequences.ts'
 import { numbersOf } from './numbers.ts'
-import { checkCandidate, checkMemory } from './promotion-checks.ts'
+import { partsOf } from './parts-of-model.ts'
+import { checkLoaded, checkMemory } from './promotion-checks.ts'
 import { RemoteWatches } from './remote-watches.ts'
 import { ReportedProblems } from './reported-problems.ts'
 import { type LoadedVersion, ServedModel } from './served-model.ts'
@@ -53,10 +53,6 @@ const SCAN_MS = 500
 const PAUSE_PER_LOOK = 10
 /** Models after which requests have their turn. */
 const MODELS_A_TURN = 32
-
-type CheckedVersion = Pick<LoadedVersion, 'id' | 'signature' | 'settings'> & {
-  readonly golden: readonly GoldenCase[]
-}
 
 /**
  * Models of a repository, loaded into an engine: looks at the folder again and again, loads what is new, and
@@ -259,7 +255,8 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
       const golden = readGolden(files, join(this.options.repository, name))
       const deployment = await checkMemory(engine, source, withSamples(settings, golden))
       const signature = await engine.load(id, source, deployment, this.closing.signal)
-      await this.check(model, { id, signature, settings, golden }).catch(async (error) => {
+      const candidate = { id, signature, settings, golden }
+      await checkLoaded(engine, model, candidate).catch(async (error) => {
         await engine.unload(id)
         throw error
       })
@@ -294,25 +291,6 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
     if (!isKnown) this.options.onEvent({ event: 'failed', model: name, version, error })
   }
 
-  /** Checks a version that is loaded and not live. Rejects with PROMOTION_REFUSED. */
-  private async check(
-    model: ServedModel,
-    { id, signature, settings, golden }: CheckedVersion,
-  ): Promise<void> {
-    requireCarried(signature, settings.sequence)
-    const { checks } = settings
-    // An alias names its version on purpose, and other requests never get it.
-    const isAliased = Object.values(model.aliases).includes(id.version)
-    const mayDiffer = checks.signature === 'any' || isAliased
-    await checkCandidate(this.options.engine, {
-      id,
-      signature,
-      liveSignature: mayDiffer ? undefined : model.loaded.get(model.live)?.signature,
-      golden,
-      maxP99Ms: checks.maxP99Ms,
-    })
-  }
-
   private async unload(model: ServedModel, version: number): Promise<void> {
     const { engine, onEvent } = this.options
     const loaded = model.loaded.get(version)
@@ -329,14 +307,33 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
   async infer(
     reference: string,
     { inputs, outputs }: InferRequest,
-    { version: wanted, owner, deadlineMs, sequence }: InferTerms,
+    terms: InferTerms,
   ): Promise<VersionedInferAnswer> {
+    const { model, loaded, request } = this.asking(reference, inputs, terms)
+    const answer = await this.sequences.infer(model, loaded, { request, terms: terms.sequence })
+    return { version: answer.version, answer: wireAnswer(answer, outputs) }
+  }
+
+  async *inferParts(
+    reference: string,
+    asked: InferRequest,
+    terms: InferTerms,
+  ): AsyncGenerator<VersionedInferAnswer> {
+    const { loaded, request } = this.asking(reference, asked.inputs, terms)
+    if (loaded.signature.parts !== true) yield await this.infer(reference, asked, terms)
+    else yield* partsOf(this.options.engine, { ...request, terms }, asked.outputs)
+  }
+
+  /** The version that is asked, and the request for it. Throws as `versionFor`. */
+  private asking(
+    reference: string,
+    inputs: InferRequest['inputs'],
+    { version: wanted, owner, deadlineMs }: InferTerms,
+  ) {
     const { model, alias } = this.referred(reference)
     const loaded = model.loaded.get(model.versionFor(wanted, alias))!
     const deadline = deadlineMs === undefined ? {} : { deadlineMs }
-    const request = { model: loaded.id, inputs, asker: owner, ...deadline }
-    const answer = await this.sequences.infer(model, loaded, { request, terms: sequence })
-    return { version: answer.version, answer: wireAnswer(answer, outputs) }
+    return { model, loaded, request: { model: loaded.id, inputs, asker: owner, ...deadline } }
   }
 
   private find(name: string): ServedModel {

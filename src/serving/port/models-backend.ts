@@ -38,6 +38,15 @@ export interface ModelsBackend {
    * engine. The bytes of the inputs are read before it returns.
    */
   infer(model: string, request: InferRequest, terms: InferTerms): Promise<VersionedInferAnswer>
+  /**
+   * The answer of a model in parts, each made when it is asked for; of a model that gives whole answers, that one. Throws and
+   * rejects as `infer`.
+   */
+  inferParts(
+    model: string,
+    request: InferRequest,
+    terms: InferTerms,
+  ): AsyncIterable<VersionedInferAnswer>
   /** All models, without what changes from request to request. */
   states(): readonly ModelState[]
   /** The model of this name, or all for an empty name. Throws UNKNOWN_MODEL. */

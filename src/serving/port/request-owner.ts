@@ -19,10 +19,10 @@ export class RequestOwner {
     return () => this.listeners.delete(listener)
   }
 
-  /** The connection is gone. Idempotent. */
-  leave(): void {
+  /** The connection is gone, or its requests end for another reason. Idempotent. */
+  leave(why = 'the connection that asked is closed'): void {
     if (this.gone !== undefined) return
-    this.gone = new WeirError('UNAVAILABLE', 'the connection that asked is closed')
+    this.gone = new WeirError('UNAVAILABLE', why)
     for (const listener of this.listeners) listener()
     this.listeners.clear()
   }

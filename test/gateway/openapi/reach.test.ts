@@ -16,6 +16,13 @@ const REACHES: Readonly<Record<string, string>> = {
   'POST /v2/models/{model}/infer': 'nothing',
   'POST /v2/models/{model}/versions/{version}/infer': 'nothing',
   'POST /v2/models/{model}/json': 'nothing',
+  'POST /v2/models/{model}/generate': 'nothing',
+  'POST /v2/models/{model}/versions/{version}/generate': 'nothing',
+  'POST /v2/models/{model}/generate_stream': 'nothing',
+  'POST /v2/models/{model}/versions/{version}/generate_stream': 'nothing',
+  // A model of the folder, whose file names the server (test/system/inference/parts/openai.test.ts).
+  'POST /v1/chat/completions': 'the server of a remote model of the folder',
+  'POST /v1/completions': 'the server of a remote model of the folder',
   'POST /classify': 'nothing',
   'POST /v1/models/rollback': 'versions of the model of --model',
   'POST /v1/models/versions/{version}/promote': 'versions of the model of --model',

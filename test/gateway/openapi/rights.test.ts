@@ -56,12 +56,16 @@ const NEEDS: Readonly<Record<string, Needs>> = {
   ...Object.fromEntries(
     ['/v2/models/{model}', '/v2/models/{model}/versions/{version}'].flatMap((path) => [
       ...['', '/ready', '/config', '/stats'].map((page) => [`GET ${path}${page}`, TENSORS]),
-      [`POST ${path}/infer`, TENSORS],
+      ...['infer', 'generate', 'generate_stream'].map((run) => [`POST ${path}/${run}`, TENSORS]),
     ]),
   ),
   'POST /v2/repository/models/{model}/load': CHANGE,
   'POST /v2/repository/models/{model}/unload': CHANGE,
   'POST /v2/models/{model}/json': TENSORS,
+  'GET /v1/models': READ,
+  'GET /v1/models/{model}': TENSORS,
+  'POST /v1/chat/completions': TENSORS,
+  'POST /v1/completions': TENSORS,
   'POST /classify': TENSORS,
   'POST /register': CHANGE,
 }
@@ -77,6 +81,8 @@ const VALUES: Readonly<Record<string, string>> = {
 }
 const BODIES: Readonly<Record<string, object>> = {
   '/v1/predict': { pairs: [['1', '50']], version: 1 },
+  '/v1/chat/completions': { model: 'ALS_MODEL' },
+  '/v1/completions': { model: 'ALS_MODEL' },
   '/classify': { model: 'ALS_MODEL', input: ['1'] },
 }
 

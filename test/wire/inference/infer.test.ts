@@ -144,7 +144,9 @@ describe('MODELS frames', () => {
         liveVersion: 2,
         versions: [{ version: 2, state: 'READY', reason: '' }],
         aliases: { stable: 2 },
-        inputs: [{ name: 'x', datatype: 'FP32', shape: [-1, 3, 48, -1], itemAxis: 0, takes: 'image' }],
+        inputs: [
+          { name: 'x', datatype: 'FP32', shape: [-1, 3, 48, -1], itemAxis: 0, takes: 'image' },
+        ],
         outputs: [],
         revision: 1,
         maxBatchItems: 64,

@@ -1,0 +1,116 @@
+import { asWeirError, WeirError } from '../../core/errors.ts'
+import { RequestOwner } from '../../serving/port/request-owner.ts'
+import {
+  type InferenceAnswersContext,
+  type InferenceTarget,
+  shorterOf,
+} from '../inference/answers.ts'
+import { type InferenceRequest, ModelRequests } from '../inference/message.ts'
+import type { InferenceModel } from '../inference/model.ts'
+import { type AnswerHead, wantedOutputs } from '../inference/model-answers.ts'
+import { versionNumber } from '../inference/repository.ts'
+import type { Tensor } from '../inference/tensor.ts'
+import { requireLive } from '../routes/require-live.ts'
+
+/** One part of an answer. */
+export interface AnswerPart {
+  readonly head: AnswerHead
+  readonly outputs: readonly Tensor[]
+  readonly request: InferenceRequest
+}
+
+/** Answers requests in parts and counts them. A model that gives whole answers gives one part. */
+export class PartsAnswers {
+  private readonly context: InferenceAnswersContext
+  /** Who asks for the answers under way. */
+  private readonly askers = new Set<RequestOwner>()
+
+  constructor(context: InferenceAnswersContext) {
+    this.context = context
+  }
+
+  /** Ends the answers under way with UNAVAILABLE: they may be as long as they like, and the server closes. */
+  end(): void {
+    for (const asker of this.askers) asker.leave('the server ends; ask again')
+  }
+
+  /**
+   * The parts of an answer, each made when it is asked for. A deadline is that of the last part. Rejects with what failed,
+   * also in the middle; the statistics count the answer when it has ended.
+   */
+  async *parts(
+    { model: name, version, options = {}, owner }: InferenceTarget,
+    read: (requests: ModelRequests, model: InferenceModel) => InferenceRequest,
+  ): AsyncGenerator<AnswerPart> {
+    const { repository, statistics, clock } = this.context
+    const startedMs = clock.monotonicMs()
+    const ns = (): number => Math.round((clock.monotonicMs() - startedMs) * 1e6)
+    const entry = await repository.find(name, version)
+    const { info, model } = entry
+    let answered = version ?? String(info.liveVersion)
+    const asker = new RequestOwner()
+    const stay = owner?.gone === undefined ? owner?.onGone(() => asker.leave()) : asker.leave()
+    this.askers.add(asker)
+    let isWhole = false
+    let items = 0
+    try {
+      if (version === undefined && info.liveVersion === 0) requireLive(entry)
+      const request = read(new ModelRequests(model.inputs), model)
+      const deadlineMs = shorterOf(options.deadlineMs, request.timeoutMs)
+      const asked = {
+        ...(version === undefined ? {} : { version: versionNumber(version) }),
+        ...options,
+        ...(deadlineMs === undefined ? {} : { deadlineMs }),
+      }
+      const by = { owner: asker, sequence: request.sequence }
+      for await (const result of partsOf(model, name, { inputs: request.inputs, asked, by })) {
+        answered = String(result.modelVersion)
+        items = Math.max(items, result.items)
+        const head = { model_name: info.name, model_version: answered }
+        yield { head, outputs: wantedOutputs(result.outputs, request.outputs), request }
+      }
+      isWhole = true
+    } catch (error) {
+      throw asWeirError(error, 'ILLEGAL_STATE')
+    } finally {
+      stay?.()
+      this.askers.delete(asker)
+      if (isWhole) statistics.succeeded(info.name, answered, { items, ns: ns() }, clock.nowMs())
+      else statistics.failed(info.name, answered, ns())
+    }
+  }
+
+  /** The only part of an answer. Rejects as `parts`, and with MODEL_FAILED where there is none or more than one. */
+  async only(
+    target: InferenceTarget,
+    read: (requests: ModelRequests, model: InferenceModel) => InferenceRequest,
+  ): Promise<AnswerPart> {
+    let only: AnswerPart | undefined
+    for await (const part of this.parts(target, read)) {
+      if (only !== undefined) throw notOne('more than one part; ask for a stream')
+      only = part
+    }
+    if (only === undefined) throw notOne('no part')
+    return only
+  }
+}
+
+const notOne = (what: string): WeirError =>
+  new WeirError('MODEL_FAILED', `the model answered with ${what}, and the request takes one`)
+
+async function* partsOf(
+  model: InferenceModel,
+  name: string,
+  {
+    inputs,
+    asked,
+    by,
+  }: {
+    readonly inputs: readonly Tensor[]
+    readonly asked: Parameters<InferenceModel['infer']>[2]
+    readonly by: NonNullable<Parameters<InferenceModel['infer']>[3]>
+  },
+) {
+  if (model.parts === undefined) yield await model.infer(name, inputs, asked, by)
+  else yield* model.parts(name, inputs, asked, by)
+}

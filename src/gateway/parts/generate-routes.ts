@@ -1,0 +1,88 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { asWeirError } from '../../core/errors.ts'
+import { JSON_LIMITS } from '../../http/json-body.ts'
+import { parseExactly } from '../../wire/inference/json-values.ts'
+import { addErrorHandlers } from '../http/errors.ts'
+import { namedModel } from '../http/objects.ts'
+import { inferenceProblem, problemOf } from '../http/problem.ts'
+import { givenQueryOptions, QUERY_OPTION_SCHEMAS } from '../http/query-options.ts'
+import { ownerOf } from '../http/socket-owner.ts'
+import { documented } from '../inference/documented.ts'
+import { objectOf } from '../inference/message.ts'
+import { MODEL_PATHS, paramsOf, takeAnyBody } from '../inference/routes.ts'
+import type { AnswerPart, PartsAnswers } from './answers.ts'
+import { sendEvents } from './events.ts'
+import { generatedPart, generateRequest } from './generate-form.ts'
+import { GENERATE_ANSWER, GENERATE_BODY, GENERATE_STREAM_ANSWER } from './schemas.ts'
+
+/** Path of a model, with or without a version. */
+interface ModelPath {
+  readonly Params: { readonly model: string; readonly version?: string }
+  readonly Body: Buffer | undefined
+}
+
+const NO_BODY = Buffer.alloc(0)
+
+/** Adds the generate extension: the answer of a model in parts as server-sent events, and an answer of one part as JSON. */
+export function addGenerateRoutes(app: FastifyInstance, answers: PartsAnswers): void {
+  void app.register(async (routes) => {
+    addErrorHandlers(routes, ({ detail }) => ({ error: detail }))
+    takeAnyBody(routes)
+    for (const path of MODEL_PATHS) addTo(routes, path, answers)
+  })
+}
+
+function addTo(app: FastifyInstance, path: string, answers: PartsAnswers): void {
+  const extras = {
+    on: namedModel,
+    role: 'read',
+    problems: [422, 501],
+    bodyLimit: JSON_LIMITS.bytes,
+  } as const
+  const { headers } = QUERY_OPTION_SCHEMAS
+  const of = { params: paramsOf(path), headers, body: GENERATE_BODY }
+  app.post<ModelPath>(
+    `${path}/generate`,
+    documented(
+      'Run a model on fields of JSON; an answer in several parts is refused',
+      { ...of, response: GENERATE_ANSWER },
+      extras,
+    ),
+    async (request, reply) => {
+      const part = await answers.only(...askedBy(request))
+      return reply.type('application/json; charset=utf-8').send(Buffer.from(generatedPart(part)))
+    },
+  )
+  app.post<ModelPath>(
+    `${path}/generate_stream`,
+    documented(
+      'Run a model on fields of JSON; each part of the answer is a server-sent event',
+      { ...of, response: GENERATE_STREAM_ANSWER },
+      extras,
+    ),
+    async (request, reply) => {
+      await sendEvents(reply, {
+        data: texts(answers.parts(...askedBy(request))),
+        failure: (error) =>
+          JSON.stringify(inferenceProblem(problemOf(asWeirError(error, 'ILLEGAL_STATE')))),
+      })
+      return reply
+    },
+  )
+}
+
+function askedBy({
+  params,
+  body = NO_BODY,
+  headers,
+  raw,
+}: FastifyRequest<ModelPath>): Parameters<PartsAnswers['parts']> {
+  const { model, version } = params
+  const target = { model, version, options: givenQueryOptions(headers), owner: ownerOf(raw.socket) }
+  const json = objectOf(body, parseExactly)
+  return [target, (requests, to) => generateRequest(json, requests, to)]
+}
+
+async function* texts(parts: AsyncGenerator<AnswerPart>): AsyncGenerator<string> {
+  for await (const part of parts) yield generatedPart(part)
+}
