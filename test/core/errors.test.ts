@@ -19,6 +19,7 @@ const RETRYABLE: ReadonlySet<string> = new Set<ErrorCode>([
   'CHECKPOINT_DECLINED',
   'STORAGE_FAILED',
   'SLOT_LOST',
+  'SLOT_BUSY',
   'JOB_PROCESS_LOST',
   'OPERATOR_FAILED',
   'NOT_OWNER',
