@@ -82,7 +82,7 @@ export class TopLabels {
 
 /** Scores as probabilities; the largest is taken out first, so that none is infinite. */
 function probabilities(scores: readonly number[]): number[] {
-  const most = Math.max(...scores)
+  const most = scores.reduce((largest, score) => Math.max(largest, score))
   const powers = scores.map((score) => Math.exp(score - most))
   const sum = powers.reduce((total, power) => total + power, 0)
   return powers.map((power) => power / sum)

@@ -65,7 +65,11 @@ export class TextTokenizer {
     this.isCut = truncation != null
     this.isCutLeft = truncation?.['direction'] === 'Left'
     this.padding = this.paddingOf(padding ?? undefined, config['pad_token'])
-    this.largestId = Math.max(...tokenizer.get_vocab().values())
+    // As arguments of one call, a quarter of a million words would overflow the stack.
+    this.largestId = tokenizer
+      .get_vocab()
+      .values()
+      .reduce((most, id) => Math.max(most, id), -1)
   }
 
   /** Opens the tokenizer of a file. Throws FILE_NOT_FOUND, MALFORMED_DATA, UNSUPPORTED, MODEL_FAILED without the package. */

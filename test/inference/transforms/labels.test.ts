@@ -42,6 +42,16 @@ describe('the best classes of an output', () => {
     })
   })
 
+  it('are those of a language model, too, which has more classes than a call has arguments', () => {
+    const classes = 200_000
+    const spec: TensorSpec = { ...SCORES, shape: [-1, classes] }
+    const text = Array.from({ length: classes }, (_, i) => `word ${i}`).join('\n')
+    const top = new TopLabels(spec, { file: 'l', softmax: true, top: 1 }, text)
+    const data = new Uint8Array(Float32Array.from({ length: classes }, (_, i) => i % 777).buffer)
+    const [labels] = top.apply({ name: 's', datatype: 'FP32', shape: [1, classes], data })
+    expect(stringsOfBytes(labels.data, 's_label')).toEqual(['word 776'])
+  })
+
   it('are refused where there are not as many labels as classes', () => {
     expect(() => new TopLabels(SCORES, { file: 'l.txt' }, 'cat\ndog')).toThrow(
       'output "s": it has 3 classes, l.txt 2 labels',

@@ -8,7 +8,7 @@ import type { TokenizerTransform } from '../../../src/inference/port/transforms.
 import { stringsToBytes } from '../../../src/inference/runners/byte-strings.ts'
 import { TextInput } from '../../../src/inference/transforms/text.ts'
 import { TextTokenizer } from '../../../src/inference/transforms/text-tokenizer.ts'
-import { smallTokenizer } from './small-tokenizer.ts'
+import { smallTokenizer, WORDS } from './small-tokenizer.ts'
 
 let folder: string
 beforeAll(async () => {
@@ -68,6 +68,17 @@ async function tensorsOf(given: Given, ...all: readonly string[]): Promise<numbe
 }
 
 describe('a text', () => {
+  it('may have a vocabulary of more words than a call has arguments', async () => {
+    const words = [...WORDS, ...Array.from({ length: 200_000 }, (_, i) => `word${i}`)]
+    const vocab = Object.fromEntries(words.map((word, id) => [word, id]))
+    const { model } = smallTokenizer() as { readonly model: object }
+    const tokenizer = await tokenizerWith({ model: { ...model, vocab } })
+    expect(tokenizer.largestId).toBe(words.length - 1)
+    expect((await tensorsOf({ tokenizer }, 'good word199999'))[0]).toEqual([
+      [2, 4, words.length - 1, 3],
+    ])
+  })
+
   it('becomes ids, a mask and types, as long as the longest text that it is with', async () => {
     expect(await tensorsOf({}, 'Good FILMS!', 'bad')).toEqual([
       [
