@@ -229,8 +229,9 @@ export class LearnedFactors implements Progress {
       const place = `${value.readUInt32LE(4)}/${offset}`
       const known = different.get(itemKey) ?? new Set()
       different.set(itemKey, known)
-      const floats = Array.from({ length: (value.length - 16) / 4 }, (_, n) =>
-        value.readFloatLE(16 + 4 * n),
+      const header = 20
+      const floats = Array.from({ length: (value.length - header) / 4 }, (_, n) =>
+        value.readFloatLE(header + 4 * n),
       )
       const order = placeOf(entry)
       const isFirst = !known.has(place)
