@@ -66,10 +66,9 @@ export class TextTokenizer {
     this.isCutLeft = truncation?.['direction'] === 'Left'
     this.padding = this.paddingOf(padding ?? undefined, config['pad_token'])
     // As arguments of one call, a quarter of a million words would overflow the stack.
-    this.largestId = tokenizer
-      .get_vocab()
-      .values()
-      .reduce((most, id) => Math.max(most, id), -1)
+    let largestId = 0
+    for (const id of tokenizer.get_vocab().values()) largestId = Math.max(largestId, Number(id))
+    this.largestId = largestId
   }
 
   /** Opens the tokenizer of a file. Throws FILE_NOT_FOUND, MALFORMED_DATA, UNSUPPORTED, MODEL_FAILED without the package. */

@@ -92,7 +92,8 @@ describe('JobExecution', () => {
     await using cluster = new MiniCluster()
     const env = new StreamExecutionEnvironment({ parallelism: 1 })
     env
-      .fromSource(new GeneratorSource({ generate: (index) => index, countPerPartition: 100 }))
+      // Without an end: timers of the wall clock stop with their input.
+      .fromSource(new GeneratorSource({ generate: (index) => index, ratePerSecond: 1000 }))
       .uid('numbers')
       .keyBy((n) => `${n % 7}`, stringSerializer)
       .process<number>(() => ({
