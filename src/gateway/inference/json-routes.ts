@@ -37,7 +37,7 @@ export function addJsonRoute(app: FastifyInstance, repository: ModelRepository):
         body: JSON_BODY,
         response: JSON_ANSWER,
       },
-      { on: namedModel, role: 'read', problems: [404, 422, 501], bodyLimit: JSON_LIMITS.bytes },
+      { on: namedModel, role: 'read', problems: [404, 422], bodyLimit: JSON_LIMITS.bytes },
     ),
     async (request, reply) => await inferObjects(repository, request, reply),
   )
@@ -54,7 +54,7 @@ async function inferObjects(
   const [input] = model.inputs
   if (input?.takes !== 'json') {
     throw new WeirError(
-      'UNSUPPORTED',
+      'INVALID_ARGUMENT',
       `model "${name}" takes no objects; write "transforms: { json: true }" into its settings, or send tensors to /v2/models/${name}/infer`,
     )
   }

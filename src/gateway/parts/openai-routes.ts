@@ -62,7 +62,7 @@ export function addOpenAiRoutes(app: FastifyInstance, { repository, parts }: Ope
       documented(
         "A model that speaks OpenAI's interface",
         { params: OPENAI_NAME, response: OPENAI_MODEL },
-        { on: namedModel, problems: [501] },
+        { on: namedModel, problems: [404] },
       ),
       async (request) => {
         const { model } = request.params
@@ -84,7 +84,7 @@ function addOperation(
     documented(
       `OpenAI's ${operation}, answered by the server behind the model`,
       { headers, body: OPENAI_BODY, response: OPENAI_ANSWER },
-      { role: 'read', problems: [404, 501], bodyLimit: JSON_LIMITS.bytes },
+      { role: 'read', problems: [404], bodyLimit: JSON_LIMITS.bytes },
     ),
     async (request, reply) => {
       const options = givenQueryOptions(request.headers)
@@ -152,7 +152,7 @@ function requireSpeaks(entry: ServedModelEntry): void {
   // A model that is not loaded has no inputs yet, and says itself why.
   if (info.liveVersion === 0 || speaksOpenAi(entry)) return
   const message = `model "${info.name}" does not speak OpenAI's interface; ask /v2/models/${info.name}`
-  throw new WeirError('UNSUPPORTED', message)
+  throw new WeirError('UNKNOWN_MODEL', message)
 }
 
 /** An error as clients of OpenAI read it. */

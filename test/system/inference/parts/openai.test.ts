@@ -233,7 +233,7 @@ describe("OpenAI's interface", () => {
   it('needs a token, a model that speaks it, and a body that it knows', async () => {
     expect((await ask('/v1/chat/completions', chat('count'), { token: 'wrong' })).status).toBe(401)
     for (const [body, status, code] of [
-      [{ ...chat('count'), model: 'linear' }, 501, 'UNSUPPORTED'],
+      [{ ...chat('count'), model: 'linear' }, 404, 'UNKNOWN_MODEL'],
       [{ ...chat('count'), model: 'nobody' }, 404, 'UNKNOWN_STATE'],
       [{ messages: [] }, 400, 'INVALID_ARGUMENT'],
       [chat('count', { stream: 'yes' }), 400, 'INVALID_ARGUMENT'],
@@ -248,7 +248,7 @@ describe("OpenAI's interface", () => {
     expect(list).toMatchObject({ object: 'list', data: [{ id: 'chat', object: 'model' }] })
     expect(list.data).toHaveLength(1)
     expect((await ask('/v1/models/chat')).status).toBe(200)
-    expect((await ask('/v1/models/linear')).status).toBe(501)
+    expect((await ask('/v1/models/linear')).status).toBe(404)
   })
 
   it('is registered for a host of --allow-remote only, and refused for a model that is not there', async () => {

@@ -205,7 +205,7 @@ describe('a model that takes objects', () => {
     ['mood-json', {}, 400, 'has no field \\"text\\"'],
     ['mood-json', '"good"', 400, 'no object of JSON'],
     ['mood-json', '{"text": ', 400, 'no JSON'],
-    ['mood', { text: 'good' }, 501, 'takes no objects'],
+    ['mood', { text: 'good' }, 400, 'takes no objects'],
     ['nobody', { text: 'good' }, 404, 'no model is named'],
   ])('of %s and the body %j says what is wrong', async (model, body, status, message) => {
     const answer = await post(`/v2/models/${model}/json`, body)
