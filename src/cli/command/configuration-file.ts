@@ -38,9 +38,13 @@ export function readConfigurationFile(
 /** Keys and values of a configuration file's text; errors name `path`. */
 export function parseConfigurationFile(text: string, path: string): ReadonlyMap<string, string> {
   // The failsafe schema reads every scalar as the text that was written: "1.0" stays "1.0".
-  const document = loadYaml().parseDocument(text, { schema: 'failsafe', prettyErrors: true })
+  const options = { schema: 'failsafe', prettyErrors: true, stringKeys: true } as const
+  const document = loadYaml().parseDocument(text, options)
   const [error] = document.errors
-  if (error !== undefined) throw new UsageError(`${path}: ${error.message.split('\n')[0]}`)
+  if (error !== undefined) {
+    const why = error.message.split('\n')[0]!.replace('With stringKeys, ', '')
+    throw new UsageError(`${path}: ${why}`)
+  }
   const values = new Map<string, string>()
   if (document.contents !== null) collect(document.contents, '', { path, values })
   return values

@@ -98,7 +98,7 @@ export function withSettings(text: string, pairs: readonly string[]): string {
     // A short form such as "batching: slack" gives way to the map that the key needs.
     const parent = path.slice(0, -1)
     if (parent.length > 0 && !isMap(document.getIn(parent))) document.deleteIn(parent)
-    document.setIn(path, parse(value!))
+    document.setIn(path, parse(value!, { stringKeys: true }))
   }
   return String(document)
 }

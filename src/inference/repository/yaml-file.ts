@@ -13,7 +13,7 @@ export interface YamlFile {
 export function readYaml(text: string, path: string): YamlFile {
   const { isMap, LineCounter, parseDocument } = yamlPackage()
   const lineCounter = new LineCounter()
-  const document = parseDocument(text, { prettyErrors: true, lineCounter })
+  const document = parseDocument(text, { prettyErrors: true, stringKeys: true, lineCounter })
   const lineIn = (node: unknown, key: string): number | undefined => {
     if (!isMap(node)) return undefined
     for (const pair of node.items) {
@@ -37,7 +37,8 @@ function contentOf(document: Document, path: string): unknown {
     // It throws for an alias of nothing, and for more aliases than a file has by intent.
     return document.toJS() as unknown
   } catch (cause) {
-    const message = `${path}: ${messageOf(cause).split('\n')[0]}`
+    const why = messageOf(cause).split('\n')[0]!.replace('With stringKeys, ', '')
+    const message = `${path}: ${why}`
     throw new WeirError('MALFORMED_DATA', message, { cause })
   }
 }

@@ -102,5 +102,6 @@ describe('a configuration file', () => {
     expect(() => parse('- a')).toThrow('weir.yaml: write "key: value" lines')
     expect(() => parse('a: ')).toThrow('a must have one value')
     expect(() => parse('a:\n  b: 1\na.b: 2')).toThrow('a.b is given twice')
+    expect(() => parse('{ a: 1 }: 2')).toThrow('weir.yaml: all keys must be strings at line 1')
   })
 })

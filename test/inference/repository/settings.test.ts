@@ -9,6 +9,13 @@ describe('settings of a model', () => {
     expect(read('')).toEqual(DEFAULT_SETTINGS)
   })
 
+  it.each(['{ rule: slack }: 1', '? [a]\n: 2', '&a slo-ms: 1\n*a : 2'])(
+    'refuse a key that is no text, without a warning of the parser: %s',
+    (text) => {
+      expect(() => read(text)).toThrow(/^d\.yaml: all keys must be strings at line [12]/)
+    },
+  )
+
   it('take every key', () => {
     const settings = read(`
 slo-ms: 20

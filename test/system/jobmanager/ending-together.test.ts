@@ -9,24 +9,24 @@ import { TestCluster } from './cluster-fixture.ts'
 
 const source = (path: string): string => pathToFileURL(join(REPOSITORY, 'src', path)).href
 
-/** A job whose sink takes nothing: its last checkpoint waits for as long as it may. */
+/** A job whose sink never ends a checkpoint: its last one waits for as long as it may. */
 const HELD_BACK = `import { defineJob, noWatermarks } from '${source('index.ts')}'
 import { GeneratorSource } from '${source('connectors/memory/generator-source.ts')}'
 const sink = () => ({
   open: async () => {},
   write: () => {},
-  ready: () => false,
-  whenReady: () => new Promise(() => {}),
-  prepareCommit: async () => [],
+  ready: () => true,
+  whenReady: async () => {},
+  prepareCommit: () => new Promise(() => {}),
   commit: async () => {},
   close: async () => {},
 })
 export default defineJob({
   name: 'held-back',
   build(env) {
-    const numbers = new GeneratorSource({ partitions: 1, generate: (index) => index })
+    const numbers = new GeneratorSource({ partitions: 1, generate: (index) => index, ratePerSecond: 100 })
     env.fromSource(numbers, noWatermarks(), 'numbers').uid('numbers')
-      .sinkTo({ guarantee: 'none', createWriter: sink }).uid('full')
+      .sinkTo({ guarantee: 'none', createWriter: sink }).uid('waiting')
   },
 })
 `
