@@ -98,13 +98,15 @@ export function orAfter<T, L>(
         reject(error)
       }
     })
-    const settle = (end: () => void): void => {
-      cancel()
-      end()
-    }
     work.then(
-      (value) => settle(() => resolve(value)),
-      (error) => settle(() => reject(error)),
+      (value) => {
+        cancel()
+        resolve(value)
+      },
+      (error) => {
+        cancel()
+        reject(error)
+      },
     )
   })
 }

@@ -100,7 +100,7 @@ export class ConnectionShare implements Disposable {
     server.on('connection', (socket: Socket) => {
       if (!this.admit(socket)) return void socket.destroy()
       this.arrivals.add(socket.remoteAddress!, socket, () => {
-        // It has left, and nobody else would see its end: that came before the others listened.
+        // It has left, and the others would not see its end, which came before they listened.
         if (socket.readableEnded) return void socket.destroy()
         for (const listener of others) listener.call(server, socket)
       })

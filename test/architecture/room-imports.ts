@@ -561,7 +561,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ],
   'inference/onnx': ['core', 'inference/port'],
   'inference/policy': ['core', 'inference/port'],
-  'inference/port': ['files'],
+  'inference/port': ['core', 'files'],
   'inference/queue': ['core', 'inference/port'],
   'inference/repository': [
     'access',

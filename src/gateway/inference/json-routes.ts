@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { requireArgument, WeirError } from '../../core/errors.ts'
+import { requireArgument } from '../../core/errors.ts'
 import { JSON_LIMITS, parseJsonBody } from '../../http/json-body.ts'
 import { parseExactly, stringifyExactly } from '../../wire/inference/json-values.ts'
 import { namedModel } from '../http/objects.ts'
@@ -52,12 +52,10 @@ async function inferObjects(
   const options = givenQueryOptions(headers)
   const { model } = await repository.find(name, undefined)
   const [input] = model.inputs
-  if (input?.takes !== 'json') {
-    throw new WeirError(
-      'INVALID_ARGUMENT',
-      `model "${name}" takes no objects; write "transforms: { json: true }" into its settings, or send tensors to /v2/models/${name}/infer`,
-    )
-  }
+  requireArgument(
+    input?.takes === 'json',
+    `model "${name}" takes no objects; write "transforms: { json: true }" into its settings, or send tensors to /v2/models/${name}/infer`,
+  )
   const value = parseJsonBody(body ?? NO_BODY, JSON_LIMITS, parseExactly)
   const isList = Array.isArray(value)
   requireArgument(

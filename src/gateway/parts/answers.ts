@@ -1,4 +1,5 @@
-import { asWeirError, WeirError } from '../../core/errors.ts'
+import { asWeirError } from '../../core/errors.ts'
+import { onlyPart } from '../../inference/port/only-part.ts'
 import { RequestOwner } from '../../serving/port/request-owner.ts'
 import {
   type InferenceAnswersContext,
@@ -80,23 +81,14 @@ export class PartsAnswers {
     }
   }
 
-  /** The only part of an answer. Rejects as `parts`, and with MODEL_FAILED where there is none or more than one. */
+  /** The only part of an answer. Rejects as `parts` and `onlyPart`. */
   async only(
     target: InferenceTarget,
     read: (requests: ModelRequests, model: InferenceModel) => InferenceRequest,
   ): Promise<AnswerPart> {
-    let only: AnswerPart | undefined
-    for await (const part of this.parts(target, read)) {
-      if (only !== undefined) throw notOne('more than one part; ask for a stream')
-      only = part
-    }
-    if (only === undefined) throw notOne('no part')
-    return only
+    return await onlyPart(this.parts(target, read))
   }
 }
-
-const notOne = (what: string): WeirError =>
-  new WeirError('MODEL_FAILED', `the model answered with ${what}, and the request takes one`)
 
 async function* partsOf(
   model: InferenceModel,

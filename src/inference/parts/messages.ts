@@ -6,7 +6,7 @@ export type PartsOrder =
   | { readonly kind: 'ask'; readonly stream: number; readonly inputs: readonly Tensor[] }
   /** The next part is wanted; no part is made before. */
   | { readonly kind: 'more'; readonly stream: number }
-  /** Nobody reads the answer any more. */
+  /** No client reads the answer any more. */
   | { readonly kind: 'leave'; readonly stream: number }
 
 /** Message from a worker. */

@@ -93,7 +93,7 @@ export class WorkerParts {
       this.reply({ kind: 'left', stream: number })
       this.forget(number)
     }
-    stream?.controller.abort(new WeirError('UNAVAILABLE', 'nobody reads the answer any more'))
+    stream?.controller.abort(new WeirError('UNAVAILABLE', 'no client reads the answer any more'))
     const returned = stream?.iterator.return?.() ?? Promise.resolve()
     void returned.then(left, left)
   }

@@ -36,7 +36,7 @@ export interface LoadedModel {
    */
   run(inputs: readonly Tensor[], items: number): Promise<readonly Tensor[]>
   /**
-   * Outputs of one request in parts, of a model whose signature says `parts`. The signal aborts when nobody reads them
+   * Outputs of one request in parts, of a model whose signature says `parts`. The signal aborts when no client reads them
    * any more. Several at a time.
    */
   parts?(inputs: readonly Tensor[], signal: AbortSignal): AsyncIterable<readonly Tensor[]>

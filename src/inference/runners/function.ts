@@ -5,7 +5,7 @@ import type { ModelSource } from '../port/model.ts'
 import type { FunctionModel, LoadedModel, RunnerOptions } from '../port/runner.ts'
 import type { Tensor } from '../port/tensor.ts'
 import { declaredSignature, withItemAxes } from './item-axes.ts'
-import { onlyPart, partsSignature } from './only-part.ts'
+import { partsSignature, wholeAnswer } from './parts-signature.ts'
 
 type FunctionSource = Extract<ModelSource, { kind: 'function' }>
 
@@ -61,7 +61,7 @@ function streamingModel(
     async run(inputs, items) {
       try {
         return model.run === undefined
-          ? await onlyPart(parts, inputs)
+          ? await wholeAnswer(parts, inputs)
           : await model.run(inputs, items)
       } catch (error) {
         throw asWeirError(error, 'MODEL_FAILED')

@@ -5,7 +5,7 @@ import type { ModelSource } from '../port/model.ts'
 import { OPENAI_OPERATIONS, OPENAI_SIGNATURE, textOf, textTensor } from '../port/openai.ts'
 import type { LoadedModel } from '../port/runner.ts'
 import type { Tensor } from '../port/tensor.ts'
-import { onlyPart, partsSignature } from './only-part.ts'
+import { partsSignature, wholeAnswer } from './parts-signature.ts'
 import { RemoteServer } from './remote-exchange.ts'
 
 type RemoteSource = Extract<ModelSource, { kind: 'remote' }>
@@ -38,7 +38,7 @@ export async function loadOpenAi({ url, model }: RemoteSource): Promise<LoadedMo
   return {
     signature: partsSignature(OPENAI_SIGNATURE),
     parts,
-    run: (inputs) => onlyPart(parts, inputs),
+    run: (inputs) => wholeAnswer(parts, inputs),
     async close() {
       server.close()
     },
@@ -98,14 +98,7 @@ function requireGood(server: RemoteServer, { statusCode: status = 0 }: IncomingM
 }
 
 async function* wholeOf(server: RemoteServer, response: IncomingMessage): AsyncGenerator<string> {
-  const parts: Buffer[] = []
-  let bytes = 0
-  for await (const part of response as AsyncIterable<Buffer>) {
-    bytes += part.length
-    if (bytes > MAX_FRAME_BYTES) throw server.wrong(`sent more than ${MAX_FRAME_BYTES} bytes`)
-    parts.push(part)
-  }
-  const text = Buffer.concat(parts).toString('utf8')
+  const text = (await server.bodyOf(response, MAX_FRAME_BYTES)).toString('utf8')
   if (jsonOf(text) === undefined) throw server.wrong('sent an answer that is no JSON object')
   yield text
 }

@@ -25,8 +25,13 @@ export interface RemoteRequest {
   readonly maxBytes: number
 }
 
+/** A request on its way: `headers` are those of tensors unless they are given. */
+interface SentRequest extends Pick<RemoteRequest, 'path' | 'body'> {
+  readonly headers?: Readonly<Record<string, number | string>>
+}
+
 /**
- * One kept connection to a server that is not believed: it has a deadline and a limit of bytes, redirects are not
+ * Kept connections, one by default, to a server that is not believed: it has a deadline and a limit of bytes, redirects are not
  * followed, and no error has text of the server, because others may read it.
  */
 export class RemoteServer {
@@ -51,15 +56,14 @@ export class RemoteServer {
    * refuses the request, and REMOTE_MODEL_FAILED when it fails or its answer is wrong.
    */
   async exchange(sent: RemoteRequest): Promise<RemoteAnswer> {
-    const deadline = AbortSignal.timeout(sent.timeoutMs)
+    const signal = AbortSignal.timeout(sent.timeoutMs)
     try {
-      return await this.once(sent, deadline)
+      return await this.twice(signal, async () =>
+        this.answerOf(await this.send(sent, signal), sent.maxBytes),
+      )
     } catch (error) {
-      if (!(error instanceof ClosedMeanwhile)) throw this.errorOf(error, deadline)
+      throw this.errorOf(error, signal)
     }
-    return await this.once(sent, deadline).catch((error) => {
-      throw this.errorOf(error, deadline)
-    })
   }
 
   /**
@@ -67,23 +71,25 @@ export class RemoteServer {
    * it. Rejects as `exchange` where the server does not answer, and with the reason of the signal.
    */
   async open(path: string, json: string, signal: AbortSignal): Promise<IncomingMessage> {
-    const send = (): Promise<IncomingMessage> =>
-      new Promise((resolve, reject) => {
-        const headers = { 'content-type': 'application/json' }
-        const { agent } = this
-        const settings = { agent, signal, method: 'POST', headers }
-        const sent = request(new URL(path, this.base), settings, resolve)
-        sent.on('error', (error) => reject(sent.reusedSocket ? new ClosedMeanwhile(error) : error))
-        sent.end(json)
-      })
+    const body = [Buffer.from(json)]
+    const headers = { 'content-type': 'application/json' }
     try {
-      return await send().catch((error) => {
-        if (error instanceof ClosedMeanwhile && !signal.aborted) return send()
-        throw error
-      })
+      return await this.twice(signal, () => this.send({ path, body, headers }, signal))
     } catch (error) {
       throw this.errorOf(error, signal)
     }
+  }
+
+  /** The bytes of an answer. Rejects with REMOTE_MODEL_FAILED for more than `maxBytes`. */
+  async bodyOf(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
+    const parts: Buffer[] = []
+    let bytes = 0
+    for await (const part of response as AsyncIterable<Buffer>) {
+      bytes += part.length
+      if (bytes > maxBytes) throw this.wrong(`sent more than ${maxBytes} bytes`)
+      parts.push(part)
+    }
+    return Buffer.concat(parts)
   }
 
   /** Ends the connection. */
@@ -96,21 +102,25 @@ export class RemoteServer {
     return new WeirError('REMOTE_MODEL_FAILED', `the model server ${this.name} ${what}`)
   }
 
-  private once(
-    { path, body, maxBytes }: RemoteRequest,
+  /** What `ask` gives; it asks again where a kept connection was closed meanwhile. */
+  private async twice<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
+    try {
+      return await ask()
+    } catch (error) {
+      if (!(error instanceof ClosedMeanwhile) || signal.aborted) throw error
+      return await ask()
+    }
+  }
+
+  /** Resolves with the head of the answer. */
+  private send(
+    { path, body, headers = headersOf(body) }: SentRequest,
     signal: AbortSignal,
-  ): Promise<RemoteAnswer> {
+  ): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       const { agent } = this
-      const settings = {
-        agent,
-        signal,
-        method: body === undefined ? 'GET' : 'POST',
-        headers: headersOf(body),
-      }
-      const sent = request(new URL(path, this.base), settings, (response) => {
-        this.answerOf(response, maxBytes).then(resolve, reject)
-      })
+      const settings = { agent, signal, method: body === undefined ? 'GET' : 'POST', headers }
+      const sent = request(new URL(path, this.base), settings, resolve)
       sent.on('error', (error) => reject(sent.reusedSocket ? new ClosedMeanwhile(error) : error))
       for (const part of body ?? []) sent.write(part)
       sent.end()
@@ -123,14 +133,7 @@ export class RemoteServer {
       response.destroy()
       throw this.refusalOf(status)
     }
-    const parts: Buffer[] = []
-    let bytes = 0
-    for await (const part of response as AsyncIterable<Buffer>) {
-      bytes += part.length
-      if (bytes > maxBytes) throw this.wrong(`sent more than ${maxBytes} bytes`)
-      parts.push(part)
-    }
-    const whole = Buffer.concat(parts)
+    const whole = await this.bodyOf(response, maxBytes)
     const jsonLength = Number(response.headers[JSON_LENGTH] ?? whole.length)
     try {
       const json: unknown = JSON.parse(whole.toString('utf8', 0, jsonLength))

@@ -16,8 +16,8 @@ const MOST_TAGS = 0xffff
  * Of the observations that an attempt takes, no more than the limit are between their step and the fold of their delta:
  * exactly with `tryEnter`; where slots ask `admits` and then `enter`, each but one of those that find the last room at once may
  * add one. A delta that an earlier attempt sent, by its tag, never makes room for one of this attempt: it is counted from
- * where it is read to its fold, besides the limit, so that further observations wait for it. What nobody has
- * read of the deltas' topic is not counted; a partition is read in its order, so that this attempt's own deltas come
+ * where it is read to its fold, besides the limit, so that further observations wait for it. What is
+ * not read yet of the deltas' topic is not counted; a partition is read in its order, so that this attempt's own deltas come
  * after all of those before them.
  *
  * The shared memory of an attempt, words of 32 bits:
