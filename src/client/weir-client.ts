@@ -269,14 +269,15 @@ export class WeirClient implements ModelReader {
   ): Promise<Answer<SparseProduct>> {
     const refusal = this.refusalOf(1)
     if (refusal !== undefined) return Promise.resolve({ ok: false, error: refusal })
-    return this.sparseDots.ask(state, mergedFeatures(features), options, isDecision)
+    return this.sparseDots.ask(state, features, options, isDecision)
   }
 
   /** Retries a failed sparse product through the general requests. */
   private readonly retrySparse: RetrySparse = async (product) => {
     const { terms, deadlineAt, error: failed } = product
     const { state, isDecision } = terms
-    const features = isDecision ? withBiasFeature(product.features) : product.features
+    const merged = mergedFeatures(product.features)
+    const features = isDecision ? withBiasFeature(merged) : merged
     const body = () => sparseProduct(state, features)
     product.settle(await this.requests.answer({ state, options: terms, deadlineAt, body, failed }))
   }

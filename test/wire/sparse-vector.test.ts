@@ -66,12 +66,20 @@ describe('a packed sparse vector', () => {
     }
   })
 
-  it.each([
-    ['ids that fall', [3, 2], [1, 1], 'feature ids rise strictly'],
-    ['an id twice', [3, 3], [1, 1], 'feature ids rise strictly'],
-    ['a missing value', [3, 4], [1], 'as many ids as values'],
-  ])('is refused with %s', (_, ids, values, reason) => {
-    expect(() => frame([vectorOf(ids, values)])).toThrow(reason)
+  it('is sorted where its ids fall, and adds up the values of an id that comes again', () => {
+    const given = vectorOf([300, 7, 300, 2], [1, 2, 0.5, 4])
+    const merged = vectorOf([2, 7, 300], [4, 2, 1.5])
+    expect(hex(frame([given, given], true))).toBe(hex(frame([merged, merged], true)))
+    expect(given).toEqual(vectorOf([300, 7, 300, 2], [1, 2, 0.5, 4]))
+  })
+
+  it('is refused with a missing value', () => {
+    expect(() => frame([vectorOf([3, 4], [1])])).toThrow('as many ids as values')
+    expect(() => frame([vectorOf([4, 3], [1])])).toThrow('as many ids as values')
+  })
+
+  it('is refused with a second constant feature', () => {
+    expect(() => frame([vectorOf([BIAS_FEATURE], [1])], true)).toThrow('constant feature')
   })
 
   it('has the constant feature at the largest id', () => {

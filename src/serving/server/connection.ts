@@ -123,13 +123,24 @@ export class QueryConnection implements ConnectionOutput {
     const { options, metrics } = this.context
     const startedAt = options.clock.monotonicMs()
     metrics.bytesIn.increment(chunk.length)
-    if (this.frames.append(chunk)) giveChunk(chunk)
+    const isCopied = this.frames.append(chunk)
     if (!this.inTurn) {
       if (this.serve(startedAt + QUANTUM_MS)) this.lastReadAt = startedAt
       // The rest of a large frame may come in dozens of chunks, which Node reads in one turn.
       else if (this.frames.buffered > LARGE_BYTES) this.waitForTurn()
     }
+    if (isCopied || this.hasRead()) giveChunk(chunk)
     metrics.latencyMs.observe(options.clock.monotonicMs() - startedAt)
+  }
+
+  /**
+   * Whether no frame of the last chunk is still to be served. The begin of the next frame is copied then: chunks that wait
+   * for the collector make V8 mark the heap of the thread several times a second.
+   */
+  private hasRead(): boolean {
+    if (this.inTurn || this.blocked || this.requests.isSuspended) return false
+    this.frames.detach()
+    return true
   }
 
   /**
