@@ -10,6 +10,8 @@ export const FACTORS = {
   face: ['client', 'command', 'gateway'],
   /** Of the ports of queries, of the JobManager, and of the gateway; encrypted ones let in only clients with a certificate. */
   ports: ['plain', 'encrypted'],
+  /** Where the topics and the registry are; Kafka lets in only users with a password, over TLS. */
+  storage: ['embedded log', 'Kafka'],
   /** With which the job begins. */
   slots: ['1', '2'],
   step: [
@@ -19,6 +21,7 @@ export const FACTORS = {
     'fewer slots',
     'more slots',
     'promotion',
+    'retraining',
     'rollback',
     'import elsewhere',
     'copy of the folder',
