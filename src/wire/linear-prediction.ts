@@ -2,6 +2,7 @@ import { WeirError } from '../core/errors.ts'
 import { numberIn } from '../core/options/kinds.ts'
 import type { OptionShape } from '../core/options/shape.ts'
 import { QUERY, type QueryOptions } from './model-reader.ts'
+import type { VersionLabels } from './routing-table.ts'
 
 /** Prediction of a linear model for an example. */
 export interface LinearPrediction {
@@ -19,9 +20,9 @@ export interface LinearPrediction {
 export interface LinearPredictOptions extends QueryOptions {
   /** Decision values above it get the positive label. @default 0 */
   readonly threshold?: number
-  /** @default 1 */
+  /** @default that of the version, or 1 if it does not say its own */
   readonly positiveLabel?: number
-  /** @default -1 */
+  /** @default that of the version, or -1 if it does not say its own */
   readonly negativeLabel?: number
 }
 
@@ -33,14 +34,22 @@ export const LINEAR_PREDICT: OptionShape<LinearPredictOptions> = {
   negativeLabel: numberIn(),
 }
 
-/** The prediction of a decision value. Throws NOT_FINITE when the example held NaN or Infinity. */
+/** What a job answers to an example, and what is known of the version that answered. */
+export interface LinearAnswer {
+  readonly decision: number
+  readonly unknown: number
+  readonly modelVersion: number
+  /** Undefined where the job does not say them. */
+  readonly labels: VersionLabels | undefined
+}
+
+/** The prediction of an answer. Throws NOT_FINITE when the example held NaN or Infinity. */
 export function linearPrediction(
-  decision: number,
-  unknown: number,
-  modelVersion: number,
+  { decision, unknown, modelVersion, labels }: LinearAnswer,
   options: LinearPredictOptions,
 ): LinearPrediction {
-  const { threshold = 0, positiveLabel = 1, negativeLabel = -1 } = options
+  const { threshold = 0 } = options
+  const { positiveLabel = labels?.positive ?? 1, negativeLabel = labels?.negative ?? -1 } = options
   if (!Number.isFinite(threshold)) {
     throw new WeirError('INVALID_ARGUMENT', `the threshold is a number, not ${threshold}`)
   }
