@@ -32,6 +32,9 @@ export const FACTORS = {
   ],
 } as const
 
+/** A trial on Kafka takes twice as long. */
+const COSTLY: ReadonlySet<string> = new Set(['Kafka'] satisfies (typeof FACTORS.storage)[number][])
+
 /** A combination that is tried. */
 export type Trial = Combination<typeof FACTORS>
 
@@ -77,5 +80,5 @@ const allows: Allows<typeof FACTORS> = ({ kind, publisher, job, rule, slots, ste
 export function trials(random: Random, hasCertificates: boolean): readonly Trial[] {
   const here: Allows<typeof FACTORS> = (part) =>
     allows(part) && (hasCertificates || part.ports !== 'encrypted')
-  return pairwise(FACTORS, random, here)
+  return pairwise(FACTORS, random, here, COSTLY)
 }
