@@ -54,7 +54,7 @@ import {
   TOP_K,
   type TopKOptions,
 } from '../wire/model-reader.ts'
-import type { RoutingTable, VersionLabels } from '../wire/routing-table.ts'
+import type { RoutingTable } from '../wire/routing-table.ts'
 import { withBiasFeature } from '../wire/sparse-vector.ts'
 import { decodeTypedValue, GET, type GetOptions } from '../wire/typed-value.ts'
 import { WriterPool } from '../wire/writer-pool.ts'
@@ -257,27 +257,8 @@ export class WeirClient implements ModelReader {
     checkProduct('client.predictLinear', state, features, LINEAR_PREDICT, options)
     const answer = await this.product(state, features, options, true)
     if (!answer.ok) throw answer.error
-    const { sum, unknown } = answer.value
-    const { modelVersion } = answer.envelope
-    const labels = await this.labelsOf(state, modelVersion, options)
-    return linearPrediction({ decision: sum, unknown, modelVersion, labels }, options)
-  }
-
-  /** The labels of a version that answered, if the job says them; the table may be older than the answer. */
-  private async labelsOf(
-    state: string,
-    version: number,
-    { positiveLabel, negativeLabel }: LinearPredictOptions,
-  ): Promise<VersionLabels | undefined> {
-    if (positiveLabel !== undefined && negativeLabel !== undefined) return undefined
-    const find = (): VersionLabels | undefined =>
-      this.routing.states
-        .find(({ name }) => name === state)
-        ?.labels?.find((labels) => labels.version === version)
-    const known = find()
-    if (known !== undefined || !this.pool.isStale) return known
-    await this.pool.refresh()
-    return find()
+    const { value, envelope } = answer
+    return linearPrediction(this.pool, { state, ...value, ...envelope }, options)
   }
 
   private product(
