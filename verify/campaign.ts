@@ -2,6 +2,7 @@ import { runCombinations } from '../test/combinations/campaign.ts'
 import { runCrashCampaign } from '../test/disk/crash-campaign.ts'
 import { runDamageCampaign } from '../test/disk/damage-campaign.ts'
 import { ATTACKS } from '../test/hostile/attackers.ts'
+import { setup as startServices } from '../test/services/lending/host.ts'
 import { runStreams } from '../test/streams/campaign.ts'
 import { runFuzz } from './fuzz/campaign.ts'
 import { runHostile } from './hostile-campaign.ts'
@@ -99,10 +100,20 @@ export const CAMPAIGNS: Readonly<
   loads: ({ seed, count = 500, say }) => runLoads({ seed, count, say }),
   /** Small versions that go live under predictions. */
   switches: ({ seed, count = 10_000, say }) => runSwitches({ seed, count, say }),
-  /** Kinds, publishers, rules, faces and steps of a model's life, two by two; the count is one of trials. */
-  combinations: ({ seed, count, say }) => runCombinations({ seed, count, say }),
+  /** Kinds, publishers, rules, faces, storage and steps of a model's life, two by two; the count is one of trials. */
+  combinations: ({ seed, count, say }) => withServices(() => runCombinations({ seed, count, say })),
   /** Windows, joins, timers, whole jobs and changed ones at random beside plain computations; a schedule is a case. */
   streams: ({ seed, schedules: cases = 100_000, say }) => runStreams({ seed, cases, say }),
   /** A learning job for a long time: nothing that it holds may grow. */
   soak: ({ seed, minutes = 120, say }) => runSoak({ seed, minutes, say }),
+}
+
+/** Runs work that borrows services. */
+async function withServices<T>(work: () => Promise<T>): Promise<T> {
+  const end = await startServices()
+  try {
+    return await work()
+  } finally {
+    await end?.()
+  }
 }

@@ -35,8 +35,8 @@ the last line of standard output is the verdict as JSON. The exit code is 1 when
                 repeats results), repeated-deltas (a fold that does not drop repeated deltas)
   --deadline S  Maximum seconds of a recovery (default 60; use more on a busy machine)
   --keep        Keep the working folder also when the verdict is "passed"
-  --campaign C  Run only this campaign (mutants: the verifier on Weirs with an error; the others need
-                no Kafka and no HDFS): ${Object.keys(CAMPAIGNS).join(', ')}
+  --campaign C  Run only this campaign (mutants: the verifier on Weirs with an error; combinations uses a
+                Kafka; the others need no Kafka and no HDFS): ${Object.keys(CAMPAIGNS).join(', ')}
   --schedules N Number of schedules or cases of the campaign (default: all)
   --count N     Number of switches of the campaign switches (default 10000), of loads of loads (500), or of trials
                 of combinations (default: all of its table)

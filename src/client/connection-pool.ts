@@ -32,6 +32,8 @@ export class ConnectionPool {
   private table: RoutingTable | undefined
   private refreshing: Promise<void> | undefined
   private refreshedAt = Number.NEGATIVE_INFINITY
+  /** Epoch of the last answer. */
+  private lastEpoch = 0
   private turn = 0
   private isClosed = false
   private lastError: WeirError | undefined
@@ -87,6 +89,11 @@ export class ConnectionPool {
     await this.refresh()
     await Promise.allSettled(this.members.map((member) => member.connection?.opened()))
     return this.pick() !== undefined
+  }
+
+  /** Whether the last answer had another epoch than the table. */
+  get isStale(): boolean {
+    return this.table !== undefined && this.lastEpoch !== this.table.epoch
   }
 
   /** The last routing table. */
@@ -156,6 +163,7 @@ export class ConnectionPool {
   private adopt(table: RoutingTable): void {
     if (this.isClosed) return
     this.table = table
+    this.lastEpoch = table.epoch
     channels.routing.publish(table)
     // All query threads are being replaced: the old connections stay, to fetch the next table.
     if (table.endpoints.length === 0 && this.members.length > 0) return
@@ -217,6 +225,7 @@ export class ConnectionPool {
   }
 
   private epochSeen(epoch: number): void {
+    this.lastEpoch = epoch
     if (this.table === undefined || epoch === this.table.epoch || this.isClosed) return
     const now = this.options.clock.monotonicMs()
     if (now - this.refreshedAt < REFRESH_MS) return

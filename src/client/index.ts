@@ -59,6 +59,7 @@ export type {
   QueryEndpoint,
   RoutingTable,
   SourceInfo,
+  VersionLabels,
 } from '../wire/routing-table.ts'
 export type { GetOptions } from '../wire/typed-value.ts'
 export { channels } from './diagnostics.ts'

@@ -257,8 +257,8 @@ export class WeirClient implements ModelReader {
     checkProduct('client.predictLinear', state, features, LINEAR_PREDICT, options)
     const answer = await this.product(state, features, options, true)
     if (!answer.ok) throw answer.error
-    const { sum, unknown } = answer.value
-    return linearPrediction(sum, unknown, answer.envelope.modelVersion, options)
+    const { value, envelope } = answer
+    return linearPrediction(this.pool, { state, ...value, ...envelope }, options)
   }
 
   private product(

@@ -1,4 +1,5 @@
 import type { WeirError } from '../core/errors.ts'
+import { HIGHEST_VERSION } from '../core/model-version.ts'
 import {
   kindOf,
   listOf,
@@ -94,7 +95,7 @@ export interface QueryOptions {
 /** The options of every request. */
 export const QUERY: OptionShape<QueryOptions> = {
   consistency: CONSISTENCY,
-  version: wholeNumber({ min: 0, max: 0xffffffff }),
+  version: wholeNumber({ min: 0, max: HIGHEST_VERSION }),
   deadlineMs: numberIn({ above: 0, orInfinity: true }),
 }
 

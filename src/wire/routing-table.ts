@@ -21,6 +21,13 @@ export interface QueryEndpoint {
 /** Kind of an entry that is a model of any kind: INFER asks it. */
 export const MODEL_KIND = 'model'
 
+/** The labels of the predictions of a version of a linear model. */
+export interface VersionLabels {
+  readonly version: number
+  readonly positive: number
+  readonly negative: number
+}
+
 /** A state that clients can query by name. */
 export interface QueryableStateInfo {
   readonly name: string
@@ -32,6 +39,8 @@ export interface QueryableStateInfo {
   readonly versions: readonly number[]
   /** Version that requests without one read; 0 while none is live. */
   readonly liveVersion: number
+  /** Of a linear model: the labels of its loaded versions; missing for other states, and in tables of earlier builds. */
+  readonly labels?: readonly VersionLabels[]
 }
 
 /** A source of a job, which positions name by its number. */
@@ -63,12 +72,13 @@ export function writeRouting(writer: FrameWriter, requestId: number, table: Rout
       epoch: table.epoch,
       job: table.job,
       endpoints: table.endpoints.map(({ server, host, port }) => ({ server, host, port })),
-      states: table.states.map(({ name, kind, dimension, versions, liveVersion }) => ({
+      states: table.states.map(({ name, kind, dimension, versions, liveVersion, labels }) => ({
         name,
         kind,
         dimension,
         versions: [...versions],
         liveVersion,
+        ...(labels === undefined ? {} : { labels: labels.map((one) => ({ ...one })) }),
       })),
       ...(table.sources.length === 0
         ? {}
@@ -102,6 +112,15 @@ function stateOf(item: GeneralMap): QueryableStateInfo {
     dimension: numberField(item, 'dimension'),
     versions: Array.isArray(versions) ? versions.filter((v) => typeof v === 'number') : [],
     liveVersion: numberField(item, 'liveVersion'),
+    ...(item['labels'] === undefined ? {} : { labels: mapsField(item, 'labels').map(labelsOf) }),
+  }
+}
+
+function labelsOf(item: GeneralMap): VersionLabels {
+  return {
+    version: numberField(item, 'version'),
+    positive: numberField(item, 'positive'),
+    negative: numberField(item, 'negative'),
   }
 }
 

@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { messageOf } from '../../src/core/errors.ts'
 import { seededRandom } from '../../src/core/random.ts'
 import { fastFolder } from '../files/temporary-folder.ts'
+import { sharedKafka } from '../services/lending/kafka.ts'
 import { Encryption } from './encryption.ts'
+import { securedKafka } from './storage.ts'
 import { type Trial, trials } from './table.ts'
 import { type Problem, TrialRun } from './trial-run.ts'
 
@@ -34,7 +36,10 @@ export interface CombinationsReport {
 /** Trials at a time: each waits for processes half of its time. */
 const LANES = Math.min(2, availableParallelism())
 
-/** Tries the parts of the product with each other, two by two, each trial in a folder of its own. */
+/**
+ * Tries the parts of the product with each other, two by two, each trial in a folder of its own, and those on Kafka with
+ * topics of their own. Needs the host of shared services.
+ */
 export async function runCombinations({
   seed,
   count,
@@ -75,8 +80,9 @@ export async function runCombinations({
 
 /** The parts of a trial in the order of a story. */
 export function nameOf(trial: Trial): string {
-  const { kind, publisher, job, rule, face, ports, slots, step } = trial
-  return [kind, publisher, job, rule, face, `${ports} ports`, `slots ${slots}`, step].join(', ')
+  const { kind, publisher, job, rule, face, ports, storage, slots, step } = trial
+  const parts = [kind, publisher, job, rule, face, `${ports} ports`, storage]
+  return [...parts, `slots ${slots}`, step].join(', ')
 }
 
 /** What is wrong in a trial; one that cannot go on is wrong, too. */
@@ -85,7 +91,11 @@ async function problemsOf(
   encryption: Encryption | undefined,
 ): Promise<readonly Problem[]> {
   const folder = mkdtempSync(join(fastFolder(), 'weir-trial-'))
-  const run = new TrialRun(trial, folder, encryption)
+  await using kafka = trial.storage === 'Kafka' ? await sharedKafka() : undefined
+  const run = new TrialRun(trial, folder, {
+    storage: kafka && securedKafka(kafka, folder),
+    encryption: trial.ports === 'encrypted' ? encryption : undefined,
+  })
   try {
     return await run.run()
   } catch (error) {

@@ -1,7 +1,6 @@
 import type { ComparedPrediction, Kind } from './kind.ts'
 import type { Account } from './ledger.ts'
 import { surelySteps } from './linear-kind.ts'
-import { interval, mean } from './plain-measures.ts'
 import type { Rows } from './service.ts'
 
 /** An inner product of float32 numbers, in another order of its terms, differs by so much for each unit at most. */
@@ -51,13 +50,4 @@ export function accountProblems(
       ? [`${account.produced} produced, but ${known} known`]
       : []),
   ]
-}
-
-/** Says that the mean loss of the golden set has risen by more than its interval; undefined if it has not. */
-export function riseOfLoss(
-  before: readonly number[],
-  after: readonly number[],
-): string | undefined {
-  const [was, is] = [mean(before), mean(after)]
-  return is > was + interval(before) ? `the loss rose from ${was} to ${is}` : undefined
 }

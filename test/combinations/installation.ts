@@ -6,6 +6,7 @@ import type { TopicStore } from '../../src/connectors/topics/store.ts'
 import type { RunCommand } from '../cli/command-here.ts'
 import { type CommandResult, weir } from '../system/cli/command-process.ts'
 import type { Encryption } from './encryption.ts'
+import type { Storage } from './storage.ts'
 
 /** A record of a topic. */
 export interface TopicEntry {
@@ -29,8 +30,8 @@ const asProcess: RunCommand = (args, input = '') => weir(args).input(input).ende
 
 /** What a machine has besides its folder. */
 export interface InstallationOptions {
-  /** Addresses of the Kafka that has the topics. @default the embedded log has them */
-  readonly brokers?: string
+  /** Where the topics are. @default in the embedded log of its data folder */
+  readonly storage?: Storage | undefined
   /** @default each command is a process of its own */
   readonly runCommand?: RunCommand
   /** Certificates of its jobs and of who asks them. @default their ports are plain */
@@ -41,17 +42,17 @@ export interface InstallationOptions {
 export class Installation {
   readonly folder: string
   readonly encryption: Encryption | undefined
-  private readonly brokers: string | undefined
+  private readonly storage: Storage | undefined
   private readonly runCommand: RunCommand
   private readonly read = new Map<string, ReadTopic>()
 
   constructor(
     folder: string,
-    { brokers, runCommand = asProcess, encryption }: InstallationOptions = {},
+    { storage, runCommand = asProcess, encryption }: InstallationOptions = {},
   ) {
     mkdirSync(folder, { recursive: true })
     this.folder = folder
-    this.brokers = brokers
+    this.storage = storage
     this.runCommand = runCommand
     this.encryption = encryption
   }
@@ -62,10 +63,35 @@ export class Installation {
     return new Installation(this.file(name), { runCommand, encryption })
   }
 
+  /** A copy of this machine, as far as its topics are elsewhere: those are the same ones. */
+  copy(name: string): Installation {
+    const { runCommand, encryption, storage } = this
+    return new Installation(this.file(name), { runCommand, encryption, storage })
+  }
+
+  /** The same machine, whose commands are run otherwise. */
+  running(runCommand: RunCommand): Installation {
+    const { folder, encryption, storage } = this
+    return new Installation(folder, { runCommand, encryption, storage })
+  }
+
   /** Flags of a command that reads or writes topics. */
   get place(): readonly string[] {
-    const kafka = this.brokers === undefined ? [] : ['--brokers', this.brokers]
-    return ['--data-dir', join(this.folder, 'data'), ...kafka]
+    return [...this.dataFlags, ...this.topicFlags]
+  }
+
+  /** Flags of a JobManager. */
+  get managerPlace(): readonly string[] {
+    return [...this.dataFlags, ...(this.storage?.ofJobManager ?? [])]
+  }
+
+  /** Flags that say where topics are, if not in the data folder. */
+  get topicFlags(): readonly string[] {
+    return this.storage?.flags ?? []
+  }
+
+  private get dataFlags(): readonly string[] {
+    return ['--data-dir', join(this.folder, 'data')]
   }
 
   /** Path of a file beside the data folder. */
@@ -143,10 +169,9 @@ export class Installation {
   }
 
   private topics(): Promise<TopicStore> {
+    const { storage } = this
     return openTopics(
-      this.brokers === undefined
-        ? { logDirectory: this.file('data/log') }
-        : { kafka: { brokers: this.brokers } },
+      storage === undefined ? { logDirectory: this.file('data/log') } : { kafka: storage.kafka },
     )
   }
 }

@@ -27,6 +27,19 @@ export function certainRise(before: readonly number[], after: readonly number[])
   return mean(rises) - interval(rises)
 }
 
+/**
+ * Says that the mean loss of the same cases has risen by more than its interval, or is no number; undefined if it has not, and
+ * where there is nothing to compare it with.
+ */
+export function riseOfLoss(
+  before: readonly number[],
+  after: readonly number[],
+): string | undefined {
+  if (before.length === 0) return undefined
+  const [was, is] = [mean(before), mean(after)]
+  return is <= was + interval(before) ? undefined : `the loss rose from ${was} to ${is}`
+}
+
 /** What a list of items, the best first, lacks to the best possible NDCG at its length: 0 if it is the best. */
 export function ndcgLoss(list: readonly string[], relevant: ReadonlySet<string>): number {
   const gain = (rank: number): number => 1 / Math.log2(rank + 2)

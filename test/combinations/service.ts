@@ -62,11 +62,12 @@ export class Service {
   static async submit(at: Installation, ...command: string[]): Promise<Service> {
     const [port, rest] = (await freePorts(2)).map(String) as [string, string]
     const flags = ['--json', '-D', `rest.port=${rest}`, ...serverFlags(at)]
-    const process = weir(['jobmanager', ...flags, ...at.place], { cwd: at.folder })
+    const process = weir(['jobmanager', ...flags, ...at.managerPlace], { cwd: at.folder })
     return await Service.of(at, { process, port, rest }, async () => {
       await process.printed(/"event":"started"/)
       const toManager = ['-d', '-m', `127.0.0.1:${rest}`, ...managerFlags(at)]
-      const said = await at.ask(...command, '--json', '--port', port, ...toManager)
+      const flags = ['--json', '--port', port, ...toManager, ...at.topicFlags]
+      const said = await at.ask(...command, ...flags)
       const { jobId } = JSON.parse(said) as { readonly jobId: string }
       const log = at.file(join('data', 'jobmanager', 'logs', `${jobId}.log`))
       const wanted = command[0] === 'learn' ? /: learning on version/ : / is live /

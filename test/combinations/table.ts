@@ -10,6 +10,8 @@ export const FACTORS = {
   face: ['client', 'command', 'gateway'],
   /** Of the ports of queries, of the JobManager, and of the gateway; encrypted ones let in only clients with a certificate. */
   ports: ['plain', 'encrypted'],
+  /** Where the topics and the registry are; Kafka lets in only users with a password, over TLS. */
+  storage: ['embedded log', 'Kafka'],
   /** With which the job begins. */
   slots: ['1', '2'],
   step: [
@@ -19,6 +21,7 @@ export const FACTORS = {
     'fewer slots',
     'more slots',
     'promotion',
+    'retraining',
     'rollback',
     'import elsewhere',
     'copy of the folder',
@@ -28,6 +31,9 @@ export const FACTORS = {
     'rescale under the JobManager',
   ],
 } as const
+
+/** A trial on Kafka takes twice as long. */
+const COSTLY: ReadonlySet<string> = new Set(['Kafka'] satisfies (typeof FACTORS.storage)[number][])
 
 /** A combination that is tried. */
 export type Trial = Combination<typeof FACTORS>
@@ -74,5 +80,5 @@ const allows: Allows<typeof FACTORS> = ({ kind, publisher, job, rule, slots, ste
 export function trials(random: Random, hasCertificates: boolean): readonly Trial[] {
   const here: Allows<typeof FACTORS> = (part) =>
     allows(part) && (hasCertificates || part.ports !== 'encrypted')
-  return pairwise(FACTORS, random, here)
+  return pairwise(FACTORS, random, here, COSTLY)
 }

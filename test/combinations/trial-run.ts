@@ -3,19 +3,13 @@ import { CommandHere, inProcess, type RunCommand } from '../cli/command-here.ts'
 import { until } from '../run/until.ts'
 import { jsonAnswer } from '../services/json-answer.ts'
 import { weir } from '../system/cli/command-process.ts'
-import {
-  accountProblems,
-  differentRows,
-  riseOfLoss,
-  servedKeys,
-  wrongPredictions,
-} from './checks.ts'
-import type { Encryption } from './encryption.ts'
+import { accountProblems, differentRows, servedKeys, wrongPredictions } from './checks.ts'
 import { exportedRows } from './exported-rows.ts'
-import { Installation } from './installation.ts'
+import { Installation, type InstallationOptions } from './installation.ts'
 import type { Face, Kind } from './kind.ts'
 import { untilLearned } from './learned.ts'
 import { accountOf, placesOf } from './ledger.ts'
+import { riseOfLoss } from './plain-measures.ts'
 import { importLive, kindOf, promote, publishFirst } from './publishers.ts'
 import { type Rows, Service } from './service.ts'
 import type { Trial } from './table.ts'
@@ -57,14 +51,12 @@ export class TrialRun {
   private rows: Rows = new Map()
   private losses: readonly number[] = []
 
-  /** `encryption`: of a trial whose ports are encrypted. */
-  constructor(trial: Trial, folder: string, encryption?: Encryption) {
+  /** `place`: what its machine has besides its folder. */
+  constructor(trial: Trial, folder: string, place: Omit<InstallationOptions, 'runCommand'>) {
     this.trial = trial
     this.kind = kindOf(trial)
     this.slots = Number(trial.slots)
-    const isEncrypted = trial.ports === 'encrypted'
-    const ports = isEncrypted ? { encryption } : {}
-    this.at = new Installation(folder, { runCommand: inProcess, ...ports })
+    this.at = new Installation(folder, { runCommand: inProcess, ...place })
   }
 
   /** Runs it; returns what is wrong. Throws where a command or a service fails. */
@@ -161,6 +153,17 @@ export class TrialRun {
     await this.makeNewestLive()
   }
 
+  /** Trains another version on what the topic has, beside the job, and makes it live. */
+  async retrain(): Promise<void> {
+    const { at, kind, service, trial } = this
+    // Rows that no trainer is known of have no biases; those of this one have: the job gets rows of another layout.
+    const isUnknown = trial.kind === 'text' || trial.kind === 'generated'
+    const trainer = isUnknown ? ['--trainer', 'bmf'] : []
+    const flags = ['--model', kind.model, '--observations', kind.observations, ...trainer]
+    await at.run('retrain', '--once', ...flags, ...service.toAsk)
+    await this.makeNewestLive()
+  }
+
   private async makeNewestLive(): Promise<void> {
     const { at, kind } = this
     // One that was trained on the file learns all that came after it; another one learns on where the job is.
@@ -184,7 +187,7 @@ export class TrialRun {
     const rows = async (): Promise<number> => (await at.records(kind.model)).length
     const before = await rows()
     const runCommand = killedWhen(async () => (await rows()) > before)
-    await kind.publish(new Installation(at.folder, { runCommand }))
+    await kind.publish(at.running(runCommand))
     const different = differentRows(kind, await this.read(), this.rows)
     this.add(
       'wrong',
@@ -234,7 +237,7 @@ export class TrialRun {
   /** Goes on with a copy of the folder. */
   async copy(): Promise<void> {
     await this.stop()
-    const there = this.at.another('copy')
+    const there = this.at.copy('copy')
     this.writeFiles(there)
     cpSync(this.at.file('data'), there.file('data'), { recursive: true })
     this.at = there
@@ -357,6 +360,7 @@ const STEPS: Readonly<Record<Trial['step'], (run: TrialRun) => Promise<void>>> =
     await run.startAgain()
   },
   promotion: (run) => run.promote(),
+  retraining: (run) => run.retrain(),
   rollback: (run) => run.rollBack(),
   'import elsewhere': (run) => run.importElsewhere(),
   'copy of the folder': (run) => run.copy(),

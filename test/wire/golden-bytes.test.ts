@@ -201,6 +201,15 @@ describe('frames read back what was written', () => {
     expect(readRouting(frameOf(bytes))).toEqual(table)
   })
 
+  it('as a routing table with the labels of a linear model', () => {
+    const labels = [{ version: 7, positive: 1, negative: 0 }]
+    const shape = { kind: 'vector', dimension: 1024, versions: [7], liveVersion: 7 }
+    const states = [{ name: 'SVM_MODEL', ...shape, labels }]
+    const table = { epoch: 1, job: 'svm', endpoints: [], states, sources: [] }
+    const bytes = written((writer) => writeRouting(writer, 4, table))
+    expect(readRouting(frameOf(bytes))).toEqual(table)
+  })
+
   it('as an error', () => {
     const details = { endpoint: 'h:1', n: -2.5, big: 2 ** 40, yes: true }
     const error = new WeirError('NOT_OWNER', 'ask Zoë', { details })

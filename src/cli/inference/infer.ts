@@ -1,3 +1,4 @@
+import { HIGHEST_VERSION } from '../../core/model-version.ts'
 import { jsonOfRaw } from '../../wire/inference/json-tensor.ts'
 import { stringifyExactly } from '../../wire/inference/json-values.ts'
 import type { TensorSignature } from '../../wire/inference/models.ts'
@@ -30,7 +31,7 @@ export const inferCommand: Command = {
     input: { type: 'string', value: input(), help: 'JSON file with the inputs' },
     version: {
       type: 'string',
-      value: wholeNumber({ min: 1, max: 0xffffffff }),
+      value: wholeNumber({ min: 1, max: HIGHEST_VERSION }),
       help: 'Version (default: the live one)',
     },
     deadline: {

@@ -1,3 +1,4 @@
+import { HIGHEST_VERSION } from '../../core/model-version.ts'
 import { nodeFileSystem } from '../../files/node-file-system.ts'
 import { changeAlias } from '../../inference/repository/aliases.ts'
 import { type Command, Flags, UsageError } from '../command/command.ts'
@@ -12,7 +13,7 @@ export const modelAliasCommand: Command = {
   positions: [
     { value: repositoryName() },
     { value: repositoryName('ALIAS', 'an alias') },
-    { value: wholeNumber({ min: 1, max: 0xffffffff }, 'VERSION'), isOptional: true },
+    { value: wholeNumber({ min: 1, max: HIGHEST_VERSION }, 'VERSION'), isOptional: true },
   ],
   options: {
     ...REPOSITORY_OPTION,

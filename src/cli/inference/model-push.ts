@@ -1,5 +1,6 @@
 import { systemClock } from '../../core/clock.ts'
 import { messageOf } from '../../core/errors.ts'
+import { HIGHEST_VERSION } from '../../core/model-version.ts'
 import { nodeFileSystem } from '../../files/node-file-system.ts'
 import { type PlaceAddress, parsePlace } from '../../inference/places/address.ts'
 import { openPlace } from '../../inference/places/open.ts'
@@ -39,7 +40,7 @@ export const modelPushCommand: Command = {
     name: { type: 'string', isRequired: true, value: name(), help: 'Name of the model' },
     version: {
       type: 'string',
-      value: wholeNumber({ min: 1, max: 0xffffffff }),
+      value: wholeNumber({ min: 1, max: HIGHEST_VERSION }),
       help: 'Version (default: one more than the highest)',
     },
     file: {

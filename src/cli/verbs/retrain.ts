@@ -79,7 +79,7 @@ const RETRAIN_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   },
   'forget-learned': {
     type: 'boolean',
-    help: 'Train on --observations, though a job learns the model from another topic',
+    help: 'Train also where the topic does not have all that a job has learned: on other --observations, or after it has removed records',
   },
   newest: {
     type: 'string',
@@ -267,6 +267,7 @@ async function optionsOf(flags: Flags, inputs: RetrainInputs): Promise<RetrainOp
     model: flags.string('model'),
     observations,
     warmStart: !flags.boolean('no-warm-start'),
+    forgetLearned: flags.boolean('forget-learned'),
     limits: limitsOf(flags),
     maxKeyBytes: maxKeyBytesOf(flags),
     temporary: join(dataDirectory(flags.string('data-dir')).root, 'retraining'),

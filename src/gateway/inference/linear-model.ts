@@ -1,5 +1,6 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
 import { MAX_FEATURE } from '../../core/feature.ts'
+import type { LinearPrediction } from '../../wire/linear-prediction.ts'
 import type { QueryOptions, SparseVector } from '../../wire/model-reader.ts'
 import type { ServedState } from '../port/services.ts'
 import { type InferenceModel, type InferenceResult, inputOf, resultOf } from './model.ts'
@@ -45,11 +46,16 @@ export class LinearModel implements InferenceModel {
     )
     const data = [
       Float64Array.from(answers, ({ decision }) => decision),
-      BigInt64Array.from(answers, ({ label }) => BigInt(label)),
+      BigInt64Array.from(answers, wholeLabel),
       BigInt64Array.from(answers, ({ unknown }) => BigInt(unknown)),
     ]
     return resultOf(answers, OUTPUTS, { shape: [examples.length], data })
   }
+}
+
+/** The label of a prediction; of labels that are no whole numbers, 1 for the positive one and -1 for the other. */
+function wholeLabel({ label, decision }: LinearPrediction): bigint {
+  return BigInt(Number.isSafeInteger(label) ? label : decision > 0 ? 1 : -1)
 }
 
 function examplesOf(inputs: readonly Tensor[]): readonly SparseVector[] {

@@ -1,4 +1,5 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
+import { HIGHEST_VERSION } from '../../core/model-version.ts'
 import type { ModelInfo, ModelVersionInfo } from '../../wire/inference/models.ts'
 import { MODEL_KIND, type QueryableStateInfo, type RoutingTable } from '../../wire/routing-table.ts'
 import type { ServedState, ServedTensorModels } from '../port/services.ts'
@@ -166,8 +167,8 @@ function isTensorModels(state: ServedState): state is ServedState & ServedTensor
 export function versionNumber(text: string): number {
   const number = Number(text)
   requireArgument(
-    /^[1-9][0-9]*$/.test(text) && Number.isSafeInteger(number),
-    `"${text.slice(0, 40)}" is no model version; versions are whole numbers from 1`,
+    /^[1-9][0-9]*$/.test(text) && number <= HIGHEST_VERSION,
+    `"${text.slice(0, 40)}" is no model version; versions are whole numbers from 1 to ${HIGHEST_VERSION}`,
   )
   return number
 }

@@ -1,10 +1,11 @@
 import { WeirError } from '../../core/errors.ts'
+import { notPromoted } from '../../core/model-version.ts'
 import type { ModelInfo, ModelVersionInfo } from '../../wire/inference/models.ts'
 import { MODEL_KIND, type QueryableStateInfo } from '../../wire/routing-table.ts'
 
 /** What is known of a model and its versions. */
 interface KnownModel {
-  readonly info: Pick<QueryableStateInfo, 'name' | 'kind' | 'liveVersion'>
+  readonly info: Pick<QueryableStateInfo, 'name' | 'kind' | 'liveVersion' | 'versions'>
   readonly versions: readonly ModelVersionInfo[]
   readonly problems: readonly string[]
 }
@@ -16,7 +17,7 @@ export function requireLive({ info, versions, problems }: KnownModel): void {
   if (live?.state === 'UNAVAILABLE') throw notLoaded(`model "${name}"`, live.reason)
   if (liveVersion > 0) return
   if (kind === MODEL_KIND) throw notLoaded(`model "${name}"`, whyNoneIsLive(versions, problems))
-  throw new WeirError('RESTORING', `model "${name}" has no live version yet; try again`)
+  throw notPromoted(`no version of "${name}" is live yet`, info.versions)
 }
 
 /** Throws MODEL_NOT_LOADED for a version that is there and does not answer. */

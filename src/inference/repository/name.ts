@@ -1,4 +1,5 @@
 import { requireArgument } from '../../core/errors.ts'
+import { HIGHEST_VERSION } from '../../core/model-version.ts'
 
 /** Longest name of a model or an alias. */
 const MAX_LENGTH = 100
@@ -38,5 +39,5 @@ export function parseReference(text: string): ModelReference {
 /** The number of a version in a folder's name; undefined for any other text. */
 export function versionOf(text: string): number | undefined {
   const number = Number(text)
-  return /^[1-9][0-9]*$/.test(text) && number <= 0xffffffff ? number : undefined
+  return /^[1-9][0-9]*$/.test(text) && number <= HIGHEST_VERSION ? number : undefined
 }

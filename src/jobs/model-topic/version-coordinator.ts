@@ -33,6 +33,10 @@ export interface VersionCoordinatorOptions {
   readonly clock: Clock
   /** Called when a version went live. */
   readonly onLive?: (version: number, marker: ModelVersionMarker) => void
+  /** Called for each `ready` marker that is read, also again after a restart. */
+  readonly onReady?: (marker: ModelVersionMarker) => void
+  /** Called when a version was retired. */
+  readonly onRetired?: (version: number) => void
   /** Called when a record of the model topic was dropped. */
   readonly onDropped?: (partition: number, offset: number, reason: string) => void
   /** Called when a record of the length of a row of floats was read as text. */
@@ -51,6 +55,8 @@ const VERSION_COORDINATOR: OptionShape<VersionCoordinatorOptions> = {
   partitions: required(count),
   clock: required(CLOCK),
   onLive: aFunction(),
+  onReady: aFunction(),
+  onRetired: aFunction(),
   onDropped: aFunction(),
   onTextTaken: aFunction(),
   onRegistryMissing: aFunction(),
@@ -140,9 +146,13 @@ export class VersionCoordinator implements OperatorCoordinator {
       return
     }
     const { event: kind, version } = report.marker
-    if (kind === 'retire') this.markers.delete(version)
+    if (kind === 'retire') {
+      this.markers.delete(version)
+      this.options.onRetired?.(version)
+    }
     this.announced(report)
     if (kind !== 'ready') return
+    this.options.onReady?.(report.marker)
     // A write-back puts the marker into each partition again.
     const others = (this.markers.get(version) ?? []).filter(
       ({ partition }) => partition !== report.partition,

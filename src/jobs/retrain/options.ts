@@ -63,6 +63,8 @@ export interface RetrainBaseOptions {
   readonly ranges?: readonly DataRange[]
   /** Trains only on this number of the newest offsets. @default all */
   readonly newest?: number
+  /** Trains also where the topic no longer has what a job has learned on the live version. @default false */
+  readonly forgetLearned?: boolean
   /** Longest row key of the candidate in bytes. @default 64 */
   readonly maxKeyBytes?: number
   readonly onStep?: (step: string) => void
@@ -90,6 +92,7 @@ export const RETRAIN: OptionShape<AnyRetrainOptions> = {
   clock: required(CLOCK),
   ranges: listOf(objectWith<DataRange>('a range of a topic')),
   newest: wholeNumber({ min: 1, orInfinity: true }),
+  forgetLearned: flag,
   maxKeyBytes: wholeNumber({ min: 1, max: 1024 }),
   onStep: aFunction(),
   als: objectWith('options of trainAls'),

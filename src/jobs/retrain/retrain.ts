@@ -2,6 +2,7 @@ import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openTopics } from '../../connectors/topics/open.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
+import { WeirError } from '../../core/errors.ts'
 import { checkOptions } from '../../core/options/shape.ts'
 import { trainedWith } from '../../models/linear/trained-with.ts'
 import {
@@ -34,6 +35,7 @@ import { untilLoaded } from '../registry/serving-probe.ts'
 import { collectUnfinished } from '../retention/unfinished.ts'
 import { candidateVersion, parametersOf, publishCandidate, trainerCode } from './candidate.ts'
 import { CandidateChecks, checkAgain } from './candidate-checks.ts'
+import { learnedGap } from './learned-gap.ts'
 import { writeLiveRows } from './live-rows.ts'
 import type { Training } from './messages.ts'
 import { RETRAIN, type RetrainOptions, type RetrainOutcome } from './options.ts'
@@ -43,7 +45,8 @@ import { CandidateReplay } from './replay.ts'
  * One complete retraining. A separate process trains on a bounded range of observations, starting from
  * the live rows. The candidate learns later observations online, is published beside the live version,
  * checked against it, and promoted. Learning and serving continue meanwhile. Before that, candidates of
- * retrainings that were killed are deleted.
+ * retrainings that were killed are deleted. Throws INVALID_ARGUMENT where the topic no longer has what a job has learned,
+ * unless that may be forgotten.
  */
 export async function retrain(options: RetrainOptions): Promise<RetrainOutcome> {
   checkOptions('retrain', RETRAIN, options)
@@ -56,6 +59,7 @@ export async function retrainWith(options: RetrainOptions): Promise<RetrainOutco
   const { observations, model } = options
   await collect(topics, options)
   const state = await options.registry.read()
+  if (options.forgetLearned !== true) await requireLearned(topics, options, state)
   const whole =
     options.ranges === undefined
       ? await rangesOfTopic(topics, observations)
@@ -89,6 +93,25 @@ export async function retrainWith(options: RetrainOptions): Promise<RetrainOutco
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/** Throws INVALID_ARGUMENT if the topic no longer has what a job has learned on the live version. */
+async function requireLearned(
+  topics: TopicStore,
+  { observations, model }: RetrainOptions,
+  state: RegistryState,
+): Promise<void> {
+  const live = liveVersionOf(state, model)
+  const learning = state.models.get(model)
+  if (live === undefined || learning === undefined) return
+  const present = { topic: observations, id: (await topics.identity(observations)).id }
+  const bounds = await topics.bounds(observations)
+  const gap = learnedGap({ learning, live, present, bounds })
+  if (gap === undefined) return
+  throw new WeirError(
+    'INVALID_ARGUMENT',
+    `${gap}: a version that is trained on what is left forgets them; keep records until the next training, or say so with --forget-learned`,
+  )
 }
 
 /**

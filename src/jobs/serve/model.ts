@@ -5,7 +5,8 @@ import { systemClock } from '../../core/clock.ts'
 import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
 import { BackgroundWork } from '../../core/lifetime/background-work.ts'
 import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
-import { liveVersionOf, versionsOf } from '../../models/registry/version.ts'
+import { trainedWith } from '../../models/linear/trained-with.ts'
+import { isLinear, liveVersionOf, versionsOf } from '../../models/registry/version.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import { type ConfigurationMap, parseConfiguration } from '../../runtime/configuration/keys.ts'
 import { requireNotRunning } from '../../runtime/job/worker-job.ts'
@@ -105,6 +106,17 @@ export async function serveModel<O extends Readonly<Record<string, unknown>>>(
       void started.promise.then(({ queries }) =>
         options.onLive(version, marker, queries.rowCount(model.state, version)),
       )
+    },
+    onReady: (marker) => {
+      if (!isLinear(marker)) return
+      const { labels = { positive: 1, negative: -1 } } = trainedWith(marker.hyperparameters)
+      const { version } = marker
+      void started.promise.then(({ queries }) =>
+        queries.versionLabelled(model.state, { version, ...labels }),
+      )
+    },
+    onRetired: (version) => {
+      void started.promise.then(({ queries }) => queries.versionRetired(model.state, version))
     },
     onTextTaken: (partition, offset) =>
       options.onWarning?.(

@@ -1,3 +1,4 @@
+import { HIGHEST_VERSION } from '../../core/model-version.ts'
 import {
   aFunction,
   listOf,
@@ -18,7 +19,8 @@ import type { RetrainingLease } from './retraining-lease.ts'
 import type { GoldenErrors, LearningTopic, RegisteredVersion } from './version.ts'
 
 /** The number of a version; 0 stands for none where `orNone`. */
-const versionNumber = (orNone = false): OptionKind<number> => wholeNumber({ min: orNone ? 0 : 1 })
+const versionNumber = (orNone = false): OptionKind<number> =>
+  wholeNumber({ min: orNone ? 0 : 1, max: HIGHEST_VERSION })
 
 const time = numberIn({ min: 0 })
 const version = { name: required(name), number: required(versionNumber()) }

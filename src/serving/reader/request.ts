@@ -1,5 +1,6 @@
 import { type Clock, sleep } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import { notPromoted } from '../../core/model-version.ts'
 import { partitionOfPlace, sourceOfPlace } from '../../core/position.ts'
 import type { KeyClass } from '../../state/catalog/key-class.ts'
 import {
@@ -12,7 +13,7 @@ import type { AnswerEnvelope, Consistency } from '../../wire/model-reader.ts'
 import type { OwnedQueryOptions, RequestOwner } from '../port/request-owner.ts'
 import { type BoundRequest, BoundWaiters, notReached, type SlotBounds } from './bound-waiters.ts'
 import { ReadBounds } from './bounds.ts'
-import { notPromoted, UnknownErrors } from './unknown-errors.ts'
+import { UnknownErrors } from './unknown-errors.ts'
 
 const DEFAULT_DEADLINE_MS = 5000
 const LIVE: Consistency = { level: 'live' }

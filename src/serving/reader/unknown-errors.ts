@@ -86,13 +86,3 @@ export class UnknownErrors {
     return false
   }
 }
-
-/** The error of a query where no version is live; `loaded`: versions of which rows are loaded, ascending. */
-export function notPromoted(message: string, loaded: readonly number[] = []): WeirError {
-  const newest = loaded.at(-1)
-  const remedy =
-    newest === undefined
-      ? 'publish one'
-      : `version ${newest} is published, not promoted: make it live with "weir model promote ${newest} --model TOPIC --golden FILE"`
-  return new WeirError('RESTORING', `${message}; ${remedy}, or ask again later`)
-}

@@ -1,6 +1,6 @@
 import type { JobCatalog } from '../../state/catalog/job-catalog.ts'
 import type { ProgressBoard } from '../../state/catalog/progress-board.ts'
-import type { RoutingTable } from '../../wire/routing-table.ts'
+import type { RoutingTable, VersionLabels } from '../../wire/routing-table.ts'
 import { stateInfosOf } from './state-infos.ts'
 import type { ThreadLink } from './thread-link.ts'
 
@@ -18,6 +18,8 @@ export interface RoutingSources {
   job(): StartedJob | undefined
   catalog(): JobCatalog
   threads(): readonly ThreadLink[]
+  /** Labels of the versions of a linear model; undefined for another state. */
+  labelsOf(name: string): readonly VersionLabels[] | undefined
   /** Receives every new table. */
   changed(table: RoutingTable): void
 }
@@ -68,9 +70,12 @@ export class JobRouting {
           host: '',
           port: listening,
         })),
-      states: stateInfosOf(this.sources.catalog(), (name) => {
-        const model = this.sources.models.indexOf(name)
-        return model < 0 || job === undefined ? 0 : job.board.liveVersion(model)
+      states: stateInfosOf(this.sources.catalog(), {
+        liveVersionOf: (name) => {
+          const model = this.sources.models.indexOf(name)
+          return model < 0 || job === undefined ? 0 : job.board.liveVersion(model)
+        },
+        labelsOf: (name) => this.sources.labelsOf(name),
       }),
       sources: (job?.board.share.sources ?? []).map((source, number) => {
         const { uid, tracked, returnsThrough, topic } = source

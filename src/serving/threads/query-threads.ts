@@ -15,7 +15,7 @@ import type { TypedStateShare } from '../../state/catalog/typed-state-share.ts'
 import type { RowTableShare } from '../../state/rows/share.ts'
 import { releaseScratchOfThread } from '../../state/rows/view.ts'
 import type { ModelReader } from '../../wire/model-reader.ts'
-import type { RoutingTable } from '../../wire/routing-table.ts'
+import type { RoutingTable, VersionLabels } from '../../wire/routing-table.ts'
 import { QueryServer } from '../server/query-server.ts'
 import { BootstrapBackend } from './bootstrap-backend.ts'
 import { JobRouting, type StartedJob } from './job-routing.ts'
@@ -48,6 +48,8 @@ export class QueryThreads {
   private lastTable = 0
   private readonly backoff = new RestartBackoff()
   private isClosed = false
+  /** By queryable name of a linear model, the labels of its versions. */
+  private readonly labels = new Map<string, Map<number, VersionLabels>>()
   /** The class of threads that run in the calling thread. */
   private Inline: typeof QueryThread | undefined
   /** The reader of the calling thread; undefined if it does not read. */
@@ -69,6 +71,10 @@ export class QueryThreads {
       job: () => this.job,
       catalog: () => this.catalog,
       threads: () => this.members,
+      labelsOf: (name) => {
+        const known = this.labels.get(name)
+        return known && [...known.values()]
+      },
       changed: (table) => this.broadcast({ kind: 'routing', table }),
     })
     this.bootstrap = new QueryServer(new BootstrapBackend(() => this.routing), {
@@ -243,6 +249,20 @@ export class QueryThreads {
   tableDropped({ slot, operatorUid, state, version }: RowTableShare): void {
     this.broadcast({ kind: 'table-dropped', slot, operatorUid, state, version })
     this.jobRouting.changed()
+  }
+
+  /** Predictions of a version of a linear model have these labels. */
+  versionLabelled(name: string, labels: VersionLabels): void {
+    const known = this.labels.get(name) ?? new Map<number, VersionLabels>()
+    // A restart and a write-back say the same again.
+    if (known.has(labels.version)) return
+    this.labels.set(name, known.set(labels.version, labels))
+    this.jobRouting.changed()
+  }
+
+  /** A version is gone for good. */
+  versionRetired(name: string, version: number): void {
+    this.labels.get(name)?.delete(version)
   }
 
   /** What has been passed on is all that the running slot has opened. */

@@ -1,20 +1,25 @@
 import type { JobCatalog } from '../../state/catalog/job-catalog.ts'
-import type { QueryableStateInfo } from '../../wire/routing-table.ts'
+import type { QueryableStateInfo, VersionLabels } from '../../wire/routing-table.ts'
 
-/**
- * The queryable states of a job as the routing table lists them; `liveVersionOf` gives 0 for a name
- * without a live version.
- */
-export function stateInfosOf(
-  catalog: JobCatalog,
-  liveVersionOf: (name: string) => number,
-): QueryableStateInfo[] {
+/** What the tables of a job do not say of its states. */
+export interface StateFacts {
+  /** 0 for a name without a live version. */
+  liveVersionOf(name: string): number
+  /** Undefined for a state that is no linear model. */
+  labelsOf(name: string): readonly VersionLabels[] | undefined
+}
+
+/** The queryable states of a job as the routing table lists them. */
+export function stateInfosOf(catalog: JobCatalog, facts: StateFacts): QueryableStateInfo[] {
   const infos = new Map<string, QueryableStateInfo>()
   for (const { queryableName: name, dimension, version } of catalog.tables()) {
     if (name === undefined) continue
     const known = infos.get(name)?.versions ?? []
     const versions = [...new Set([...known, version])].sort((a, b) => a - b)
-    infos.set(name, { name, kind: 'vector', dimension, versions, liveVersion: liveVersionOf(name) })
+    const liveVersion = facts.liveVersionOf(name)
+    const labels = facts.labelsOf(name)?.filter((one) => versions.includes(one.version))
+    const ofLinear = labels === undefined ? {} : { labels }
+    infos.set(name, { name, kind: 'vector', dimension, versions, liveVersion, ...ofLinear })
   }
   for (const { queryableName: name, kind } of catalog.typedStates()) {
     infos.set(name, { name, kind, dimension: 0, versions: [], liveVersion: 0 })

@@ -42,6 +42,17 @@ describe('a pairwise table', () => {
     expect(table.length).toBeLessThanOrEqual(4 * 3 + 4)
   })
 
+  it('has a level that takes long only in rows that need it', () => {
+    const rowsWith = (costly: readonly string[]): number => {
+      const table = pairwise(FACTORS, seededRandom(1), allows, new Set(costly))
+      expect(pairsOf(table)).toEqual(pairsOf(allRows(FACTORS).filter(allows)))
+      return table.filter(({ size }) => size === 'large').length
+    }
+    // Each colour is in a row with it, at the least.
+    expect(rowsWith(['large'])).toBeGreaterThanOrEqual(FACTORS.colour.length)
+    expect(rowsWith(['large'])).toBeLessThan(rowsWith(['small']))
+  })
+
   it('finds the row of a pair that only one row can have', () => {
     const lonely: Allows<typeof FACTORS> = ({ shape, colour, size, weight }) =>
       shape !== 'star' ||

@@ -9,6 +9,9 @@ export type Combination<F extends Factors> = { readonly [K in keyof F]: F[K][num
 /** Levels of some factors. */
 type Part<F extends Factors> = Partial<Combination<F>>
 
+/** Levels that take long: a row has one only for a pair that no row has yet. */
+export type Costly = ReadonlySet<string>
+
 /** Whether these levels can be in one row. It is asked of rows that are not complete, too. */
 export type Allows<F extends Factors> = (part: Part<F>) => boolean
 
@@ -27,12 +30,13 @@ export function pairwise<F extends Factors>(
   factors: F,
   random: Random,
   allows: Allows<F> = () => true,
+  costly: Costly = new Set(),
 ): readonly Combination<F>[] {
   const missing = new Map(pairsOf(factors).map(({ name, part }) => [name, part]))
   const rows: Combination<F>[] = []
   for (const [name, part] of missing) {
     if (!missing.delete(name)) continue
-    const row = completed(part, { factors, random, allows, missing })
+    const row = completed(part, { factors, random, allows, costly, missing })
     // No row has this pair.
     if (row === undefined) continue
     for (const covered of namesIn(row)) missing.delete(covered)
@@ -45,6 +49,7 @@ interface Search<F extends Factors> {
   readonly factors: F
   readonly random: Random
   readonly allows: Allows<F>
+  readonly costly: Costly
   readonly missing: ReadonlyMap<string, Part<F>>
 }
 
@@ -53,15 +58,16 @@ function completed<F extends Factors>(
   part: Part<F>,
   search: Search<F>,
 ): Combination<F> | undefined {
-  const { factors, random, allows, missing } = search
+  const { factors, random, allows, costly, missing } = search
   if (!allows(part)) return undefined
   const open = Object.keys(factors).filter((factor) => part[factor] === undefined)
   if (open.length === 0) return part as Combination<F>
   const factor = open[random.below(open.length)]!
   const news = (row: Part<F>): number => namesIn(row).filter((name) => missing.has(name)).length
-  const next = factors[factor]!.map((level) => ({ ...part, [factor]: level }))
-    .map((row) => ({ row, news: news(row), rank: random.next() }))
-    .sort((a, b) => b.news - a.news || a.rank - b.rank)
+  const next = factors[factor]!.map((level) => {
+    const row = { ...part, [factor]: level }
+    return { row, news: news(row), rank: random.next() + (costly.has(level) ? 1 : 0) }
+  }).sort((a, b) => b.news - a.news || a.rank - b.rank)
   for (const { row } of next) {
     const whole = completed(row, search)
     if (whole !== undefined) return whole

@@ -62,14 +62,6 @@ describe('a version', () => {
     })
     expect(await publish(topics, folder, { version: 7, overwrite: true })).toBe(7)
   })
-
-  it('has a number of 32 bits', async () => {
-    const folder = temporaryFolder()
-    await using topics = new LogTopics(join(folder, 'log'))
-    await expect(publish(topics, folder, { version: 2 ** 32 })).rejects.toMatchObject({
-      code: 'INVALID_ARGUMENT',
-    })
-  })
 })
 
 describe('rows of files', () => {

@@ -84,6 +84,19 @@ async function weightsOf(version: number): Promise<Map<number, number>> {
   return weights
 }
 
+/** By key of a block, what the training says of its weights. */
+async function memoriesOf(version: number): Promise<ReadonlyMap<string, string>> {
+  const memories = new Map<string, string>()
+  await scanTopic(topics, 'svm-model', (record) => {
+    const key = decoder.decode(record.key()!)
+    const memory = record.headers().find((header) => header.key === 'weight-memory')?.value
+    if (key.endsWith(`-W@${version}`) && memory)
+      memories.set(key, Buffer.from(memory).toString('hex'))
+    return true
+  })
+  return memories
+}
+
 describe('a retraining of a linear model', () => {
   it('publishes a candidate with its lineage, and leaves bad records out', async () => {
     await feed([...examples(300), 'no example', '1 2:1\n1 1:1\n'])
@@ -160,7 +173,7 @@ describe('a retraining of a linear model', () => {
     expect(steps.join()).toContain('its label 0 is neither 2 nor 1')
   })
 
-  it('is exported and imported with its blocks of weights', async () => {
+  it('is exported and imported with its blocks of weights, and with what the training says of each weight', async () => {
     await feed(examples(300))
     const outcome = await retrain(options())
     if (outcome.kind !== 'candidate') throw new Error(outcome.kind)
@@ -172,10 +185,11 @@ describe('a retraining of a linear model', () => {
       clock: systemClock,
     })
     await importVersion(elsewhere, registry, { file, model: 'svm-model', clock: systemClock })
-    const before = await weightsOf(1)
+    const before = [await weightsOf(1), await memoriesOf(1)] as const
+    expect(before[1].size).toBe(outcome.version.items)
     await topics[Symbol.asyncDispose]()
     topics = elsewhere
-    expect(await weightsOf(1)).toEqual(before)
+    expect([await weightsOf(1), await memoriesOf(1)]).toEqual(before)
   })
 })
 

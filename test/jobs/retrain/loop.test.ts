@@ -120,3 +120,23 @@ it('a rise is measured from the error at go-live, which the registry keeps for l
   expect((await run({ errorRise: 0.5 }, () => risen, 1)).facts[0]?.error?.atStart).toBe(0.48)
   expect((await run({ errorRise: 0.5 }, () => risen, 2)).trainings).toBeGreaterThan(0)
 })
+
+it('a rollback holds the loop until a person promotes a version, and the rows that were left stay', async () => {
+  const { registry } = retrainOptions()
+  await feed(200, 220)
+  await retrain(retrainOptions())
+  const name = 'als-model'
+  const promote = { kind: 'promote', name, number: 2, expectedLive: 1, atMs: 2 } as const
+  await registry.require({ ...promote, force: 'a test' })
+  const back = { kind: 'rollback', name, expectedLive: 2, atMs: 3, reason: 'a test' } as const
+  await registry.require(back)
+  await feed(220, 260)
+  const quiet = { fadedMse: 0.5, startMse: 0.5, count: 500, alarms: NO_ALARMS }
+  const held = await run({ count: 1 }, () => quiet, 4)
+  expect(held.trainings).toBe(0)
+  expect(held.facts.map(({ isRolledBack }) => isRolledBack)).toEqual([true, true, true, true])
+  const { versions } = await registry.read()
+  expect(versions.get(name)?.get(2)?.state).toBe('replaced')
+  await registry.require({ ...promote, atMs: 4, force: 'it was right' })
+  expect((await run({ count: 1 }, () => quiet, 2)).trainings).toBeGreaterThan(0)
+})

@@ -156,6 +156,36 @@ describe('a retraining', () => {
     expect(steps.filter(isLeftOut)).toHaveLength(1)
   })
 
+  it('is refused where the topic has removed what a job has learned since, unless that may be forgotten', async () => {
+    const options = optionsWith(here)
+    await topics.create('ratings', { partitions: 1, segmentBytes: 500 })
+    await feed(0, 300)
+    await retrain(options)
+    const { registry } = options
+    const name = 'als-model'
+    const promote = { kind: 'promote', name, number: 1, expectedLive: 0, atMs: 1 } as const
+    await registry.require({ ...promote, force: 'a test' })
+    const trained = (await topics.bounds('ratings'))[0]!.end
+    await feed(300, 600)
+    await topics.deleteRecords('ratings', [(await topics.bounds('ratings'))[0]!.end])
+    expect((await topics.bounds('ratings'))[0]!.start).toBeGreaterThan(trained)
+    await feed(600, 650)
+    // No job learns the model yet: nothing is forgotten.
+    expect(await retrain(options)).toMatchObject({ kind: 'candidate', version: { number: 2 } })
+    await registry.require({ kind: 'record-learning', name, learning: { learnsFrom: 'ratings' } })
+    await feed(650, 700)
+    await expect(retrain(options)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringMatching(
+        /^topic ratings has removed \d+ records that came after the training of version 1, .* --forget-learned$/,
+      ),
+    })
+    expect(await retrain({ ...options, forgetLearned: true })).toMatchObject({
+      kind: 'candidate',
+      version: { number: 3 },
+    })
+  })
+
   it('trains by Bayesian factorisation, without a start from the live rows', async () => {
     await feed(0, 300)
     const als = { trainer: 'bmf', factors: 4, sweeps: 8, threads: 0 } as const

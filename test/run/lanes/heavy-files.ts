@@ -33,6 +33,7 @@ const BY_WORK = {
   ],
   'training on whole data sets': [
     'test/cli/verbs/model-commands.test.ts',
+    'test/cli/verbs/row-length.test.ts',
     'test/cli/verbs/train-commands.test.ts',
     'test/jobs/publish/transfer.test.ts',
     'test/jobs/registry/implicit-gate.test.ts',
@@ -70,6 +71,7 @@ const BY_WORK = {
     'test/gateway/inference/routes.test.ts',
     'test/gateway/openapi/rights.test.ts',
     'test/gateway/recommender/routes.test.ts',
+    'test/models/highest-version.test.ts',
     'test/rest/server/app.test.ts',
     'test/rest/server/audit.test.ts',
     'test/rest/server/document.test.ts',

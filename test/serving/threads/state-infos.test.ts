@@ -24,8 +24,14 @@ it('the routing table lists every version of a state once, and typed states', ()
     lastKeyGroup: 127,
     maxParallelism: 128,
   })
-  expect(stateInfosOf(catalog, () => 2)).toEqual([
-    { name: 'ALS_MODEL', kind: 'vector', dimension: 4, versions: [1, 2], liveVersion: 2 },
-    { name: 'COUNTS', kind: 'value', dimension: 0, versions: [], liveVersion: 0 },
+  const facts = { liveVersionOf: () => 2, labelsOf: () => undefined }
+  const factors = { name: 'ALS_MODEL', kind: 'vector', dimension: 4, versions: [1, 2] }
+  const counts = { name: 'COUNTS', kind: 'value', dimension: 0, versions: [], liveVersion: 0 }
+  expect(stateInfosOf(catalog, facts)).toEqual([{ ...factors, liveVersion: 2 }, counts])
+  // Of a linear model, with the labels of the versions that are loaded.
+  const labels = [1, 2, 3].map((version) => ({ version, positive: version, negative: 0 }))
+  expect(stateInfosOf(catalog, { ...facts, labelsOf: () => labels })).toEqual([
+    { ...factors, liveVersion: 2, labels: labels.slice(0, 2) },
+    counts,
   ])
 })

@@ -6,6 +6,7 @@ import { inProcess } from '../../cli/command-here.ts'
 import { Installation } from '../../combinations/installation.ts'
 import type { Kind } from '../../combinations/kind.ts'
 import { explicitKind, hingeKind, implicitKind, textKind } from '../../combinations/kinds.ts'
+import { openKafka } from '../../combinations/storage.ts'
 import { campaignSize } from '../../run/campaign-size.ts'
 import { commitSeed } from '../../services/commit-seed.ts'
 import { type SharedKafka, sharedKafka } from '../../services/lending/kafka.ts'
@@ -40,7 +41,7 @@ it.each(CHOSEN)(
   async (name, kind) => {
     const machine = (place: string): Installation => {
       // Who imports has no Kafka; a copy of the folder goes on with the same one.
-      const kafka = place === 'imported' ? {} : { brokers: broker.bootstrap }
+      const kafka = place === 'imported' ? {} : { storage: openKafka(broker) }
       return new Installation(join(folder, name, place), { ...kafka, runCommand: inProcess })
     }
     const week = new Week(kind(), machine('first'), machine)

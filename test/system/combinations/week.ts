@@ -3,7 +3,6 @@ import { expect } from 'vitest'
 import {
   accountProblems,
   differentRows,
-  riseOfLoss,
   servedKeys,
   wrongPredictions,
 } from '../../combinations/checks.ts'
@@ -13,7 +12,7 @@ import type { Face, Kind } from '../../combinations/kind.ts'
 import { errorOf, untilLearned } from '../../combinations/learned.ts'
 import { accountOf, placesOf } from '../../combinations/ledger.ts'
 import type { Progress } from '../../combinations/plain/progress.ts'
-import { certainRise, mean } from '../../combinations/plain-measures.ts'
+import { certainRise, mean, riseOfLoss } from '../../combinations/plain-measures.ts'
 import { type Rows, Service } from '../../combinations/service.ts'
 
 /** Observations of a day after the second one. */

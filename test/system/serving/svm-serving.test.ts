@@ -24,6 +24,15 @@ const encoder = new TextEncoder()
 const weightsOf = (scale: number): Float64Array =>
   Float64Array.from({ length: FEATURES }, (_, f) => scale * ((f % 7) + 1))
 
+/** By version, what it says of its labels, and those that its predictions have. */
+const LABELS: Readonly<
+  Record<number, { said: Record<string, number>; positive: number; negative: number }>
+> = {
+  1: { said: {}, positive: 1, negative: -1 },
+  2: { said: { positiveLabel: 1, negativeLabel: 0 }, positive: 1, negative: 0 },
+  3: { said: { positiveLabel: 2, negativeLabel: 1 }, positive: 2, negative: 1 },
+}
+
 /** A linear model of two slots, served with version 1: all weights as in `weightsOf(1)`, intercept 0.5. */
 class ServedModel implements AsyncDisposable {
   readonly live: number[] = []
@@ -60,6 +69,7 @@ class ServedModel implements AsyncDisposable {
       version,
       range: RANGE,
       clock: systemClock,
+      hyperparameters: LABELS[version]!.said,
     })
   }
 
@@ -182,10 +192,11 @@ describe('a served linear model', () => {
 })
 
 describe('a switch of versions of a linear model', () => {
-  it('switches versions without a failed or mixed prediction', async () => {
+  it('switches versions without a failed or mixed prediction, or a label of another version', async () => {
     await using model = await ServedModel.start()
     const { client, live } = model
     const features = { ids: Uint32Array.of(0, 70, 700, 2100), values: Float32Array.of(1, 1, 1, 1) }
+    const turned = { ...features, values: features.values.map((value) => -value) }
     const sums = new Set<number>()
     let running = true
     const asking = (async () => {
@@ -199,6 +210,11 @@ describe('a switch of versions of a linear model', () => {
           const weights = features.ids.reduce((sum, f) => sum + scale * ((f % 7) + 1), 0)
           expect(decision).toBeCloseTo(weights + (modelVersion === 1 ? 0.5 : 0), 3)
         }
+        for (const { label, modelVersion } of answers) {
+          expect(label).toBe(LABELS[modelVersion]!.positive)
+        }
+        const { label, modelVersion } = await client.predictLinear(SVM_MODEL, turned)
+        expect(label).toBe(LABELS[modelVersion]!.negative)
       }
     })()
     for (const version of [2, 3]) {

@@ -7,6 +7,7 @@ import { scanTopic } from '../../../src/connectors/topics/scan.ts'
 import { systemClock } from '../../../src/core/clock.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import { SVM_MODEL } from '../../../src/jobs/model-topic/linear-serving-function.ts'
+import { weightMemoryIn } from '../../../src/jobs/model-topic/weight-memory.ts'
 import { publishableWeights, publishLinear } from '../../../src/jobs/publish/linear.ts'
 import { dataDirectory } from '../../../src/jobs/serve/data-directory.ts'
 import { learnSvmJob } from '../../../src/jobs/serve/learning-svm.ts'
@@ -19,7 +20,23 @@ import { hasReadAll, metric } from './fixture.ts'
 const TOPIC = 'svm-model'
 const OBSERVATIONS = 'examples'
 const FEATURES = 400
+const RANGE = 16
 const COUNT = 600
+
+/** No value of a feature is larger, and no derivative of the loss. */
+const LARGEST = 1
+
+/**
+ * Sums of squared gradients go on from those before: none falls, and none grows by more than that of so many examples. A weight
+ * whose memory is lost would count as one of 10,000 examples.
+ */
+function expectGrown(before: readonly number[], after: readonly number[]): void {
+  expect(after).toHaveLength(before.length)
+  const grown = after.map((sum, i) => sum - before[i]!)
+  expect(Math.min(...grown)).toBeGreaterThanOrEqual(0)
+  expect(Math.max(...grown)).toBeGreaterThan(0)
+  expect(Math.max(...grown)).toBeLessThanOrEqual(COUNT * LARGEST)
+}
 
 it('writes learned blocks of a linear model back, and a fresh learner continues from them', async () => {
   const root = mkdtempSync(join(tmpdir(), 'weir-write-back-linear-'))
@@ -29,9 +46,15 @@ it('writes learned blocks of a linear model back, and a fresh learner continues 
   const examples = new LinearExamples({ features: FEATURES, nonZeros: 12, noise: 0 })
   await topics.create(OBSERVATIONS, { partitions: 2 })
   const weights = Float64Array.from({ length: FEATURES }, () => 0.1 * random.normal())
-  await publishLinear(publishableWeights(weights, 0), {
-    ...{ log: topics, topic: TOPIC, version: 1, range: 16, clock: systemClock, partitions: 2 },
-  })
+  // What a training says of each weight, the intercept's last.
+  const [squaresOfTraining, scales] = [1, LARGEST].map((value) =>
+    new Float64Array(FEATURES + 1).fill(value),
+  ) as [Float64Array, Float64Array]
+  const prior = { squares: squaresOfTraining, scales }
+  await publishLinear(
+    { ...publishableWeights(weights, 0), prior },
+    { log: topics, topic: TOPIC, version: 1, range: RANGE, clock: systemClock, partitions: 2 },
+  )
 
   const observe = async (count: number): Promise<void> => {
     const producer = await topics.producer(OBSERVATIONS)
@@ -77,18 +100,32 @@ it('writes learned blocks of a linear model back, and a fresh learner continues 
     })
     return rows
   }
+  /** Sums of squared gradients beside the weights, as the topic has them last. */
+  const squares = async (): Promise<number[]> => {
+    const blocks = new Map<string, Float32Array>()
+    await scanTopic(topics, TOPIC, (record) => {
+      const memory = weightMemoryIn(record.headers(), RANGE)
+      if (memory !== undefined) blocks.set(Buffer.from(record.key()!).toString(), memory)
+      return true
+    })
+    const sorted = [...blocks].sort(([a], [b]) => (a < b ? -1 : 1))
+    return sorted.flatMap(([, memory]) => [...memory.subarray(0, RANGE)])
+  }
   const learned = (job: ServedJob, observations: number): Promise<unknown> =>
     until(`${observations} observations are folded`, async () => {
       if ((await metric(job, 'observationsLearned')) < observations) return false
       return await hasReadAll(job, topics, TOPIC, OBSERVATIONS)
     })
 
+  const published = await squares()
   const first = await learn('first')
   await observe(COUNT)
   await learned(first, COUNT)
   const served = await blocks(first)
   await first.close()
   expect(await written()).toEqual(served)
+  const ofFirst = await squares()
+  expectGrown(published, ofFirst)
 
   const second = await learn('second')
   expect(await blocks(second)).toEqual(served)
@@ -99,5 +136,6 @@ it('writes learned blocks of a linear model back, and a fresh learner continues 
   expect(after).not.toEqual(served)
   await second.close()
   expect(await written()).toEqual(after)
+  expectGrown(ofFirst, await squares())
   rmSync(root, { recursive: true, force: true })
 })

@@ -1,5 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { ONLINE_RULES, onlineRule } from '../../../../src/models/als/online/rules.ts'
+import {
+  ONLINE_RULES,
+  type OnlineRuleOptions,
+  onlineRule,
+} from '../../../../src/models/als/online/rules.ts'
 import { SequentialLearner } from '../../../../src/models/als/online/sequential-learner.ts'
 import { generateRatings } from '../../../../src/models/ratings/generator.ts'
 import { learnableModel, momentsOf } from '../../../../src/training/als/learnable-model.ts'
@@ -10,6 +14,12 @@ import { ratingsTable } from '../../../../src/training/data/ratings-table.ts'
 import { interval, mean } from '../../../combinations/plain-measures.ts'
 import { CHOSEN_SETS, FRESH, GOLDEN, squaresOf } from './rating-sets.ts'
 
+/** Each rule with its defaults, and the other schedules of its steps. */
+const RULES: readonly OnlineRuleOptions[] = [
+  ...ONLINE_RULES.map((rule) => ({ rule })),
+  { rule: 'sgd', schedule: 'adagrad' },
+  { rule: 'sgd', schedule: 'decayed' },
+]
 const KINDS = ['biased ALS', 'ALS without biases', 'Bayesian factorisation'] as const
 
 describe.each(CHOSEN_SETS.flatMap((set) => KINDS.map((kind) => ({ ...set, kind }))))(
@@ -27,11 +37,11 @@ describe.each(CHOSEN_SETS.flatMap((set) => KINDS.map((kind) => ({ ...set, kind }
       else model = await trainAls(table, { ...shape, biases: kind === 'biased ALS' })
     })
 
-    it.each(ONLINE_RULES)('answers no worse after it has learned fresh ratings with %s', (rule) => {
+    it.each(RULES)('answers no worse after it has learned fresh ratings with %o', (rule) => {
       const { dimension, biased } = model
       const learner = new SequentialLearner(
         learnableModel(model, table),
-        onlineRule({ dimension, biased }, { rule }, () => momentsOf(model)),
+        onlineRule({ dimension, biased }, rule, () => momentsOf(model)),
       )
       const squares = squaresOf(golden, ({ user, item }) => learner.predict(user, item))
       const most = mean(squares) + interval(squares)
