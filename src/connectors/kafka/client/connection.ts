@@ -154,12 +154,21 @@ function connectError(address: BrokerAddress, cause: unknown, tls: boolean): Wei
     return new WeirError('CONNECTOR_FAILED', message, { cause })
   }
   const why = messageOf(deepest(cause))
-  // OpenSSL's names of a first record that is no TLS.
-  const isPlain = tls && /wrong version number|packet length too long/i.test(why)
-  const message = isPlain
-    ? `Kafka at ${at} speaks plain, and TLS was asked for; leave out the option tls (--tls and the flags that begin so)`
-    : `no connection to Kafka at ${at}: ${why}`
+  const message =
+    (tls ? tlsRefused(at, why) : undefined) ?? `no connection to Kafka at ${at}: ${why}`
   return new WeirError('CONNECTOR_FAILED', message, { cause })
+}
+
+/** Why TLS was not established, where the listener may speak plain; undefined for other reasons. */
+function tlsRefused(at: string, why: string): string | undefined {
+  const leaveOut = 'leave out the option tls (--tls and the flags that begin so)'
+  // OpenSSL's names of a first record that is no TLS.
+  if (/wrong version number|packet length too long/i.test(why)) {
+    return `Kafka at ${at} speaks plain, and TLS was asked for; ${leaveOut}`
+  }
+  // A broker closes a connection whose first bytes are none of its requests.
+  if (!/disconnected before secure TLS/i.test(why)) return undefined
+  return `no connection to Kafka at ${at}: ${why}; if the listener speaks plain, ${leaveOut}`
 }
 
 /** The error of a connection that ended before a word: a listener that speaks TLS says so by an alert, or closes. */

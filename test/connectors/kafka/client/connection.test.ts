@@ -45,16 +45,17 @@ describe('a listener that speaks in another way than was asked for', () => {
     })
   })
 
-  it('is said to speak plain where TLS was asked for', async () => {
+  it.each([
+    ['is said to speak plain', 'no TLS at all', 'speaks plain, and TLS was asked for; '],
+    ['may speak plain', '', 'if the listener speaks plain, '],
+  ])('%s where TLS was asked for, by its answer: "%s"', async (_, answer, said) => {
     const server = createServer((socket) => {
       socket.on('error', () => {})
-      socket.once('data', () => socket.end(Buffer.from('no TLS at all')))
+      socket.once('data', () => socket.end(Buffer.from(answer)))
     })
     expect(await connectTo(server, { tls: {} })).toMatchObject({
       code: 'CONNECTOR_FAILED',
-      message: expect.stringMatching(
-        /speaks plain, and TLS was asked for; leave out the option tls/,
-      ),
+      message: expect.stringContaining(`${said}leave out the option tls (--tls`),
     })
   })
 })
