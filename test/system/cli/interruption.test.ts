@@ -228,7 +228,9 @@ describe('a verb that asks a job', () => {
         code: 1,
         stderr: expect.stringMatching(/UNAVAILABLE|DEADLINE_EXCEEDED/),
       })
-      expect(Date.now() - begunMs).toBeLessThan(30_000)
+      const hasTimeout = words.includes('--timeout')
+      // Far below the deadline that a call has without the flag, also on a busy machine.
+      if (hasTimeout) expect(Date.now() - begunMs).toBeLessThan(4_500)
     },
   )
 })
