@@ -37,6 +37,7 @@ export type { FsyncPolicy } from './connectors/log/writer/log-writer.ts'
 export { type GeneratorOptions, GeneratorSource } from './connectors/memory/generator-source.ts'
 export { MemorySink } from './connectors/memory/sink.ts'
 export { MemorySource, type MemorySourceOptions } from './connectors/memory/source.ts'
+export { serializeFailedRecord } from './connectors/records/failed-record-serializer.ts'
 export type { OutgoingRecord, RecordSerializer } from './connectors/records/outgoing-record.ts'
 export type {
   CleanupPolicy,
@@ -298,7 +299,11 @@ export type {
 } from './operators/joins/co-group.ts'
 export type { JoinContext, ProcessJoinFunction } from './operators/joins/interval-join.ts'
 export { AbstractOperator } from './operators/port/abstract-operator.ts'
-export type { FailedRecord, RecordErrorPolicy } from './operators/port/failed-record.ts'
+export type {
+  FailedRecord,
+  JobErrorPolicy,
+  RecordErrorPolicy,
+} from './operators/port/failed-record.ts'
 export type {
   OperatorContext,
   Output,

@@ -3,6 +3,8 @@
  * JOB --repository DIR` opens them by itself.
  */
 
+import './core/lifetime/require-node.ts'
+
 export { type InferenceEngineOptions, openInferenceEngine } from './inference/engine/engine.ts'
 export type { InferenceEngine } from './inference/port/engine.ts'
 export type { ModelEvent } from './jobs/models/events.ts'

@@ -60,7 +60,9 @@ const FLAGS = { tls: '--server-tls-cert and --server-tls-key', insecure: '--inse
 function remedyOf({ hasTls, hasTokens, settings = FLAGS }: ListenerFacts): string {
   const flags = [
     ...(hasTls ? [] : [settings.tls]),
-    ...(hasTokens ? [] : ['--tokens FILE (from "weir token create")']),
+    ...(hasTokens
+      ? []
+      : ['--tokens FILE ("weir token create --role read --tokens FILE" makes it)']),
   ]
   return `Give ${flags.join(', and ')}, listen on 127.0.0.1, or allow it with ${settings.insecure}`
 }

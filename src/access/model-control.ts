@@ -39,7 +39,7 @@ export function decideModelControl({
   )
   requireArgument(
     !isAllowed || hasTokens,
-    '--model-control needs tokens: without them every program of this machine could change the models. Give --tokens FILE (from "weir token create")',
+    '--model-control needs tokens: without them every program of this machine could change the models. Give --tokens FILE ("weir token create --role admin --tokens FILE" makes it)',
   )
   return rights
 }

@@ -129,6 +129,6 @@ function isAtLeast(value: unknown, least: number): value is number {
 function malformed(place: string, why: string): WeirError {
   return new WeirError(
     'MALFORMED_DATA',
-    `${place}: ${why}; write the tokens file with "weir token create", or restore a copy`,
+    `${place}: ${why}; restore a copy, or remove the file and create its tokens again with "weir token create --role read --tokens FILE"`,
   )
 }

@@ -1,4 +1,7 @@
 /** `@weirjs/weir/client`: the queryable-state client, usable alone. */
+
+import '../core/lifetime/require-node.ts'
+
 export { ByteReader } from '../core/byte-reader.ts'
 export type { Clock } from '../core/clock.ts'
 export {

@@ -1,5 +1,14 @@
 import { murmur3 } from '../core/hash/murmur3.ts'
-import { type EdgeDraft, type GraphDraft, type NodeDraft, serializerOf } from './graph-draft.ts'
+import { defaultMaxParallelism } from '../core/key-group.ts'
+import { SinkOperator } from '../operators/basic/sink.ts'
+import {
+  DEAD_LETTERS,
+  DEAD_LETTERS_UID,
+  type EdgeDraft,
+  type GraphDraft,
+  type NodeDraft,
+  serializerOf,
+} from './graph-draft.ts'
 import type { Partitioning, StreamEdge, StreamGraph, StreamNode } from './stream-graph.ts'
 
 const encoder = new TextEncoder()
@@ -7,11 +16,29 @@ const encoder = new TextEncoder()
 /** Builds the graph that the runtime gets from a valid draft. */
 export function buildGraph(draft: GraphDraft, jobName: string): StreamGraph {
   const uids = assignUids(draft)
-  return {
-    jobName,
-    nodes: draft.nodes.map((node) => buildNode(draft, node, { jobName, uid: uids.get(node)! })),
-    edges: draft.edges.map((edge) => buildEdge(draft, edge)),
+  const nodes = draft.nodes.map((node) => buildNode(draft, node, { jobName, uid: uids.get(node)! }))
+  const edges = draft.edges.map((edge) => buildEdge(draft, edge))
+  return withDeadLetters(draft, { jobName, nodes, edges })
+}
+
+/** The graph with the sink of the dead letters of the job, if it has one. */
+function withDeadLetters(draft: GraphDraft, graph: StreamGraph): StreamGraph {
+  const { onError } = draft
+  const failing = graph.nodes.filter((node) => node.onError === DEAD_LETTERS)
+  if (typeof onError !== 'object' || failing.length === 0) return graph
+  const sink: StreamNode = {
+    ...{ id: graph.nodes.length, uid: DEAD_LETTERS_UID, uidGenerated: false, name: 'Dead letters' },
+    ...{ parallelism: draft.defaultParallelism, hasOwnParallelism: false, chainable: true },
+    maxParallelism: draft.defaultMaxParallelism ?? defaultMaxParallelism(draft.defaultParallelism),
+    body: { kind: 'operator', create: () => new SinkOperator(onError.deadLetters, graph.jobName) },
+    ...{ inputs: 1, isSink: true },
   }
+  const edges = failing.map(({ id, parallelism }): StreamEdge => {
+    const kind = parallelism === sink.parallelism ? 'forward' : 'rebalance'
+    const to = { to: sink.id, input: 0, sideOutputTag: DEAD_LETTERS.id }
+    return { from: id, ...to, partitioning: { kind }, serializer: DEAD_LETTERS.serializer }
+  })
+  return { ...graph, nodes: [...graph.nodes, sink], edges: [...graph.edges, ...edges] }
 }
 
 function buildNode(
@@ -19,6 +46,7 @@ function buildNode(
   node: NodeDraft,
   { jobName, uid }: { readonly jobName: string; readonly uid: string },
 ): StreamNode {
+  const onError = draft.onErrorOf(node)
   return {
     id: node.id,
     uid,
@@ -33,14 +61,14 @@ function buildNode(
     chainable: node.chainable,
     isSink: node.spec.isSink ?? false,
     ...(node.spec.model === undefined ? {} : { model: node.spec.model }),
-    ...(node.onError === undefined ? {} : { onError: node.onError }),
+    ...(onError === undefined ? {} : { onError, isOnErrorOfJob: draft.obeysJob(node) }),
   }
 }
 
 function buildEdge(draft: GraphDraft, edge: EdgeDraft): StreamEdge {
   const given = draft.partitioningOf(edge)
   // Where a record at which the function throws is left out, each one must come alone.
-  const partitioning = edge.to.onError === undefined ? given : withoutFold(given)
+  const partitioning = draft.onErrorOf(edge.to) === undefined ? given : withoutFold(given)
   const fold = partitioning.kind === 'hash' ? partitioning.fold : undefined
   return {
     from: edge.node.id,

@@ -1,10 +1,20 @@
 import { msgpackSerializer } from '../core/formats/msgpack-serializer.ts'
 import { defaultMaxParallelism } from '../core/key-group.ts'
 import type { Serializer } from '../core/serializer.ts'
-import type { RecordErrorPolicy } from '../operators/port/failed-record.ts'
-import type { OutputTag } from '../operators/port/output-tag.ts'
+import type {
+  FailedRecord,
+  JobErrorPolicy,
+  RecordErrorPolicy,
+} from '../operators/port/failed-record.ts'
+import { OutputTag } from '../operators/port/output-tag.ts'
 import type { NodeSpec } from './node-spec.ts'
 import type { Partitioning } from './stream-graph.ts'
+
+/** Side output of each operator whose failed records go to the dead letters of the job. */
+export const DEAD_LETTERS = new OutputTag<FailedRecord<unknown>>('weir-dead-letters')
+
+/** Uid of the sink of a job's dead letters. */
+export const DEAD_LETTERS_UID = 'dead-letters'
 
 /** A node of a graph under construction. Its name, uid and parallelism can still change. */
 export interface NodeDraft {
@@ -20,8 +30,8 @@ export interface NodeDraft {
   discarded: boolean
   /** Whether it is a part of another operator, which users cannot name. */
   isPart: boolean
-  /** Undefined: a record that fails ends the attempt. */
-  onError: Exclude<RecordErrorPolicy, 'fail'> | undefined
+  /** Undefined: that of the job. */
+  onError: RecordErrorPolicy | undefined
 }
 
 /** A main or side output of a node, and the partitioning of its records. */
@@ -46,6 +56,8 @@ export class GraphDraft {
   readonly sideStreams: { readonly node: NodeDraft; readonly tag: OutputTag<unknown> }[] = []
   defaultParallelism = 1
   defaultMaxParallelism: number | undefined
+  /** What happens with a record at which a function throws, in operators that do not say it. */
+  onError: JobErrorPolicy = 'fail'
 
   /** Adds a node that reads `inputs[i]` as its input i. */
   addNode(spec: NodeSpec, inputs: readonly (readonly StreamOrigin[])[]): NodeDraft {
@@ -67,6 +79,18 @@ export class GraphDraft {
       for (const origin of origins) this.edges.push({ ...origin, to: node, input })
     }
     return node
+  }
+
+  /** What happens with a record at which the function of a node throws; undefined where the attempt ends. */
+  onErrorOf(node: NodeDraft): Exclude<RecordErrorPolicy, 'fail'> | undefined {
+    const policy = node.onError ?? (this.obeysJob(node) ? this.onError : 'fail')
+    if (policy === 'fail') return undefined
+    return typeof policy === 'object' && 'deadLetters' in policy ? DEAD_LETTERS : policy
+  }
+
+  /** Whether the policy of the job is that of a node. Sinks and sources have their own ways with records that fail. */
+  obeysJob({ onError, spec }: NodeDraft): boolean {
+    return onError === undefined && spec.inputs > 0 && spec.isSink !== true
   }
 
   edgesInto(node: NodeDraft): EdgeDraft[] {

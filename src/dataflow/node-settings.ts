@@ -50,15 +50,15 @@ export abstract class NodeSettingsBase {
   }
 
   /**
-   * Sets what happens with a record at which a function of the operator throws. `fail`, the default, ends the attempt.
-   * `skip` leaves the record out. A tag sends it to the side output as a `FailedRecord`, for a topic of dead letters.
-   * Both count `numRecordsFailed`, and keep what the function did before it threw. Errors that a restart heals end the
-   * attempt in any case, as do those of timers, of windows that fire, and of asynchronous functions. Throws
-   * INVALID_ARGUMENT for another policy.
+   * Sets what happens with a record at which a function of the operator throws. `fail` ends the attempt; it is the
+   * default unless `onError` of the environment says otherwise. `skip` leaves the record out. A tag sends it to the side
+   * output as a `FailedRecord`, for a topic of dead letters. Both count `numRecordsFailed`, and keep what the function
+   * did before it threw. Errors that a restart heals end the attempt in any case, as do those of timers, of windows that
+   * fire, and of asynchronous functions. Throws INVALID_ARGUMENT for another policy.
    */
   onError(policy: RecordErrorPolicy): this {
     requirePolicy(policy)
-    this.node().onError = policy === 'fail' ? undefined : policy
+    this.node().onError = policy
     return this
   }
 

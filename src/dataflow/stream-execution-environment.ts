@@ -16,6 +16,7 @@ import type { Serializer } from '../core/serializer.ts'
 import { refuseArgument } from '../core/text/refuse-argument.ts'
 import { ElementsSource } from '../operators/basic/elements-source.ts'
 import { SequenceSource } from '../operators/basic/sequence-source.ts'
+import type { JobErrorPolicy } from '../operators/port/failed-record.ts'
 import type { Source } from '../operators/port/source.ts'
 import { buildGraph } from './build-graph.ts'
 import { requireMethods } from './checks/object-argument.ts'
@@ -105,6 +106,19 @@ export class StreamExecutionEnvironment {
     return this
   }
 
+  /**
+   * Sets what happens with a record at which a function throws, in each operator that does not say it with `onError`.
+   * `fail`, the default, ends the attempt. `skip` leaves the record out. `{ deadLetters: sink }` sends it with its
+   * error and its origin to a sink, such as one with `serializeFailedRecord`; the sink has the uid `dead-letters`.
+   * Sources and sinks have options of their own, and asynchronous functions catch their errors. Throws
+   * INVALID_ARGUMENT for another policy.
+   */
+  onError(policy: JobErrorPolicy): this {
+    if (policy !== 'fail' && policy !== 'skip') requireDeadLetters(policy)
+    this.draft.onError = policy
+    return this
+  }
+
   /** Sets the name of the job. */
   setJobName(jobName: string): this {
     checkArgument('setJobName', 'jobName', name, jobName)
@@ -185,6 +199,13 @@ export class StreamExecutionEnvironment {
       'executeAndCollect needs an environment whose job runs in the calling thread: create it with a LocalExecutor, or write to a sink',
     )
   }
+}
+
+function requireDeadLetters(policy: unknown): void {
+  const takes = "'fail', 'skip' or { deadLetters: sink }"
+  if (typeof policy !== 'object' || policy === null) refuseArgument('onError(...)', policy, takes)
+  const { deadLetters } = policy as { readonly deadLetters?: unknown }
+  requireMethods(deadLetters, { call: 'onError(...)', methods: ['createWriter'], takes })
 }
 
 /** Configuration keys, which the executor checks. */

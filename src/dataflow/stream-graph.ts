@@ -91,6 +91,8 @@ export interface StreamNode {
   readonly model?: string
   /** What happens with a record at which it throws. @default the attempt fails */
   readonly onError?: Exclude<RecordErrorPolicy, 'fail'>
+  /** Whether `onError` is that of the job: an asynchronous function, which handles its own errors, does not obey it. */
+  readonly isOnErrorOfJob?: boolean
 }
 
 /** A stream between two nodes. */

@@ -1,7 +1,7 @@
 import { WeirError } from '../core/errors.ts'
 import { MAX_MAX_PARALLELISM } from '../core/key-group.ts'
 import { MAX_SOURCES } from '../core/position.ts'
-import type { EdgeDraft, GraphDraft, NodeDraft } from './graph-draft.ts'
+import { DEAD_LETTERS_UID, type EdgeDraft, type GraphDraft, type NodeDraft } from './graph-draft.ts'
 
 /** A finding about a graph. An error stops the job, a warning is shown. */
 export interface GraphIssue {
@@ -73,6 +73,17 @@ function duplicateUid(draft: GraphDraft): string[] {
   })
 }
 
+function takenUid(draft: GraphDraft): string[] {
+  if (typeof draft.onError !== 'object') return []
+  return draft.nodes.flatMap(({ name, uid }) =>
+    uid === DEAD_LETTERS_UID
+      ? [
+          `operator "${name}" has the uid "${uid}" of the dead letters of the job: give it another one`,
+        ]
+      : [],
+  )
+}
+
 function badParallelism(draft: GraphDraft): string[] {
   return draft.nodes.flatMap((node) => {
     const parallelism = draft.parallelismOf(node)
@@ -123,7 +134,7 @@ function danglingSideOutput(draft: GraphDraft): string[] {
 
 /** Ids of the side outputs of a node. */
 function emittedBy({ spec: { sideOutputs = [] }, onError }: NodeDraft): readonly string[] | 'any' {
-  if (sideOutputs === 'any' || onError === undefined || onError === 'skip') return sideOutputs
+  if (sideOutputs === 'any' || typeof onError !== 'object') return sideOutputs
   return [...sideOutputs, onError.id]
 }
 
@@ -131,7 +142,7 @@ function emittedBy({ spec: { sideOutputs = [] }, onError }: NodeDraft): readonly
 function unreadFailures(draft: GraphDraft): string[] {
   return draft.nodes.flatMap((node) => {
     const { onError } = node
-    if (onError === undefined || onError === 'skip') return []
+    if (typeof onError !== 'object') return []
     return draft.sideStreams.some((side) => side.node === node && side.tag.id === onError.id)
       ? []
       : [
@@ -305,6 +316,7 @@ const ERROR_RULES: readonly Rule[] = [
   tooManySources,
   badUid,
   duplicateUid,
+  takenUid,
   badParallelism,
   unequalForward,
   danglingSideOutput,

@@ -157,6 +157,8 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
         output: harness.output(),
         failed: harness.metrics.counter('numRecordsFailed'),
         position: () => ({ source: 0, ...harness.current }),
+        topicOf: () => undefined,
+        key: () => keyedState?.currentKey(),
         isOfAnother: () => false,
       })
     }

@@ -42,7 +42,7 @@ describe('decideListener', () => {
   it('says what is missing and which flags give it', () => {
     const facts = { ...WHAT, host: '0.0.0.0', hasTls: false, hasTokens: false }
     expect(() => decideListener(facts)).toThrow(
-      'the query port cannot listen on 0.0.0.0 without TLS and tokens: other machines can reach it. Give --server-tls-cert and --server-tls-key, and --tokens FILE (from "weir token create"), listen on 127.0.0.1, or allow it with --insecure-listener',
+      'the query port cannot listen on 0.0.0.0 without TLS and tokens: other machines can reach it. Give --server-tls-cert and --server-tls-key, and --tokens FILE ("weir token create --role read --tokens FILE" makes it), listen on 127.0.0.1, or allow it with --insecure-listener',
     )
   })
 

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { COMMANDS } from '../../src/cli/commands.ts'
 import { runCommandLine } from '../../src/cli/run-command-line.ts'
+import { WeirError } from '../../src/core/errors.ts'
 import { recordedIo } from './recorded-io.ts'
 
 async function run(...argv: string[]): Promise<{ code: number; out: string; err: string }> {
@@ -107,15 +108,48 @@ describe('weir', () => {
     expect((await run(...words)).err).toMatch(new RegExp(`did you mean "(weir )?${meant}"\\?`))
   })
 
-  it('prints help within 80 columns, in groups', async () => {
+  it('prints the help of each verb within 80 columns, and the verbs in groups', async () => {
     const help = await run('--help')
     expect(help.out).toContain('\nTopics:\n  topic list')
-    for (const words of [[], ['learn', 'als'], ['run'], ['train', 'als'], ['gateway']]) {
+    for (const words of [[], ...COMMANDS.map(({ name }) => name.split(' '))]) {
       const { out } = await run(...words, '--help')
+      // A word that is longer than a line stays whole.
       const long = out.split('\n').filter((line) => line.length > 80 && / /.test(line.trim()))
-      expect(long).toEqual([])
+      expect({ words, long }).toEqual({ words, long: [] })
     }
   })
+
+  it('has each verb in one group', async () => {
+    const { out } = await run('--help')
+    const listed = out
+      .split('\n')
+      .flatMap((line) => /^ {2}([a-z][a-z -]*?) {2,}/.exec(line)?.[1] ?? [])
+    expect(listed.toSorted()).toEqual(COMMANDS.map(({ name }) => name).toSorted())
+  })
+
+  it.each(COMMANDS.map(({ name }) => name))(
+    'prints an error of %s as JSON with --json, one of its words and one of its own',
+    async (name) => {
+      const words = name.split(' ')
+      const { out, err, code } = await run(...words, '--json', '--nonsense')
+      expect({ out, code }).toEqual({ out: '', code: 2 })
+      expect(JSON.parse(err)).toMatchObject({
+        error: { code: 'INVALID_ARGUMENT', message: expect.stringContaining('--nonsense') },
+      })
+      const command = COMMANDS.find((one) => one.name === name)!
+      // A verb with positional arguments that are missing does not run.
+      const failing = vi.spyOn(command, 'run').mockRejectedValue(new WeirError('DISK_FULL', 'full'))
+      const required = Object.entries(command.options).filter(([, { isRequired }]) => isRequired)
+      const needed = (command.positions ?? []).some(({ isOptional }) => isOptional !== true)
+      try {
+        const own = await run(...words, '--json')
+        const error = needed || required.length > 0 ? 'INVALID_ARGUMENT' : 'DISK_FULL'
+        expect(JSON.parse(own.err)).toMatchObject({ error: { code: error } })
+      } finally {
+        failing.mockRestore()
+      }
+    },
+  )
 
   it.each([
     [['topic', 'nonsense', '--json'], 'INVALID_ARGUMENT'],

@@ -5,7 +5,7 @@ import { WeirError } from '../../src/core/errors.ts'
 import { AsyncDataStream } from '../../src/dataflow/async-data-stream.ts'
 import type { DataStream } from '../../src/dataflow/data-stream.ts'
 import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
-import type { FailedRecord } from '../../src/operators/port/failed-record.ts'
+import type { FailedRecord, JobErrorPolicy } from '../../src/operators/port/failed-record.ts'
 import { OutputTag } from '../../src/operators/port/output-tag.ts'
 import { MiniCluster } from '../../src/testing/mini-cluster.ts'
 import { until } from '../run/until.ts'
@@ -97,6 +97,103 @@ describe('a record at which a function throws', () => {
         .onError('skip'),
     )
     await expect(failing).rejects.toThrow('the service is away')
+  })
+})
+
+describe('the policy of a job for records at which functions throw', () => {
+  /** Runs a job that parses, doubles and counts lines; resolves with its results and its dead letters. */
+  async function runWith(
+    policy: (letters: MemorySink<FailedRecord<unknown>>) => JobErrorPolicy,
+    build: (numbers: DataStream<number>) => DataStream<number> = (numbers) => numbers,
+  ) {
+    await using cluster = new MiniCluster({ configuration: { 'restart-strategy.type': 'none' } })
+    const given = lines()
+    const [results, letters] = [new MemorySink<number>(), new MemorySink<FailedRecord<unknown>>()]
+    given.env.onError(policy(letters))
+    const doubled = given.lines
+      .map(number)
+      .uid('parse')
+      .keyBy((value) => value)
+      .process<number>(() => ({
+        processElement(value, _context, out) {
+          if (value === 2) throw new TypeError('no two')
+          out.collect(2 * value)
+        },
+      }))
+      .uid('double')
+    build(doubled).sinkTo(results)
+    const job = given.env.graph('lines')
+    const running = cluster.startLocal(job)
+    const done = until('all records are read', () => results.values.length === 2)
+    await Promise.race([done, running.result])
+    if (typeof policy(letters) === 'object') {
+      await until('both letters are written', () => letters.values.length === 2)
+    }
+    return { results: results.values.toSorted(), letters: letters.values }
+  }
+
+  it('holds for each operator that does not say it: they leave records out', async () => {
+    expect((await runWith(() => 'skip')).results).toEqual([2, 6])
+  })
+
+  it('sends the records of all operators to one sink, with operator, key, origin and error', async () => {
+    const { results, letters } = await runWith((deadLetters) => ({ deadLetters }))
+    expect(results).toEqual([2, 6])
+    const byOperator = letters.toSorted((a, b) => (a.operator < b.operator ? -1 : 1))
+    expect(byOperator).toEqual([
+      {
+        value: 2,
+        operator: 'double',
+        key: '2',
+        origin: { source: 0, partition: 0, offset: 2 },
+        error: {
+          name: 'TypeError',
+          message: 'no two',
+          stack: expect.stringContaining('failed-records.test.ts'),
+        },
+      },
+      {
+        value: 'x',
+        operator: 'parse',
+        origin: { source: 0, partition: 0, offset: 1 },
+        error: expect.objectContaining({ message: 'x is no number' }),
+      },
+    ])
+  })
+
+  it('gives way to that of an operator, and leaves asynchronous functions alone', async () => {
+    const failing = runWith(
+      () => 'skip',
+      (numbers) =>
+        numbers
+          .map((value) => {
+            if (value === 6) throw new Error('no six')
+            return value
+          })
+          .onError('fail'),
+    )
+    await expect(failing).rejects.toThrow('no six')
+    const waiting = await runWith(
+      () => 'skip',
+      (numbers) =>
+        AsyncDataStream.orderedWait(numbers, () => ({
+          asyncInvoke: async (value: number) => [value + 1],
+        })),
+    )
+    expect(waiting.results).toEqual([3, 7])
+  })
+
+  it.each([['skipp'], [undefined], [{ deadLetters: 'letters' }], [null]])('is not %j', (policy) => {
+    expect(() => lines().env.onError(policy as 'skip')).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+    )
+  })
+
+  it('has a sink whose uid no operator may have', () => {
+    const given = lines()
+    given.env.onError({ deadLetters: new MemorySink() })
+    given.lines.map(number).uid('dead-letters').sinkTo(new MemorySink())
+    expect(() => given.env.graph('lines')).toThrow(/"dead-letters" of the dead letters of the job/)
   })
 })
 

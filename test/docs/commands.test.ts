@@ -5,6 +5,7 @@ import { checkPositions } from '../../src/cli/command/check-flags.ts'
 import type { Command } from '../../src/cli/command/command.ts'
 import { parseCommandLine } from '../../src/cli/command/parse.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
+import { filesOf } from '../architecture/source-tree.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 
@@ -82,4 +83,11 @@ describe('the commands in code blocks', () => {
     })
     expect(wrong).toEqual([])
   })
+})
+
+it('pages and messages install ONNX Runtime without its script, which needs a network', () => {
+  const places = [...PAGES, ...filesOf('src')].map((file) => readFileSync(join(ROOT, file), 'utf8'))
+  const found = places.flatMap((text) => [...text.matchAll(/(\S+) npm install onnxruntime-node/g)])
+  expect(found.length).toBeGreaterThan(5)
+  for (const [, before] of found) expect(before).toMatch(/^`?ONNXRUNTIME_NODE_INSTALL=skip$/)
 })

@@ -75,7 +75,8 @@ export class GatewayWorld {
     }) as unknown as ServedState
   }
 
-  private routing(): RoutingTable {
+  /** Where the states of the job are. */
+  routing(): RoutingTable {
     const state = (name: string, kind: string, dimension: number, liveVersion: number) => ({
       name,
       kind,

@@ -1,4 +1,5 @@
 import { messageOf } from '../../core/errors.ts'
+import { userPlace } from '../../runtime/protocol/failure-cause.ts'
 
 /** A declaration with `using`, which Node before 24 does not read. */
 const USING = /^\s*(?:await\s+)?using\s+\w+\s*=/m
@@ -12,16 +13,22 @@ export interface LoadedModule {
 }
 
 /**
- * Why a module cannot be loaded, in words: the message, the place of an error of syntax as `FILE:LINE`, and the Node
- * that it needs.
+ * Why a module cannot be loaded, in words: the message, the place of an error of syntax as `FILE:LINE`, the line that
+ * threw another one, and the Node that it needs.
  */
 export function loadProblem(error: unknown, { source, nodeVersion }: LoadedModule): string {
-  const place = syntaxPlace(error)
+  const place = syntaxPlace(error) ?? placeOf(error)
   const message = messageOf(error)
   if (isTooNew(error, source, nodeVersion)) {
     return `${message}: \`using\` needs Node 24 or newer, and this is Node ${nodeVersion}; close with try and finally, or update Node`
   }
   return place === undefined ? message : `${message} (${place})`
+}
+
+/** The line of the user's code that threw; undefined for an error of the load itself. */
+function placeOf(error: unknown): string | undefined {
+  const place = error instanceof Error ? userPlace(error.stack) : undefined
+  return place === undefined ? undefined : `at ${place}`
 }
 
 /** Where an error of syntax is. Node writes `FILE:LINE` before the text of the line and the stack. */

@@ -86,7 +86,7 @@ export class TriggerSources {
 
   private noLiveLine(flags: readonly string[]): string {
     const { model } = this.options
-    return `${flags.join(', ')}: no version of ${model} is live, so there is no error yet; "weir model list" shows the versions, and "weir model promote N" makes one live`
+    return `${flags.join(', ')}: no version of ${model} is live, so there is no error yet; "weir model list" shows the versions, and "weir model promote N --model ${model} --golden FILE" makes one live`
   }
 
   private sourceText(source: ErrorSource): string {

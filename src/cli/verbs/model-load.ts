@@ -116,7 +116,7 @@ export const modelLoadCommand: Command = {
     ...DATA_DIR_OPTION,
   },
   details: `PLACE is a file of text rows, "<id>,U|I,f1;f2;...", or a folder of such files, at a path or an hdfs:// URL.
-With --kind linear the lines are "<feature>,<weight>", as "weir train svm --weights FILE" writes them (the
+With --kind linear the lines are "<feature>,<weight>", as "weir train svm --examples FILE --weights FILE" writes them (the
 intercept is the feature "bias"), or "<block>,<feature>:<weight>;...". Rows are read and sent in pieces, so a model may be larger than memory. A serving job makes the version
 live when all rows have arrived. A version whose load failed never goes live. See "weir generate
 als-model" for a generated model.

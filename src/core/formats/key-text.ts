@@ -56,6 +56,11 @@ export function readableKey(text: string): string {
   return text.startsWith(OTHER) ? text.slice(OTHER.length) : text
 }
 
+/** As `readableKey`, of the key's bytes. */
+export function readableKeyOfBytes(bytes: Uint8Array): string {
+  return readableKey(textOfKeyBytes(bytes))
+}
+
 /** The bytes of a key's text. Throws INVALID_ARGUMENT for U+10FFFF before anything but what stands there. */
 export function bytesOfKeyText(text: string): Uint8Array {
   if (!text.startsWith(OTHER)) return encoder.encode(text)

@@ -130,7 +130,7 @@ function refuseTextWeights(
   if (versionOfTextKey(key) !== number) return undefined
   throw new WeirError(
     'UNSUPPORTED',
-    `topic ${topic} has text weights of version ${number}, which are parts of rows, so it cannot be exported; publish the weights as a version with "weir model load --kind linear"`,
+    `topic ${topic} has text weights of version ${number}, which are parts of rows, so it cannot be exported; publish the weights as a version with "weir model load FILE --kind linear"`,
   )
 }
 

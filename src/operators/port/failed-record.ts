@@ -1,9 +1,11 @@
 import { ERROR_CODES, isWeirError } from '../../core/errors.ts'
+import { readableKeyOfBytes } from '../../core/formats/key-text.ts'
 import type { Counter } from '../../core/metrics.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
 import { type FiringOperator, isFiring } from './firing.ts'
 import type { Output, StreamOperator } from './operator.ts'
 import type { OutputTag } from './output-tag.ts'
+import type { Sink } from './sink.ts'
 
 /** A record at which an operator's function threw, as plain data. */
 export interface FailedRecord<T> {
@@ -12,6 +14,8 @@ export interface FailedRecord<T> {
   readonly timestamp?: number
   /** Uid of the operator. */
   readonly operator: string
+  /** Key of the record, as a text, where the operator's input is keyed. */
+  readonly key?: string
   readonly error: {
     readonly name: string
     readonly message: string
@@ -22,6 +26,8 @@ export interface FailedRecord<T> {
   readonly origin?: {
     /** Number of the source, in the order of the graph. */
     readonly source: number
+    /** Topic that the source reads; undefined where it reads none. */
+    readonly topic?: string
     readonly partition: number
     readonly offset: number
   }
@@ -33,7 +39,13 @@ export interface FailedRecord<T> {
  */
 export type RecordErrorPolicy = 'fail' | 'skip' | OutputTag<FailedRecord<unknown>>
 
-type Origin = NonNullable<FailedRecord<unknown>['origin']>
+/**
+ * What happens with a record at which a function throws, in each operator of a job that does not say it: as
+ * `RecordErrorPolicy`, with one sink for all dead letters.
+ */
+export type JobErrorPolicy = 'fail' | 'skip' | { readonly deadLetters: Sink<FailedRecord<unknown>> }
+
+type Origin = Pick<NonNullable<FailedRecord<unknown>['origin']>, 'source' | 'partition' | 'offset'>
 
 /** What a guard of an operator's records works with. */
 export interface RecordGuardParts {
@@ -44,6 +56,10 @@ export interface RecordGuardParts {
   /** Counts the records that failed. */
   readonly failed: Counter
   position(): Origin
+  /** Topic of a source; undefined where it reads none. */
+  topicOf(source: number): string | undefined
+  /** Bytes of the key of the record; undefined where the input is not keyed. */
+  key(): Uint8Array | undefined
   /** Whether an error was thrown by an operator behind this one, or by a key selector. */
   isOfAnother(error: unknown): boolean
 }
@@ -108,14 +124,17 @@ function isNotOfRecord(error: unknown): boolean {
 
 function failedRecord(
   { value, timestamp, error, origin: { source, partition, offset } }: Failure,
-  { operator }: RecordGuardParts,
+  { operator, topicOf, key }: RecordGuardParts,
 ): FailedRecord<unknown> {
+  const [topic, keyBytes] = [topicOf(source), key()]
+  const origin = { source, ...(topic === undefined ? {} : { topic }), partition, offset }
   return {
     value,
     operator,
     error: errorData(error),
     ...(timestamp === NO_TIMESTAMP ? {} : { timestamp }),
-    ...(partition < 0 ? {} : { origin: { source, partition, offset } }),
+    ...(keyBytes === undefined ? {} : { key: readableKeyOfBytes(keyBytes) }),
+    ...(partition < 0 ? {} : { origin }),
   }
 }
 

@@ -8,6 +8,7 @@ import type { Random } from '../../core/random.ts'
 import { parseStorageUrl } from '../../core/storage-url.ts'
 import { buildJob, type JobDefinition, type JobOptions } from '../../dataflow/job-definition.ts'
 import type { JobConfiguration } from '../configuration/configuration.ts'
+import { placedError } from '../protocol/failure-cause.ts'
 import type { SlotThreads } from '../slot/threads.ts'
 import { WorkerSlot } from '../slot/worker-slot.ts'
 import { JobExecution } from './execution.ts'
@@ -86,6 +87,8 @@ async function build<O extends JobOptions>(
   const graph = await buildJob(definition, jobOptions, {
     ...settings,
     ...(warn === undefined ? {} : { warn }),
+  }).catch((error: unknown) => {
+    throw placedError(error)
   })
   const job = { url: module.href, options: jobOptions, ...settings }
   return new JobExecution({

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { isWeirError, messageOf } from '../../core/errors.ts'
+import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
 
 /** Folder of Weir's own code, as frames of a stack name it. */
 const OWN_CODE = new URL('../..', import.meta.url).href
@@ -23,6 +23,23 @@ export function userPlace(stack: string | undefined): string | undefined {
   const path = file.startsWith('file:') ? fileURLToPath(file) : file
   const place = `${path}:${line}:${column}`
   return name === undefined ? place : `${name}, ${place}`
+}
+
+/**
+ * An error that code of the user threw while it made a job: with the line in its message, and the causes, which errors of
+ * Weir's name themselves.
+ */
+export function placedError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error
+  const place = userPlace(error.stack)
+  if (place === undefined || place.includes('/node_modules/')) return error
+  if (isWeirError(error)) {
+    const { code, message, details } = error
+    return new WeirError(code, `${message} (at ${place})`, { cause: error, details })
+  }
+  const causes = causesOf(error).filter((cause) => !error.message.includes(cause))
+  const why = [`at ${place}`, ...causes.map((cause) => `caused by ${cause}`)].join('; ')
+  return new Error(`${error.name}: ${error.message} (${why})`, { cause: error })
 }
 
 /** The messages of the errors that caused an error, outermost first, each with its code where it has one. */

@@ -5,7 +5,7 @@ import type { SlotFailure } from './slot-messages.ts'
 /** The `failed` report of an error. */
 export function failureReport(
   error: unknown,
-  source: Pick<SlotFailure, 'attempt' | 'task' | 'operator' | 'part' | 'record'>,
+  source: Pick<SlotFailure, 'attempt' | 'task' | 'operator' | 'part' | 'record' | 'key'>,
 ): SlotFailure {
   const { code, message } = asWeirError(error, 'OPERATOR_FAILED')
   const stack = error instanceof Error ? error.stack : undefined

@@ -55,17 +55,26 @@ export function failureOf(failure: SlotFailure): WeirError {
 }
 
 /** In brackets: the line of the user's code, the record, and the causes. */
-function whereAndWhy({ message, place, record, causes = [] }: SlotFailure): string {
+function whereAndWhy({ message, place, record, key, causes = [] }: SlotFailure): string {
   const parts = [
     ...(place === undefined ? [] : [`at ${place}`]),
     ...(record === undefined ? [] : [`at the record ${recordText(record)}`]),
+    ...(key === undefined ? [] : [`key ${shortened(JSON.stringify(key))}`]),
     ...causes.filter((cause) => !message.includes(cause)).map((cause) => `caused by ${cause}`),
   ]
   return parts.length === 0 ? '' : ` (${parts.join('; ')})`
 }
 
-function recordText({ source, partition, offset }: FailedRecord): string {
-  return `${partition}:${offset} of source ${source}`
+function recordText({ source, topic, partition, offset }: FailedRecord): string {
+  const ofTopic = topic === undefined || topic === source ? '' : `, topic ${topic}`
+  return `${partition}:${offset} of source ${source}${ofTopic}`
+}
+
+/** Most characters of a key in a message. */
+const LONGEST_KEY = 60
+
+function shortened(text: string): string {
+  return text.length > LONGEST_KEY ? `${text.slice(0, LONGEST_KEY)}...` : text
 }
 
 function whoFailed({ task, operator, part }: SlotFailure): string {

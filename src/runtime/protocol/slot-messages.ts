@@ -118,6 +118,8 @@ export type SlotCommand =
 export interface FailedRecord {
   /** Uid of the source that read it. */
   readonly source: string
+  /** Topic that the source reads; undefined for none. */
+  readonly topic?: string | undefined
   readonly partition: number
   readonly offset: number
 }
@@ -140,6 +142,8 @@ export interface SlotFailure {
   readonly causes?: readonly string[]
   /** The record that the operator worked on; undefined for none. */
   readonly record?: FailedRecord | undefined
+  /** Its key as a text; undefined where the input of the operator is not keyed. */
+  readonly key?: string | undefined
 }
 
 /** Slot to main thread. */

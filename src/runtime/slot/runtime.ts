@@ -3,6 +3,7 @@ import type { DroppedState } from '../../checkpoint/protocol/dropped-state.ts'
 import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-storage.ts'
 import type { Clock } from '../../core/clock.ts'
 import { messageOf, type WeirError } from '../../core/errors.ts'
+import { readableKeyOfBytes } from '../../core/formats/key-text.ts'
 import { MetricGroup } from '../../core/metrics.ts'
 import type { SourcePosition } from '../../core/position.ts'
 import { graphFingerprint } from '../../dataflow/plan/graph-fingerprint.ts'
@@ -16,13 +17,12 @@ import type { ProgressReport } from '../channel/progress-combiner.ts'
 import { failureReport } from '../protocol/failure-report.ts'
 import { SlotActivity } from '../protocol/slot-activity.ts'
 import type {
-  FailedRecord,
   SlotCommand,
   SlotDeployment,
   SlotFailure,
   SlotReport,
 } from '../protocol/slot-messages.ts'
-import { type JobPlan, planJob } from '../subtask/job-plan.ts'
+import { type JobPlan, planJob, recordAt } from '../subtask/job-plan.ts'
 import { culpritOf, operatorLabel } from '../subtask/operator-failure.ts'
 import { SourceInput } from '../subtask/source-input.ts'
 import type { Subtask, SubtaskHost } from '../subtask/subtask.ts'
@@ -54,10 +54,7 @@ export interface SlotRuntimeOptions {
 }
 
 /** What failed, where no operator is recorded with the error. */
-interface FailedAt {
-  readonly operator?: string | undefined
-  readonly record?: FailedRecord | undefined
-}
+type FailedAt = Partial<Pick<SlotFailure, 'operator' | 'record' | 'key'>>
 
 /**
  * One slot's part of an attempt: builds, restores, runs and closes its subtasks; see DESIGN section 2. It answers
@@ -238,6 +235,10 @@ export class SlotRuntime implements SubtaskHost {
     return this.deployment.configuration.mostTimersAtEnd
   }
 
+  topicOf(source: number): string | undefined {
+    return this.plan.sources[source]?.topic
+  }
+
   get acceptsLostTransactions(): boolean {
     return this.deployment.configuration.acceptLostTransactions
   }
@@ -252,8 +253,10 @@ export class SlotRuntime implements SubtaskHost {
     // A source that fails has not read the record of the position, but the one before.
     const isOfSource =
       subtask.input instanceof SourceInput && (culpritOf(error)?.operator ?? operator) === operator
-    const record = at === undefined || isOfSource ? undefined : this.recordOf(at)
-    this.reportFailure(subtask.name, error, { operator, record })
+    const record = at === undefined || isOfSource ? undefined : recordAt(this.plan, at)
+    const key = record === undefined ? undefined : first?.currentKey()
+    const shownKey = key === undefined ? undefined : readableKeyOfBytes(key)
+    this.reportFailure(subtask.name, error, { operator, record, key: shownKey })
   }
 
   /** An error that no call handled ends the attempt; false where it is closed. */
@@ -380,12 +383,6 @@ export class SlotRuntime implements SubtaskHost {
     }
   }
 
-  /** The record at a position; undefined for none. */
-  private recordOf({ source, partition, offset }: SourcePosition): FailedRecord | undefined {
-    if (partition < 0) return undefined
-    return { source: this.plan.sources[source ?? 0]?.uid ?? '', partition, offset }
-  }
-
   private reportFailure(task: string, error: unknown, at: FailedAt = {}): void {
     if (this.failedAlready || this.closed) return
     this.failedAlready = true
@@ -395,6 +392,6 @@ export class SlotRuntime implements SubtaskHost {
 
   private failureIn(task: string, error: unknown, at: FailedAt = {}): SlotFailure {
     const { operator, part } = culpritOf(error) ?? { operator: at.operator }
-    return failureReport(error, { attempt: this.attempt, task, operator, part, record: at.record })
+    return failureReport(error, { ...at, attempt: this.attempt, task, operator, part })
   }
 }

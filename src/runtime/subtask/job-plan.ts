@@ -1,6 +1,8 @@
+import type { SourcePosition } from '../../core/position.ts'
 import { type Chain, chainGraph } from '../../dataflow/plan/chain-graph.ts'
 import type { StreamEdge, StreamGraph, StreamNode } from '../../dataflow/stream-graph.ts'
 import type { TrackedSource } from '../../state/catalog/tracked-source.ts'
+import type { FailedRecord } from '../protocol/slot-messages.ts'
 
 /** An edge between two chains and the numbers of its channels. */
 export interface PlannedEdge {
@@ -42,6 +44,16 @@ export interface JobPlan {
   readonly channels: number
   /** Slots that the job needs: its largest parallelism. */
   readonly slots: number
+}
+
+/** The record at a position; undefined for none. */
+export function recordAt(
+  { sources }: Pick<JobPlan, 'sources'>,
+  { source = 0, partition, offset }: SourcePosition,
+): FailedRecord | undefined {
+  if (partition < 0) return undefined
+  const { uid = '', topic } = sources[source] ?? {}
+  return { source: uid, topic, partition, offset }
 }
 
 /** Whether any input of the node is partitioned by key, so that it has keyed state. */

@@ -49,6 +49,7 @@ export interface OperatorHost {
   readonly acceptsLostTransactions: boolean
   /** The slot. */
   readonly host: {
+    topicOf(source: number): string | undefined
     readonly mostTimersAtEnd: number
     beginLongCall(node: number, total: number): LongCallSteps
   }
@@ -119,6 +120,7 @@ export class OperatorTask {
     const { node, operator, metrics } = this
     if (node.onError === undefined) return
     if (this.deferring !== undefined) {
+      if (node.isOnErrorOfJob === true) return
       throw new WeirError(
         'INVALID_GRAPH',
         `onError of operator "${node.name}", whose function is asynchronous: catch errors in asyncInvoke, or return what stands for a failed record`,
@@ -131,6 +133,8 @@ export class OperatorTask {
       output,
       failed: metrics.counter('numRecordsFailed'),
       position: () => ({ source: 0, ...host.position() }),
+      topicOf: (source) => host.host.topicOf(source),
+      key: () => this.currentKey(),
       isOfAnother: (error) => culpritOf(error) !== undefined,
     })
   }
@@ -151,6 +155,11 @@ export class OperatorTask {
     } catch (error) {
       throw blame(error, this.node)
     }
+  }
+
+  /** Bytes of the key of the record that it works on; undefined where its input is not keyed. */
+  currentKey(): Uint8Array | undefined {
+    return this.keyedState?.backend.currentKey()
   }
 
   /** The watermark of the inputs grew: the timers of the operator fire, then the watermark goes downstream. */

@@ -37,6 +37,7 @@ export interface SubtaskHost {
   /** See `OperatorContext`, for this and the next three. */
   storedRows(asked: StoredRows): Promise<readonly (VectorRow | undefined)[]>
   readonly acceptsLostTransactions: boolean
+  topicOf(source: number): string | undefined
   readonly mostTimersAtEnd: number
   beginLongCall(node: number, total: number): LongCallSteps
   warn(warning: WeirError): void
@@ -66,8 +67,7 @@ export interface SubtaskOptions {
 /**
  * One subtask of a chain: operators that call each other and get their records from an input. It never
  * blocks: it takes input only while its channels have credit, its sinks are ready and no asynchronous
- * call (opening, preparing a snapshot) runs. The file has more than 300 lines because the interface of the slot
- * is here, too: each of the two names the other.
+ * call (opening, preparing a snapshot) runs. The interface of the slot is here, as each of the two names the other.
  */
 export class Subtask implements OperatorHost {
   readonly name: string

@@ -30,6 +30,7 @@ describe('why a job cannot be loaded', () => {
 
   it('says which Node reads `using`', () => {
     const error = new SyntaxError("Unexpected identifier 'topics'")
+    error.stack = `${error}\n    at compileSourceTextModule (node:internal/modules/esm/utils:318:16)`
     const old = loadProblem(error, { source: USING, nodeVersion: '22.18.0' })
     expect(old).toContain('`using` needs Node 24 or newer, and this is Node 22.18.0')
     expect(loadProblem(error, { source: USING, nodeVersion: '24.0.0' })).toBe(error.message)
@@ -38,7 +39,12 @@ describe('why a job cannot be loaded', () => {
     )
   })
 
-  it('is the message of every other error', () => {
-    expect(loadProblem(new TypeError('no'), { source: USING, nodeVersion: '22.18.0' })).toBe('no')
+  it('is the message of every other error, with the line that threw it', () => {
+    const error = new TypeError('no')
+    error.stack = `TypeError: no\n    at ${join(folder, 'job.ts')}:7:3\n    at node:internal/x:1:1`
+    const node = { source: USING, nodeVersion: '22.18.0' }
+    expect(loadProblem(error, node)).toBe(`no (at ${join(folder, 'job.ts')}:7:3)`)
+    error.stack = 'TypeError: no'
+    expect(loadProblem(error, node)).toBe('no')
   })
 })

@@ -53,6 +53,25 @@ describe('weir topic produce --ratings', () => {
     expect(await records()).toEqual(['1,2,3.5,874965758', '8,7,4'])
   })
 
+  it('keys the ratings by user: those of one user keep their order in one partition', async () => {
+    const log = await EmbeddedLog.open(join(root, 'log'))
+    await log.setPartitions('observations', 4)
+    await log.close()
+    const users = ['1', '2', '3', '4', '5', '6']
+    const lines = Array.from({ length: 36 }, (_, i) => `${users[i % 6]},9,${Math.floor(i / 6)}`)
+    writeFileSync(join(fresh, 'part-0'), `${lines.join('\n')}\n`)
+    expect(await produce().ended).toBe(0)
+    const { io, out } = recordedIo()
+    await runCommandLine(['topic', 'consume', 'observations', '--data-dir', root, '--json'], io)
+    const stored = out.map((line) => JSON.parse(line) as Record<string, string>)
+    for (const user of users) {
+      const own = stored.filter(({ key }) => key === user)
+      expect(own.map(({ value }) => value)).toEqual([0, 1, 2, 3, 4, 5].map((n) => `${user},9,${n}`))
+      expect(new Set(own.map(({ partition }) => partition)).size).toBe(1)
+    }
+    expect(new Set(stored.map(({ partition }) => partition)).size).toBeGreaterThan(1)
+  })
+
   it('watches the folder, appends each file once, and continues after its end', async () => {
     writeFileSync(join(fresh, 'part-0'), '1,2,3\n')
     const first = produce('--watch', '0.02')

@@ -8,10 +8,32 @@ import type { TopicProducer, TopicStore } from '../../../src/connectors/topics/s
 import { WeirError } from '../../../src/core/errors.ts'
 import { TopicAppender } from '../../../src/gateway/observations/topic-appender.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
+import { GatewayWorld } from '../world.ts'
 import { turnsOf } from './turns.ts'
 
 const DEADLINE_MS = 5_000
 const RATING = { user: '1', item: '50', rating: 4, timestamp: -1 }
+
+/** Expects six ratings of each user, 0 to 5 in this order in one partition, and more than one partition. */
+async function expectOrderOfUsers(topics: TopicStore, users: readonly string[]): Promise<void> {
+  const found = new Map<string, { readonly partition: number; readonly value: string }[]>()
+  await scanTopic(topics, 'observations', (record, partition) => {
+    const key = Buffer.from(record.key()!).toString()
+    const value = Buffer.from(record.value()!).toString()
+    found.set(key, [...(found.get(key) ?? []), { partition, value }])
+    return true
+  })
+  expect([...found.keys()].sort()).toEqual(users)
+  const used = new Set<number>()
+  for (const [user, records] of found) {
+    const expected = Array.from({ length: 6 }, (_, rating) => `${user},50,${rating}`)
+    expect(records.map(({ value }) => value)).toEqual(expected)
+    const partitions = new Set(records.map(({ partition }) => partition))
+    expect(partitions.size).toBe(1)
+    for (const partition of partitions) used.add(partition)
+  }
+  expect(used.size).toBeGreaterThan(1)
+}
 
 describe('observations on their way to a topic', () => {
   let folder: string
@@ -59,23 +81,23 @@ describe('observations on their way to a topic', () => {
     for (let rating = 0; rating < 6; rating++) {
       for (const user of users) await appender.append([{ ...RATING, user, rating }], DEADLINE_MS)
     }
-    const found = new Map<string, { readonly partition: number; readonly value: string }[]>()
-    await scanTopic(topics, 'observations', (record, partition) => {
-      const key = Buffer.from(record.key()!).toString()
-      const value = Buffer.from(record.value()!).toString()
-      found.set(key, [...(found.get(key) ?? []), { partition, value }])
-      return true
-    })
-    expect([...found.keys()].sort()).toEqual(users)
-    const used = new Set<number>()
-    for (const [user, records] of found) {
-      const expected = Array.from({ length: 6 }, (_, rating) => `${user},50,${rating}`)
-      expect(records.map(({ value }) => value)).toEqual(expected)
-      const partitions = new Set(records.map(({ partition }) => partition))
-      expect(partitions.size).toBe(1)
-      for (const partition of partitions) used.add(partition)
+    await expectOrderOfUsers(topics, users)
+  })
+
+  it('of POST /pref have the user as key, too, and are in one partition in their order', async () => {
+    await using topics = await openTopics({ logDirectory: folder })
+    await topics.create('observations', { partitions: 4 })
+    await using observations = new TopicAppender(topics, 'observations', new ManualClock(5))
+    await using app = await new GatewayWorld().open({ observations })
+    const users = ['1', '2', '3', '4', '5', '6']
+    for (let rating = 0; rating < 6; rating++) {
+      for (const user of users) {
+        const payload = String(rating)
+        const answer = await app.inject({ method: 'POST', url: `/pref/${user}/50`, payload })
+        expect(answer.statusCode).toBe(200)
+      }
     }
-    expect(used.size).toBeGreaterThan(1)
+    await expectOrderOfUsers(topics, users)
   })
 
   it('are answered with a position of each partition that has some of them', async () => {

@@ -351,7 +351,7 @@ describe('the REST interface', () => {
     expect((await app.inject({ url: `${JOB}/checkpoints` })).statusCode).toBe(404)
   })
 
-  it('needs a token where tokens are configured', async () => {
+  it('needs a token where tokens are configured, and counts those that it refuses', async () => {
     const job = new FakeJob()
     await using app = await fakeApp(fakeCluster([job]), { access: shareAccess([], 'secret') })
     const cancel = (authorization?: string) =>
@@ -360,10 +360,18 @@ describe('the REST interface', () => {
         url: JOB,
         headers: authorization === undefined ? {} : { authorization },
       })
+    const refused = async (): Promise<string | undefined> => {
+      const headers = { authorization: 'Bearer secret' }
+      const { body } = await app.inject({ url: '/metrics', headers })
+      return /^weir_refused_requests_total\{code="UNAUTHENTICATED"\} (\d+)$/m.exec(body)?.[1]
+    }
+    // A series that is born at the first refusal would hide it from an alert on its growth.
+    expect(await refused()).toBe('0')
     expect((await app.inject({ url: '/overview' })).statusCode).toBe(401)
     expect((await cancel()).headers['www-authenticate']).toBe('Bearer')
     expect((await cancel('Bearer wrong')).statusCode).toBe(401)
     expect(job.calls).toEqual([])
+    expect(await refused()).toBe('3')
     expect((await cancel('Bearer secret')).statusCode).toBe(202)
   })
 

@@ -1,6 +1,10 @@
 import { expect, it } from 'vitest'
+import { EmbeddedLog } from '../../../src/connectors/log/embedded-log.ts'
+import { LogSource } from '../../../src/connectors/log/source.ts'
 import { MemorySink } from '../../../src/connectors/memory/sink.ts'
 import { MemorySource } from '../../../src/connectors/memory/source.ts'
+import { deserializeValue } from '../../../src/connectors/records/value-deserializer.ts'
+import { stringSerializer } from '../../../src/core/serializer.ts'
 import { StreamExecutionEnvironment } from '../../../src/dataflow/stream-execution-environment.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
 import { checkpointFolder } from '../job-fixture.ts'
@@ -14,7 +18,7 @@ function parse(text: string): unknown {
 }
 
 const FAILED_AT =
-  /operator Parse, task .* failed: no order \(at parse, \/.*user-error\.test\.ts:12:11; at the record 1:2 of source orders; caused by Expected property name/
+  /operator Parse, task .* failed: no order \(at parse, \/.*user-error\.test\.ts:16:11; at the record 1:2 of source orders; (?:key "\{x"; )?caused by Expected property name/
 
 it.each([true, false])(
   'an error of a function names its line, its record and its cause, and ends the job at the fifth attempt (behind keyBy: %s)',
@@ -50,3 +54,30 @@ it.each([true, false])(
     expect(job.attempt).toBe(5)
   },
 )
+
+it('an error at a record of a topic names the topic, and the key behind keyBy', async () => {
+  using folder = checkpointFolder()
+  const log = await EmbeddedLog.open(folder.path)
+  await log.createTopic('clicks', { partitions: 1 })
+  const producer = log.producer('clicks')
+  for (const line of ['a', 'b']) producer.send(null, Buffer.from(line), 1)
+  await producer.flush()
+  await log.close()
+  await using cluster = new MiniCluster({ configuration: { 'restart-strategy.type': 'none' } })
+  const env = new StreamExecutionEnvironment({ parallelism: 1 })
+  const deserialize = deserializeValue(stringSerializer)
+  env
+    .fromSource(new LogSource({ directory: folder.path, topic: 'clicks', deserialize }))
+    .uid('pages')
+    .keyBy((page) => ({ a: 1, b: 'bob' })[page]!)
+    .process<string>(() => ({
+      processElement(page) {
+        if (page === 'b') throw new Error('no page')
+      },
+    }))
+    .uid('visits')
+    .sinkTo(new MemorySink())
+  await expect(cluster.startLocal(env.graph('visits')).result).rejects.toThrow(
+    /no page \(at .*user-error\.test\.ts:\d+:\d+; at the record 0:1 of source pages, topic clicks; key "bob"\)/,
+  )
+})

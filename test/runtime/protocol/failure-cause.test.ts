@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { WeirError } from '../../../src/core/errors.ts'
-import { causesOf, userPlace } from '../../../src/runtime/protocol/failure-cause.ts'
+import { causesOf, placedError, userPlace } from '../../../src/runtime/protocol/failure-cause.ts'
 
 const own = new URL('../../../src/operators/basic/map.ts', import.meta.url).href
 
@@ -28,6 +28,34 @@ describe('the place of an error', () => {
   it('is unknown where Weir alone is on the stack', () => {
     expect(userPlace(`Error: no\n    at f (${own}:2:3)`)).toBeUndefined()
     expect(userPlace(undefined)).toBeUndefined()
+  })
+})
+
+describe('an error of code that makes a job', () => {
+  const at = '    at build (file:///home/user/job.ts:5:9)'
+
+  it('has the line and the causes in its message, and keeps its code', () => {
+    const refused = new WeirError('INVALID_ARGUMENT', 'no such guarantee', { details: { a: 1 } })
+    refused.stack = `WeirError: no such guarantee\n${at}`
+    expect(placedError(refused)).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: 'no such guarantee (at build, /home/user/job.ts:5:9)',
+      details: { a: 1 },
+    })
+    const thrown = new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED ::1:1') })
+    thrown.stack = `TypeError: fetch failed\n${at}`
+    expect(placedError(thrown)).toMatchObject({
+      message:
+        'TypeError: fetch failed (at build, /home/user/job.ts:5:9; caused by connect ECONNREFUSED ::1:1)',
+      cause: thrown,
+    })
+  })
+
+  it('is as it was where Weir alone is on the stack', () => {
+    const broken = new WeirError('INVALID_GRAPH', 'no source')
+    broken.stack = `WeirError: no source\n    at f (${own}:2:3)`
+    expect(placedError(broken)).toBe(broken)
+    expect(placedError('a text')).toBe('a text')
   })
 })
 

@@ -42,6 +42,7 @@ function setUp(restored: readonly ForwardMessage[] = []) {
     sendEvent() {},
     storedRows: () => Promise.resolve([]),
     acceptsLostTransactions: false,
+    topicOf: () => undefined,
     mostTimersAtEnd: 0,
     beginLongCall: () => ({ step() {}, end() {} }),
     warn() {},

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { COMMANDS } from '../../../src/cli/commands.ts'
+import { inProcess } from '../../cli/command-here.ts'
 import { until } from '../../run/until.ts'
 import { type CommandProcess, usesProcessor, weir } from './command-process.ts'
 
@@ -213,6 +214,26 @@ const cases = (table: Readonly<Record<string, readonly string[]>>) =>
   Object.entries(table).map(([verb, words], at) => {
     return { verb, words, signal: at % 2 === 0 ? ('SIGINT' as const) : ('SIGTERM' as const) }
   })
+
+describe('a verb that asks a job', () => {
+  it.concurrent.each(Object.entries(QUERIES))(
+    'ends at its deadline when the job is silent: %s',
+    async (verb, words) => {
+      using server = await silentServer()
+      const given = pathsIn(words).map((word) => (word === '600000' ? '500' : word))
+      const begunMs = Date.now()
+      const asked = [...verb.split(' '), ...given, '--port', server.port]
+      const { code, stderr } = await inProcess(asked)
+      expect({ code, stderr }).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/UNAVAILABLE|DEADLINE_EXCEEDED/),
+      })
+      const hasTimeout = words.includes('--timeout')
+      // Far below the deadline that a call has without the flag, also on a busy machine.
+      if (hasTimeout) expect(Date.now() - begunMs).toBeLessThan(4_500)
+    },
+  )
+})
 
 describe('Ctrl-C and SIGTERM', () => {
   it('are tried with every verb', () => {

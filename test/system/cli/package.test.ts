@@ -7,6 +7,7 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve } from 'node:path'
@@ -21,9 +22,13 @@ const run = promisify(execFile)
 
 /** Besides the Node that runs the tests: the oldest one and the newest one that are supported. */
 const OTHER_NODES = ['22.18.0', '26.10.0']
+/** Others that the project of `npm create` names: the newest of the oldest line, and the first of the one after it. */
+const NODES_OF_PROJECT = ['22.23.3', '24.0.0']
 /** A Node that is too old, and the oldest TypeScript that users have; the tests run with the newest one. */
 const OLD_NODE = '20.19.5'
 const OLDER_TYPESCRIPT = '5.9.3'
+/** Settings of a job beside others of the machine. */
+const PORTS = { WEIR_PORT: '0', WEIR_REST_ENABLED: 'false' }
 
 let folder: string
 let built: string
@@ -213,14 +218,19 @@ describe('the package', () => {
     expect(await node([join(older, 'bin/tsc'), '-p', entries], entries)).toBe('')
   })
 
-  it('says in one sentence that a Node is too old', async ({ skip }) => {
+  it('says in one sentence at each entry that a Node is too old', async ({ skip }) => {
     const program = await nodeOfVersion(OLD_NODE)
     if (program === undefined) return skip(`no Node ${OLD_NODE}`)
     const problem = `Weir needs Node 22.18 or newer, and this is Node ${OLD_NODE}`
     const command = node([join(built, 'dist/cli/main.js'), '--help'], folder, program)
     await expect(command).rejects.toThrow(new RegExp(`failed:\\nweir: ${problem}\\n$`))
-    for (const entry of ['index', 'learning', 'testing/index', 'connectors/kafka/index']) {
-      const loaded = node([join(built, `dist/${entry}.js`)], folder, program)
+    const { exports } = JSON.parse(readFileSync(join(built, 'package.json'), 'utf8')) as {
+      exports: Record<string, { default: string }>
+    }
+    const entries = Object.values(exports).map((one) => one.default)
+    expect(entries.length).toBeGreaterThan(6)
+    for (const entry of entries) {
+      const loaded = node([join(built, entry)], folder, program)
       await expect(loaded).rejects.toThrow(`WeirError: ${problem}`)
     }
   })
@@ -238,6 +248,47 @@ describe('the package', () => {
     })
   })
 
+  it('prints next steps of a created project that work as they are printed', async () => {
+    const project = join(folder, 'steps')
+    const printed = await node([join(ROOT, 'create/create.js'), project], folder)
+    const steps = printed.split('\n').map((line) => line.replace(/ +#.*/, '').trim())
+    const bin = join(project, 'node_modules/.bin')
+    mkdirSync(bin, { recursive: true })
+    mkdirSync(join(project, 'node_modules/@weirjs'), { recursive: true })
+    symlinkSync(built, join(project, 'node_modules/@weirjs/weir'))
+    const entry = join(built, 'dist/cli/main.js')
+    writeFileSync(join(bin, 'weir'), `#!/bin/sh\nexec '${process.execPath}' '${entry}' "$@"\n`, {
+      mode: 0o755,
+    })
+    const shell = (line: string, env: Record<string, string> = {}): CommandProcess =>
+      new CommandProcess('sh', ['-c', line], { cwd: project, env: { ...PORTS, ...env } })
+    // What npm would get from the registry is there already.
+    const first = steps.findIndex((step) => step.startsWith('npm install')) + 1
+    const rest = steps.slice(first).filter((step) => step !== '')
+    expect(rest).toEqual([
+      'npm test',
+      'npx weir topic create visits --partitions 2',
+      'npm start',
+      'echo home | npx weir topic produce visits',
+      'npx weir query VISITS home',
+    ])
+    const [test, create, start, produce, query] = rest as [string, string, string, string, string]
+    for (const step of [test, create]) {
+      const { code, stdout, stderr } = await shell(step).ended
+      expect({ step, code }, `${stdout}${stderr}`).toEqual({ step, code: 0 })
+    }
+    await using job = shell(start)
+    const [, port] = await job.printed(/serving queries on [^ ]+:(\d+)/)
+    expect((await shell(produce).ended).code).toBe(0)
+    await expect
+      .poll(async () => (await shell(query, { WEIR_PORT: port! }).ended).stdout, {
+        timeout: 60_000,
+      })
+      .toMatch(/^home +1$/m)
+    job.signal('SIGINT')
+    await job.ended
+  })
+
   /** The project that `npm create` makes, with the built package and without its topics. */
   async function created(name: string): Promise<string> {
     const project = join(folder, name)
@@ -248,12 +299,17 @@ describe('the package', () => {
     return project
   }
 
-  /** Counts three visits with the job of a created project, and asks for one of the counts. */
+  /** Tests a created project, counts three visits with its job, and asks for one of the counts. */
   async function runCreated(project: string, program = process.execPath): Promise<void> {
+    // Node 24 before 24.3 says that stripping types is an experiment.
+    const quiet = '--disable-warning=ExperimentalWarning'
+    expect(await node([quiet, '--test', 'src/**/*.test.ts'], project, program)).toMatch(
+      /^\S+ pass 2$/m,
+    )
     const weir = join(built, 'dist/cli/main.js')
     await node([weir, 'topic', 'create', 'visits', '--partitions', '2'], project, program)
     const words = ['run', 'src/visits-job.ts', '--port', '0', '--json', '-D', 'rest.enabled=false']
-    await using job = new CommandProcess(program, [weir, ...words], { cwd: project })
+    await using job = new CommandProcess(program, [quiet, weir, ...words], { cwd: project })
     const [, port] = await job.printed(/"started","port":(\d+)/)
     const produced = new CommandProcess(program, [weir, 'topic', 'produce', 'visits'], {
       cwd: project,
@@ -271,7 +327,6 @@ describe('the package', () => {
     const project = await created('my-job')
     expect(await exitCodeOf([join(ROOT, 'create/create.js'), project])).toBe(2)
     expect(await node([TSC, '-p', project], project)).toBe('')
-    expect(await node(['--test', 'src/**/*.test.ts'], project)).toMatch(/^\S+ pass 2$/m)
     const weir = join(built, 'dist/cli/main.js')
     expect(await node([weir, 'run', 'src/visits-job.ts', '--help'], project)).toMatch(
       /^ {2}topic +Topic of visits/m,
@@ -295,6 +350,16 @@ describe('the package', () => {
   it('runs the quickstart from its built command line', async () => {
     await runQuickstart(join(folder, 'quickstart'), ['-D', 'state.backend.type=leveldb'])
   })
+
+  it.for(NODES_OF_PROJECT)(
+    'runs the project that npm create makes under Node %s: test, job, query',
+    async (version, { skip }) => {
+      const program = await nodeOfVersion(version)
+      if (program === undefined) return skip(`no Node ${version}`)
+      expect(await node(['--version'], folder, program)).toBe(`v${version}\n`)
+      await runCreated(await created(`job-${version}`), program)
+    },
+  )
 
   it.for(OTHER_NODES)(
     'has help, a quickstart, the created project and a job that clients ask under Node %s, with RocksDB',

@@ -5,7 +5,14 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { formatRating, RATINGS_CSV_HEADER } from '../../../src/models/ratings/format.ts'
 import { generateRatings } from '../../../src/models/ratings/generator.ts'
 import { needs } from '../../run/needs.ts'
-import { jsonLines, npmStart, REPOSITORY, weir } from './command-process.ts'
+import {
+  CommandProcess,
+  jsonLines,
+  npmStart,
+  PATIENT,
+  REPOSITORY,
+  weir,
+} from './command-process.ts'
 import { checkLoop, LOOP_SIZE, writeLoopRatings } from './quickstart-loop-fixture.ts'
 
 /** Beside the repository, where it was put by hand: its licence forbids to pass it on. */
@@ -172,6 +179,16 @@ describe('npm start', () => {
     expect(checkpointsIn(join(folder, 'data'))).toHaveLength(1)
     await using second = serving()
     await second.printed(/version 1 was live .* restored from checkpoint \d/)
+  })
+
+  it('prints commands that work as they are printed', async () => {
+    await using job = serving()
+    await job.printed(/until Ctrl-C/)
+    for (const verb of ['predict', 'recommend', 'query', 'evaluate']) {
+      const [line] = await job.printed(new RegExp(`npm run (?:-s )?weir -- ${verb} .*`))
+      const { code, stderr } = await new CommandProcess('sh', ['-c', line], { env: PATIENT }).ended
+      expect({ line, code }, stderr).toEqual({ line, code: 0 })
+    }
   })
 
   it('restores its state after SIGKILL', async () => {

@@ -13,7 +13,7 @@ const vertexOf = async (url: string, job: string, uid: string): Promise<string> 
 
 /** Jobs that are shown: their ids. */
 export type ShownJobs = Readonly<
-  Record<'heldUp' | 'failing' | 'learning' | 'asking' | 'rules', string>
+  Record<'heldUp' | 'failing' | 'learning' | 'asking' | 'rules' | 'waiting', string>
 >
 
 /** A page of the dashboard. */
@@ -114,6 +114,13 @@ export const PAGES: Readonly<Record<string, ShownPage>> = {
         .getByText(/number \d+ is one too many/)
         .first()
         .waitFor()
+    },
+  },
+  waiting: {
+    at: async ({ jobs }) => `#/jobs/${jobs.waiting}/graph`,
+    shows: async (page) => {
+      const sentence = /^clicks waits for Kafka, for \d+ s: .*127\.0\.0\.1:1.*ECONNREFUSED/
+      await page.getByRole('status').filter({ hasText: sentence }).waitFor()
     },
   },
   learning: {

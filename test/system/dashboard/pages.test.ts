@@ -112,14 +112,15 @@ beforeAll(async () => {
     await done(weir(['topic', 'create', topic, '--partitions', '1', ...data]))
     await done(weir(['topic', 'produce', topic, ...data]).input('home\ndocs\nnews\n'))
   }
-  const [heldUp, failing, asking, rules, learning] = await Promise.all([
+  const [heldUp, failing, asking, rules, waiting, learning] = await Promise.all([
     submit('run', join(fixtures, 'held-up-job.ts'), ...often),
     submit('run', join(fixtures, 'failing-job.ts'), ...often),
     submit('run', join(fixtures, 'asking-job.ts'), '--repository', models, ...often),
     submit('run', join(fixtures, 'rules-job.ts'), ...often),
+    submit('run', join(fixtures, 'waiting-job.ts'), ...often),
     submit('learn', 'als', '--titles', join(folder, 'titles.csv'), ...often),
   ])
-  jobs = { heldUp, failing, learning, asking, rules }
+  jobs = { heldUp, failing, learning, asking, rules, waiting }
   browser = await sharedBrowser()
   shared = await browser.newPage()
   const isReady = async (): Promise<boolean> =>

@@ -4,12 +4,14 @@ import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openInferenceEngine } from '../../../src/inference/engine/engine.ts'
 import type { ModelSource } from '../../../src/inference/port/model.ts'
 import type { LoadedModel } from '../../../src/inference/port/runner.ts'
 import { openModel } from '../../../src/inference/runners/open.ts'
 import { openChildModel } from '../../../src/inference/workers/child-model.ts'
+import { CommandProcess, REPOSITORY } from '../cli/command-process.ts'
 import { floats, floatsOf, linearModel } from './models.ts'
 
 /* Every kind of model that doubles one float a row passes the same suite. */
@@ -157,6 +159,18 @@ describe('requests for a model that cannot be looked into', () => {
 })
 
 describe('a model that cannot be loaded', () => {
+  it('for want of ONNX Runtime names the command that installs it behind a firewall, and the start after it', async () => {
+    const at = (path: string): string => pathToFileURL(join(REPOSITORY, path)).href
+    const load = `import('${at('src/inference/runners/onnx.ts')}')
+      .then(({ loadOnnxRuntime }) => loadOnnxRuntime())
+      .catch(({ code, message }) => console.log(code, message))`
+    const preload = at('test/system/training/without-onnxruntime.ts')
+    await using program = new CommandProcess(process.execPath, ['--import', preload, '-e', load])
+    expect((await program.ended).stdout).toBe(
+      'MODEL_FAILED ONNX models need the package onnxruntime-node: run `ONNXRUNTIME_NODE_INSTALL=skip npm install onnxruntime-node` and start again\n',
+    )
+  })
+
   it('says which one, and why', async () => {
     const load = (source: ModelSource) => openModel(source, { threads: 1 })
     const onnx: ModelSource = { kind: 'onnx', file: join(folder, 'none.onnx') }

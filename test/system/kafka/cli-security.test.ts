@@ -119,6 +119,12 @@ tls-ca: ${authority}
     })
     expect(plain).toMatchObject({ code: 1 })
     expect(plain.err).toMatch(/CONNECTOR_FAILED: .* did not answer the login: .*--tls/)
+    const noTls = await runVerb(['topic', 'list', '--brokers', broker.saslBootstrap])
+    expect(noTls.err).toMatch(
+      /speaks TLS, (and plain was asked for; )?ask for it with .*--tls-ca FILE/,
+    )
+    const tls = await runVerb(['topic', 'list', '--brokers', broker.bootstrap, '--tls'])
+    expect(tls.err).toMatch(/if the listener speaks plain, leave out .*--tls/)
     const nothing = await runVerb(['topic', 'list', ...as('eve')], EVE)
     expect(nothing).toMatchObject({ code: 0, out: '' })
     expect(nothing.err).toMatch(/no topics in Kafka at .* that this user may see.*DESCRIBE/)

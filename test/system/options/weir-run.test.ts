@@ -58,6 +58,26 @@ it.each([
   expect(code).toBe(2)
 })
 
+it('weir run names the line of build that throws, and what caused it', async () => {
+  const { code, stderr } = await run(
+    'throws.ts',
+    jobOf(`const prices = (): never => {
+      throw new Error('no prices', { cause: new Error('connect ECONNREFUSED 127.0.0.1:39999') })
+    }
+  prices()`),
+  )
+  expect(stderr).toMatch(
+    /no prices \(at prices, \/.*throws\.ts:6:13; caused by connect ECONNREFUSED 127\.0\.0\.1:39999\)/,
+  )
+  expect(code).toBe(1)
+})
+
+it('weir run names the line of a module that throws while it is loaded', async () => {
+  const { code, stderr } = await run('top.ts', `const limits: any = undefined\nlimits.most()\n`)
+  expect(stderr).toMatch(/top\.ts cannot be loaded: .*undefined.* \(at .*top\.ts:2:8\)/)
+  expect(code).toBe(2)
+})
+
 /** A job without imports, so that only its own types are checked. */
 const typedJob = (type: string): string => `
 interface Env { fromElements(elements: readonly ${type}[]): { discard(): void } }

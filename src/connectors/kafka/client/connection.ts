@@ -68,13 +68,13 @@ async function openConnection(
   options: KafkaClientOptions,
 ): Promise<KafkaConnection> {
   const name = `${address.host}:${address.port}`
+  const hasTls = options.tls !== undefined && options.tls !== false
   const connecting = connection.connect(address.host, address.port)
   const answers = watchAnswers(connection.socket, name)
   try {
     await connecting
   } catch (cause) {
     await connection.close().catch(() => undefined)
-    const hasTls = options.tls !== undefined && options.tls !== false
     throw answers.refusal ?? connectError(address, cause, hasTls)
   }
   const ready = new LibraryConnection(connection, name, answers)
@@ -82,7 +82,7 @@ async function openConnection(
     checkVersions(name, (await ready.call(apiVersionsV0.api, '', '')).apiKeys)
   } catch (error) {
     await ready.close()
-    throw error
+    throw hasTls || answers.hasAnswered ? error : plainRefused(name, error)
   }
   return ready
 }
@@ -153,7 +153,30 @@ function connectError(address: BrokerAddress, cause: unknown, tls: boolean): Wei
     const message = `Kafka at ${at} did not answer the login: ${messageOf(deepest(cause))}; ${advice}`
     return new WeirError('CONNECTOR_FAILED', message, { cause })
   }
-  const message = `no connection to Kafka at ${at}: ${messageOf(deepest(cause))}`
+  const why = messageOf(deepest(cause))
+  const message =
+    (tls ? tlsRefused(at, why) : undefined) ?? `no connection to Kafka at ${at}: ${why}`
+  return new WeirError('CONNECTOR_FAILED', message, { cause })
+}
+
+/** Why TLS was not established, where the listener may speak plain; undefined for other reasons. */
+function tlsRefused(at: string, why: string): string | undefined {
+  const leaveOut = 'leave out the option tls (--tls and the flags that begin so)'
+  // OpenSSL's names of a first record that is no TLS.
+  if (/wrong version number|packet length too long/i.test(why)) {
+    return `Kafka at ${at} speaks plain, and TLS was asked for; ${leaveOut}`
+  }
+  // A broker closes a connection whose first bytes are none of its requests.
+  if (!/disconnected before secure TLS/i.test(why)) return undefined
+  return `no connection to Kafka at ${at}: ${why}; if the listener speaks plain, ${leaveOut}`
+}
+
+/** The error of a connection that ended before a word: a listener that speaks TLS says so by an alert, or closes. */
+function plainRefused(name: string, cause: unknown): WeirError {
+  const ask = 'ask for it with the option tls (--tls, or --tls-ca FILE)'
+  const message = messageOf(cause).includes('requires TLS')
+    ? `Kafka at ${name} speaks TLS, and plain was asked for; ${ask}`
+    : `${messageOf(cause)}; if the listener speaks TLS, ${ask}`
   return new WeirError('CONNECTOR_FAILED', message, { cause })
 }
 

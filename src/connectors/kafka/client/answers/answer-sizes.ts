@@ -38,6 +38,8 @@ export class AnswerSizes {
 export interface AnswerWatch {
   /** Why the socket was closed, once a size was refused: CONNECTOR_FAILED. */
   readonly refusal: WeirError | undefined
+  /** Whether a byte has come. */
+  readonly hasAnswered: boolean
 }
 
 /**
@@ -46,9 +48,10 @@ export interface AnswerWatch {
  */
 export function watchAnswers(socket: Socket, name: string): AnswerWatch {
   const sizes = new AnswerSizes()
-  const watch: { refusal: WeirError | undefined } = { refusal: undefined }
+  const watch = { refusal: undefined as WeirError | undefined, hasAnswered: false }
   const check = (bytes: Buffer): void => {
     if (socket.destroyed) return
+    watch.hasAnswered = true
     const size = sizes.take(bytes)
     if (size === undefined) return
     const message = `what answers at ${name} is no Kafka broker, or its answer is damaged: it announces ${size} bytes, at most ${MAX_ANSWER_BYTES} are read; check the port of the broker`
