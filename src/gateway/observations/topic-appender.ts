@@ -141,8 +141,14 @@ export class TopicAppender implements ObservationTopic, AsyncDisposable {
   }
 }
 
-/** Calls `take` for each value, some thousand in each turn: other clients wait for theirs. */
-async function inTurns<T>(values: readonly T[], take: (value: T) => void): Promise<void> {
+/** Calls `take` for each value, some thousand in each turn: other clients wait for theirs. Few take no promise. */
+function inTurns<T>(values: readonly T[], take: (value: T) => void): Promise<void> | undefined {
+  if (values.length > PER_TURN) return inSeveralTurns(values, take)
+  for (const value of values) take(value)
+  return undefined
+}
+
+async function inSeveralTurns<T>(values: readonly T[], take: (value: T) => void): Promise<void> {
   for (let i = 0; i < values.length; i++) {
     if (i > 0 && i % PER_TURN === 0) await nextTurn()
     take(values[i]!)
