@@ -200,6 +200,8 @@ export async function createGateway(
     addHotRoutes(app, {
       // A request of a session is not a hot one.
       state: served.state,
+      observations: services.observations,
+      turns: connections.turns,
       answers,
       recommender,
       requests,

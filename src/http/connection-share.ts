@@ -40,15 +40,19 @@ const NO_TIMES = { bodyMs: 0, idleMs: 0 }
 /** Requests of a connection that are not answered. One that sends more without reading is closed. */
 const MOST_UNANSWERED = 64
 
+/** What a connection is counted with. */
+export interface CountedConnection {
+  /** Its requests that are not answered: with one it gives way to no other. */
+  pending: number
+}
+
 /** One connection. */
-interface Entry {
+interface Entry extends CountedConnection {
   readonly socket: Socket
   readonly address: string
   readonly openedMs: number
   /** Whether it has sent a whole request, or is served. */
   isHeard: boolean
-  /** Requests of node:http that are not answered. */
-  pending: number
   /** Since when a body is received that is not whole yet. */
   bodySinceMs: number | undefined
   /** Bytes in both directions at the last sweep, and since when it is as many. */
@@ -147,10 +151,11 @@ export class ConnectionShare implements Disposable {
     return true
   }
 
-  /** A connection has sent a whole request without node:http. */
-  readonly hasRequested = (socket: Socket): void => {
+  /** A connection has sent a whole request without node:http; who answers counts its requests. */
+  readonly hasRequested = (socket: Socket): CountedConnection | undefined => {
     const entry = this.entryOf(socket)
     if (entry !== undefined) this.hear(entry)
+    return entry
   }
 
   /** Who serves a connection ends it: it gives way to no other. */

@@ -182,7 +182,11 @@ const JOB = encodeJob({
   ...{ id: 'ab'.repeat(16), submittedMs: 1, submission: { job: 'models', options: {} } },
 } as unknown as Parameters<typeof encodeJob>[0])
 
-const hotLimits = { maxBodyBytes: MOST_FRAME_BYTES, onlyLoopbackNames: false }
+const hotLimits = {
+  maxBodyBytes: MOST_FRAME_BYTES,
+  maxObservationBytes: 1024,
+  onlyLoopbackNames: false,
+}
 
 /** Every decoder of bytes from outside: frames, bodies, answers of other servers, files. */
 export const DECODERS: readonly Decoder[] = [

@@ -9,6 +9,7 @@ import { contentTypeOf, type ListType } from '../recommender/listing.ts'
 /** Most digits of a length. */
 const LENGTH_DIGITS = 10
 const HEAD_END = '\r\n\r\n'
+const NO_FIELDS: Readonly<Record<string, string>> = {}
 
 /** Whole HTTP answers with a body of JSON. A character of the text is a byte. */
 export class AnswerText {
@@ -26,11 +27,11 @@ export class AnswerText {
     this.keepAliveSeconds = Math.floor(keepAliveMs / 1000)
   }
 
-  /** An answer with status 200. */
-  ok(body: string): string {
+  /** An answer with status 200; `fields` are further ones of its head. */
+  ok(body: string, fields: Readonly<Record<string, string>> = NO_FIELDS): string {
     this.update()
-    const length = Buffer.byteLength(body)
-    return `${this.okHead}${length}${HEAD_END}${length === body.length ? body : bytesOf(body)}`
+    const bytes = latin1Of(body)
+    return `${this.okHead}${bytes.length}\r\n${linesOf(fields)}\r\n${bytes}`
   }
 
   /** An answer with status 200 that is a list of a type. */
@@ -76,8 +77,7 @@ export class AnswerText {
     this.update()
     const { status } = problem
     const body = JSON.stringify(problem)
-    const own = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
-    const head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${own.join('')}`
+    const head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${linesOf(fields)}`
     const type = `content-type: ${PROBLEM_TYPE}\r\n`
     const length = Buffer.byteLength(body)
     return `${head}${type}${this.fields}content-length: ${length}\r\n\r\n${bytesOf(body)}`
@@ -92,6 +92,12 @@ export class AnswerText {
     this.okHead = `HTTP/1.1 200 OK\r\ncontent-type: application/json; charset=utf-8\r\n${this.fields}content-length: `
     this.okHeadBytes = Buffer.from(this.okHead, 'latin1')
   }
+}
+
+function linesOf(fields: Readonly<Record<string, string>>): string {
+  let lines = ''
+  for (const name in fields) lines += `${name}: ${fields[name]}\r\n`
+  return lines
 }
 
 /** The same, for a text that mostly is of ASCII. */

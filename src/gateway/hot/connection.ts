@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import type { CountedConnection } from '../../http/connection-share.ts'
 import { RequestOwner } from '../../serving/port/request-owner.ts'
 import { type HotLimits, type HotRequest, type Reading, RequestReader } from './request-reader.ts'
 
@@ -18,8 +19,8 @@ export interface ConnectionOwner {
   answer(exchange: HotExchange, token: string | undefined): void
   /** The connection sends something else: node:http takes it over, with these bytes unread. */
   handOver(connection: HotConnection, unread: Buffer): void
-  /** The connection has sent its first whole request. */
-  requested(connection: HotConnection): void
+  /** The connection has sent its first whole request; it is counted with what this returns. */
+  requested(connection: HotConnection): CountedConnection | undefined
   /** The connection is gone. */
   closed(connection: HotConnection): void
 }
@@ -85,6 +86,7 @@ export class HotConnection {
   private wholeAt = 0
   /** A whole request has been read. */
   private hasRequested = false
+  private counted: CountedConnection | undefined
   /** Runs while the rest of a body is awaited. */
   private bodyTimer: NodeJS.Timeout | undefined
   /** The newest request has a body: it is answered before the next one is read. */
@@ -142,8 +144,13 @@ export class HotConnection {
       }
     }
     this.write(text)
+    this.count()
     if (exchanges.length === 0) this.hasBody = false
     if (this.isEnding || this.isBlocked || this.unread !== '') this.goOn()
+  }
+
+  private count(): void {
+    if (this.counted !== undefined) this.counted.pending = this.exchanges.length
   }
 
   private write(text: string): void {
@@ -179,8 +186,9 @@ export class HotConnection {
     this.exchanges.push(exchange)
     if (!this.hasRequested) {
       this.hasRequested = true
-      this.listener.requested(this)
+      this.counted = this.listener.requested(this)
     }
+    this.count()
     this.hasBody = !BODILESS.has(request.kind)
     this.listener.answer(exchange, token)
   }

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
+import type { CountedConnection } from '../../http/connection-share.ts'
 import { type ConnectionOwner, HotConnection, type HotExchange } from './connection.ts'
 import type { HotLimits } from './request-reader.ts'
 
@@ -26,8 +27,8 @@ export class HotListener implements ConnectionOwner, Disposable {
   private isClosing = false
 
   /**
-   * `requested`: called with a connection that has sent its first whole request. `isProxy`: whether a peer names the clients of
-   * its requests, which node:http reads.
+   * `requested`: called with a connection that has sent its first whole request, which is counted with what it returns.
+   * `isProxy`: whether a peer names the clients of its requests, which node:http reads.
    */
   constructor(
     server: Server,
@@ -38,7 +39,7 @@ export class HotListener implements ConnectionOwner, Disposable {
       limits,
     }: {
       readonly answer: AnswerHot
-      readonly requested: (socket: Socket) => void
+      readonly requested: (socket: Socket) => CountedConnection | undefined
       readonly isProxy: (address: string) => boolean
       readonly limits: HotLimits
     },

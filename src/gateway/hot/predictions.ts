@@ -29,7 +29,7 @@ export interface HotPredictionsContext {
 }
 
 /** A request for predictions. */
-type PredictionRequest = Exclude<HotRequest, { readonly kind: 'infer' | 'recommend' }>
+type PredictionRequest = Extract<HotRequest, { readonly kind: 'pair' | 'pairs' }>
 
 /** The object of all hot predictions. */
 const MODEL = { kind: 'state', name: DEFAULT_STATE } as const

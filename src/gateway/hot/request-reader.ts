@@ -1,10 +1,13 @@
 import { bearerTokenOf } from '../../access/bearer.ts'
 import { isLoopbackName } from '../../http/own-origin.ts'
+import type { Rating } from '../../models/ratings/rating.ts'
 import type { EncodedPairs } from '../../wire/encoded-pairs.ts'
 import { MAX_ID_LENGTH } from '../http/schemas.ts'
 import type { InferenceCall } from '../inference/answers.ts'
+import { plainObservationOf } from '../observations/body.ts'
 import { DEFAULT_HOW_MANY } from '../recommender/list-route.ts'
 import { type ListType, listTypeOf } from '../recommender/listing.ts'
+import { OBSERVE_ROUTE } from '../routes/observe.ts'
 import { scanPairs } from '../routes/pairs-scanner.ts'
 import type { PredictedPair } from '../routes/prediction-body.ts'
 import { giveBuffer, takeBuffer } from './batch-buffers.ts'
@@ -17,6 +20,7 @@ import { KnownHead } from './known-head.ts'
  * - `GET /v1/predict/<user>/<item> HTTP/1.1` with ids of unreserved characters (RFC 3986);
  * - `GET /recommend/<user> HTTP/1.1`, or `.../<user>?howMany=<digits>`, of a client that takes a list as it is sent;
  * - `POST /v1/predict HTTP/1.1` with a body of JSON that `scanPairs` reads;
+ * - `POST /v1/observe HTTP/1.1` with a body of JSON that `plainObservationOf` reads;
  * - `POST /v2/models/<model>/infer HTTP/1.1`, or `.../<model>/versions/<version>/infer`, with any body: its route looks
  *   neither at the media type nor at fields that are not below.
  *
@@ -34,6 +38,7 @@ const VERSIONS_PATH = 'versions/'
 const VERSION = ' HTTP/1.1\r\n'
 const INFER_END = `infer${VERSION}`
 const PAIRS_LINE = `POST /v1/predict${VERSION}`
+const OBSERVE_LINE = `POST ${OBSERVE_ROUTE}${VERSION}`
 const HEAD_END = '\r\n\r\n'
 /** Longer heads are left to node:http, which refuses those above its own limit. */
 const MAX_HEAD_LENGTH = 8192
@@ -73,7 +78,7 @@ export interface RecommendRequest {
   readonly type: ListType
 }
 
-/** What a hot request asks for: the prediction of a pair, those of some pairs, a list, or the run of a model. */
+/** What a hot request asks for: the prediction of a pair, those of some pairs, a list, the run of a model, or to store an observation. */
 export type HotRequest =
   | ({ readonly kind: 'pair' } & PredictedPair)
   | RecommendRequest
@@ -81,6 +86,7 @@ export type HotRequest =
   | ({ readonly kind: 'infer' } & InferenceCall)
   /** The bytes of the pairs are of `takeBuffer`. */
   | { readonly kind: 'pairs'; readonly pairs: EncodedPairs }
+  | { readonly kind: 'observation'; readonly observation: Rating }
 
 /**
  * What some received bytes begin with: a whole hot request, a part of one whose body is still to come, or
@@ -92,6 +98,8 @@ export type Reading = 'whole' | 'part' | 'other'
 export interface HotLimits {
   /** Bytes of the longest body. */
   readonly maxBodyBytes: number
+  /** Bytes of the longest observation; 0 where the gateway takes none. */
+  readonly maxObservationBytes: number
   /** Only those whose `Host` is this machine itself. */
   readonly onlyLoopbackNames: boolean
 }
@@ -112,7 +120,7 @@ export class RequestReader {
   private knownHead = ''
   private knownToken: string | undefined
   private knownType: ListType | undefined
-  private batchHead: KnownHead<string | undefined> | undefined
+  private jsonHead: KnownHead<string | undefined> | undefined
   private inferHead: KnownHead<InferMeaning> | undefined
 
   constructor(limits: HotLimits) {
@@ -123,7 +131,13 @@ export class RequestReader {
   read(text: string, at: number): Reading {
     if (text.startsWith(PAIR_PATH, at)) return this.readPair(text, at) ? 'whole' : 'other'
     if (text.startsWith(RECOMMEND_PATH, at)) return this.readRecommend(text, at) ? 'whole' : 'other'
-    if (text.startsWith(PAIRS_LINE, at)) return this.readPairs(text, at + PAIRS_LINE.length)
+    const { maxBodyBytes, maxObservationBytes } = this.limits
+    if (text.startsWith(PAIRS_LINE, at)) {
+      return this.readJson(text, at + PAIRS_LINE.length, maxBodyBytes, pairsOf)
+    }
+    if (text.startsWith(OBSERVE_LINE, at)) {
+      return this.readJson(text, at + OBSERVE_LINE.length, maxObservationBytes, observationOf)
+    }
     if (text.startsWith(MODELS_PATH, at)) return this.readInfer(text, at)
     return 'other'
   }
@@ -224,22 +238,28 @@ export class RequestReader {
     return true
   }
 
-  private readPairs(text: string, at: number): Reading {
-    const length = this.batchLength(text, at)
-    if (length < 0 || length > this.limits.maxBodyBytes) return 'other'
-    const { bodyAt, meaning } = this.batchHead!
+  /** Reads a request whose fields begin at `at`. `requestOf`: what a body of at most `mostBytes` asks for; undefined as of `pairsOf`. */
+  private readJson(
+    text: string,
+    at: number,
+    mostBytes: number,
+    requestOf: (body: string) => HotRequest | undefined,
+  ): Reading {
+    const length = this.jsonLength(text, at)
+    if (length < 0 || length > mostBytes) return 'other'
+    const { bodyAt, meaning } = this.jsonHead!
     this.end = bodyAt + length
     if (this.end > text.length) return 'part'
-    const pairs = scanText(text.slice(bodyAt, this.end))
-    if (pairs === undefined) return 'other'
-    this.request = { kind: 'pairs', pairs }
+    const request = requestOf(text.slice(bodyAt, this.end))
+    if (request === undefined) return 'other'
+    this.request = request
     this.token = meaning
     return 'whole'
   }
 
-  /** As `inferLength`, for the head of a batch, whose meaning is its token. */
-  private batchLength(text: string, at: number): number {
-    const known = this.batchHead?.lengthAt(text, at) ?? -1
+  /** As `inferLength`, for the head of a body of JSON, whose meaning is its token. */
+  private jsonLength(text: string, at: number): number {
+    const known = this.jsonHead?.lengthAt(text, at) ?? -1
     if (known >= 0) return known
     const end = endOfHead(text, at)
     if (end < 0) return -1
@@ -247,8 +267,8 @@ export class RequestReader {
     if (head?.type === undefined || !JSON_TYPES.has(head.type)) return -1
     if (head.length === undefined || !LENGTH.test(head.length)) return -1
     const whole = copyOf(text.slice(at, end + HEAD_END.length))
-    this.batchHead = new KnownHead(whole, head.length, bearerTokenOf(head.authorization))
-    return this.batchHead.lengthAt(text, at)
+    this.jsonHead = new KnownHead(whole, head.length, bearerTokenOf(head.authorization))
+    return this.jsonHead.lengthAt(text, at)
   }
 
   private parseHead(text: string): Head | undefined {
@@ -293,15 +313,22 @@ function bytesOf(text: string): Buffer {
   return bytes
 }
 
-/** The pairs of a body (a character a byte), in a buffer of `takeBuffer`; undefined as of `scanPairs`. */
-function scanText(text: string): EncodedPairs | undefined {
+/** The request of a body of pairs (a character a byte); undefined as of `scanPairs`. */
+function pairsOf(text: string): HotRequest | undefined {
   const { length } = text
   if (body.length < length) body = Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(length)))
   body.write(text, 'latin1')
   const keys = takeBuffer(length)
   const pairs = scanPairs(body.subarray(0, length), keys)
-  if (pairs === undefined) giveBuffer(keys)
-  return pairs
+  if (pairs !== undefined) return { kind: 'pairs', pairs }
+  giveBuffer(keys)
+  return undefined
+}
+
+/** The request of a body with an observation; undefined as of `plainObservationOf`. */
+function observationOf(text: string): HotRequest | undefined {
+  const observation = plainObservationOf(text)
+  return observation && { kind: 'observation', observation }
 }
 
 /** Index of the empty line that ends the head whose fields begin at `at`; -1 if there is none. */

@@ -3,25 +3,36 @@ import type { FastifyInstance } from 'fastify'
 import type { AccessControl } from '../../access/control.ts'
 import type { TrustedProxies } from '../../access/proxies/trusted-proxies.ts'
 import type { Clock } from '../../core/clock.ts'
+import type { CountedConnection } from '../../http/connection-share.ts'
+import type { FairTurns } from '../../http/fair-turns.ts'
 import type { InferenceAnswers } from '../inference/answers.ts'
 import { INFER_ROUTES } from '../inference/routes.ts'
 import type { RequestMetrics } from '../metrics/request-metrics.ts'
-import type { ServedState } from '../port/services.ts'
+import type { ObservationTopic, ServedState } from '../port/services.ts'
 import type { Recommender } from '../recommender/recommender.ts'
 import { RECOMMEND_ROUTE } from '../recommender/routes.ts'
+import { OBSERVE_ROUTE } from '../routes/observe.ts'
 import { PAIRS_ROUTE, PREDICT_ROUTE } from '../routes/predict.ts'
 import { AnswerText } from './answer-text.ts'
 import { HotInferences } from './inferences.ts'
 import { type AnswerHot, HotListener } from './listener.ts'
+import { HotObservations } from './observations.ts'
 import { HotPredictions } from './predictions.ts'
 import { HotRecommendations } from './recommendations.ts'
 
 /** Longest body of a hot request: that of a batch of the most pairs with ids of usual length. */
 const MAX_BODY_BYTES = 128 * 1024
 
+/** Longest hot observation: two ids of usual length, and two numbers. */
+const MAX_OBSERVATION_BYTES = 1024
+
 /** What the hot routes share with the others. */
 export interface HotRoutesContext {
   readonly state: ServedState
+  /** @default the gateway takes no observations */
+  readonly observations?: ObservationTopic | undefined
+  /** Turns of the clients of the port. */
+  readonly turns: FairTurns
   readonly answers: InferenceAnswers
   readonly recommender: Recommender
   readonly clock: Clock
@@ -29,8 +40,8 @@ export interface HotRoutesContext {
   readonly access?: AccessControl
   /** Proxies before the port, whose requests are left to Fastify. @default none */
   readonly proxies?: TrustedProxies
-  /** Called with a connection that has sent its first whole request. */
-  readonly requested: (socket: Socket) => void
+  /** As of `ConnectionOwner`, with the connection's socket. */
+  readonly requested: (socket: Socket) => CountedConnection | undefined
   /** Leaves requests that name another host than this machine to Fastify, which refuses them. @default false */
   readonly onlyLoopbackNames?: boolean
 }
@@ -65,6 +76,13 @@ export function addHotRoutes(app: FastifyInstance, context: HotRoutesContext): v
     recommender: context.recommender,
     metrics: requests.of('GET', RECOMMEND_ROUTE),
   })
+  const { observations: topic } = context
+  const observations =
+    topic &&
+    new HotObservations({
+      ...{ ...shared, topic, state: context.state, turns: context.turns },
+      metrics: requests.of('POST', OBSERVE_ROUTE),
+    })
   const { bodyLimit = MAX_BODY_BYTES } = app.initialConfig
   const maxBodyBytes = Math.min(bodyLimit, MAX_BODY_BYTES)
   const answer: AnswerHot = (exchange, token) => {
@@ -76,10 +94,14 @@ export function addHotRoutes(app: FastifyInstance, context: HotRoutesContext): v
     const { request } = exchange
     if (request.kind === 'infer') inferences.answer(exchange, request, token)
     else if (request.kind === 'recommend') recommendations.answer(exchange, request, token)
-    else predictions.answer(exchange, request, token)
+    else if (request.kind === 'observation') {
+      // Without a topic none is read.
+      observations?.answer(exchange, request.observation, token)
+    } else predictions.answer(exchange, request, token)
   }
   const { onlyLoopbackNames = false } = context
-  const limits = { maxBodyBytes, onlyLoopbackNames }
+  const maxObservationBytes = topic === undefined ? 0 : MAX_OBSERVATION_BYTES
+  const limits = { maxBodyBytes, maxObservationBytes, onlyLoopbackNames }
   const { requested, proxies } = context
   const isProxy = (address: string): boolean => proxies?.trusts(address) ?? false
   const listener = new HotListener(app.server, { answer, requested, isProxy, limits })

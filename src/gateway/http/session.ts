@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { requireArgument } from '../../core/errors.ts'
 import { isPlace } from '../../core/position.ts'
 import type { Consistency, QueryOptions, ReadPosition } from '../../wire/model-reader.ts'
@@ -136,10 +136,15 @@ export const WRITTEN_HEADERS = {
   },
 } as const
 
-/** Adds what an answer to observations says of their places. */
-export function addWrittenHeaders(reply: FastifyReply, places: WrittenPlaces): void {
-  if (places.consistency !== undefined) reply.header('weir-consistency', places.consistency)
-  if (places.session !== undefined) reply.header(SESSION_HEADER, places.session)
+/** Header fields with what an answer to observations says of their places. */
+export function writtenFields({
+  consistency,
+  session,
+}: WrittenPlaces): Readonly<Record<string, string>> {
+  return {
+    ...(consistency === undefined ? {} : { 'weir-consistency': consistency }),
+    ...(session === undefined ? {} : { [SESSION_HEADER]: session }),
+  }
 }
 
 function textOf({ source, partition, offset }: Required<ReadPosition>): string {

@@ -4,7 +4,7 @@ import { requireArgument, WeirError } from '../../core/errors.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
 import { RatingsParser } from '../../models/ratings/parser.ts'
 import { LARGEST_RATING, type Rating } from '../../models/ratings/rating.ts'
-import { OBSERVED_ID_SCHEMA } from '../http/schemas.ts'
+import { MAX_ID_LENGTH, OBSERVED_ID_SCHEMA } from '../http/schemas.ts'
 
 /** An observation as JSON. */
 export interface JsonObservation {
@@ -14,6 +14,9 @@ export interface JsonObservation {
   /** Unix milliseconds. */
   readonly timestamp?: number
 }
+
+/** The last millisecond of the year 9999. */
+const LATEST_MS = 253_402_300_799_999
 
 /** Schema of an observation as JSON. */
 export const OBSERVATION_SCHEMA = {
@@ -27,7 +30,7 @@ export const OBSERVATION_SCHEMA = {
     timestamp: {
       type: 'integer',
       minimum: 0,
-      maximum: 253_402_300_799_999,
+      maximum: LATEST_MS,
       description: 'Unix milliseconds; without it the topic has the time of arrival only.',
     },
   },
@@ -43,6 +46,44 @@ export const CSV_SCHEMA = {
 /** The observation of a JSON object. */
 export function observationOf({ user, item, rating, timestamp }: JsonObservation): Rating {
   return { user, item, rating, timestamp: timestamp ?? NO_TIMESTAMP }
+}
+
+/**
+ * The observation of a body of JSON that certainly is what the schema says; undefined for every other body. A character of the
+ * text is a byte.
+ */
+export function plainObservationOf(body: string): Rating | undefined {
+  const text = utf8Of(body)
+  const value = text === undefined ? undefined : jsonOf(text)
+  return isPlain(value) ? observationOf(value) : undefined
+}
+
+/** The text of bytes, a character each; undefined if they are no UTF-8. */
+function utf8Of(text: string): string | undefined {
+  if (Buffer.byteLength(text) === text.length) return text
+  const bytes = Buffer.from(text, 'latin1')
+  return isUtf8(bytes) ? bytes.toString('utf8') : undefined
+}
+
+function isPlain(value: unknown): value is JsonObservation {
+  if (typeof value !== 'object' || value === null) return false
+  const { user, item, rating, timestamp } = value as Partial<Record<string, unknown>>
+  const fields = Object.keys(value).length
+  return (
+    isPlainId(user) &&
+    isPlainId(item) &&
+    typeof rating === 'number' &&
+    Math.abs(rating) <= LARGEST_RATING &&
+    (fields === 3 || (fields === 4 && isTime(timestamp)))
+  )
+}
+
+function isPlainId(id: unknown): boolean {
+  return typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH && !/[\r\n]/.test(id)
+}
+
+function isTime(ms: unknown): boolean {
+  return Number.isInteger(ms) && (ms as number) >= 0 && (ms as number) <= LATEST_MS
 }
 
 /**

@@ -6,6 +6,7 @@ import { asWeirError, WeirError } from '../../core/errors.ts'
 import { ratingLineFormat } from '../../models/ratings/line-format.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
 import type { ObservationTopic, StoredPosition } from '../port/services.ts'
+import { SyncedProducer } from './synced-producer.ts'
 
 /** Observations of one turn: about 10 ms. */
 const PER_TURN = 4096
@@ -22,7 +23,8 @@ interface ObservationRecord {
 
 /**
  * Appends observations to a topic as lines `user,item,rating[,seconds]`. The key is the user, so that all
- * observations of a user are in one partition and keep their order. Requests that come while one sync runs share the next one. After a failure the next request opens a new producer.
+ * observations of a user are in one partition and keep their order. Requests that come while one sync runs share the next
+ * one. After a failure the next request opens a new producer.
  */
 export class TopicAppender implements ObservationTopic, AsyncDisposable {
   private readonly topics: TopicStore
@@ -30,10 +32,7 @@ export class TopicAppender implements ObservationTopic, AsyncDisposable {
   private readonly clock: Clock
   private readonly format = ratingLineFormat('csv')
   private readonly line = new ByteWriter(256)
-  private producer: Promise<TopicProducer> | undefined
-  /** The sync that runs, and the one that will begin after it. */
-  private running: Promise<void> | undefined
-  private next: Promise<void> | undefined
+  private synced: Promise<SyncedProducer> | undefined
   /** The look at the topic that runs. */
   private looking: Promise<void> | undefined
 
@@ -77,23 +76,26 @@ export class TopicAppender implements ObservationTopic, AsyncDisposable {
     await inTurns(observations, (observation) => lines.push(this.lineOf(observation)))
     const opened = this.opened()
     try {
-      const producer = await opened
+      const synced = await opened
+      const { producer } = synced
       if (!producer.ready()) await producer.whenReady()
       await inTurns(lines, ({ key, bytes, timestamp }) => {
         producer.sendRecord(key, bytes, timestamp, -1, NO_HEADERS)
       })
-      await this.synced(producer)
-      return positionsOf(producer, lines)
+      await synced.sync()
+      return await positionsOf(producer, lines)
     } catch (error) {
       // Another request may have replaced the failed producer already.
-      if (this.producer === opened) this.drop()
+      if (this.synced === opened) this.drop()
       throw asWeirError(error, 'CONNECTOR_FAILED', UNKNOWN)
     }
   }
 
-  private opened(): Promise<TopicProducer> {
-    this.producer ??= this.topics.producer(this.topic)
-    return this.producer
+  private opened(): Promise<SyncedProducer> {
+    this.synced ??= this.topics
+      .producer(this.topic)
+      .then((producer) => new SyncedProducer(producer))
+    return this.synced
   }
 
   /** The record of an observation. Throws INVALID_ARGUMENT. */
@@ -106,43 +108,27 @@ export class TopicAppender implements ObservationTopic, AsyncDisposable {
     return { key, bytes: bytes.slice(0, length), timestamp }
   }
 
-  /** Resolves after a sync that began after the records of the caller were sent. */
-  private synced(producer: TopicProducer): Promise<void> {
-    if (this.running === undefined) {
-      const sync = producer.sync()
-      this.running = sync
-      const ended = (): void => {
-        this.running = undefined
-      }
-      sync.then(ended, ended)
-      return sync
-    }
-    this.next ??= this.running
-      .catch(() => undefined)
-      .then(() => {
-        this.next = undefined
-        return this.synced(producer)
-      })
-    return this.next
-  }
-
   private drop(): void {
-    const { producer } = this
-    this.producer = undefined
-    this.running = undefined
-    this.next = undefined
-    void producer?.then((open) => open.close()).catch(() => undefined)
+    const { synced } = this
+    this.synced = undefined
+    void synced?.then(({ producer }) => producer.close()).catch(() => undefined)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const producer = await this.producer?.catch(() => undefined)
-    this.producer = undefined
-    await producer?.close()
+    const synced = await this.synced?.catch(() => undefined)
+    this.synced = undefined
+    await synced?.producer.close()
   }
 }
 
-/** Calls `take` for each value, some thousand in each turn: other clients wait for theirs. */
-async function inTurns<T>(values: readonly T[], take: (value: T) => void): Promise<void> {
+/** Calls `take` for each value, some thousand in each turn: other clients wait for theirs. Few take no promise. */
+function inTurns<T>(values: readonly T[], take: (value: T) => void): Promise<void> | undefined {
+  if (values.length > PER_TURN) return inSeveralTurns(values, take)
+  for (const value of values) take(value)
+  return undefined
+}
+
+async function inSeveralTurns<T>(values: readonly T[], take: (value: T) => void): Promise<void> {
   for (let i = 0; i < values.length; i++) {
     if (i > 0 && i % PER_TURN === 0) await nextTurn()
     take(values[i]!)

@@ -5,7 +5,7 @@ import { LARGEST_RATING, type Rating } from '../../models/ratings/rating.ts'
 import type { ObjectsOf } from '../http/objects.ts'
 import { DEADLINE_HEADER, type QueryOptionHeaders, WRITE_HEADERS } from '../http/query-options.ts'
 import { OBSERVED_ID_SCHEMA } from '../http/schemas.ts'
-import { addWrittenHeaders, sessionOf, writtenPlaces } from '../http/session.ts'
+import { sessionOf, writtenFields, writtenPlaces } from '../http/session.ts'
 import { CSV_SCHEMA, observationsOfCsv, requireObservations } from '../observations/body.ts'
 import type { ObservationTopic, ServedState } from '../port/services.ts'
 import { EMPTY_ANSWER } from './list-route.ts'
@@ -42,7 +42,7 @@ export function addWriteRoutes(
   ): Promise<void> => {
     const positions = await observations.append(ratings, request.headers[DEADLINE_HEADER])
     const stored = { topic: observations.topic, positions }
-    addWrittenHeaders(reply, writtenPlaces(stored, state.routing, sessionOf(request)))
+    reply.headers(writtenFields(writtenPlaces(stored, state.routing, sessionOf(request))))
   }
   const on = onTopic(observations)
   // The body is the strength as text; clients send it under any media type.

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { JSON_LIMITS, type JsonLimits } from '../../http/json-body.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
 import { DEADLINE_HEADER, type QueryOptionHeaders, WRITE_HEADERS } from '../http/query-options.ts'
-import { addWrittenHeaders, sessionOf, WRITTEN_HEADERS, writtenPlaces } from '../http/session.ts'
+import { sessionOf, WRITTEN_HEADERS, writtenFields, writtenPlaces } from '../http/session.ts'
 import {
   CSV_SCHEMA,
   type JsonObservation,
@@ -13,6 +13,9 @@ import {
   requireObservations,
 } from '../observations/body.ts'
 import type { ObservationTopic, ServedState } from '../port/services.ts'
+
+/** The route that takes observations; a hot one (`gateway/hot`). */
+export const OBSERVE_ROUTE = '/v1/observe'
 
 /** Most observations of one JSON array. */
 const MAX_OBSERVATIONS = 100_000
@@ -69,7 +72,7 @@ export function addObserveRoute(
     Body: Buffer | JsonObservation | readonly JsonObservation[] | undefined
     Headers: QueryOptionHeaders
   }>(
-    '/v1/observe',
+    OBSERVE_ROUTE,
     {
       bodyLimit: MAX_BODY_BYTES,
       config: {
@@ -115,7 +118,7 @@ export function addObserveRoute(
       requireObservations(observations)
       const positions = await topic.append(observations, request.headers[DEADLINE_HEADER])
       const stored = { topic: topic.topic, positions }
-      addWrittenHeaders(reply, writtenPlaces(stored, state.routing, sessionOf(request)))
+      reply.headers(writtenFields(writtenPlaces(stored, state.routing, sessionOf(request))))
       return { accepted: observations.length, positions }
     },
   )

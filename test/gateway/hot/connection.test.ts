@@ -22,7 +22,7 @@ function recordingSocket(): { readonly socket: Duplex; readonly written: string[
 
 /** Answers the requests of a socket. */
 function serve(socket: Duplex, answer: (exchange: HotExchange) => void): void {
-  const limits = { maxBodyBytes: 1000, onlyLoopbackNames: false }
+  const limits = { maxBodyBytes: 1000, maxObservationBytes: 0, onlyLoopbackNames: false }
   new HotConnection(socket as Socket, {
     limits,
     answer,
@@ -142,7 +142,7 @@ describe('a hot connection with a batch', () => {
     const exchanges: HotExchange[] = []
     const left: string[] = []
     const connection = new HotConnection(socket as unknown as Socket, {
-      limits: { maxBodyBytes: 1000, onlyLoopbackNames: false },
+      limits: { maxBodyBytes: 1000, maxObservationBytes: 0, onlyLoopbackNames: false },
       answer: (exchange) => exchanges.push(exchange),
       handOver: (_, unread) => left.push(String(unread)),
       requested: () => {},
@@ -195,7 +195,7 @@ describe('a hot connection with a batch', () => {
     })
     const exchanges: HotExchange[] = []
     new HotConnection(socket as Socket, {
-      limits: { maxBodyBytes: 1000, onlyLoopbackNames: false },
+      limits: { maxBodyBytes: 1000, maxObservationBytes: 0, onlyLoopbackNames: false },
       answer: (exchange) => exchanges.push(exchange),
       handOver: () => {},
       requested: () => {},

@@ -22,9 +22,10 @@ export class RawClient implements Disposable {
     this.ended = new Promise((resolve) => socket.once('close', resolve))
   }
 
-  /** Connects to a gateway that listens. */
-  static async open(app: FastifyInstance): Promise<RawClient> {
-    const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1')
+  /** Connects to a gateway that listens, from an address of this machine. */
+  static async open(app: FastifyInstance, localAddress = '127.0.0.1'): Promise<RawClient> {
+    const { port } = app.server.address() as AddressInfo
+    const socket = connect({ port, host: '127.0.0.1', localAddress })
     await once(socket, 'connect')
     return new RawClient(socket)
   }

@@ -26,8 +26,10 @@ async function listening(world: GatewayWorld, options: Partial<GatewayOptions>):
 }
 
 /** The same gateway twice: with hot requests, and with node:http for all of them. */
-async function bothWays(options: () => Partial<GatewayOptions>): Promise<[App, App]> {
-  const world = new GatewayWorld()
+async function bothWays(
+  options: () => Partial<GatewayOptions>,
+  world = new GatewayWorld(),
+): Promise<[App, App]> {
   const open = (isHot: boolean) => listening(world, { ...options(), isHot })
   return [await open(true), await open(false)]
 }
@@ -40,6 +42,9 @@ const get = (path: string, fields = ''): string =>
 const PREDICT = get('/v1/predict/1/50')
 const post = (body: string, fields = ''): string =>
   `POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${fields}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+const observe = (body: string, fields = ''): string =>
+  post(body, fields).replace('/v1/predict', '/v1/observe')
+const OBSERVE = observe('{"user":"1","item":"50","rating":4.5}')
 const RECOMMEND = get('/recommend/1?howMany=2')
 const BATCH = post('{"pairs":[["1","50"],["nobody","50"],["1","nothing"]]}')
 const pairInputs = (data: string) =>
@@ -79,9 +84,13 @@ function comparable(received: string): string {
 
 describe('a hot request', () => {
   const reader = tokenOf(1)
+  const writer = tokenOf(2, { role: 'write' })
   const slow = tokenOf(3, { limit: { perSecond: 0.1, burst: 1 } })
   const withTokens = () => ({
-    access: new AccessControl(shareAccess([reader.record, slow.record]), new ManualClock()),
+    access: new AccessControl(
+      shareAccess([reader, writer, slow].map(({ record }) => record)),
+      new ManualClock(),
+    ),
   })
   const bearer = (token: string) => `Authorization: Bearer ${token}\r\n`
 
@@ -104,6 +113,16 @@ describe('a hot request', () => {
     ['lists between other requests', PREDICT + RECOMMEND + BATCH + RECOMMEND + PREDICT],
     ['a run of a model', INFER],
     ['runs between other requests', PREDICT + INFER + INFER_BINARY + INFER_BINARY + BATCH + INFER],
+    ['an observation', OBSERVE],
+    ['observations between other requests', PREDICT + OBSERVE + OBSERVE + BATCH + OBSERVE + INFER],
+    ['an observation at a time', observe('{"user":"1","item":"5","rating":-0,"timestamp":1e3}')],
+    ['an observation with an empty id', OBSERVE + observe('{"user":"","item":"50","rating":1}')],
+    ['an observation with a field too many', observe('{"user":"1","item":"5","rating":1,"a":1}')],
+    ['several observations', OBSERVE + observe('[{"user":"1","item":"50","rating":1}]') + OBSERVE],
+    [
+      'an observation in a session',
+      OBSERVE + observe('{"user":"1","item":"5","rating":1}', 'Weir-Session: 1:0:7\r\n'),
+    ],
     [
       'a run with the best classes',
       infer(
@@ -145,8 +164,12 @@ describe('a hot request', () => {
     )
     const lists = [reader.text, slow.text].map((token) => get('/recommend/1', bearer(token)))
     const runs = [reader.text, slow.text].map((token) => infer('{}', bearer(token)))
-    const text =
-      PREDICT + requests.join('') + batches.join('') + lists.join('') + runs.join('') + BATCH + LAST
+    const writes = [reader.text, writer.text].map((token) =>
+      observe('{"user":"1","item":"50","rating":4}', bearer(token)),
+    )
+    const text = [PREDICT, ...requests, ...batches, ...lists, ...runs, ...writes, BATCH, LAST].join(
+      '',
+    )
     const answer = await answerOf(hot, text)
     expect([...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual([
       '401',
@@ -160,6 +183,8 @@ describe('a hot request', () => {
       '429',
       '400',
       '429',
+      '403',
+      '200',
       '401',
       '200',
     ])
@@ -167,11 +192,45 @@ describe('a hot request', () => {
     const counts = [hot, plain].map(async (app) => {
       const headers = { authorization: `Bearer ${reader.text}` }
       const { body } = await app.inject({ url: '/metrics', headers })
-      return body.split('\n').filter((line) => /_count.*(predict|recommend|infer)/.test(line))
+      return body
+        .split('\n')
+        .filter((line) => /_count.*(predict|recommend|infer|observe)/.test(line))
     })
     const [ofHot, ofPlain] = await Promise.all(counts)
-    expect(ofHot).toHaveLength(10)
+    expect(ofHot).toHaveLength(12)
     expect(ofHot).toEqual(ofPlain)
+  })
+
+  it('of an observation has the places that the Fastify route names, and its problems', async () => {
+    const world = new GatewayWorld()
+    world.sources = [{ number: 1, uid: 'observations', tracked: true }]
+    world.positions = [{ partition: 1, offset: 8 }]
+    const apps = await bothWays(() => ({}), world)
+    const [hot, plain] = await Promise.all(apps.map((app) => answerOf(app, OBSERVE + LAST)))
+    expect(hot).toContain('weir-session: 1:1:8\r\n')
+    expect(hot).toContain('{"accepted":1,"positions":[{"partition":1,"offset":8}]}')
+    expect(hot).toBe(plain)
+    const rating = { user: '1', item: '50', rating: 4.5, timestamp: -1 }
+    expect(world.stored).toEqual([rating, rating])
+    world.appendError = new WeirError('CONNECTOR_FAILED', 'the topic is gone')
+    const [failed, same] = await Promise.all(apps.map((app) => answerOf(app, OBSERVE + LAST)))
+    expect(failed).toContain('HTTP/1.1 503 Service Unavailable')
+    expect(failed).toBe(same)
+  })
+
+  it('of an observation is never one of node:http', async () => {
+    const app = await listening(new GatewayWorld(), {})
+    let requests = 0
+    app.server.on('request', () => {
+      requests += 1
+    })
+    using client = await RawClient.open(app)
+    client.send(OBSERVE + OBSERVE)
+    await client.answers(2)
+    expect(requests).toBe(0)
+    client.send(LAST)
+    await client.all()
+    expect(requests).toBe(1)
   })
 
   it('has the problem of an error that the job answers', async () => {

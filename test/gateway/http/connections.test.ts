@@ -1,9 +1,14 @@
 import { once } from 'node:events'
+import type { FastifyInstance } from 'fastify'
 import { expect, it } from 'vitest'
+import type { ObservationTopic, StoredPosition } from '../../../src/gateway/port/services.ts'
+import { until } from '../../run/until.ts'
 import { RawClient } from '../hot/raw-client.ts'
 import { GatewayWorld } from '../world.ts'
 
 const PREDICT = 'GET /v1/predict/1/50 HTTP/1.1\r\nHost: localhost\r\n\r\n'
+const OBSERVATION = '{"user":"1","item":"50","rating":4}'
+const OBSERVE = `POST /v1/observe HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${OBSERVATION.length}\r\n\r\n${OBSERVATION}`
 
 it.each([
   ['hot requests', true],
@@ -38,6 +43,43 @@ it.each([
     }
   },
 )
+
+it('a connection whose hot request waits gives way to no other, older or not', async () => {
+  const stored = Promise.withResolvers<readonly StoredPosition[]>()
+  let waiting = 0
+  const observations: ObservationTopic = {
+    topic: 'ratings',
+    append: () => {
+      waiting += 1
+      return stored.promise
+    },
+    reachable: async () => {},
+  }
+  const app = await new GatewayWorld().open({ observations }, { maxConnections: 4 })
+  try {
+    await app.listen({ host: '127.0.0.1', port: 0 })
+    using busy = await RawClient.open(app, '127.0.0.2')
+    busy.send(OBSERVE)
+    await until('it waits', () => waiting === 1)
+    using idle = await answered(app, '127.0.0.2')
+    using _first = await answered(app, '127.0.0.3')
+    using _second = await answered(app, '127.0.0.3')
+    using _next = await answered(app, '127.0.0.1')
+    await idle.all()
+    stored.resolve([])
+    expect(await busy.answers(1)).toContain('"accepted":1')
+  } finally {
+    await app.close()
+  }
+})
+
+/** A connection from an address whose request was answered. */
+async function answered(app: FastifyInstance, address: string): Promise<RawClient> {
+  const client = await RawClient.open(app, address)
+  client.send(PREDICT)
+  await client.answers(1)
+  return client
+}
 
 it('a request of which a byte comes from time to time is ended by a deadline for all of it', async () => {
   const app = await new GatewayWorld().open({}, { requestTimeoutMs: 700 })

@@ -8,6 +8,7 @@ import type { TopicProducer, TopicStore } from '../../../src/connectors/topics/s
 import { WeirError } from '../../../src/core/errors.ts'
 import { TopicAppender } from '../../../src/gateway/observations/topic-appender.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
+import { until } from '../../run/until.ts'
 import { GatewayWorld } from '../world.ts'
 import { turnsOf } from './turns.ts'
 
@@ -198,6 +199,37 @@ describe('observations on their way to a topic', () => {
     expect(producers[1]!.lines).toEqual(['1,50,4'])
   })
 
+  it('of a producer that has failed share no sync with those of the next one', async () => {
+    const producers = [new SlowProducer(new WeirError('STORE_FAILED', 'EIO')), new SlowProducer()]
+    let opened = 0
+    const appender = new TopicAppender(
+      storeOf(() => producers[opened++]!),
+      'observations',
+      new ManualClock(5),
+    )
+    // In turns, so that it still sends its records when the other one has failed.
+    const many = Array.from({ length: 10_000 }, () => RATING)
+    const late = appender.append(many, DEADLINE_MS).catch((error: unknown) => error)
+    await until('it sends', () => producers[0]!.lines.length > 0, { everyMs: 0 })
+    await expect(appender.append([RATING], DEADLINE_MS)).rejects.toMatchObject({
+      code: 'STORE_FAILED',
+    })
+    producers[0]!.error = undefined
+    await until('it waits for a sync', () => producers[0]!.syncs === 2, { everyMs: 0 })
+    let isAcknowledged = false
+    const next = [1, 2].map(() =>
+      appender.append([RATING], DEADLINE_MS).then(() => {
+        isAcknowledged = true
+      }),
+    )
+    await until('they wait, too', () => producers[1]!.syncs > 0, { everyMs: 0 })
+    await producers[0]!.settle()
+    await late
+    expect(isAcknowledged).toBe(false)
+    await producers[1]!.settle()
+    await Promise.all(next)
+  })
+
   it.each(['MEAN', 'a\nb', '\ud800'])(
     'are all refused if one has the id %j, and the producer stays',
     async (user) => {
@@ -228,7 +260,7 @@ describe('observations on their way to a topic', () => {
 class SlowProducer implements TopicProducer {
   readonly lines: string[] = []
   syncs = 0
-  private readonly error: Error | undefined
+  error: Error | undefined
   private readonly ends: (() => void)[] = []
 
   constructor(error?: Error) {
