@@ -1,10 +1,25 @@
 import type { KeyedEntry } from '../entries/keyed-entry.ts'
 import { prefixLengthOf } from '../port/composite-key.ts'
+import type { StateTable } from './table.ts'
+
+/** Entries of a map state that has no groups as long as nothing scans it: to make groups of more would take long. */
+export const MOST_UNGROUPED = 16_384
+
+/** The groups of a table, which it keeps from now on; undefined unless it is that of a map state. */
+export function groupsOf(table: StateTable): PrefixGroups | undefined {
+  if (table.kind !== 'map') return undefined
+  table.groups ??= new PrefixGroups(table.entries)
+  return table.groups
+}
 
 /** Entries of a map state in memory by composite prefix (key and namespace). */
 export class PrefixGroups {
   /** Most maps of buffers have one entry, which needs no set. */
   private readonly groups = new Map<string, KeyedEntry | Set<KeyedEntry>>()
+
+  constructor(entries: Iterable<KeyedEntry>) {
+    for (const entry of entries) this.add(entry)
+  }
 
   /** Entries under a prefix, in no order; undefined when there is none. */
   of(prefix: string): Iterable<KeyedEntry> | undefined {
