@@ -32,7 +32,7 @@ interface Drawn {
   readonly isDeclared: boolean
   /** Checkpoints have no watermarks, as those of former releases. */
   readonly losesWatermarks: boolean
-  /** After each restore, the job has windows of other bounds and another lateness. */
+  /** After some restores, the job has windows of other bounds and another lateness. They keep their records. */
   readonly changes: boolean
   readonly failure: Failure
 }
@@ -66,8 +66,8 @@ function draw(random: Random): Drawn {
     reduce,
     isDeclared: reduce.isAssociative && random.below(2) === 0,
     losesWatermarks,
-    // Records that are kept, as those of a window are that it has in slices.
-    changes: mayTrigger && !reduces && count === undefined && keeps === undefined,
+    changes:
+      mayTrigger && !losesWatermarks && !reduces && count === undefined && keeps === undefined,
     failure: new Failure(random.below(3) === 0 ? 1 + random.below(30) : -1),
   }
 }

@@ -10,8 +10,7 @@ import type { LiveListState, LiveValueState, ValueState } from '../../state/port
 import type { KeyedState } from '../../state/port/keyed-state.ts'
 import { addTo, type Fold } from '../folds/fold.ts'
 import type { FoldedPart } from '../port/folded-part.ts'
-import type { TimeWindow } from './assigner.ts'
-import type { SlicedWindows } from './sliced-records.ts'
+import type { SlicedWindows, TimeWindow } from './assigner.ts'
 
 /** The contents of a selected window of the current key, as far as every window operator needs them. */
 export interface FiringContents {

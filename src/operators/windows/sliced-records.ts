@@ -1,7 +1,7 @@
 import { ByteReader } from '../../core/byte-reader.ts'
 import { ByteWriter } from '../../core/byte-writer.ts'
 import { copierOf, type Serializer } from '../../core/serializer.ts'
-import { MAX_TIMESTAMP } from '../../core/time.ts'
+import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../../core/time.ts'
 import { type ListStateDescriptor, listState } from '../../state/port/descriptors.ts'
 import type { LiveListState } from '../../state/port/handles.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
@@ -9,7 +9,7 @@ import type { Timer } from '../../state/port/timer-queue.ts'
 import { copyValue } from '../folds/copy-value.ts'
 import { ABOUT_STATE, type OperatorStateStore } from '../port/operator-state.ts'
 import type { Timers } from '../process/timers.ts'
-import type { AlignedWindows, TimeWindow } from './assigner.ts'
+import type { SlicedWindows, TimeWindow } from './assigner.ts'
 import { ListedContents, type SliceContents, type Slicing } from './contents.ts'
 import { NO_NAMESPACE, type WindowNamespaces, windowOfNamespace } from './namespace.ts'
 import { type SlicedRecord, slicedRecordSerializer } from './slices.ts'
@@ -25,11 +25,6 @@ const SLICED_WINDOWS = `${ABOUT_STATE}records of sliding windows in slices`
  *
  *   | size: int53 | slide: int53 | offset: int53 | allowed lateness: int53 |   all in ms
  */
-
-/** Sliding windows whose records are in slices. */
-export interface SlicedWindows extends Pick<AlignedWindows, 'sizeMs' | 'slideMs' | 'offsetMs'> {
-  readonly latenessMs: number
-}
 
 /** The state with the records of windows in their slices: other windows have another one. */
 function slicedRecordsOf<IN>(
@@ -221,6 +216,8 @@ export class FormerSlices {
     firing: Timer | undefined,
   ): void {
     const { keyedState, timers, namespaces, ofWindows } = this.options
+    const { currentWatermark, firedUpTo } = timers
+    const reached = currentWatermark === MIN_TIMESTAMP ? firedUpTo : currentWatermark
     // Windows fire one after the other: from the first one that has a timer on, all have still to fire.
     let waits = false
     for (const [start, values] of recordsByWindow(windows, records)) {
@@ -229,7 +226,7 @@ export class FormerSlices {
       const fires = firing?.timestamp === end - 1 && windowOfNamespace(firing.namespace).end === end
       waits ||= fires || timers.hasEventTimeTimer(end - 1)
       const clearTime = Math.min(end - 1 + windows.latenessMs, MAX_TIMESTAMP)
-      if (!waits && clearTime <= timers.currentWatermark) continue
+      if (!waits && (windows.latenessMs === 0 || clearTime <= reached)) continue
       ofWindows.addAll(values)
       if (!fires) timers.registerEventTimeTimer(waits ? end - 1 : clearTime)
     }

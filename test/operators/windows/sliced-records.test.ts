@@ -16,7 +16,11 @@ import {
 import { ListedContents } from '../../../src/operators/windows/contents.ts'
 import type { ProcessWindowFunction } from '../../../src/operators/windows/function.ts'
 import { SlicedWindowOperator } from '../../../src/operators/windows/sliced-operator.ts'
-import { countTrigger, eventTimeTrigger, type Trigger } from '../../../src/operators/windows/trigger.ts'
+import {
+  countTrigger,
+  eventTimeTrigger,
+  type Trigger,
+} from '../../../src/operators/windows/trigger.ts'
 import type { HarnessSnapshot } from '../../../src/testing/harness-snapshot.ts'
 import { OperatorHarness } from '../../../src/testing/operator-harness.ts'
 import { campaignSize } from '../../run/campaign-size.ts'
@@ -240,14 +244,17 @@ describe('records of sliding windows in slices', () => {
     }
   }
 
-  it.each([0, 25])('go on from a savepoint with a list for each window (lateness %s)', async (lateness) => {
-    const version = { ...SLIDING, lateness }
-    for (const seed of SEEDS) {
-      const parts = partsOf(seededRandom(seed), [version, version], [false, true])
-      const expected = await run(asLists(parts), plain)
-      expect((await run(parts, plain)).results, `seed ${seed}`).toEqual(expected.results)
-    }
-  })
+  it.each([0, 25])(
+    'go on from a savepoint with a list for each window (lateness %s)',
+    async (lateness) => {
+      const version = { ...SLIDING, lateness }
+      for (const seed of SEEDS) {
+        const parts = partsOf(seededRandom(seed), [version, version], [false, true])
+        const expected = await run(asLists(parts), plain)
+        expect((await run(parts, plain)).results, `seed ${seed}`).toEqual(expected.results)
+      }
+    },
+  )
 
   it('are stored once, with one timer for a key', async () => {
     const operator = operatorOf(SLIDING, plain, true)

@@ -56,12 +56,15 @@ describe('the elements of a live list', () => {
     ])
   })
 
-  it.each([3, MANY, LARGE])('are looked at however long the list is (%s elements)', async (count) => {
-    for (const storeType of ['heap', 'rocksdb'] as const) {
-      const { list } = await listOf(count, { storeType, budget: 1024 * 1024 })
-      expect(list.elements()).toEqual(numbers(count))
-    }
-  })
+  it.each([3, MANY, LARGE])(
+    'are looked at however long the list is (%s elements)',
+    async (count) => {
+      for (const storeType of ['heap', 'rocksdb'] as const) {
+        const { list } = await listOf(count, { storeType, budget: 1024 * 1024 })
+        expect(list.elements()).toEqual(numbers(count))
+      }
+    },
+  )
 
   it.each([3, 200, MANY, LARGE])(
     'that stay are kept, the others are gone soon (%s elements)',
