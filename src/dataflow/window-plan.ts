@@ -14,6 +14,7 @@ import {
 import {
   FoldedContents,
   ListedContents,
+  type SliceContents,
   type WindowContents,
 } from '../operators/windows/contents.ts'
 import { CountWindowOperator } from '../operators/windows/count-operator.ts'
@@ -23,6 +24,7 @@ import type { WindowOptions } from '../operators/windows/operator.ts'
 import { SessionWindowOperator } from '../operators/windows/session-operator.ts'
 import { SlicedContents } from '../operators/windows/sliced-contents.ts'
 import { SlicedWindowOperator } from '../operators/windows/sliced-operator.ts'
+import { SlicedRecords } from '../operators/windows/sliced-records.ts'
 import {
   eventTimeTrigger,
   neverTrigger,
@@ -75,11 +77,26 @@ export function createWindowOperator<K, T>(
     return createTriggered(plan, assigner, options)
   }
   if (assigner.kind === 'session') return new SessionWindowOperator<K, T>(assigner, options)
-  if (plan.fold?.fold.parts !== 'any-order' || !canSlice(assigner)) {
-    return new AlignedWindowOperator<K, T>(assigner, options)
+  const contents = slicesOf(plan, assigner)
+  return contents === undefined
+    ? new AlignedWindowOperator<K, T>(assigner, options)
+    : new SlicedWindowOperator<K, T>(assigner, { ...options, contents })
+}
+
+/** The contents of windows that can share slices; undefined for others. */
+function slicesOf<K, T>(
+  { fold, serializer, allowedLatenessMs: latenessMs }: WindowPlan<K, T>,
+  windows: AlignedWindows,
+): SliceContents<T> | undefined {
+  if (!canSlice(windows)) return undefined
+  if (fold === undefined) {
+    // A window that fires looks at all records of its key, those of late windows too.
+    const isShort = latenessMs <= windows.sizeMs
+    return isShort ? new SlicedRecords({ ...windows, latenessMs }, serializer) : undefined
   }
-  const contents = new SlicedContents(plan.fold.fold, plan.fold.serializer, serializer)
-  return new SlicedWindowOperator<K, T>(assigner, { ...options, contents })
+  return fold.fold.parts === 'any-order'
+    ? new SlicedContents(fold.fold, fold.serializer, serializer)
+    : undefined
 }
 
 /** Windows to which the operator of a plan adds each record; in slices, it adds a record to one. */

@@ -5,7 +5,12 @@ import { WeirError } from '../core/errors.ts'
 import type { Serializer } from '../core/serializer.ts'
 import { timestampedSerializer } from '../operators/windows/evictor.ts'
 import { windowOfNamespace } from '../operators/windows/namespace.ts'
-import { slicesSerializer } from '../operators/windows/slices.ts'
+import { SLICED_RECORDS } from '../operators/windows/sliced-records.ts'
+import {
+  SlicedRecord,
+  slicedRecordSerializer,
+  slicesSerializer,
+} from '../operators/windows/slices.ts'
 import type { StateDeclaration } from '../state/port/change.ts'
 import { decodeComposite } from '../state/port/composite-key.ts'
 import { listState, valueState } from '../state/port/descriptors.ts'
@@ -65,6 +70,13 @@ function changeOf<A, B>(
       to: slices(to),
       // Starts and accumulators in turn.
       change: (parts) => parts.map((part, i) => (i % 2 === 0 ? part : change(part as A))),
+    })
+  }
+  if (name.startsWith(SLICED_RECORDS)) {
+    return valueChange({
+      from: listState(name, { serializer: slicedRecordSerializer(from) }),
+      to: listState(name, { serializer: slicedRecordSerializer(to) }),
+      change: ({ start, value }) => new SlicedRecord(start, change(value), false),
     })
   }
   if (valuesFormat(format).startsWith(TIMESTAMPED)) {
@@ -140,6 +152,16 @@ function readerIn<V>(
       )
     }
   }
+  if (name.startsWith(SLICED_RECORDS)) {
+    const sliced = slicedRecordSerializer(serializer)
+    const handle = state.list(listState(name, { serializer: sliced }))
+    return () => {
+      const slices = Map.groupBy(handle.get(), ({ start }) => start)
+      return [...slices].map(([start, records]) => {
+        return { start, contents: records.map(({ value }) => value) }
+      })
+    }
+  }
   if (kind === 'value') {
     const handle = state.value(valueState(name, { serializer }))
     return () => [{ contents: [handle.value()!] }]
@@ -179,7 +201,9 @@ function placesIn(
 
 /** The states that hold the contents of windows. Throws INVALID_ARGUMENT where there is none. */
 function contentsOf(uid: string, states: readonly StateDeclaration[]): readonly StateDeclaration[] {
-  const contents = states.filter(({ name }) => name === CONTENTS || name === SLICES)
+  const contents = states.filter(({ name }) => {
+    return name === CONTENTS || name === SLICES || name.startsWith(SLICED_RECORDS)
+  })
   if (contents.length > 0) return contents
   throw new WeirError('INVALID_ARGUMENT', `operator "${uid}" has no windows in the savepoint`)
 }

@@ -107,6 +107,31 @@ describe('SavepointWriter', () => {
     },
   )
 
+  it('reads the records of open sliding windows by slices, and makes others of them', async () => {
+    const job = new EvolvingJob(folder.path)
+    const version: Version = (words) =>
+      words
+        .keyBy(({ word }) => word)
+        .window(slidingEventTimeWindows(100, 50))
+        .process<string>(() => ({
+          process: (_key, { window }, elements, out) =>
+            out.collect(`${window.start}: ${elements.map(({ at }) => at)}`),
+        }))
+        .uid('window')
+    await job.run(version, BEFORE, { results: 0 })
+    const contents = await all((await SavepointReader.read(job.path)).readWindows<Word>('window'))
+    expect(contents).toEqual([{ key: '7', contents: BEFORE, start: 0 }])
+    const words = msgpackSerializer<Word>()
+    const writer = SavepointWriter.fromExistingSavepoint(job.path).changeWindows('window', {
+      from: words,
+      to: words,
+      change: ({ word, at }) => ({ word, at: at * 10 }),
+    })
+    job.restoreFrom(await writer.write(target()))
+    const results = await job.run(version, AFTER, { results: 2 })
+    expect(results).toEqual(['-50: 10,40,6', '0: 10,40,6'])
+  })
+
   it('gives windows and their timers other keys', async () => {
     const job = new EvolvingJob(folder.path)
     const assigner = tumblingEventTimeWindows(100)

@@ -32,14 +32,22 @@ interface Drawn {
   readonly isDeclared: boolean
   /** Checkpoints have no watermarks, as those of former releases. */
   readonly losesWatermarks: boolean
+  /** After some restores, the job has windows of other bounds and another lateness. They keep their records. */
+  readonly changes: boolean
   readonly failure: Failure
 }
 
+function drawAligned(random: Random): Assigner {
+  const slide = 1 + random.below(12)
+  return { kind: 'aligned', size: slide * (1 + random.below(4)), slide }
+}
+
+const drawLateness = (random: Random): number => [0, 25, 200][random.below(3)]!
+
 function draw(random: Random): Drawn {
-  const step = 1 + random.below(12)
   const isSession = random.below(4) === 0
-  const aligned: Assigner = { kind: 'aligned', size: step * (1 + random.below(4)), slide: step }
-  const assigner: Assigner = isSession ? { kind: 'session', gap: step } : aligned
+  const aligned = drawAligned(random)
+  const assigner: Assigner = isSession ? { kind: 'session', gap: 1 + random.below(12) } : aligned
   const isTumbling = assigner.kind === 'aligned' && assigner.size === assigner.slide
   const reduce = randomReduce(random)
   const isStateful = reduce.name === 'with a state of its own'
@@ -49,7 +57,7 @@ function draw(random: Random): Drawn {
       ? { of: 1 + random.below(4), purges: random.below(2) === 0 }
       : undefined
   const keeps = mayTrigger && random.below(6) === 0 ? 1 + random.below(4) : undefined
-  const lateness = [0, 25, 200][random.below(3)]!
+  const lateness = drawLateness(random)
   const reduces = random.below(3) > 0 && (!isStateful || isTumbling || isSession)
   const isPlain = isTumbling && count === undefined && keeps === undefined
   const losesWatermarks = isPlain && lateness > 0 && random.below(3) === 0
@@ -58,6 +66,8 @@ function draw(random: Random): Drawn {
     reduce,
     isDeclared: reduce.isAssociative && random.below(2) === 0,
     losesWatermarks,
+    changes:
+      mayTrigger && !losesWatermarks && !reduces && count === undefined && keeps === undefined,
     failure: new Failure(random.below(3) === 0 ? 1 + random.below(30) : -1),
   }
 }
@@ -144,14 +154,20 @@ export async function windowCase(random: Random): Promise<Difference> {
   const model = new WindowModel(drawn.plan)
   const results: string[] = []
   kept.length = 0
+  let version = drawn
   let restore: readonly HarnessSnapshot[] = []
   for (const [i, part] of parts.entries()) {
     if (i > 0 && drawn.losesWatermarks) {
       restore = restore.map(withoutWatermarks)
       model.forgetWatermark()
     }
+    if (i > 0 && drawn.changes && random.below(2) === 0) {
+      const assigner = drawAligned(random)
+      version = { ...drawn, plan: { ...drawn.plan, assigner, lateness: drawLateness(random) } }
+      model.change(version.plan)
+    }
     const run = { restore, isLast: i === parts.length - 1 }
-    const outcome = (await attempt(drawn, part, run)) ?? (await attempt(drawn, part, run))!
+    const outcome = (await attempt(version, part, run)) ?? (await attempt(version, part, run))!
     results.push(...outcome.results)
     restore = outcome.snapshots
     model.begin(drawn.reduce.create())

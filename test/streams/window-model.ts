@@ -36,7 +36,7 @@ interface Window {
  */
 export class WindowModel {
   readonly results: string[] = []
-  private readonly plan: WindowCase
+  private plan: WindowCase
   private windows: Window[] = []
   private watermark = MIN_TIMESTAMP
   private reduce: (a: Reading, b: Reading) => Reading = (a) => a
@@ -48,6 +48,11 @@ export class WindowModel {
   /** An attempt begins, with a function of its own. */
   begin(reduce: (a: Reading, b: Reading) => Reading): void {
     this.reduce = reduce
+  }
+
+  /** The job has other windows from now on. Those that are open keep their bounds. */
+  change(plan: WindowCase): void {
+    this.plan = plan
   }
 
   /** A restore from a checkpoint that has no watermark: time begins again, and windows that fired wait for a record. */

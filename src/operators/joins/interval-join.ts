@@ -20,7 +20,7 @@ import type {
   FunctionSnapshotContext,
   RichFunction,
 } from '../process/function-life.ts'
-import { TimedBuffer } from './timed-buffer.ts'
+import { type TimedBuffer, TimedBuffers } from './timed-buffer.ts'
 
 /** Times of a right record that joins a left one: `left + lowerMs` to `left + upperMs`, both included. */
 export interface JoinInterval {
@@ -57,8 +57,7 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
   private readonly interval: JoinInterval
   private readonly join: ProcessJoinFunction<A, B, OUT>
   private readonly late: LateJoinTags<A, B>
-  private left!: TimedBuffer<A>
-  private right!: TimedBuffer<B>
+  private buffers!: TimedBuffers<A, B>
   private isRestored = false
   private dropped!: Counter
   /** Whether timers of other bounds may be there, which stand for other times of records. */
@@ -93,8 +92,7 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
     const keySerializer = int53Serializer
     const left = context.getMapState(mapState<number, A[]>('left-buffer', { keySerializer }))
     const right = context.getMapState(mapState<number, B[]>('right-buffer', { keySerializer }))
-    this.left = new TimedBuffer(left, this.isRestored)
-    this.right = new TimedBuffer(right, this.isRestored)
+    this.buffers = new TimedBuffers(left, right, this.isRestored)
     this.dropped = context.metrics.counter('numLateRecordsDropped')
     return this.join.open?.(context)
   }
@@ -106,8 +104,7 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
       this.drop(value, this.late.left, context)
       return
     }
-    const { left, right } = this
-    this.select(context)
+    const { left, right } = this.select(context)
     // Before the function, which may change the record.
     left.add(time, value)
     context.timerService.registerEventTimeTimer(time + Math.max(0, upperMs))
@@ -125,8 +122,7 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
       this.drop(value, this.late.right, context)
       return
     }
-    const { left, right } = this
-    this.select(context)
+    const { left, right } = this.select(context)
     right.add(time, value)
     context.timerService.registerEventTimeTimer(time + Math.max(0, -lowerMs))
     for (const leftTime of left.between(time - upperMs, time - lowerMs)) {
@@ -138,15 +134,15 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
 
   /** Removes the records that no later one can join. */
   onTimer(timestamp: number, context: OnTimerContext<K>): void {
-    this.select(context)
+    const { left, right } = this.select(context)
     const leftMs = Math.max(0, this.interval.upperMs)
     const rightMs = Math.max(0, -this.interval.lowerMs)
-    this.left.remove(timestamp - leftMs)
-    this.right.remove(timestamp - rightMs)
+    left.remove(timestamp - leftMs)
+    right.remove(timestamp - rightMs)
     if (!this.hasOldTimers) return
     const register = (time: number): void => context.timerService.registerEventTimeTimer(time)
-    expire(this.left, { keptMs: leftMs, now: timestamp, register })
-    expire(this.right, { keptMs: rightMs, now: timestamp, register })
+    expire(left, { keptMs: leftMs, now: timestamp, register })
+    expire(right, { keptMs: rightMs, now: timestamp, register })
   }
 
   snapshotState(context: FunctionSnapshotContext): void | Promise<void> {
@@ -157,10 +153,9 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
     return this.join.close?.()
   }
 
-  private select({ currentKeyBytes }: KeyedProcessContext<K>): void {
-    const key = latin1Of(currentKeyBytes)
-    this.left.select(key)
-    this.right.select(key)
+  private select({ currentKeyBytes }: KeyedProcessContext<K>): TimedBuffers<A, B> {
+    this.buffers.select(latin1Of(currentKeyBytes))
+    return this.buffers
   }
 
   /** The event time of a record; undefined for a late one. Throws INVALID_ARGUMENT when it has none. */

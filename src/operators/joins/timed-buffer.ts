@@ -3,96 +3,190 @@ import type { MapState } from '../../state/port/handles.ts'
 /** Times in memory above which all are forgotten, and read from state again when they are needed. */
 const MOST_TIMES = 1_000_000
 
-/**
- * The records of one side of an interval join, by key and event time. State has them; memory has the times of each key in
- * order, so that a join reads the records of its interval alone.
- */
-export class TimedBuffer<T> {
-  private readonly state: MapState<number, T[]>
-  private readonly most: number
-  /** The times of a key, ascending. A key without records is not there. */
-  private readonly byKey = new Map<string, number[]>()
-  private size = 0
-  /** Whether a key that is not in memory has no records in state. */
-  private isComplete: boolean
-  private key = ''
-  private times: number[] = []
+/** Places before the first time that stay as they are, so that few of many times need to move. */
+const MOST_FREE = 32
 
-  /** `isRestored`: whether state may have records already. */
-  constructor(state: MapState<number, T[]>, isRestored: boolean, most = MOST_TIMES) {
-    this.state = state
-    this.isComplete = !isRestored
-    this.most = most
+const NO_TIMES: readonly number[] = []
+
+/**
+ * Times in ascending order, each once. Most come in order and go in order: an array that gives up its first element each
+ * time would need new memory for the next one.
+ */
+class Times {
+  private places: number[] = []
+  private first = 0
+
+  get length(): number {
+    return this.places.length - this.first
   }
 
-  /** Selects the current key of state for the other methods; `key`: a text that stands for it. */
-  select(key: string): void {
-    this.key = key
-    const known = this.byKey.get(key)
-    if (known !== undefined || this.isComplete) {
-      this.times = known ?? []
-      return
+  /** Adds a time; false if it is there. */
+  add(time: number): boolean {
+    const { places } = this
+    const at = this.positionOf(time)
+    if (at === places.length) places.push(time)
+    else if (places[at] === time) return false
+    else places.splice(at, 0, time)
+    return true
+  }
+
+  /** Removes a time; false if it is not there. */
+  remove(time: number): boolean {
+    const { places } = this
+    const at = this.positionOf(time)
+    if (places[at] !== time) return false
+    if (at === this.first) this.removeFirst()
+    else places.splice(at, 1)
+    return true
+  }
+
+  /** Those from `from` to `to`, both included. */
+  between(from: number, to: number): readonly number[] {
+    const { places } = this
+    const first = this.positionOf(from)
+    let end = first
+    while (end < places.length && places[end]! <= to) end += 1
+    return end === first ? NO_TIMES : places.slice(first, end)
+  }
+
+  private removeFirst(): void {
+    this.first += 1
+    if (this.first < MOST_FREE || this.first < this.length) return
+    this.places = this.places.slice(this.first)
+    this.first = 0
+  }
+
+  /** Position of the first time that is not before this one. */
+  private positionOf(time: number): number {
+    const { places } = this
+    let low = this.first
+    let high = places.length
+    // Most times come in their order.
+    if (high > low && places[high - 1]! < time) return high
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (places[middle]! < time) low = middle + 1
+      else high = middle
     }
-    this.times = [...this.state.keys()].sort((a, b) => a - b)
-    this.size += this.times.length
-    if (this.times.length > 0) this.byKey.set(key, this.times)
+    return low
+  }
+}
+
+/** The records of one side of an interval join, by event time. State has them; memory has their times in order. */
+export class TimedBuffer<T> {
+  /** The times of the selected key. */
+  times = new Times()
+  /** Times that were added and not removed, of all keys. */
+  size = 0
+  private readonly state: MapState<number, T[]>
+
+  constructor(state: MapState<number, T[]>) {
+    this.state = state
+  }
+
+  /** Takes the times that state has of the current key, which nothing knows yet. */
+  read(times: Times): void {
+    for (const time of [...this.state.keys()].sort((a, b) => a - b)) {
+      times.add(time)
+      this.size += 1
+    }
   }
 
   add(time: number, value: T): void {
-    const { times } = this
-    const at = this.positionOf(time)
-    if (times[at] === time) {
+    if (!this.times.add(time)) {
       this.state.put(time, [...(this.state.get(time) ?? []), value])
       return
     }
     this.state.put(time, [value])
-    times.splice(at, 0, time)
     this.size += 1
-    if (times.length === 1) this.byKey.set(this.key, times)
-    if (this.size > this.most) this.forget()
   }
 
   remove(time: number): void {
-    const { times } = this
-    const at = this.positionOf(time)
-    if (times[at] !== time) return
+    if (!this.times.remove(time)) return
     this.state.remove(time)
-    times.splice(at, 1)
     this.size -= 1
-    if (times.length === 0) this.byKey.delete(this.key)
   }
 
   /** The times of records from `from` to `to`, both included. */
   between(from: number, to: number): readonly number[] {
-    const { times } = this
-    const first = this.positionOf(from)
-    let end = first
-    while (end < times.length && times[end]! <= to) end += 1
-    return times.slice(first, end)
+    return this.times.between(from, to)
   }
 
   /** The records of a time. */
   at(time: number): readonly T[] {
     return this.state.get(time) ?? []
   }
+}
 
-  /** Position of the first time that is not before this one. */
-  private positionOf(time: number): number {
-    const { times } = this
-    let low = 0
-    let high = times.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (times[middle]! < time) low = middle + 1
-      else high = middle
+/** The times of both sides. */
+interface TimesOfKey {
+  readonly left: Times
+  readonly right: Times
+}
+
+/** The buffers of both sides of an interval join, and the times of each key in memory. */
+export class TimedBuffers<A, B> {
+  readonly left: TimedBuffer<A>
+  readonly right: TimedBuffer<B>
+  private readonly most: number
+  /** A key without records stays until `sweep` comes by: most keys get records again. */
+  private byKey = new Map<string, TimesOfKey>()
+  private sweep = this.byKey.entries()
+  /** Whether a key that is not in memory has no records in state. */
+  private isComplete: boolean
+
+  /** `isRestored`: whether state may have records already. */
+  constructor(
+    left: MapState<number, A[]>,
+    right: MapState<number, B[]>,
+    isRestored: boolean,
+    most = MOST_TIMES,
+  ) {
+    this.left = new TimedBuffer(left)
+    this.right = new TimedBuffer(right)
+    this.isComplete = !isRestored
+    this.most = most
+  }
+
+  /** Selects the current key of state for both sides; `key`: a text that stands for it. */
+  select(key: string): void {
+    const { left, right } = this
+    if (left.size + right.size > this.most) this.forget()
+    const times = this.byKey.get(key) ?? this.create(key)
+    left.times = times.left
+    right.times = times.right
+  }
+
+  private create(key: string): TimesOfKey {
+    const times: TimesOfKey = { left: new Times(), right: new Times() }
+    if (!this.isComplete) {
+      this.left.read(times.left)
+      this.right.read(times.right)
     }
-    return low
+    // Before the key is there, which has no records yet.
+    this.sweepSome()
+    this.byKey.set(key, times)
+    return times
+  }
+
+  /** Looks at two keys for each new one, so that keys without records are at most about as many as others. */
+  private sweepSome(): void {
+    for (let n = 0; n < 2; n++) {
+      const next = this.sweep.next()
+      if (next.done === true) {
+        this.sweep = this.byKey.entries()
+        return
+      }
+      const [key, { left, right }] = next.value
+      if (left.length === 0 && right.length === 0) this.byKey.delete(key)
+    }
   }
 
   private forget(): void {
-    this.byKey.clear()
-    this.byKey.set(this.key, this.times)
-    this.size = this.times.length
+    this.byKey = new Map()
+    this.sweep = this.byKey.entries()
+    this.left.size = 0
+    this.right.size = 0
     this.isComplete = false
   }
 }

@@ -99,6 +99,11 @@ export class Timers implements TimerService {
     else ofEntries.set(timestamp)
   }
 
+  /** Whether there is such a timer of the current key and namespace that belongs to no entry. */
+  hasEventTimeTimer(timestamp: number): boolean {
+    return this.eventTimers.has(timestamp)
+  }
+
   deleteEventTimeTimer(timestamp: number): void {
     requireTime(timestamp, 'the time of an event-time timer')
     this.eventTimers.delete(timestamp)

@@ -17,6 +17,7 @@ export class AlignedWindowOperator<K, IN> extends WindowOperator<K, IN> {
   }
 
   processElement(_input: number, value: unknown, timestamp: number): void {
+    this.former?.unpack()
     this.countPart(value)
     this.addRecord(value as IN, timestamp, this.timeOf(timestamp))
   }

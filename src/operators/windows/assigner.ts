@@ -21,6 +21,12 @@ export interface AlignedWindows {
   readonly offsetMs: number
 }
 
+/** Sliding windows whose records are in slices. */
+export interface SlicedWindows extends Pick<AlignedWindows, 'sizeMs' | 'slideMs' | 'offsetMs'> {
+  /** How long windows stay after their end, in ms. */
+  readonly latenessMs: number
+}
+
 /** Windows that last while records of the key follow each other within the gap. */
 export interface SessionWindows {
   readonly kind: 'session'

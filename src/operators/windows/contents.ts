@@ -10,9 +10,14 @@ import type { LiveListState, LiveValueState, ValueState } from '../../state/port
 import type { KeyedState } from '../../state/port/keyed-state.ts'
 import { addTo, type Fold } from '../folds/fold.ts'
 import type { FoldedPart } from '../port/folded-part.ts'
+import type { SlicedWindows, TimeWindow } from './assigner.ts'
 
 /** The contents of a selected window of the current key, as far as every window operator needs them. */
 export interface FiringContents {
+  /** The lists of single windows; undefined where windows keep no records. */
+  readonly ofWindows?: ListedContents<unknown>
+  /** The windows whose records are in slices; undefined where none are. */
+  readonly sliced?: SlicedWindows
   open(keyedState: KeyedState): void
   /** The records, or their one folded result; undefined when the window is empty. */
   read(): readonly unknown[] | undefined
@@ -29,6 +34,24 @@ export interface WindowContents<IN> extends FiringContents {
   add(value: IN | FoldedPart): boolean
   /** Moves the contents of the namespaces `from` to those of `into`, which may have contents already. */
   merge(into: Uint8Array, from: readonly Uint8Array[]): void
+}
+
+/** What a record did to the slices of its key. */
+export type Slicing = 'first-slice' | 'later-slice' | 'known-slice'
+
+/** The contents of sliding windows that have them in slices as long as the slide, which overlapping windows share. */
+export interface SliceContents<IN> extends FiringContents {
+  /** The state, with one entry for all slices of a key. */
+  readonly descriptor: TypedStateDescriptor
+  /**
+   * Selects the window of `read`, `clear` and `nextSlice`, between which nothing else may use the state, and after which the
+   * namespace of the slices is selected.
+   */
+  select(window: TimeWindow, namespace: Uint8Array): void
+  /** Adds a record, or a part of records, to the slice that starts there; a window has `sizeMs`. */
+  add(start: number, value: IN | FoldedPart, sizeMs: number): Slicing
+  /** Start of the first slice after the first one of the window. */
+  nextSlice(): number | undefined
 }
 
 /** Window contents that are one accumulator per window. */
@@ -88,6 +111,7 @@ export class FoldedContents<IN, ACC> implements WindowContents<IN> {
 /** Keeps every record of a window, in the order in which they came. */
 export class ListedContents<IN> implements WindowContents<IN> {
   readonly descriptor: ListStateDescriptor<IN>
+  readonly ofWindows = this as ListedContents<unknown>
   private keyedState!: KeyedState
   private list!: LiveListState<IN>
   /** Older savepoints have an entry here for each window with records. */
@@ -103,8 +127,18 @@ export class ListedContents<IN> implements WindowContents<IN> {
     this.filled = keyedState.value(valueState<number>('window-filled'))
   }
 
+  /** Whether some window may have records. */
+  get hasEntries(): boolean {
+    return this.list.hasEntries()
+  }
+
   add(value: IN): boolean {
     return this.list.append(value)
+  }
+
+  /** Adds records in their order. */
+  addAll(values: readonly IN[]): void {
+    this.list.addAll(values)
   }
 
   read(): readonly unknown[] | undefined {

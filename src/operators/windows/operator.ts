@@ -21,6 +21,7 @@ import type { TimeWindow, WindowAssigner } from './assigner.ts'
 import type { FiringContents, WindowContents } from './contents.ts'
 import type { ProcessWindowFunction, WindowFunctionContext } from './function.ts'
 import { WindowNamespaces, windowOfNamespace } from './namespace.ts'
+import { FormerSlices } from './sliced-records.ts'
 import { ReusedWindowContext } from './window-context.ts'
 
 const KINDS: Readonly<Record<WindowAssigner['kind'], string>> = {
@@ -83,6 +84,8 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
   protected entryTimers: EntryTimers | undefined
   protected functionContext!: ReusedWindowContext<K>
   protected collector!: TimestampedCollector
+  /** Records in slices of windows that a checkpoint had, and this job has not. */
+  protected former: FormerSlices | undefined
   private readonly record: RecordInWindows<IN> = {
     value: undefined as IN,
     timestamp: 0,
@@ -117,6 +120,7 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
     const { eventTime = true } = this.options
     this.timers = new Timers(context, this, { eventTime, ofFunctions: this.hasTrigger() })
     this.entryTimers = this.openEntryTimers()
+    this.former = this.openFormer()
     return this.openFunction(this.functionContext)
   }
 
@@ -175,6 +179,7 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
   }
 
   onEventTimer(timer: Timer): void {
+    this.former?.unpack(timer)
     this.onWindowTimer(windowOfNamespace(timer.namespace), timer.timestamp)
   }
 
@@ -209,6 +214,17 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
   /** The timers of entries of the contents, each of which then lasts until its timer; undefined for timers of their own. */
   protected openEntryTimers(): EntryTimers | undefined {
     return undefined
+  }
+
+  /** Claims what former windows have in slices; undefined where the contents are no lists, so that a restore is refused. */
+  protected openFormer(): FormerSlices | undefined {
+    const { ofWindows, sliced: own } = this.contents
+    if (ofWindows === undefined || this.windowKind() !== 'aligned') return undefined
+    const { keyedState, timers, namespaces } = this
+    const { operatorState } = this.context
+    const places = { keyedState, operatorState, timers, namespaces }
+    const former = new FormerSlices({ ...places, ofWindows, own })
+    return former.areThere ? former : undefined
   }
 
   /** Selects the namespace of the window's contents. */

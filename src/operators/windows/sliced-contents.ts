@@ -7,12 +7,9 @@ import { copyInMemory, copyValue } from '../folds/copy-value.ts'
 import { addTo, type Fold } from '../folds/fold.ts'
 import { FoldedPart } from '../port/folded-part.ts'
 import type { TimeWindow } from './assigner.ts'
-import type { FiringContents } from './contents.ts'
+import type { SliceContents, Slicing } from './contents.ts'
 import { NO_NAMESPACE } from './namespace.ts'
 import { positionOf, type Slices, slicesSerializer } from './slices.ts'
-
-/** What a record did to the slices of its key. */
-export type Slicing = 'first-slice' | 'later-slice' | 'known-slice'
 
 /**
  * Contents of sliding windows in slices (Carbone et al., "Cutty", CIKM 2016): a record is folded into the one
@@ -20,7 +17,7 @@ export type Slicing = 'first-slice' | 'later-slice' | 'known-slice'
  *
  * Savepoints from before there were slices hold an accumulator for each window. It is merged into its window.
  */
-export class SlicedContents<IN, ACC> implements FiringContents {
+export class SlicedContents<IN, ACC> implements SliceContents<IN> {
   private readonly fold: Fold<IN, ACC>
   private readonly serializer: Serializer<ACC>
   /** The state of all slices of a key. */
@@ -55,10 +52,6 @@ export class SlicedContents<IN, ACC> implements FiringContents {
     )
   }
 
-  /**
-   * Selects the window of `read`, `clear` and `nextSlice`, between which nothing else may use the state, and after which the
-   * namespace of the slices is selected.
-   */
   select(window: TimeWindow, namespace: Uint8Array): void {
     this.window = window
     this.namespace = namespace
@@ -104,7 +97,6 @@ export class SlicedContents<IN, ACC> implements FiringContents {
     return elements
   }
 
-  /** Start of the first slice after the first one of the window. */
   nextSlice(): number | undefined {
     const slices = this.loadOnce()
     return slices[positionOf(slices, this.window.start + 1)] as number | undefined

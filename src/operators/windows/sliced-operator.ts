@@ -1,3 +1,4 @@
+import { MAX_TIMESTAMP } from '../../core/time.ts'
 import type { EntryTimers } from '../../state/port/entry-timers.ts'
 import {
   type AlignedWindows,
@@ -5,28 +6,27 @@ import {
   type TimeWindow,
   type WindowAssigner,
 } from './assigner.ts'
+import type { SliceContents } from './contents.ts'
 import { type RecordInWindows, WindowOperator, type WindowOptions } from './operator.ts'
-import type { SlicedContents } from './sliced-contents.ts'
-
-type Contents<IN> = SlicedContents<IN, unknown>
 
 /**
  * The operator of sliding event-time windows that share slices as long as the slide. A key has one timer for the
  * next of its windows that has records, and one for the next to be cleared where late records are allowed: each
  * sets its successor.
  */
-export class SlicedWindowOperator<K, IN> extends WindowOperator<K, IN, Contents<IN>> {
+export class SlicedWindowOperator<K, IN> extends WindowOperator<K, IN, SliceContents<IN>> {
   private readonly windows: AlignedWindows
 
   constructor(
     windows: AlignedWindows,
-    options: Omit<WindowOptions<K, IN, Contents<IN>>, 'timeDomain'>,
+    options: Omit<WindowOptions<K, IN, SliceContents<IN>>, 'timeDomain'>,
   ) {
     super({ ...options, timeDomain: windows.timeDomain })
     this.windows = windows
   }
 
   processElement(_input: number, value: unknown, timestamp: number): void {
+    this.former?.unpack()
     this.countPart(value)
     const start = lastWindowStart(this.windows, this.timeOf(timestamp))
     if (this.isLate(start + this.windows.sizeMs)) {
@@ -78,15 +78,21 @@ export class SlicedWindowOperator<K, IN> extends WindowOperator<K, IN, Contents<
 
   /** Sets the timer of the next window that has a slice. */
   protected override afterContents(window: TimeWindow, timestamp: number): void {
+    // A window from before a restore may have another size.
     if (this.mayLackClearing(window, timestamp)) {
-      this.registerAt(window.start, this.clearTimeOf(window.end))
+      this.registerIn(window, this.clearTimeOf(window.end))
     }
     const slice = this.contents.nextSlice()
     if (slice === undefined) return
     const { sizeMs, slideMs } = this.windows
     const start = lastWindowStart(this.windows, Math.max(window.start, slice - sizeMs)) + slideMs
     const end = start + sizeMs
-    this.registerAt(start, timestamp === window.end - 1 ? end - 1 : this.clearTimeOf(end))
+    // A timer of another lateness, which the job had before a restore, has successors for what had fired by then.
+    const isFormer = timestamp !== window.end - 1 && timestamp !== this.clearTimeOf(window.end)
+    if (isFormer && end - 1 > this.timers.firedUpTo) return
+    const next = Math.min(timestamp - window.end + end, MAX_TIMESTAMP)
+    if (isFormer) this.registerIn({ start, end }, next)
+    else this.registerAt(start, next)
   }
 
   /** Sets the timers of the first windows with the slice that have still to fire and to be cleared. */
@@ -106,7 +112,11 @@ export class SlicedWindowOperator<K, IN> extends WindowOperator<K, IN, Contents<
       this.timers.registerEventTimeTimer(timestamp, this.entryTimers)
       return
     }
-    this.keyedState.setCurrentNamespace(this.namespaces.of(start, start + this.windows.sizeMs))
+    this.registerIn({ start, end: start + this.windows.sizeMs }, timestamp)
+  }
+
+  private registerIn({ start, end }: TimeWindow, timestamp: number): void {
+    this.keyedState.setCurrentNamespace(this.namespaces.of(start, end))
     this.timers.registerEventTimeTimer(timestamp)
   }
 }

@@ -15,6 +15,10 @@ import {
  * The slices of a key in state, by ascending start:
  *
  *   ( | start: int64 little-endian, ms | length: varuint | accumulator | )*
+ *
+ * A record with its slice, an element of a list:
+ *
+ *   | start: int64 little-endian, ms | record |
  */
 
 /** Starts of slices and their accumulators in turn, by ascending start. */
@@ -22,6 +26,7 @@ export type Slices = unknown[]
 
 const ARRAY_BYTES = 56
 const SLICE_BYTES = 16
+const RECORD_BYTES = 40
 
 /** Position of the first slice that starts at `start` or later; the end where there is none. */
 export function positionOf(slices: Slices, start: number): number {
@@ -92,5 +97,74 @@ class SlicesCopier implements ValueCopier<Slices> {
       if (typeof slices[i] === 'object') bytes += this.sums!.measure(slices[i])
     }
     return bytes
+  }
+}
+
+/** A record with the slice that it is in. */
+export class SlicedRecord<T> {
+  /** Start of the slice, ms. */
+  readonly start: number
+  readonly value: T
+  /** Whether `{ ...value }` is a copy. */
+  readonly isFlat: boolean
+
+  constructor(start: number, value: T, isFlat: boolean) {
+    this.start = start
+    this.value = value
+    this.isFlat = isFlat
+  }
+}
+
+/** Serializer of records with their slices, from that of the records. */
+export function slicedRecordSerializer<T>(values: Serializer<T>): Serializer<SlicedRecord<T>> {
+  const name = 'sliced/1'
+  const wrap = (read: ValueReader<T>): ValueReader<SlicedRecord<T>> => {
+    return (reader) => new SlicedRecord(reader.int53(), read(reader), false)
+  }
+  const serializer: EvolvingSerializer<SlicedRecord<T>> = {
+    id: `${name}(${values.id})`,
+    write({ start, value }, writer) {
+      writer.int53(start)
+      values.write(value, writer)
+    },
+    read: wrap((reader) => values.read(reader)),
+    readerOf: (storedId) => readerOfHolder(values, { name, storedId }, wrap),
+  }
+  const copier = copierOf(values)
+  return copier === undefined
+    ? serializer
+    : withCopier(serializer, new SlicedRecordCopier(values.id, copier))
+}
+
+/** Copies records with their slices where the record can be copied. */
+class SlicedRecordCopier<T> implements ValueCopier<SlicedRecord<T>> {
+  readonly shares: boolean
+  readonly sharer?: ValueCopier<SlicedRecord<T>>
+  bytes = 0
+  private readonly id: string
+  private readonly copier: ValueCopier<T>
+
+  /** `id`: that of the records' serializer. */
+  constructor(id: string, copier: ValueCopier<T>) {
+    this.id = id
+    this.copier = copier
+    this.shares = copier.shares
+    if (copier.sharer !== undefined) this.sharer = new SlicedRecordCopier(id, copier.sharer)
+  }
+
+  copy({ start, value }: SlicedRecord<T>): SlicedRecord<T> | undefined {
+    const { copier } = this
+    if (isKeptDecoded(this.id, value)) {
+      this.bytes = RECORD_BYTES + (typeof value === 'string' ? value.length : 0)
+      return new SlicedRecord(start, value, false)
+    }
+    const copy = copier.copy(value)
+    if (copy === undefined) return undefined
+    this.bytes = RECORD_BYTES + copier.bytes
+    return new SlicedRecord(start, copy, copier.isFlat === true)
+  }
+
+  measure({ value }: SlicedRecord<T>): number {
+    return RECORD_BYTES + (typeof value === 'object' ? this.copier.measure(value) : 0)
   }
 }

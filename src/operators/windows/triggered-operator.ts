@@ -18,6 +18,7 @@ import type { Evictor, TimestampedValue } from './evictor.ts'
 import { windowOfNamespace } from './namespace.ts'
 import { OpenSessions } from './open-sessions.ts'
 import { type RecordInWindows, WindowOperator, type WindowOptions } from './operator.ts'
+import type { FormerSlices } from './sliced-records.ts'
 import type { Trigger, TriggerResult } from './trigger.ts'
 import { WindowTriggerContext } from './trigger-context.ts'
 
@@ -58,6 +59,7 @@ export class TriggeredWindowOperator<K, IN> extends WindowOperator<K, IN> {
   }
 
   processElement(_input: number, value: unknown, timestamp: number): void {
+    this.former?.unpack()
     const isGlobal = this.triggered.windows.kind === 'global'
     this.addRecord(value as IN, timestamp, isGlobal ? timestamp : this.timeOf(timestamp))
   }
@@ -79,6 +81,7 @@ export class TriggeredWindowOperator<K, IN> extends WindowOperator<K, IN> {
   }
 
   override onEventTimer(timer: Timer): void {
+    this.former?.unpack(timer)
     this.onTimer(timer, 'event-time')
   }
 
@@ -100,6 +103,11 @@ export class TriggeredWindowOperator<K, IN> extends WindowOperator<K, IN> {
 
   protected override openState(): void {
     if (this.mergesWindows()) this.sessions = new OpenSessions(this.keyedState, this.namespaces)
+  }
+
+  /** An evictor keeps records with their timestamps, which slices do not have. */
+  protected override openFormer(): FormerSlices | undefined {
+    return this.triggered.eviction === undefined ? super.openFormer() : undefined
   }
 
   protected override selectContents(window: TimeWindow): void {

@@ -4,6 +4,7 @@ import { mapEntryHash } from '../port/entry-hash.ts'
 import type { LiveListState } from '../port/handles.ts'
 import type { KeySelection } from '../port/key-selection.ts'
 import { checkType } from '../typed/former-types.ts'
+import { hasEntries } from '../typed/keys.ts'
 import { CHUNK_SUFFIX_BYTES, packedOf, writeChunkSuffix } from '../typed/list-chunks.ts'
 import type { StateTable } from '../typed/table.ts'
 import { bytesOfEncoded, type EntryValue } from '../values/entry.ts'
@@ -43,17 +44,50 @@ export class ListStateHandle<T> implements LiveListState<T> {
     if (this.keepsDecoded && table.ttl === undefined) this.unread = new UnreadElements()
   }
 
+  get shares(): boolean {
+    return copierOf(this.serializer)?.shares === true
+  }
+
+  hasEntries(): boolean {
+    return hasEntries(this.table)
+  }
+
   get(): T[] {
+    return this.read(true)
+  }
+
+  elements(): readonly T[] {
+    return this.read(false)
+  }
+
+  private read(copies: boolean): T[] {
     const entry = this.table.current(this.selection)
     if (entry === undefined) return []
     this.table.beforeSharing(entry)
     const list = this.listOf(entry)
-    const head = list.values(this.serializer)
+    const head = copies ? list.values(this.serializer) : list.elements(this.serializer)
     this.table.hold(entry, list, list.bytes)
     const values = list.chunks === 0 ? head : this.chunkValues(list.chunks).concat(head)
     this.unread?.take(values.length)
     this.table.context.settle()
     return values
+  }
+
+  retain(isKept: (element: T) => boolean): void {
+    const entry = this.table.current(this.selection)
+    if (entry === undefined) return
+    const list = this.listOf(entry)
+    if (list.canRetain) {
+      // The old elements are saved before the list changes.
+      this.table.change(entry)
+      list.retain(isKept as (element: unknown) => boolean)
+      if (list.count > 0) this.hold(entry, list)
+      else this.clear()
+      return
+    }
+    const all = this.elements()
+    const kept = all.filter(isKept)
+    if (all.length >= 2 * kept.length) this.update(kept)
   }
 
   take(): T[] {
@@ -67,7 +101,7 @@ export class ListStateHandle<T> implements LiveListState<T> {
     }
     // A snapshot in progress writes the list first, which leaves its elements.
     this.table.remove(entry)
-    const values = list.release(this.serializer)
+    const values = list.elements(this.serializer)
     this.unread?.take(values.length)
     return values
   }

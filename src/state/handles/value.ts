@@ -4,6 +4,7 @@ import type { KeyedEntry } from '../entries/keyed-entry.ts'
 import type { LiveValueState } from '../port/handles.ts'
 import type { KeySelection } from '../port/key-selection.ts'
 import { checkType } from '../typed/former-types.ts'
+import { hasEntries } from '../typed/keys.ts'
 import type { StateTable } from '../typed/table.ts'
 import { EntryForm, type PlainObject } from '../values/entry.ts'
 
@@ -40,8 +41,7 @@ export class ValueStateHandle<T> implements LiveValueState<T> {
   }
 
   hasEntries(): boolean {
-    const { entries, context } = this.table
-    return entries.length > 0 || context.store !== undefined
+    return hasEntries(this.table)
   }
 
   private decodeToChange(entry: KeyedEntry, bytes: Uint8Array): T {

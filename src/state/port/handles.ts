@@ -44,6 +44,14 @@ export interface LiveListState<T> extends ListState<T> {
   take(): T[]
   /** As `get`, of the last `count` elements. Those before them are removed once they are as many. */
   keepLast(count: number): T[]
+  /** As `get`, of the elements themselves: they belong to the state, so that nothing may change or keep them. */
+  elements(): readonly T[]
+  /** Removes the other elements: at once where the list is short, else at the latest when they are as many as those that stay. */
+  retain(isKept: (element: T) => boolean): void
+  /** Whether some key and namespace may have a list: a look at state that was never used is then not needed. */
+  hasEntries(): boolean
+  /** Whether functions get the objects of the list themselves, as they promise to change none. */
+  readonly shares: boolean
 }
 
 /** A map per key. */

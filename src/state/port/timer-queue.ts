@@ -12,6 +12,8 @@ export interface TimerQueue {
   register(timestamp: number): void
   /** Deletes for the current key and namespace; a missing one is ignored. */
   delete(timestamp: number): void
+  /** Whether it has a timer of the current key and namespace at this time, other than that of an entry. */
+  has(timestamp: number): boolean
   /** The earliest timestamp, or undefined when empty. */
   peek(): number | undefined
   /**

@@ -6,6 +6,7 @@ import type { KeySelection } from '../port/key-selection.ts'
 import { PrefixReader } from '../port/prefix-reader.ts'
 import type { Timer, TimerQueue } from '../port/timer-queue.ts'
 import { type PrefixEntry, storedRange } from '../typed/prefix-scan.ts'
+import { storeKeyOf, valueOfStored } from '../typed/store-keys.ts'
 import type { StateTable } from '../typed/table.ts'
 import { TableEntryTimers } from './entry-timers.ts'
 import { TimerHeap } from './heap.ts'
@@ -66,6 +67,19 @@ export class KeyedTimerQueue implements TimerQueue {
     const length = this.locate(timestamp)
     const hash = murmur3(this.scratch, 0, length) | 0
     this.table.removeAt(this.selection.keyGroup, this.scratch, length, hash)
+  }
+
+  has(timestamp: number): boolean {
+    const length = this.locate(timestamp)
+    const { table, scratch, selection } = this
+    const hash = murmur3(scratch, 0, length) | 0
+    const entry = table.index.find(selection.keyGroup, scratch, length, hash)
+    if (entry !== undefined) return (entry.flags & LIVE) !== 0
+    if (!table.index.hasSpilled(selection.keyGroup)) return false
+    // Read without effect on memory, where a timer is in the heap.
+    const key = storeKeyOf(table.id, selection.keyGroup, scratch, length)
+    const stored = table.context.store!.get(key)
+    return stored !== undefined && valueOfStored(stored) !== undefined
   }
 
   peek(): number | undefined {

@@ -26,6 +26,11 @@ export function keysOf(table: StateTable): readonly Uint8Array[] {
   return keys
 }
 
+/** Whether some key and namespace may have an entry. */
+export function hasEntries({ entries, context }: StateTable): boolean {
+  return entries.length > 0 || context.store !== undefined
+}
+
 /** Of a key in memory too, memory decides: the store may hold an older value. */
 function addStored(table: StateTable, keyGroup: number, prefixes: Set<string>): void {
   const nowMs = table.context.clock.nowMs()

@@ -1,10 +1,32 @@
 import type { KeyedEntry } from '../entries/keyed-entry.ts'
+import type { StateDeclaration } from '../port/change.ts'
 import { prefixLengthOf } from '../port/composite-key.ts'
+
+/** The part of a table that groups are made of. */
+interface GroupedTable {
+  readonly kind: StateDeclaration['kind']
+  readonly entries: Iterable<KeyedEntry>
+  groups: PrefixGroups | undefined
+}
+
+/** Entries of a map state that has no groups as long as nothing scans it: to make groups of more would take long. */
+export const MOST_UNGROUPED = 16_384
+
+/** The groups of a table, which it keeps from now on; undefined unless it is that of a map state. */
+export function groupsOf(table: GroupedTable): PrefixGroups | undefined {
+  if (table.kind !== 'map') return undefined
+  table.groups ??= new PrefixGroups(table.entries)
+  return table.groups
+}
 
 /** Entries of a map state in memory by composite prefix (key and namespace). */
 export class PrefixGroups {
   /** Most maps of buffers have one entry, which needs no set. */
   private readonly groups = new Map<string, KeyedEntry | Set<KeyedEntry>>()
+
+  constructor(entries: Iterable<KeyedEntry>) {
+    for (const entry of entries) this.add(entry)
+  }
 
   /** Entries under a prefix, in no order; undefined when there is none. */
   of(prefix: string): Iterable<KeyedEntry> | undefined {

@@ -23,6 +23,7 @@ import type { EntryValue } from '../values/entry.ts'
 import { ListValue } from '../values/list.ts'
 import { isDefault, type KeyWindow, type PrefixRange } from './key-windows.ts'
 import { readChunk } from './list-chunks.ts'
+import { groupsOf } from './prefix-groups.ts'
 import { isVisible, type PrefixEntry, scanPrefix, storedRange } from './prefix-scan.ts'
 import { storeKeyOf, valueOfStored } from './store-keys.ts'
 import type { StateTable } from './table.ts'
@@ -209,10 +210,12 @@ function* offerAll(
 
 /** Goes down from the last entry: one that is removed meanwhile leaves its place to one already seen. */
 function* offerMemory(
-  { entries, groups }: StateTable,
+  table: StateTable,
   { from, to }: PrefixRange,
   smallest: SmallestStrings,
 ): Generator<void, void> {
+  const { entries } = table
+  const groups = groupsOf(table)
   let step = 0
   if (groups !== undefined) {
     for (const prefix of groups.prefixes()) {

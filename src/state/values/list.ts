@@ -160,12 +160,28 @@ export class ListValue {
     return this.areFlat ? live.map(copyOfFlat) : live.map((value) => copyOf(value, copier))
   }
 
-  /** The head's elements, which the caller owns: nothing else has the list any more. */
-  release<T>(serializer: Serializer<T>): T[] {
+  /** The head's elements themselves. */
+  elements<T>(serializer: Serializer<T>): T[] {
     this.leaveArena()
     const before = this.isDecoded ? [] : this.unpack(serializer)
     const live = this.live as T[]
     return before.length === 0 ? live : before.concat(live)
+  }
+
+  /** Whether `retain` can be called: all elements are in the head, decoded. */
+  get canRetain(): boolean {
+    return this.chunks === 0 && this.early === undefined && this.isDecoded
+  }
+
+  /** Removes the other elements; arrays of elements that were given stay as they are. */
+  retain(isKept: (element: unknown) => boolean): void {
+    const before = this.live.length
+    const kept = this.live.filter(isKept)
+    if (kept.length === before) return
+    this.live = kept
+    this.liveBytes = Math.round((this.liveBytes * kept.length) / before)
+    this.packed = undefined
+    this.both = 0
   }
 
   /** Appends the head. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { seededRandom } from '../../../src/core/random.ts'
-import { TimedBuffer } from '../../../src/operators/joins/timed-buffer.ts'
+import { TimedBuffers } from '../../../src/operators/joins/timed-buffer.ts'
 import type { MapState } from '../../../src/state/port/handles.ts'
 
 /** The map state of several keys; counts the scans of a key's entries. */
@@ -27,19 +27,50 @@ class KeyedMap {
   }
 }
 
-/** A step of a random history, on the buffer and on what it must hold. */
+type Side = 'left' | 'right'
+
+const SIDES = ['left', 'right'] as const
+
+/** The state and the buffers of both sides. */
+class Buffers {
+  readonly maps = { left: new KeyedMap(), right: new KeyedMap() }
+  buffers: TimedBuffers<string, string>
+  private readonly most: number
+
+  constructor(most: number) {
+    this.most = most
+    this.buffers = this.open(false)
+  }
+
+  restore(): void {
+    this.buffers = this.open(true)
+  }
+
+  select(key: string): void {
+    for (const side of SIDES) this.maps[side].current = key
+    this.buffers.select(key)
+  }
+
+  private open(isRestored: boolean): TimedBuffers<string, string> {
+    const { left, right } = this.maps
+    return new TimedBuffers(left.state(), right.state(), isRestored, this.most)
+  }
+}
+
+/** A step of a random history, on the buffers and on what they must hold. */
 function step(
-  [map, buffer]: readonly [KeyedMap, TimedBuffer<string>],
+  both: Buffers,
   held: Map<string, string[]>,
   random: ReturnType<typeof seededRandom>,
   at: number,
 ): void {
-  const key = `key-${random.below(4)}`
+  const key = `key-${random.below(12)}`
+  const side: Side = SIDES[random.below(2)]!
   const time = random.below(30) - 10
-  map.current = key
-  buffer.select(key)
-  const name = `${key} ${time}`
-  if (random.below(3) === 0) {
+  both.select(key)
+  const buffer = both.buffers[side]
+  const name = `${side} ${key} ${time}`
+  if (random.below(2) === 0) {
     buffer.remove(time)
     held.delete(name)
   } else {
@@ -48,46 +79,57 @@ function step(
   }
   const from = random.below(30) - 12
   const to = from + random.below(12)
-  const expected: [number, string[]][] = []
-  for (let each = from; each <= to; each++) {
-    const values = held.get(`${key} ${each}`)
-    if (values !== undefined) expected.push([each, values])
+  for (const each of SIDES) {
+    const expected: [number, string[]][] = []
+    for (let moment = from; moment <= to; moment++) {
+      const values = held.get(`${each} ${key} ${moment}`)
+      if (values !== undefined) expected.push([moment, values])
+    }
+    const found = both.buffers[each]
+    expect(found.between(from, to).map((moment) => [moment, found.at(moment)])).toEqual(expected)
   }
-  expect(buffer.between(from, to).map((each) => [each, buffer.at(each)])).toEqual(expected)
 }
 
-describe('the records of one side of an interval join', () => {
+describe('the records of both sides of an interval join', () => {
   it.each([
     ['all times in memory', 1_000_000],
     ['few times in memory', 5],
   ])('are found by key and time, also after a restore (%s)', (_, most) => {
     for (let seed = 1; seed <= 20; seed++) {
       const random = seededRandom(seed)
-      const map = new KeyedMap()
       const held = new Map<string, string[]>()
-      let buffer = new TimedBuffer(map.state(), false, most)
+      const both = new Buffers(most)
       for (let at = 0; at < 300; at++) {
-        if (at % 100 === 99) buffer = new TimedBuffer(map.state(), true, most)
-        step([map, buffer], held, random, at)
+        if (at % 100 === 99) both.restore()
+        step(both, held, random, at)
       }
     }
   })
 
+  it('are found where very many come and go in order', () => {
+    const both = new Buffers(1_000_000)
+    both.select('key')
+    const { left } = both.buffers
+    for (let time = 0; time < 1000; time++) {
+      left.add(time, `value-${time}`)
+      if (time >= 100) left.remove(time - 100)
+    }
+    expect(left.between(0, 2000)).toEqual(Array.from({ length: 100 }, (_, n) => 900 + n))
+    expect([left.size, both.maps.left.byKey.get('key')!.size]).toEqual([100, 100])
+  })
+
   it('are not scanned on a fresh start, and once for each key after a restore', () => {
-    const map = new KeyedMap()
-    const fresh = new TimedBuffer(map.state(), false)
+    const both = new Buffers(1_000_000)
     for (let time = 0; time < 100; time++) {
-      map.current = `key-${time % 5}`
-      fresh.select(map.current)
-      fresh.add(time, 'value')
+      both.select(`key-${time % 5}`)
+      both.buffers.left.add(time, 'value')
     }
-    expect(map.scans).toBe(0)
-    const restored = new TimedBuffer(map.state(), true)
+    expect(both.maps.left.scans).toBe(0)
+    both.restore()
     for (let time = 0; time < 100; time++) {
-      map.current = `key-${time % 5}`
-      restored.select(map.current)
-      expect(restored.between(0, 99)).toHaveLength(20)
+      both.select(`key-${time % 5}`)
+      expect(both.buffers.left.between(0, 99)).toHaveLength(20)
     }
-    expect(map.scans).toBe(5)
+    expect(both.maps.left.scans).toBe(5)
   })
 })

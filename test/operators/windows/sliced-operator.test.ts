@@ -276,7 +276,6 @@ describe('sliding windows in slices', () => {
     }
     const without: Plan[] = [
       { ...plan, fold: foldOf(unmerged, float64Serializer) },
-      { ...plan, fold: undefined },
       { ...plan, assigner: slidingEventTimeWindows(30, 20) },
       { ...plan, assigner: slidingEventTimeWindows(30, 30) },
     ]
