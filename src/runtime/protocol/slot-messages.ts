@@ -140,6 +140,12 @@ export interface SlotFailure {
   readonly causes?: readonly string[]
   /** The record that the operator worked on; undefined for none. */
   readonly record?: FailedRecord | undefined
+  /** The key that it worked on, as JSON. */
+  readonly key?: string | undefined
+  /** Event time of the record or timer, ms. */
+  readonly timestamp?: number | undefined
+  /** Whether it is an error of asynchronous code that nothing handled. */
+  readonly stray?: boolean
 }
 
 /** Slot to main thread. */

@@ -2,7 +2,7 @@ import type { Barrier } from '../../checkpoint/protocol/checkpoint-types.ts'
 import type { DroppedState } from '../../checkpoint/protocol/dropped-state.ts'
 import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-storage.ts'
 import type { Clock } from '../../core/clock.ts'
-import { messageOf, type WeirError } from '../../core/errors.ts'
+import type { WeirError } from '../../core/errors.ts'
 import { MetricGroup } from '../../core/metrics.ts'
 import type { SourcePosition } from '../../core/position.ts'
 import { graphFingerprint } from '../../dataflow/plan/graph-fingerprint.ts'
@@ -13,7 +13,7 @@ import { ProgressBoard } from '../../state/catalog/progress-board.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
 import type { VectorRow } from '../../state/port/handles.ts'
 import type { ProgressReport } from '../channel/progress-combiner.ts'
-import { failureReport } from '../protocol/failure-report.ts'
+import { failureReport, strayError } from '../protocol/failure-report.ts'
 import { SlotActivity } from '../protocol/slot-activity.ts'
 import type {
   FailedRecord,
@@ -22,6 +22,7 @@ import type {
   SlotFailure,
   SlotReport,
 } from '../protocol/slot-messages.ts'
+import { asyncOrigin } from '../subtask/async-origin.ts'
 import { type JobPlan, planJob } from '../subtask/job-plan.ts'
 import { culpritOf, operatorLabel } from '../subtask/operator-failure.ts'
 import { SourceInput } from '../subtask/source-input.ts'
@@ -54,10 +55,7 @@ export interface SlotRuntimeOptions {
 }
 
 /** What failed, where no operator is recorded with the error. */
-interface FailedAt {
-  readonly operator?: string | undefined
-  readonly record?: FailedRecord | undefined
-}
+type FailedAt = Pick<SlotFailure, 'record' | 'stray'> & Partial<Pick<SlotFailure, 'operator'>>
 
 /**
  * One slot's part of an attempt: builds, restores, runs and closes its subtasks; see DESIGN section 2. It answers
@@ -128,6 +126,7 @@ export class SlotRuntime implements SubtaskHost {
       scheduler: this.scheduler,
       exchange: this.exchange,
       copy: (budgetMs) => this.checkpoints?.copy(budgetMs) === true,
+      endCalls: () => this.states.deselectKeys(),
       latency: ownMetrics.histogram('mailboxLatencyMs'),
     })
     this.loop = new SlotLoop(clock, () => this.turn.run())
@@ -155,6 +154,7 @@ export class SlotRuntime implements SubtaskHost {
         stateOf: (uid) => this.states.of(uid),
         allowNonRestoredState: this.deployment.configuration.checkpoints.allowNonRestoredState,
         mayHaveChanged: this.deployment.mayHaveChanged,
+        isOver: () => this.closed,
       })
     } catch (error) {
       this.reportFailure(`slot ${slot}`, error)
@@ -231,7 +231,7 @@ export class SlotRuntime implements SubtaskHost {
   }
 
   beginLongCall(node: number, total: number): LongCallSteps {
-    return new SlotActivity(this.deployment.activity).begin(this.deployment.slot, node, total)
+    return new SlotActivity(this.deployment.activity).begin(this.deployment, node, total)
   }
 
   get mostTimersAtEnd(): number {
@@ -259,12 +259,11 @@ export class SlotRuntime implements SubtaskHost {
   /** An error that no call handled ends the attempt; false where it is closed. */
   failStray(error: unknown): boolean {
     if (this.closed) return false
-    const stray = new Error(
-      `nothing handled an error of asynchronous code: ${messageOf(error)}; wait for each promise, or catch its error`,
-      { cause: error instanceof Error ? error.cause : undefined },
-    )
-    if (error instanceof Error && error.stack !== undefined) stray.stack = error.stack
-    this.reportFailure(`slot ${this.deployment.slot}`, stray)
+    const subtask = asyncOrigin.getStore()
+    const [only, other] = subtask?.operators ?? []
+    const operator = only && other === undefined ? operatorLabel(only.node) : undefined
+    const task = subtask?.name ?? `slot ${this.deployment.slot}`
+    this.reportFailure(task, strayError(error), { operator, stray: true })
     return true
   }
 
@@ -394,7 +393,7 @@ export class SlotRuntime implements SubtaskHost {
   }
 
   private failureIn(task: string, error: unknown, at: FailedAt = {}): SlotFailure {
-    const { operator, part } = culpritOf(error) ?? { operator: at.operator }
-    return failureReport(error, { attempt: this.attempt, task, operator, part, record: at.record })
+    const { attempt } = this
+    return failureReport(error, { attempt, task, operator: undefined, ...at, ...culpritOf(error) })
   }
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { MetricGroup } from '../../core/metrics.ts'
 import type { SourcePosition } from '../../core/position.ts'
-import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../../core/time.ts'
+import { MAX_TIMESTAMP, MIN_TIMESTAMP, NO_TIMESTAMP } from '../../core/time.ts'
 import type { StreamNode } from '../../dataflow/stream-graph.ts'
 import type { Accumulator, AccumulatorAccess } from '../../operators/port/accumulator.ts'
 import { type DeferringOperator, isDeferring } from '../../operators/port/deferring.ts'
@@ -185,8 +185,17 @@ export class OperatorTask {
     try {
       return this.firing?.fireDue(most) ?? 0
     } catch (error) {
-      throw blame(error, this.node)
+      throw this.blame(error, this.firing?.firingAt)
     }
+  }
+
+  /** As the function `blame`, with the current key and the event time of the record or timer. */
+  blame(thrown: unknown, timestamp: number | undefined): object {
+    const isTimed = timestamp !== undefined && timestamp !== NO_TIMESTAMP
+    return blame(thrown, this.node, {
+      key: this.keyedState?.currentKeyText(),
+      ...(isTimed && { timestamp }),
+    })
   }
 
   private afterTimers(action: () => void): void {
