@@ -111,6 +111,8 @@ export class AttemptExecution {
   readonly accumulators = new Map<number, readonly AccumulatorPart[]>()
   /** Slots read each other's row tables in place. */
   readonly peerTables: PeerTables
+  /** What has ended the attempt; undefined for one that runs, or that was closed. */
+  failure: WeirError | undefined
   private over = false
 
   constructor(options: AttemptOptions) {
@@ -192,6 +194,7 @@ export class AttemptExecution {
   fail(error: WeirError): void {
     if (this.over) return
     this.over = true
+    this.failure = error
     this.rejectCommits(error)
     this.options.receivers.job.failed(error)
   }

@@ -139,6 +139,7 @@ export class JobAttempts {
         restoredSplits: restore.splits,
         plan: restore.plan,
         board: this.board.share,
+        namesCallers: this.attempt?.failure?.details['stray'] === true,
         activity: this.activity.buffer,
       },
       receivers: { job, checkpoints, serving, coordinators },

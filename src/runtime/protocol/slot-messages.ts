@@ -47,6 +47,8 @@ export interface SlotDeployment {
   /** State that this slot's operator subtasks restore. */
   readonly restore: readonly SubtaskRestore[]
   readonly board: ProgressBoardShare
+  /** Whether asynchronous code knows the operator that has begun it: it has ended the attempt before. */
+  readonly namesCallers: boolean
   /** Memory of `SlotActivity`. */
   readonly activity: SharedArrayBuffer
   /** Ports to the other slots by slot number; undefined at the own number. */

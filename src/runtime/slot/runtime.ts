@@ -22,7 +22,7 @@ import type {
   SlotFailure,
   SlotReport,
 } from '../protocol/slot-messages.ts'
-import { asyncOrigin } from '../subtask/async-origin.ts'
+import { asyncCaller } from '../subtask/async-origin.ts'
 import { type JobPlan, planJob } from '../subtask/job-plan.ts'
 import { culpritOf, operatorLabel } from '../subtask/operator-failure.ts'
 import { SourceInput } from '../subtask/source-input.ts'
@@ -234,6 +234,10 @@ export class SlotRuntime implements SubtaskHost {
     return new SlotActivity(this.deployment.activity).begin(this.deployment, node, total)
   }
 
+  get namesCallers(): boolean {
+    return this.deployment.namesCallers
+  }
+
   get mostTimersAtEnd(): number {
     return this.deployment.configuration.mostTimersAtEnd
   }
@@ -259,10 +263,7 @@ export class SlotRuntime implements SubtaskHost {
   /** An error that no call handled ends the attempt; false where it is closed. */
   failStray(error: unknown): boolean {
     if (this.closed) return false
-    const subtask = asyncOrigin.getStore()
-    const [only, other] = subtask?.operators ?? []
-    const operator = only && other === undefined ? operatorLabel(only.node) : undefined
-    const task = subtask?.name ?? `slot ${this.deployment.slot}`
+    const { task = `slot ${this.deployment.slot}`, operator } = asyncCaller()
     this.reportFailure(task, strayError(error), { operator, stray: true })
     return true
   }

@@ -25,12 +25,14 @@ import type { ControlMessage } from '../channel/message.ts'
 import type { OutputChannel } from '../channel/output.ts'
 import type { CallSequence } from '../pacing/call-sequence.ts'
 import type { TimerPasses } from '../pacing/timer-passes.ts'
+import { nameCalls } from './async-origin.ts'
 import type { CheckpointedState } from './checkpointed-state.ts'
 import { blame, culpritOf } from './operator-failure.ts'
 import type { OperatorStateMemory } from './operator-state-memory.ts'
 
 /** The subtask that runs an operator, as the operator's task sees it. */
 export interface OperatorHost {
+  readonly name: string
   readonly attempt: number
   readonly clock: Clock
   readonly rowTables: StateCatalog
@@ -50,6 +52,7 @@ export interface OperatorHost {
   /** The slot. */
   readonly host: {
     readonly mostTimersAtEnd: number
+    readonly namesCallers: boolean
     beginLongCall(node: number, total: number): LongCallSteps
   }
   warn(warning: WeirError): void
@@ -108,6 +111,7 @@ export class OperatorTask {
   /** Opens the operator. */
   async open(output: Output, subtask: number, host: OperatorHost): Promise<void> {
     this.guardRecords(output, host)
+    if (host.host.namesCallers) nameCalls(this.operator, { name: host.name, operators: [this] })
     try {
       await this.operator.open(new TaskContext({ task: this, output, subtask, host }))
     } catch (error) {

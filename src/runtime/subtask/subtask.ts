@@ -39,6 +39,8 @@ export interface SubtaskHost {
   storedRows(asked: StoredRows): Promise<readonly (VectorRow | undefined)[]>
   readonly acceptsLostTransactions: boolean
   readonly mostTimersAtEnd: number
+  /** See `SlotDeployment`. */
+  readonly namesCallers: boolean
   beginLongCall(node: number, total: number): LongCallSteps
   warn(warning: WeirError): void
   /** An operator threw: the attempt is over. `at`: the position of the record that it worked on. */

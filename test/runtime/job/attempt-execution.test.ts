@@ -49,6 +49,7 @@ function attemptOfTwoSlots(clock: Clock = systemClock) {
       attempt: 1,
       configuration: parseConfiguration({}),
       board: ProgressBoard.create(2, 4).share,
+      namesCallers: false,
       activity: SlotActivity.create(2).buffer,
       generation: 0,
       storageUrl: undefined,

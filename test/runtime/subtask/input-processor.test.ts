@@ -43,6 +43,7 @@ function setUp(restored: readonly ForwardMessage[] = []) {
     storedRows: () => Promise.resolve([]),
     acceptsLostTransactions: false,
     mostTimersAtEnd: 0,
+    namesCallers: false,
     beginLongCall: () => ({ step() {}, end() {} }),
     warn() {},
     failed: (_subtask, error) => {
