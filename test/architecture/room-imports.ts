@@ -1091,6 +1091,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'operators/port',
     'runtime/channel',
     'runtime/configuration',
+    'runtime/pacing',
     'runtime/protocol',
     'runtime/subtask',
     'state',

@@ -22,9 +22,8 @@ import type {
   SlotFailure,
   SlotReport,
 } from '../protocol/slot-messages.ts'
-import { asyncCaller } from '../subtask/async-origin.ts'
 import { type JobPlan, planJob } from '../subtask/job-plan.ts'
-import { culpritOf, operatorLabel } from '../subtask/operator-failure.ts'
+import { asyncCaller, culpritOf, operatorLabel } from '../subtask/operator-failure.ts'
 import { SourceInput } from '../subtask/source-input.ts'
 import type { Subtask, SubtaskHost } from '../subtask/subtask.ts'
 import { type BuiltSlot, buildSlot } from './build.ts'

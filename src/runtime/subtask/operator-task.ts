@@ -25,9 +25,8 @@ import type { ControlMessage } from '../channel/message.ts'
 import type { OutputChannel } from '../channel/output.ts'
 import type { CallSequence } from '../pacing/call-sequence.ts'
 import type { TimerPasses } from '../pacing/timer-passes.ts'
-import { nameCalls } from './async-origin.ts'
 import type { CheckpointedState } from './checkpointed-state.ts'
-import { blame, culpritOf } from './operator-failure.ts'
+import { blame, culpritOf, nameCalls } from './operator-failure.ts'
 import type { OperatorStateMemory } from './operator-state-memory.ts'
 
 /** The subtask that runs an operator, as the operator's task sees it. */

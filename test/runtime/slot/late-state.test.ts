@@ -28,7 +28,7 @@ const USES: Readonly<Record<string, (state: ValueState<string>, context: Context
 
 /** How its call for a record is over when it does so. */
 const LATER: Readonly<Record<string, (use: () => void) => void>> = {
-  'in a callback': (use) => setTimeout(use, 1),
+  'in a callback': (use) => setImmediate(use),
   'behind an await': (use) => void Promise.resolve().then(use),
 }
 
