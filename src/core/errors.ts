@@ -99,6 +99,10 @@ export const ERROR_CODES = {
     false,
     'A record is in a subtask that does not own its key, in a stream said to be keyed already.',
   ),
+  NO_EVENT_TIME: entry(
+    false,
+    'A record has no event time, or one that no date has; windows and joins take it as a late one.',
+  ),
   SLOT_LOST: entry(true, 'A slot thread ended or stopped answering.'),
   SLOT_BUSY: entry(
     true,

@@ -113,9 +113,9 @@ export class SubtaskHandles {
     return this.timers(queue).timersOf(typed.table(declarationOf(descriptor)), namespaceAt)
   }
 
-  /** Reads the timers of every queue from its table again, after a restore. */
-  rebuildTimers(): void {
-    for (const queue of this.timerQueues.values()) queue.rebuild()
+  /** Reads the timers of every queue from its table again, after a restore, in steps. */
+  *rebuildTimers(): Generator<void, void> {
+    for (const queue of this.timerQueues.values()) yield* queue.rebuild()
   }
 
   /** The descriptor with a serializer that shares objects, where functions get those of state. */

@@ -91,7 +91,6 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
   private readonly typed: TypedStates
   private readonly selection = new KeySelection()
   private readonly ahead: TypedReadAhead
-  /** Keys of the last `readAhead`. */
   private keysAhead: KeysAhead | undefined
   private readonly handles: SubtaskHandles
   private readonly vectors: VectorStates
@@ -174,19 +173,19 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
   }
 
   readAhead(keys: KeysAhead): void {
-    if (this.expectedKeys !== undefined) this.checkKeys(keys)
+    this.expectedKeys?.check(this.operatorUid, keys)
+    this.expectedKeys = undefined
     this.keysAhead = keys
     this.vectors.readAhead(keys.hashes, keys.count)
     if (this.selection.namespace.length === 0) this.ahead.read(this.typed.tablesById, keys)
   }
 
-  private checkKeys(keys: KeysAhead): void {
-    this.expectedKeys!.check(this.operatorUid, keys)
-    this.expectedKeys = undefined
+  deselectKey(): void {
+    this.selection.deselect()
   }
 
   currentKey(): Uint8Array {
-    return this.selection.key
+    return this.selection.selected()
   }
 
   setCurrentNamespace(namespace: Uint8Array): void {
@@ -229,9 +228,7 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
 
   vector(descriptor: VectorStateDescriptor): VectorState {
     this.requireOpen()
-    if (this.typed.has(descriptor.name)) {
-      throw conflictWithVector(descriptor.name, this.operatorUid)
-    }
+    if (this.typed.has(descriptor.name)) throw conflictWithVector(descriptor.name, this.operatorUid)
     if (!this.vectors.has(descriptor.name)) this.reportQueryable(descriptor)
     const state = this.vectors.declare(descriptor)
     this.hasVectors = true
@@ -355,9 +352,13 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
   }
 
   endRestore(checkpointId: number): void {
-    this.typed.endRestore()
+    finished(this.endRestoreInSteps(checkpointId))
+  }
+
+  *endRestoreInSteps(checkpointId: number): Generator<void, void> {
+    yield* this.typed.endRestore()
     this.vectors.restored.end(checkpointId)
-    this.handles.rebuildTimers()
+    yield* this.handles.rebuildTimers()
   }
 
   expectFormerTypes(): void {
@@ -365,7 +366,7 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
     this.typed.expectFormerTypes()
   }
 
-  unclaimedStates(): readonly string[] {
+  unclaimedStates(): readonly DroppedEntries[] {
     return [...this.typed.unclaimed(), ...this.vectors.restored.unclaimed()]
   }
 

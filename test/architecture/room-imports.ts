@@ -1093,6 +1093,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'operators/port',
     'runtime/channel',
     'runtime/configuration',
+    'runtime/pacing',
     'runtime/protocol',
     'runtime/subtask',
     'state',

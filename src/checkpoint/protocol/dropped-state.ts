@@ -32,7 +32,7 @@ export function unclaimedOperators(
     const isUnclaimed =
       operator === undefined ? hasState(stored, aboutState) : hasLostKeys(stored, operator)
     if (!isUnclaimed) return []
-    const bytes = keyedBytes(stored) + (operator === undefined ? unkeyedBytes(stored) : 0)
+    const bytes = operator === undefined ? stateBytes(stored) : keyedBytes(stored)
     return [{ uid: stored.uid, state: undefined, bytes }]
   })
 }
@@ -74,7 +74,13 @@ function droppedWarning({ uid, state, bytes }: DroppedState): WeirError {
   )
 }
 
-function keyedBytes({ segments }: OperatorManifest): number {
+/** Bytes that the checkpoint has of an operator's state, older values of a key included. */
+export function stateBytes(operator: OperatorManifest): number {
+  return keyedBytes(operator) + unkeyedBytes(operator)
+}
+
+/** As `stateBytes`, of keyed state alone. */
+export function keyedBytes({ segments }: Pick<OperatorManifest, 'segments'>): number {
   return segments.reduce((sum, { bytes }) => sum + bytes, 0)
 }
 

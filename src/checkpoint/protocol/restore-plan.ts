@@ -6,7 +6,7 @@ import type {
   OperatorStateEntries,
   SegmentReference,
 } from './checkpoint-types.ts'
-import { hasLostKeys, hasState } from './dropped-state.ts'
+import { hasLostKeys, hasState, keyedBytes, stateBytes } from './dropped-state.ts'
 import { chainOf } from './segment-chain.ts'
 
 /** An operator of the job that is to be restored. */
@@ -145,13 +145,13 @@ function checkSameShape(stored: OperatorManifest, operator: RestoringOperator): 
 function leftOver(operator: OperatorManifest): WeirError {
   return new WeirError(
     'STATE_LEFT_OVER',
-    `the checkpoint holds state of operator ${operator.uid}, which the job does not have; give an operator that uid, or allow non-restored state (--allow-non-restored-state)`,
+    `the checkpoint holds state of operator ${operator.uid} (${stateBytes(operator)} bytes), which the job does not have; give an operator that uid, or allow non-restored state (--allow-non-restored-state)`,
   )
 }
 
-function lostKeys({ uid }: OperatorManifest): WeirError {
+function lostKeys(operator: OperatorManifest): WeirError {
   return new WeirError(
     'STATE_LEFT_OVER',
-    `the checkpoint holds keyed state of operator ${uid}, whose input has no key in this job; call keyBy before it, give it another uid, or allow non-restored state (--allow-non-restored-state), which drops its keyed state`,
+    `the checkpoint holds keyed state of operator ${operator.uid} (${keyedBytes(operator)} bytes), whose input has no key in this job; call keyBy before it, give it another uid, or allow non-restored state (--allow-non-restored-state), which drops its keyed state`,
   )
 }

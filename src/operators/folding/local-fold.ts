@@ -1,5 +1,6 @@
 import type { Serializer } from '../../core/serializer.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
+import { isEventTime } from '../port/event-time.ts'
 import { type AlignedWindows, lastWindowStart } from '../windows/assigner.ts'
 import { PartFold, type PartFoldOptions, type WaitingPart } from './part-fold.ts'
 import { PartsByKey } from './parts-by-key.ts'
@@ -30,7 +31,7 @@ export class LocalFold<IN, ACC> extends PartFold<IN, ACC> {
   }
 
   protected place(key: unknown, value: IN, timestamp: number): boolean {
-    if (this.isEventTime && timestamp === NO_TIMESTAMP) return false
+    if (this.isEventTime && !isEventTime(timestamp)) return false
     const start = this.isEventTime ? lastWindowStart(this.windows, timestamp) : 0
     if (!this.mayFold(key, value, start, this.windows.sizeMs)) return false
     const slice = start === this.lastStart ? this.lastSlice : this.sliceOf(start)

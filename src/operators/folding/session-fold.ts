@@ -1,4 +1,5 @@
-import { MIN_TIMESTAMP, NO_TIMESTAMP } from '../../core/time.ts'
+import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../../core/time.ts'
+import { isEventTime } from '../port/event-time.ts'
 import type { SessionWindows } from '../windows/assigner.ts'
 import { PartFold, type PartFoldOptions, type WaitingPart } from './part-fold.ts'
 import { PartsByKey } from './parts-by-key.ts'
@@ -38,10 +39,11 @@ export class SessionFold<IN, ACC> extends PartFold<IN, ACC> {
   }
 
   protected place(key: unknown, value: IN, timestamp: number): boolean {
+    if (this.isEventTime && !isEventTime(timestamp)) return false
     const start = this.isEventTime ? timestamp : 0
     const gapMs = this.windows.gapMs(value)
-    const end = start + gapMs
-    if (this.isEventTime && (start === NO_TIMESTAMP || end - 1 <= this.watermark)) return false
+    const end = Math.min(start + gapMs, MAX_TIMESTAMP)
+    if (this.isEventTime && end - 1 <= this.watermark) return false
     if (!this.mayFold(key, value, start, gapMs)) return false
     const found = this.parts.find(key)
     if (found === undefined || !this.extend(found, start, end)) {

@@ -3,9 +3,10 @@ import { int53Serializer } from '../../core/serializer.ts'
 import { latin1Of } from '../../core/text/latin1.ts'
 import { MAX_TIMESTAMP, MIN_TIMESTAMP, NO_TIMESTAMP } from '../../core/time.ts'
 import { listState, mapState } from '../../state/port/descriptors.ts'
-import { missingTimestamp } from '../port/event-time.ts'
+import { isEventTime, withoutEventTime } from '../port/event-time.ts'
 import type { OutputTag } from '../port/output-tag.ts'
 import { refuseResult } from '../port/refuse-result.ts'
+import { PlainProcessContext } from '../process/context.ts'
 import type {
   Collector,
   FunctionContext,
@@ -63,6 +64,8 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
   /** Whether timers of other bounds may be there, which stand for other times of records. */
   private hasOldTimers = false
   private pair: PairContext | undefined
+  /** Whether it has warned of a record without event time. */
+  private hasWarned = false
   private readonly collector = new PairCollector<OUT>()
 
   constructor(
@@ -158,11 +161,13 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
     return this.buffers
   }
 
-  /** The event time of a record; undefined for a late one. Throws INVALID_ARGUMENT when it has none. */
+  /** The event time of a record; undefined for a late one, and for one that has none. */
   private timeOf(context: KeyedProcessContext<K>): number | undefined {
     const { timestamp } = context
-    if (timestamp === NO_TIMESTAMP) {
-      throw missingTimestamp(`the interval join "${context.operatorName}"`, context.operatorUid)
+    if (!isEventTime(timestamp)) {
+      if (!this.hasWarned) warnOfTime(context)
+      this.hasWarned = true
+      return undefined
     }
     return timestamp >= context.timerService.currentWatermark ? timestamp : undefined
   }
@@ -187,6 +192,13 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
     const result: unknown = this.join.processElement(left, right, pair, this.collector)
     if (result !== undefined) refuseResult(result, 'processElement of an interval join')
   }
+}
+
+function warnOfTime(context: ProcessContext): void {
+  const { timestamp, operatorName, operatorUid } = context
+  if (!(context instanceof PlainProcessContext)) return
+  const receiver = `the interval join "${operatorName}"`
+  context.warn(withoutEventTime({ timestamp, receiver, operatorUid }))
 }
 
 type PairContext = { -readonly [Name in keyof JoinContext]: JoinContext[Name] }

@@ -39,6 +39,8 @@ export interface FailedRecord<T> {
  */
 export type RecordErrorPolicy = 'fail' | 'skip' | OutputTag<FailedRecord<unknown>>
 
+const NOT_OF_RECORDS: ReadonlySet<string> = new Set(['NOT_ASSOCIATIVE', 'JOB_CANCELED'])
+
 /**
  * What happens with a record at which a function throws, in each operator of a job that does not say it: as
  * `RecordErrorPolicy`, with one sink for all dead letters.
@@ -116,10 +118,10 @@ function leaveOut(failure: Failure, parts: RecordGuardParts): void {
   output.collectSide(policy.id, failedRecord(failure, parts), timestamp)
 }
 
-/** Whether a restart heals the error, or it says that the function is not what was declared. */
+/** Whether a restart heals the error, it says that the function is not what was declared, or the attempt is over. */
 function isNotOfRecord(error: unknown): boolean {
   if (!isWeirError(error)) return false
-  return ERROR_CODES[error.code].retryable || error.code === 'NOT_ASSOCIATIVE'
+  return ERROR_CODES[error.code].retryable || NOT_OF_RECORDS.has(error.code)
 }
 
 function failedRecord(

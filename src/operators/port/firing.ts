@@ -8,6 +8,8 @@ import type { StreamOperator } from './operator.ts'
 export interface FiringOperator extends StreamOperator {
   /** Fires up to `most` due timers, and returns their number: fewer than `most` when no more are due. */
   fireDue(most: number): number
+  /** Time of the timer that fires or fired last, for messages; undefined before the first. */
+  readonly firingAt?: number | undefined
   /**
    * Whether it has not done all that a record needs; see `OperatorContext.pauseRecord`. Its state holds a part of the
    * record's effects then, so that no checkpoint comes between.

@@ -75,6 +75,11 @@ export class PlainProcessContext implements ProcessContext {
     return this.operator.getAccumulator(name)
   }
 
+  /** Reports a problem after which the job continues. */
+  warn(warning: WeirError): void {
+    this.operator.warn?.(warning)
+  }
+
   output<T>(tag: OutputTag<T>, value: T): void {
     requireTag(tag, 'output')
     this.operator.output.collectSide(tag.id, value, this.timestamp)

@@ -61,6 +61,7 @@ class KeyedWriterContext<K> extends BroadcastWriterContext implements KeyedBroad
       }
     } finally {
       call?.end()
+      keyedState.deselectKey()
     }
   }
 }
@@ -125,6 +126,7 @@ export class KeyedBroadcastProcessOperator<K, IN, B, OUT> extends TimedKeyedOper
       )
       if (result !== undefined) refuseResult(result, 'processElement')
     } else {
+      this.context.keyedState?.deselectKey()
       this.writerContext.process(this.userFunction, value as B, this.collector)
     }
   }

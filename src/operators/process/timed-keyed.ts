@@ -63,6 +63,10 @@ export abstract class TimedKeyedOperator<
     this.timers.advanceProcessingTime(timestampMs)
   }
 
+  get firingAt(): number | undefined {
+    return this.timers.firingAt
+  }
+
   fireDue(most: number): number {
     return this.timers.fireDue(most)
   }

@@ -51,6 +51,8 @@ export class Timers implements TimerService {
   readonly firedUpTo: number
   /** Timers that were registered after the last watermark. */
   private registeredAtEnd = 0
+  /** Time of the timer that fires or fired last. */
+  firingAt: number | undefined
   /** The earliest wall-clock time that is requested from the runtime and not reached. */
   private scheduled = Number.POSITIVE_INFINITY
 
@@ -150,6 +152,7 @@ export class Timers implements TimerService {
         this.firesEvents = false
         return fired
       }
+      this.firingAt = timer.timestamp
       this.target.onEventTimer(timer)
     }
     return most
@@ -163,6 +166,7 @@ export class Timers implements TimerService {
         this.scheduleNext()
         return fired
       }
+      this.firingAt = timer.timestamp
       this.target.onProcessingTimer(timer)
     }
     return most

@@ -19,7 +19,8 @@ export class AlignedWindowOperator<K, IN> extends WindowOperator<K, IN> {
   processElement(_input: number, value: unknown, timestamp: number): void {
     this.former?.unpack()
     this.countPart(value)
-    this.addRecord(value as IN, timestamp, this.timeOf(timestamp))
+    const time = this.timeOf(value as IN, timestamp)
+    if (time !== undefined) this.addRecord(value as IN, timestamp, time)
   }
 
   protected windowKind(): WindowAssigner['kind'] {

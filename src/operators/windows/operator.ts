@@ -1,11 +1,11 @@
 import { keyGroupOf } from '../../core/key-group.ts'
 import type { Counter } from '../../core/metrics.ts'
 import type { Serializer } from '../../core/serializer.ts'
-import { MAX_TIMESTAMP, MIN_TIMESTAMP, NO_TIMESTAMP } from '../../core/time.ts'
+import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../../core/time.ts'
 import type { EntryTimers } from '../../state/port/entry-timers.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
 import type { Timer } from '../../state/port/timer-queue.ts'
-import { missingTimestamp, timestampOfResults } from '../port/event-time.ts'
+import { isEventTime, timestampOfResults, withoutEventTime } from '../port/event-time.ts'
 import type { FiringOperator } from '../port/firing.ts'
 import { FoldedPart, recordsOf } from '../port/folded-part.ts'
 import type { OperatorContext } from '../port/operator.ts'
@@ -94,6 +94,8 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
   }
   /** The key of a record that is not in all its windows yet. */
   private keyOfRecord: Uint8Array | undefined
+  /** Whether it has warned of a record without event time. */
+  private hasWarned = false
   private dropped!: Counter
   private recordsIn!: Counter
 
@@ -134,6 +136,10 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
 
   get isInRecord(): boolean {
     return this.keyOfRecord !== undefined
+  }
+
+  get firingAt(): number | undefined {
+    return this.timers.firingAt
   }
 
   fireDue(most: number): number {
@@ -244,11 +250,22 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
   /** Deletes the state of a window other than its contents. */
   protected forget(_window: TimeWindow): void {}
 
-  /** The time that assigns the record to windows. Throws INVALID_ARGUMENT when it has none. */
-  protected timeOf(timestamp: number): number {
+  /** The time that assigns the record to windows; undefined for one without event time, which is dropped as a late one. */
+  protected timeOf(value: IN, timestamp: number): number | undefined {
     if (this.options.timeDomain === 'processing-time') return this.timers.currentProcessingTime
-    if (timestamp !== NO_TIMESTAMP) return timestamp
-    throw missingTimestamp(`the event-time window "${this.context.name}"`, this.context.uid)
+    if (isEventTime(timestamp)) return timestamp
+    this.dropUntimely(value, timestamp)
+    return undefined
+  }
+
+  private dropUntimely(value: IN, timestamp: number): void {
+    const { name, uid } = this.context
+    const receiver = `the event-time window "${name}"`
+    if (!this.hasWarned) {
+      this.context.warn?.(withoutEventTime({ timestamp, receiver, operatorUid: uid }))
+    }
+    this.hasWarned = true
+    this.drop(value, timestamp)
   }
 
   /** Whether the window accepts no more records. */

@@ -1,3 +1,4 @@
+import { MAX_TIMESTAMP } from '../../core/time.ts'
 import { FoldedPart } from '../port/folded-part.ts'
 import type { SessionWindows, TimeWindow, WindowAssigner } from './assigner.ts'
 import { OpenSessions, type Session } from './open-sessions.ts'
@@ -19,9 +20,10 @@ export class SessionWindowOperator<K, IN> extends WindowOperator<K, IN> {
 
   processElement(_input: number, value: unknown, timestamp: number): void {
     this.countPart(value)
-    const start = this.timeOf(timestamp)
+    const start = this.timeOf(value as IN, timestamp)
+    if (start === undefined) return
     const spanMs = value instanceof FoldedPart ? value.spanMs : this.gapMs(value)
-    const window = { start, end: start + spanMs }
+    const window = { start, end: Math.min(start + spanMs, MAX_TIMESTAMP) }
     if (this.isLate(window.end) && this.sessions.touching(window).length === 0) {
       this.drop(value as IN, timestamp)
       return

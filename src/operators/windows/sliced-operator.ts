@@ -28,7 +28,9 @@ export class SlicedWindowOperator<K, IN> extends WindowOperator<K, IN, SliceCont
   processElement(_input: number, value: unknown, timestamp: number): void {
     this.former?.unpack()
     this.countPart(value)
-    const start = lastWindowStart(this.windows, this.timeOf(timestamp))
+    const time = this.timeOf(value as IN, timestamp)
+    if (time === undefined) return
+    const start = lastWindowStart(this.windows, time)
     if (this.isLate(start + this.windows.sizeMs)) {
       this.drop(value as IN, timestamp)
       return

@@ -1,5 +1,6 @@
 import { WeirError } from '../../core/errors.ts'
 import { describeValue } from '../../core/text/describe-value.ts'
+import { MAX_TIMESTAMP } from '../../core/time.ts'
 import type { Timer } from '../../state/port/timer-queue.ts'
 import { type Fold, foldAll } from '../folds/fold.ts'
 import type { OperatorContext } from '../port/operator.ts'
@@ -61,7 +62,8 @@ export class TriggeredWindowOperator<K, IN> extends WindowOperator<K, IN> {
   processElement(_input: number, value: unknown, timestamp: number): void {
     this.former?.unpack()
     const isGlobal = this.triggered.windows.kind === 'global'
-    this.addRecord(value as IN, timestamp, isGlobal ? timestamp : this.timeOf(timestamp))
+    const time = isGlobal ? timestamp : this.timeOf(value as IN, timestamp)
+    if (time !== undefined) this.addRecord(value as IN, timestamp, time)
   }
 
   protected override addToWindows(record: RecordInWindows<IN>, most: number): boolean {
@@ -124,7 +126,9 @@ export class TriggeredWindowOperator<K, IN> extends WindowOperator<K, IN> {
     const { windows } = this.triggered
     if (windows.kind !== 'aligned' && at > 0) return undefined
     if (windows.kind === 'global') return ALL_TIME
-    if (windows.kind === 'session') return { start: time, end: time + windows.gapMs(value) }
+    if (windows.kind === 'session') {
+      return { start: time, end: Math.min(time + windows.gapMs(value), MAX_TIMESTAMP) }
+    }
     const start = lastWindowStart(windows, time) - at * windows.slideMs
     return start > time - windows.sizeMs ? { start, end: start + windows.sizeMs } : undefined
   }

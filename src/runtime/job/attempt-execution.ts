@@ -8,6 +8,7 @@ import type { Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { MetricSnapshot } from '../../core/metrics.ts'
 import type { AccumulatorPart } from '../../operators/port/accumulator.ts'
+import { SlotActivity } from '../protocol/slot-activity.ts'
 import { failureOf, type SlotHost } from '../protocol/slot-host.ts'
 import type { SlotCommand, SlotReport } from '../protocol/slot-messages.ts'
 import { type AttemptDeployment, deploySlots } from './deployment.ts'
@@ -110,6 +111,8 @@ export class AttemptExecution {
   readonly accumulators = new Map<number, readonly AccumulatorPart[]>()
   /** Slots read each other's row tables in place. */
   readonly peerTables: PeerTables
+  /** What has ended the attempt; undefined for one that runs, or that was closed. */
+  failure: WeirError | undefined
   private over = false
 
   constructor(options: AttemptOptions) {
@@ -191,6 +194,7 @@ export class AttemptExecution {
   fail(error: WeirError): void {
     if (this.over) return
     this.over = true
+    this.failure = error
     this.rejectCommits(error)
     this.options.receivers.job.failed(error)
   }
@@ -253,7 +257,10 @@ export class AttemptExecution {
   private async closeSlots(): Promise<readonly number[]> {
     this.over = true
     this.rejectCommits(new WeirError('ILLEGAL_STATE', 'the job has ended before it committed'))
-    this.sendAll({ kind: 'close', attempt: this.attempt })
+    const { attempt } = this
+    const activity = new SlotActivity(this.options.deployment.activity)
+    for (const slot of this.options.slots.keys()) activity.end({ slot, attempt })
+    this.sendAll({ kind: 'close', attempt })
     await new Promise<void>((resolve) => {
       const cancel = this.options.clock.after(CLOSE_TIMEOUT_MS, resolve)
       this.closeWaiter = () => {

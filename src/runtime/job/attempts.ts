@@ -40,6 +40,8 @@ export class JobAttempts {
   private readonly serving: JobServing
   private readonly coordinators: JobCoordinators
   private attempt: AttemptExecution | undefined
+  /** What has ended the attempt before; undefined for nothing. */
+  private lastFailure: WeirError | undefined
   /** The checkpoint that the first attempt restored: the job may have changed since. */
   private firstRestored: number | undefined
   private attempts = 0
@@ -139,6 +141,7 @@ export class JobAttempts {
         restoredSplits: restore.splits,
         plan: restore.plan,
         board: this.board.share,
+        namesCallers: this.lastFailure?.details['stray'] === true,
         activity: this.activity.buffer,
       },
       receivers: { job, checkpoints, serving, coordinators },
@@ -213,6 +216,7 @@ export class JobAttempts {
     if (attempt === undefined) return undefined
     const silent = await attempt.close()
     this.attempt = undefined
+    this.lastFailure = attempt.failure
     await this.pool.discard(silent)
     return attempt.closeFailure
   }

@@ -30,9 +30,9 @@ export class JobRestarts {
   private readonly clock: Clock
   private readonly random: Random
   private history: RestartHistory = NO_FAILURES
-  private repeated = { message: '', times: 0 }
-  private silent = { checkpoint: -1, times: 0 }
-  private atRecord = { place: '', times: 0 }
+  private readonly beforeRunning = new Repetition()
+  private readonly sinceCheckpoint = new Repetition()
+  private readonly atRecord = new Repetition()
   private endWait: (() => void) | undefined
 
   constructor(strategy: RestartStrategyOptions, clock: Clock, random: Random) {
@@ -48,8 +48,9 @@ export class JobRestarts {
 
   /**
    * Decides about a failure. An error that cannot pass by itself ends the job, and so does an error of
-   * an operator that several attempts met with the same message before they ran, or at the same record; so does a slot
-   * that does not answer in several attempts, with no checkpoint (`completedCheckpoint`) between them.
+   * an operator that several attempts met with the same message before they ran, or at the same record; so does the loss
+   * of a slot, or the same error of asynchronous code, in several attempts with no checkpoint (`completedCheckpoint`)
+   * between them.
    */
   decide(error: WeirError, phase: FailurePhase, completedCheckpoint = 0): RestartDecision {
     const code = codeOfFailure(error)
@@ -57,18 +58,24 @@ export class JobRestarts {
       phase === 'not-deployed' ? ERROR_CODES[code].retryable : mayPassAfterRestart(code)
     if (!passes) return { kind: 'fail', reason: `${code} does not pass without a change` }
     const times = this.countRepeated(error, phase)
-    const silent = this.countSilent(error, completedCheckpoint)
-    if (silent >= SAME_FAILURES) {
-      const reason = `${silent} attempts in a row ended so, and no checkpoint completed meanwhile: code of the job keeps its thread busy for longer than heartbeat.timeout`
+    const since = this.countSinceCheckpoint(error, completedCheckpoint)
+    if (since >= SAME_FAILURES) {
+      const isSilent = error.details['lostBy'] === 'silence'
+      const why = isSilent
+        ? ': code of the job keeps its thread busy for longer than heartbeat.timeout'
+        : ''
+      const reason = `${since} attempts in a row ended so, and no checkpoint completed meanwhile${why}`
       return { kind: 'fail', reason }
     }
-    if (code === 'OPERATOR_FAILED' && times >= SAME_FAILURES) {
+    // ILLEGAL_STATE: a function that uses state when it may not.
+    const isOfUser = code === 'OPERATOR_FAILED' || code === 'ILLEGAL_STATE'
+    if (isOfUser && times >= SAME_FAILURES) {
       const reason = `${times} attempts in a row failed with this message before they ran`
       return { kind: 'fail', reason }
     }
     const record = error.details['record']
     const timesAtRecord = this.countAtRecord(error)
-    if (code === 'OPERATOR_FAILED' && timesAtRecord >= SAME_FAILURES) {
+    if (isOfUser && timesAtRecord >= SAME_FAILURES) {
       const reason = `${timesAtRecord} attempts in a row failed with this message at the record ${record}`
       return { kind: 'fail', reason }
     }
@@ -86,31 +93,24 @@ export class JobRestarts {
    * differs, so the message is that of the cause.
    */
   private countRepeated(error: WeirError, phase: FailurePhase): number {
-    const message = messageOf(error.cause ?? error)
-    const times = this.repeated.message === message ? this.repeated.times + 1 : 1
-    this.repeated = phase === 'running' ? { message: '', times: 0 } : { message, times }
-    return this.repeated.times
+    return this.beforeRunning.count(phase === 'running' ? undefined : causeOf(error))
   }
 
-  /** Attempts in a row of which a slot did not answer, since the last checkpoint. */
-  private countSilent(error: WeirError, checkpoint: number): number {
-    const isSilent = error.details['unanswered'] === true
-    const isAgain = isSilent && this.silent.checkpoint === checkpoint
-    this.silent = { checkpoint, times: isAgain ? this.silent.times + 1 : isSilent ? 1 : 0 }
-    return this.silent.times
+  /** Attempts in a row since the last checkpoint that lost a slot in this way, or ended with this error of asynchronous code. */
+  private countSinceCheckpoint(error: WeirError, checkpoint: number): number {
+    const { lostBy, stray } = error.details
+    const how = lostBy ?? stray
+    // The message of a silent slot has its number, which may change.
+    const message = lostBy === 'silence' ? '' : causeOf(error)
+    const place = JSON.stringify([how, message, checkpoint])
+    return this.sinceCheckpoint.count(how === undefined ? undefined : place)
   }
 
   /** Attempts in a row that failed with this message in this operator at this record. */
   private countAtRecord(error: WeirError): number {
     const { record, operator } = error.details
-    if (record === undefined) {
-      this.atRecord = { place: '', times: 0 }
-      return 0
-    }
-    const place = JSON.stringify([operator, record, messageOf(error.cause ?? error)])
-    const times = this.atRecord.place === place ? this.atRecord.times + 1 : 1
-    this.atRecord = { place, times }
-    return times
+    const place = JSON.stringify([operator, record, causeOf(error)])
+    return this.atRecord.count(record === undefined ? undefined : place)
   }
 
   /** Resolves after the delay, or as soon as `stopWaiting` is called. */
@@ -128,4 +128,21 @@ export class JobRestarts {
   stopWaiting(): void {
     this.endWait?.()
   }
+}
+
+/** How often in a row the same has happened. */
+class Repetition {
+  private what: string | undefined
+  private times = 0
+
+  /** Counts what has happened; something that is not counted ends the row. */
+  count(what: string | undefined): number {
+    this.times = what === undefined ? 0 : what === this.what ? this.times + 1 : 1
+    this.what = what
+    return this.times
+  }
+}
+
+function causeOf(error: WeirError): string {
+  return messageOf(error.cause ?? error)
 }

@@ -149,7 +149,7 @@ export class SlotPool {
     const sentence = `slot ${slot} has not answered for ${this.configuration.heartbeatTimeoutMs} ms`
     this.listener.lost(
       slot,
-      new WeirError('SLOT_LOST', sentence, { details: { slot, unanswered: true } }),
+      new WeirError('SLOT_LOST', sentence, { details: { slot, lostBy: 'silence' } }),
     )
   }
 }

@@ -41,7 +41,7 @@ export type StartSlot = (slot: number, listener: SlotListener) => SlotHost
 export function failureOf(failure: SlotFailure): WeirError {
   const cause = new Error(failure.message)
   if (failure.stack !== undefined) cause.stack = failure.stack
-  const { task, operator, code, message, record } = failure
+  const { task, operator, code, message, record, key, timestamp, stray } = failure
   const text = `${whoFailed(failure)} failed: ${message}${whereAndWhy(failure)}`
   return new WeirError('OPERATOR_FAILED', text, {
     cause,
@@ -50,19 +50,30 @@ export function failureOf(failure: SlotFailure): WeirError {
       code,
       ...(operator === undefined ? {} : { operator }),
       ...(record === undefined ? {} : { record: recordText(record) }),
+      ...(key === undefined ? {} : { key }),
+      ...(timestamp === undefined ? {} : { timestamp }),
+      ...(stray === true ? { stray } : {}),
     },
   })
 }
 
-/** In brackets: the line of the user's code, the record, and the causes. */
-function whereAndWhy({ message, place, record, key, causes = [] }: SlotFailure): string {
+/** In brackets: the line of the user's code, the record with its key and time, and the causes. */
+function whereAndWhy(failure: SlotFailure): string {
+  const { message, place, record, key, timestamp, causes = [] } = failure
   const parts = [
     ...(place === undefined ? [] : [`at ${place}`]),
     ...(record === undefined ? [] : [`at the record ${recordText(record)}`]),
-    ...(key === undefined ? [] : [`key ${shortened(JSON.stringify(key))}`]),
+    ...(key === undefined ? [] : [`key ${shortened(key)}`]),
+    ...(timestamp === undefined ? [] : [`event time ${timeText(timestamp)}`]),
     ...causes.filter((cause) => !message.includes(cause)).map((cause) => `caused by ${cause}`),
   ]
   return parts.length === 0 ? '' : ` (${parts.join('; ')})`
+}
+
+/** A time as a date, where it is that of one. */
+function timeText(timestamp: number): string {
+  const date = new Date(timestamp)
+  return Number.isNaN(date.getTime()) ? `${timestamp} ms` : date.toISOString()
 }
 
 function recordText({ source, topic, partition, offset }: FailedRecord): string {
@@ -92,11 +103,11 @@ export function codeOfFailure(error: WeirError): ErrorCode {
     : error.code
 }
 
-/** SLOT_LOST with the cause that ended the slot's worker. */
-export function slotLost(slot: number, cause: unknown): WeirError {
+/** SLOT_LOST with the cause that ended the slot's worker. `isKilled`: whether `SlotHost.kill` has. */
+export function slotLost(slot: number, cause: unknown, isKilled: boolean): WeirError {
   if (isWeirError(cause, 'SLOT_LOST')) return cause
   return new WeirError('SLOT_LOST', `slot ${slot} is lost: ${messageOf(cause)}`, {
     cause,
-    details: { slot },
+    details: isKilled ? { slot } : { slot, lostBy: 'end' },
   })
 }

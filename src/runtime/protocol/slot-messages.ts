@@ -47,6 +47,8 @@ export interface SlotDeployment {
   /** State that this slot's operator subtasks restore. */
   readonly restore: readonly SubtaskRestore[]
   readonly board: ProgressBoardShare
+  /** Whether asynchronous code knows the operator that has begun it: it has ended the attempt before. */
+  readonly namesCallers: boolean
   /** Memory of `SlotActivity`. */
   readonly activity: SharedArrayBuffer
   /** Ports to the other slots by slot number; undefined at the own number. */
@@ -142,8 +144,12 @@ export interface SlotFailure {
   readonly causes?: readonly string[]
   /** The record that the operator worked on; undefined for none. */
   readonly record?: FailedRecord | undefined
-  /** Its key as a text; undefined where the input of the operator is not keyed. */
+  /** The key that it worked on, as JSON. */
   readonly key?: string | undefined
+  /** Event time of the record or timer, ms. */
+  readonly timestamp?: number | undefined
+  /** Whether it is an error of asynchronous code that nothing handled. */
+  readonly stray?: boolean
 }
 
 /** Slot to main thread. */

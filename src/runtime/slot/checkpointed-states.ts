@@ -6,6 +6,7 @@ import type { Clock } from '../../core/clock.ts'
 import type { WeirError } from '../../core/errors.ts'
 import { keyGroupRangeOf } from '../../core/key-group.ts'
 import type { MetricGroup } from '../../core/metrics.ts'
+import type { Serializer } from '../../core/serializer.ts'
 import type { StreamNode } from '../../dataflow/stream-graph.ts'
 import { openKeyedState } from '../../state/open-keyed-state.ts'
 import { SlotMemory } from '../../state/slot-memory.ts'
@@ -56,7 +57,8 @@ export class CheckpointedStates {
     const { deployment, clock, report } = this.options
     const { attempt, slot } = deployment
     const { maxParallelism } = node
-    const keyFormat = keyFormatOf(this.options.plan, node)
+    const keys = keySerializerOf(this.options.plan, node)
+    const keyFormat = keys?.id
     const keyGroups = keyGroupRangeOf(subtask, node.parallelism, maxParallelism)
     const backend = await openKeyedState({
       operatorUid: node.uid,
@@ -86,7 +88,7 @@ export class CheckpointedStates {
       },
       metrics,
     })
-    const state = new CheckpointedState(backend, this.segmentTarget(node, subtask), keyFormat)
+    const state = new CheckpointedState(backend, this.segmentTarget(node, subtask), keys)
     this.states.set(node.uid, state)
     if (this.closed) await state.close()
     return state
@@ -101,6 +103,11 @@ export class CheckpointedStates {
   backends(): readonly QueriedOperator[] | undefined {
     if (this.closed) return undefined
     return [...this.states].map(([operatorUid, { backend }]) => ({ operatorUid, state: backend }))
+  }
+
+  /** No key is selected any more: what a function began and does later must not use the state of another call. */
+  deselectKeys(): void {
+    for (const { backend } of this.states.values()) backend.deselectKey()
   }
 
   /** A checkpoint is durable. */
@@ -142,11 +149,10 @@ function keyedOperators(plan: JobPlan, slot: number): number {
     .flatMap(({ chain }) => chain.members.filter((node) => isKeyed(node, chain.inEdges))).length
 }
 
-/** Id of the serializer of an operator's keys. */
-function keyFormatOf(plan: JobPlan, node: StreamNode): string | undefined {
+function keySerializerOf(plan: JobPlan, node: StreamNode): Serializer<unknown> | undefined {
   for (const { chain } of plan.chains) {
     for (const { to, partitioning } of chain.inEdges) {
-      if (to === node.id && partitioning.kind === 'hash') return partitioning.keySerializer.id
+      if (to === node.id && partitioning.kind === 'hash') return partitioning.keySerializer
     }
   }
   return undefined

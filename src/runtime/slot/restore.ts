@@ -1,4 +1,4 @@
-import type { DroppedState } from '../../checkpoint/protocol/dropped-state.ts'
+import { type DroppedState, keyedBytes } from '../../checkpoint/protocol/dropped-state.ts'
 import type { SubtaskRestore } from '../../checkpoint/protocol/restore-plan.ts'
 import { restoreChain } from '../../checkpoint/segment/restore-chain.ts'
 import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-storage.ts'
@@ -6,7 +6,8 @@ import { WeirError } from '../../core/errors.ts'
 import { ABOUT_STATE } from '../../operators/port/operator-state.ts'
 import { STORED_WATERMARKS } from '../../operators/port/stored-watermark.ts'
 import type { StateDeclaration } from '../../state/port/change.ts'
-import type { RestorableState } from '../../state/port/restorable-state.ts'
+import type { DroppedEntries, RestorableState } from '../../state/port/restorable-state.ts'
+import { inSlices } from '../pacing/in-slices.ts'
 import type { BuiltSubtask } from '../subtask/builder.ts'
 import type { CheckpointedState } from '../subtask/checkpointed-state.ts'
 import type { SubtaskHost } from '../subtask/subtask.ts'
@@ -22,12 +23,15 @@ export interface SlotRestore {
   readonly allowNonRestoredState: boolean
   /** Whether the job may be another one than that which wrote the checkpoint. */
   readonly mayHaveChanged: boolean
+  /** Whether the attempt is over, so that its state is not needed any more. */
+  isOver(): boolean
 }
 
 /**
  * Opens the operators of a slot and restores its keyed state, newest segment first. Operators are
  * opened before entries are read, so that their states are declared and can be queried during the
- * restore; the event loop turns between blocks. Returns what it dropped. Throws STATE_LEFT_OVER.
+ * restore; the event loop turns between blocks, and every millisecond behind the last of them. Returns what it dropped.
+ * Throws STATE_LEFT_OVER, and JOB_CANCELED when the attempt ends on the way.
  */
 export async function restoreSlot(
   built: readonly BuiltSubtask[],
@@ -45,7 +49,7 @@ export async function restoreSlot(
     const { backend } = options.stateOf(uid)!
     if (ofOtherKind.has(uid)) backend.dropAll()
     else if (options.allowNonRestoredState) backend.dropUndeclared()
-    await restoreOperator(restore, backend, options)
+    await restoreOperator(restore, backend, { ...options, clock: host.clock })
     dropped.push(...backend.droppedEntries().map((entries) => ({ uid, ...entries })))
   }
   if (keyed.length > 0) rearmTimers(built, host)
@@ -63,9 +67,9 @@ async function openOperators(built: readonly BuiltSubtask[]): Promise<void> {
 async function restoreOperator(
   restore: SubtaskRestore,
   state: RestorableState,
-  options: SlotRestore,
+  options: SlotRestore & Pick<SubtaskHost, 'clock'>,
 ): Promise<void> {
-  const { storage } = options
+  const { storage, clock, isOver } = options
   if (storage === undefined) {
     throw new WeirError('ILLEGAL_STATE', 'state cannot be restored without checkpoint storage')
   }
@@ -75,12 +79,20 @@ async function restoreOperator(
     keyGroups: state.keyGroups,
     expect: (entries) => state.expectEntries(entries),
     visit: (group, name, entry) => state.restoreSpan(group, name, entry),
-    wanted: () => state.wantedKeyGroup(),
+    wanted: () => {
+      if (isOver()) throw interrupted()
+      return state.wantedKeyGroup()
+    },
   })
-  state.endRestore(options.checkpointId)
+  const steps = state.endRestoreInSteps(options.checkpointId)
+  if (!(await inSlices(steps, clock, () => !isOver()))) throw interrupted()
   const [unclaimed] = state.unclaimedStates()
   if (unclaimed !== undefined) throw unclaimedState(restore.uid, unclaimed)
   if (options.mayHaveChanged && !options.allowNonRestoredState) state.expectFormerTypes()
+}
+
+function interrupted(): WeirError {
+  return new WeirError('JOB_CANCELED', 'the attempt ended while its state was restored')
 }
 
 /** What no operator has claimed when it opened. */
@@ -95,19 +107,21 @@ function unclaimedEntries(
   built: readonly BuiltSubtask[],
   { restore, allowNonRestoredState }: SlotRestore,
 ): Unclaimed {
-  const hasKeyed = new Set(restore.flatMap(({ uid, segments }) => (segments.length > 0 ? uid : [])))
+  const keyed = restore.filter(({ segments }) => segments.length > 0)
+  const byUid = new Map(keyed.map((one) => [one.uid, one]))
   const dropped: DroppedState[] = []
   const ofOtherKind = new Set<string>()
   for (const { node, operatorState } of built.flatMap(({ subtask }) => subtask.operators)) {
     const { uid } = node
     for (const { name, bytes } of operatorState.unclaimed()) {
       // What is said about keyed state is nothing without it.
-      if (name.startsWith(ABOUT_STATE) && !hasKeyed.has(uid)) continue
+      if (name.startsWith(ABOUT_STATE) && !byUid.has(uid)) continue
       if (name === STORED_WATERMARKS) continue
       const isKind = name.startsWith(ABOUT_STATE)
       const state = isKind ? name.slice(ABOUT_STATE.length) : name
       if (!allowNonRestoredState) {
-        throw isKind ? otherKind(uid, state) : unclaimedState(uid, state, bytes)
+        if (isKind) throw otherKind(uid, state, keyedBytes(byUid.get(uid)!))
+        throw unclaimedState(uid, { state, bytes })
       }
       if (isKind) ofOtherKind.add(uid)
       else dropped.push({ uid, state, bytes })
@@ -116,20 +130,20 @@ function unclaimedEntries(
   return { dropped, ofOtherKind }
 }
 
-function otherKind(uid: string, state: string): WeirError {
+/** `bytes`: of all keyed state of the operator in the segments of the slot. */
+function otherKind(uid: string, state: string, bytes: number): WeirError {
   return new WeirError(
     'STATE_LEFT_OVER',
-    `the checkpoint holds ${state} of operator ${uid}, which in this job reads no such state: give it the windows that it had, or another uid, or allow non-restored state (--allow-non-restored-state)`,
-    { details: { uid, state } },
+    `the checkpoint holds ${state} of operator ${uid} (${bytes} bytes), which in this job reads no such state: give it the windows that it had, or another uid, or allow non-restored state (--allow-non-restored-state)`,
+    { details: { uid, state, bytes } },
   )
 }
 
-function unclaimedState(uid: string, state: string, bytes?: number): WeirError {
-  const size = bytes === undefined ? '' : ` (${bytes} bytes)`
+function unclaimedState(uid: string, { state, bytes }: DroppedEntries): WeirError {
   return new WeirError(
     'STATE_LEFT_OVER',
-    `the checkpoint holds state "${state}" of operator ${uid}${size}, which the operator does not declare when it opens; give the state its old name, or allow non-restored state (--allow-non-restored-state)`,
-    { details: { uid, state } },
+    `the checkpoint holds state "${state}" of operator ${uid} (${bytes} bytes), which the operator does not declare when it opens; give the state its old name, or allow non-restored state (--allow-non-restored-state)`,
+    { details: { uid, state, bytes } },
   )
 }
 

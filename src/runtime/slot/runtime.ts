@@ -2,8 +2,7 @@ import type { Barrier } from '../../checkpoint/protocol/checkpoint-types.ts'
 import type { DroppedState } from '../../checkpoint/protocol/dropped-state.ts'
 import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-storage.ts'
 import type { Clock } from '../../core/clock.ts'
-import { messageOf, type WeirError } from '../../core/errors.ts'
-import { readableKeyOfBytes } from '../../core/formats/key-text.ts'
+import type { WeirError } from '../../core/errors.ts'
 import { MetricGroup } from '../../core/metrics.ts'
 import type { SourcePosition } from '../../core/position.ts'
 import { graphFingerprint } from '../../dataflow/plan/graph-fingerprint.ts'
@@ -14,7 +13,7 @@ import { ProgressBoard } from '../../state/catalog/progress-board.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
 import type { VectorRow } from '../../state/port/handles.ts'
 import type { ProgressReport } from '../channel/progress-combiner.ts'
-import { failureReport } from '../protocol/failure-report.ts'
+import { failureReport, strayError } from '../protocol/failure-report.ts'
 import { SlotActivity } from '../protocol/slot-activity.ts'
 import type {
   SlotCommand,
@@ -23,7 +22,7 @@ import type {
   SlotReport,
 } from '../protocol/slot-messages.ts'
 import { type JobPlan, planJob, recordAt } from '../subtask/job-plan.ts'
-import { culpritOf, operatorLabel } from '../subtask/operator-failure.ts'
+import { asyncCaller, culpritOf, operatorLabel } from '../subtask/operator-failure.ts'
 import { SourceInput } from '../subtask/source-input.ts'
 import type { Subtask, SubtaskHost } from '../subtask/subtask.ts'
 import { type BuiltSlot, buildSlot } from './build.ts'
@@ -54,7 +53,7 @@ export interface SlotRuntimeOptions {
 }
 
 /** What failed, where no operator is recorded with the error. */
-type FailedAt = Partial<Pick<SlotFailure, 'operator' | 'record' | 'key'>>
+type FailedAt = Pick<SlotFailure, 'record' | 'stray'> & Partial<Pick<SlotFailure, 'operator'>>
 
 /**
  * One slot's part of an attempt: builds, restores, runs and closes its subtasks; see DESIGN section 2. It answers
@@ -125,6 +124,7 @@ export class SlotRuntime implements SubtaskHost {
       scheduler: this.scheduler,
       exchange: this.exchange,
       copy: (budgetMs) => this.checkpoints?.copy(budgetMs) === true,
+      endCalls: () => this.states.deselectKeys(),
       latency: ownMetrics.histogram('mailboxLatencyMs'),
     })
     this.loop = new SlotLoop(clock, () => this.turn.run())
@@ -152,6 +152,7 @@ export class SlotRuntime implements SubtaskHost {
         stateOf: (uid) => this.states.of(uid),
         allowNonRestoredState: this.deployment.configuration.checkpoints.allowNonRestoredState,
         mayHaveChanged: this.deployment.mayHaveChanged,
+        isOver: () => this.closed,
       })
     } catch (error) {
       this.reportFailure(`slot ${slot}`, error)
@@ -228,7 +229,11 @@ export class SlotRuntime implements SubtaskHost {
   }
 
   beginLongCall(node: number, total: number): LongCallSteps {
-    return new SlotActivity(this.deployment.activity).begin(this.deployment.slot, node, total)
+    return new SlotActivity(this.deployment.activity).begin(this.deployment, node, total)
+  }
+
+  get namesCallers(): boolean {
+    return this.deployment.namesCallers
   }
 
   get mostTimersAtEnd(): number {
@@ -254,20 +259,14 @@ export class SlotRuntime implements SubtaskHost {
     const isOfSource =
       subtask.input instanceof SourceInput && (culpritOf(error)?.operator ?? operator) === operator
     const record = at === undefined || isOfSource ? undefined : recordAt(this.plan, at)
-    const key = record === undefined ? undefined : first?.currentKey()
-    const shownKey = key === undefined ? undefined : readableKeyOfBytes(key)
-    this.reportFailure(subtask.name, error, { operator, record, key: shownKey })
+    this.reportFailure(subtask.name, error, { operator, record })
   }
 
   /** An error that no call handled ends the attempt; false where it is closed. */
   failStray(error: unknown): boolean {
     if (this.closed) return false
-    const stray = new Error(
-      `nothing handled an error of asynchronous code: ${messageOf(error)}; wait for each promise, or catch its error`,
-      { cause: error instanceof Error ? error.cause : undefined },
-    )
-    if (error instanceof Error && error.stack !== undefined) stray.stack = error.stack
-    this.reportFailure(`slot ${this.deployment.slot}`, stray)
+    const { task = `slot ${this.deployment.slot}`, operator } = asyncCaller()
+    this.reportFailure(task, strayError(error), { operator, stray: true })
     return true
   }
 
@@ -391,7 +390,7 @@ export class SlotRuntime implements SubtaskHost {
   }
 
   private failureIn(task: string, error: unknown, at: FailedAt = {}): SlotFailure {
-    const { operator, part } = culpritOf(error) ?? { operator: at.operator }
-    return failureReport(error, { ...at, attempt: this.attempt, task, operator, part })
+    const { attempt } = this
+    return failureReport(error, { attempt, task, operator: undefined, ...at, ...culpritOf(error) })
   }
 }

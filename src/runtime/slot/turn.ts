@@ -26,6 +26,8 @@ export interface SlotWork {
   readonly exchange: Pick<SlotExchange, 'beginTurn' | 'takeDelivered' | 'endTurn' | 'flush'>
   /** Copies state for checkpoints for at most this many ms; returns whether it copied some. */
   readonly copy: (budgetMs: number) => boolean
+  /** No call of an operator is under way any more. */
+  readonly endCalls: () => void
   /** Time from a request to wake the slot to its turn. */
   readonly latency: Histogram
 }
@@ -53,7 +55,7 @@ export class SlotTurn {
   }
 
   run(): LoopTurn {
-    const { clock, queries, scheduler, exchange, copy, latency } = this.work
+    const { clock, queries, scheduler, exchange, copy, endCalls, latency } = this.work
     const startMs = clock.monotonicMs()
     if (this.wakeAskedMs !== undefined) latency.observe(startMs - this.wakeAskedMs)
     this.wakeAskedMs = undefined
@@ -68,6 +70,7 @@ export class SlotTurn {
     scheduler.tick(nowMs, rests)
     if (flushes) scheduler.flush()
     exchange.flush()
+    endCalls()
     const hasDelivered = exchange.endTurn()
     return afterTurn({
       more: !rests || hasDelivered || queries.isWaiting,

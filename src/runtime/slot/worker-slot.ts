@@ -34,6 +34,7 @@ export class WorkerSlot implements SlotHost {
   private readonly worker: Worker
   private readonly listener: SlotListener
   private ending = false
+  private isKilled = false
 
   constructor({ slot, job, listener, thread }: WorkerSlotOptions) {
     this.listener = listener
@@ -42,10 +43,9 @@ export class WorkerSlot implements SlotHost {
     this.worker.on('message', (report: SlotReport) => {
       if (!this.ending) listener.report(report)
     })
-    this.worker.on('error', (error) => this.lost(slotLost(slot, error)))
-    this.worker.on('exit', (code) => {
-      this.lost(slotLost(slot, new Error(`its thread ended with code ${code}`)))
-    })
+    const lost = (cause: unknown): void => this.lost(slotLost(slot, cause, this.isKilled))
+    this.worker.on('error', lost)
+    this.worker.on('exit', (code) => lost(new Error(`its thread ended with code ${code}`)))
   }
 
   send(command: SlotCommand, ports: readonly MessagePortLike[] = []): void {
@@ -53,6 +53,7 @@ export class WorkerSlot implements SlotHost {
   }
 
   kill(): void {
+    this.isKilled = true
     void this.worker.terminate()
   }
 

@@ -135,7 +135,7 @@ class SubtaskBuilder {
       : undefined
     this.addRates(metrics)
     const operatorState = site.operatorState(node, subtask.index)
-    if (keyedState !== undefined) keepKeyFormat(node.uid, operatorState, keyedState.keyFormat)
+    if (keyedState !== undefined) keepKeyFormat(node.uid, operatorState, keyedState.keys?.id)
     const operator = node.body.kind === 'operator' ? node.body.create() : this.sourceOf(node.body)
     // A source that is not restored may bring earlier records: time begins again.
     const knowsTime = keyedState !== undefined && site.restoresSources(planned.sources)

@@ -2,7 +2,9 @@ import type { SegmentReference } from '../../checkpoint/protocol/checkpoint-type
 import type { SegmentBlockBuilder } from '../../checkpoint/segment/block.ts'
 import { type SegmentCompletion, SegmentWriter } from '../../checkpoint/segment/writer.ts'
 import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-storage.ts'
+import { ByteReader } from '../../core/byte-reader.ts'
 import { WeirError } from '../../core/errors.ts'
+import type { Serializer } from '../../core/serializer.ts'
 import type { ChangeSink, StateSnapshot } from '../../state/port/change.ts'
 import type { KeyedStateBackend } from '../../state/port/keyed-state-backend.ts'
 
@@ -22,6 +24,9 @@ export interface CheckpointedStateSnapshot {
   /** Completes the segment; returns the segments that the acknowledgement names, oldest first. */
   finish(): Promise<readonly SegmentReference[]>
 }
+
+/** Characters of a key in a message. */
+const LONGEST_KEY_TEXT = 100
 
 const NOWHERE: ChangeSink = { append: () => {} }
 
@@ -54,8 +59,8 @@ interface SnapshotRun {
  */
 export class CheckpointedState {
   readonly backend: KeyedStateBackend
-  /** Id of the serializer of the keys. */
-  readonly keyFormat: string | undefined
+  /** Serializer of the keys; undefined where it is not known. */
+  readonly keys: Serializer<unknown> | undefined
   private readonly target: SegmentTarget | undefined
   private writer: SegmentWriter | undefined
   private lineage = newLineage()
@@ -66,12 +71,22 @@ export class CheckpointedState {
   constructor(
     backend: KeyedStateBackend,
     target: SegmentTarget | undefined,
-    keyFormat?: string | undefined,
+    keys?: Serializer<unknown> | undefined,
   ) {
     this.backend = backend
-    this.keyFormat = keyFormat
+    this.keys = keys
     this.target = target
     this.openWriter()
+  }
+
+  /** The current key as JSON, shortened; undefined where none is selected, or its serializer is not known. */
+  currentKeyText(): string | undefined {
+    try {
+      const key = this.keys?.read(new ByteReader(this.backend.currentKey()))
+      return JSON.stringify(key)?.slice(0, LONGEST_KEY_TEXT)
+    } catch {
+      return undefined
+    }
   }
 
   /** Fixes the changes for a checkpoint. Throws ILLEGAL_STATE when no storage is configured. */

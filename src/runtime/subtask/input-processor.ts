@@ -237,7 +237,12 @@ export class InputProcessor implements SubtaskInput {
       values.span(start, start + group.valueLengths[at]!)
       value = this.batchValues.read(values)
     }
-    this.task.operator.processElement(role.channel.input, value, group.timestamps[at]!)
+    const timestamp = group.timestamps[at]!
+    try {
+      this.task.operator.processElement(role.channel.input, value, timestamp)
+    } catch (error) {
+      throw this.task.blame(error, timestamp)
+    }
   }
 
   /** Selects the key of a record; a short one is copied into a view of its length, so that no view is made per record. */

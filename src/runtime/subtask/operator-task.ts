@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { MetricGroup } from '../../core/metrics.ts'
 import type { SourcePosition } from '../../core/position.ts'
-import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../../core/time.ts'
+import { MAX_TIMESTAMP, MIN_TIMESTAMP, NO_TIMESTAMP } from '../../core/time.ts'
 import type { StreamNode } from '../../dataflow/stream-graph.ts'
 import type { Accumulator, AccumulatorAccess } from '../../operators/port/accumulator.ts'
 import { type DeferringOperator, isDeferring } from '../../operators/port/deferring.ts'
@@ -26,11 +26,12 @@ import type { OutputChannel } from '../channel/output.ts'
 import type { CallSequence } from '../pacing/call-sequence.ts'
 import type { TimerPasses } from '../pacing/timer-passes.ts'
 import type { CheckpointedState } from './checkpointed-state.ts'
-import { blame, culpritOf } from './operator-failure.ts'
+import { blame, culpritOf, nameCalls } from './operator-failure.ts'
 import type { OperatorStateMemory } from './operator-state-memory.ts'
 
 /** The subtask that runs an operator, as the operator's task sees it. */
 export interface OperatorHost {
+  readonly name: string
   readonly attempt: number
   readonly clock: Clock
   readonly rowTables: StateCatalog
@@ -51,6 +52,7 @@ export interface OperatorHost {
   readonly host: {
     topicOf(source: number): string | undefined
     readonly mostTimersAtEnd: number
+    readonly namesCallers: boolean
     beginLongCall(node: number, total: number): LongCallSteps
   }
   warn(warning: WeirError): void
@@ -109,6 +111,7 @@ export class OperatorTask {
   /** Opens the operator. */
   async open(output: Output, subtask: number, host: OperatorHost): Promise<void> {
     this.guardRecords(output, host)
+    if (host.host.namesCallers) nameCalls(this.operator, { name: host.name, operators: [this] })
     try {
       await this.operator.open(new TaskContext({ task: this, output, subtask, host }))
     } catch (error) {
@@ -194,8 +197,17 @@ export class OperatorTask {
     try {
       return this.firing?.fireDue(most) ?? 0
     } catch (error) {
-      throw blame(error, this.node)
+      throw this.blame(error, this.firing?.firingAt)
     }
+  }
+
+  /** As the function `blame`, with the current key and the event time of the record or timer. */
+  blame(thrown: unknown, timestamp: number | undefined): object {
+    const isTimed = timestamp !== undefined && timestamp !== NO_TIMESTAMP
+    return blame(thrown, this.node, {
+      key: this.keyedState?.currentKeyText(),
+      ...(isTimed && { timestamp }),
+    })
   }
 
   private afterTimers(action: () => void): void {

@@ -10,7 +10,7 @@ import type { Output, StreamOperator } from '../../operators/port/operator.ts'
 import { refusePromise } from '../../operators/port/refuse-promise.ts'
 import { FrequentKeys, hashOfKey, NOT_KEPT } from '../channel/frequent-keys.ts'
 import type { OutputChannel } from '../channel/output.ts'
-import { blame, blameKeySelector } from './operator-failure.ts'
+import { blameKeySelector } from './operator-failure.ts'
 import type { OperatorTask } from './operator-task.ts'
 import { ValueAppender } from './value-appender.ts'
 
@@ -38,7 +38,7 @@ export class DirectOutput implements RecordOutput {
     try {
       this.operator.processElement(0, value, timestamp)
     } catch (error) {
-      throw blame(error, this.task.node)
+      throw this.task.blame(error, timestamp)
     }
   }
 }

@@ -19,6 +19,7 @@ import { rateGauge, WorkMeter } from '../pacing/work-meter.ts'
 import { DeferredResults } from './deferred-results.ts'
 import { Gates } from './gates.ts'
 import type { SubtaskInput } from './input.ts'
+import { asyncOrigin } from './operator-failure.ts'
 import type { OperatorHost, OperatorTask } from './operator-task.ts'
 import type { RebalanceOutput } from './record-output.ts'
 import { TaskAccumulators } from './task-accumulators.ts'
@@ -39,6 +40,8 @@ export interface SubtaskHost {
   readonly acceptsLostTransactions: boolean
   topicOf(source: number): string | undefined
   readonly mostTimersAtEnd: number
+  /** See `SlotDeployment`. */
+  readonly namesCallers: boolean
   beginLongCall(node: number, total: number): LongCallSteps
   warn(warning: WeirError): void
   /** An operator threw: the attempt is over. `at`: the position of the record that it worked on. */
@@ -184,16 +187,13 @@ export class Subtask implements OperatorHost {
 
   private stepInput(untilMs: number): boolean {
     if (!this.passes.isEmpty) return false
-    if (!this.canProcess()) {
-      this.meter.waits(this.clock.monotonicMs(), this.waitKind())
-      return false
-    }
-    const worked = this.measured(() => {
+    const takesInput = (): boolean => {
       if (!this.input.step(untilMs)) return false
       for (const task of this.operators) task.pollWatermark()
       return true
-    })
-    // What it waited for is there, but there is no input.
+    }
+    const worked = this.canProcess() && this.measured(takesInput)
+    // It may not process, or what it waited for is there, but there is no input.
     if (!worked) this.meter.waits(this.clock.monotonicMs(), this.waitKind())
     return worked
   }
@@ -219,7 +219,7 @@ export class Subtask implements OperatorHost {
     const startMs = this.clock.monotonicMs()
     let worked = false
     try {
-      worked = work()
+      worked = asyncOrigin.run(this, work)
     } catch (error) {
       this.fail(error, this.currentPosition)
     }
@@ -387,7 +387,7 @@ export class Subtask implements OperatorHost {
       const due = this.timers.takeDue(nowMs)
       if (due === undefined) return
       this.clearPosition()
-      due.owner.advanceProcessingTime(due.timestampMs)
+      asyncOrigin.run(this, () => due.owner.advanceProcessingTime(due.timestampMs))
       if (this.blockedChannels > 0 || !this.passes.isEmpty) return
     }
   }

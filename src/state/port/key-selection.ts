@@ -1,3 +1,4 @@
+import { WeirError } from '../../core/errors.ts'
 import { murmur3 } from '../../core/hash/murmur3.ts'
 import { escapedCapacity, isCompositeOf, writeEscaped } from './composite-key.ts'
 import { prefixHash } from './entry-hash.ts'
@@ -5,13 +6,15 @@ import type { FrequentKey } from './frequent-key.ts'
 import { ShortKey } from './short-key.ts'
 
 const EMPTY = new Uint8Array(0)
+/** The key while none is selected; a selected one of no bytes is another object. */
+const NO_KEY = new Uint8Array(0)
 
 /**
  * The key and namespace that the handles of a backend refer to. They are hashed when a handle first looks for an
  * entry, and encoded when one is made, so that records without typed state cost nothing.
  */
 export class KeySelection {
-  key: Uint8Array = EMPTY
+  key: Uint8Array = NO_KEY
   keyGroup = 0
   namespace: Uint8Array = EMPTY
   /** The namespace, if its bytes never change. */
@@ -44,6 +47,17 @@ export class KeySelection {
     this.version += 1
   }
 
+  /** No key is selected from now on. */
+  deselect(): void {
+    this.select(NO_KEY, 0)
+  }
+
+  /** The selected key. Throws ILLEGAL_STATE where none is. */
+  selected(): Uint8Array {
+    if (this.key === NO_KEY) refuseWithoutKey()
+    return this.key
+  }
+
   /** As `select`, of a key whose murmur3 is known. */
   selectHashed(key: Uint8Array, keyGroup: number, keyHash: number): void {
     this.select(key, keyGroup)
@@ -72,9 +86,10 @@ export class KeySelection {
     this.version += 1
   }
 
-  /** Brings `hash` and `short` up to date. */
+  /** Brings `hash` and `short` up to date. Throws ILLEGAL_STATE where no key is selected. */
   locate(): void {
     if (this.locatedVersion === this.version) return
+    if (this.key === NO_KEY) refuseWithoutKey()
     if (!this.keyHashIsKnown) {
       this.keyHash = murmur3(this.key) | 0
       this.keyHashIsKnown = true
@@ -114,4 +129,11 @@ export class KeySelection {
     grown.set(this.bytes)
     this.bytes = grown
   }
+}
+
+function refuseWithoutKey(): never {
+  throw new WeirError(
+    'ILLEGAL_STATE',
+    'state, timers and the current key belong to the call for a record or timer, and no such call is under way: use them before the function returns, not in open, in a callback, or behind an await (asynchronous calls belong in AsyncDataStream)',
+  )
 }

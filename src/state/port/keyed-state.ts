@@ -27,7 +27,9 @@ import type { TimerQueue } from './timer-queue.ts'
 export interface KeyedState {
   /** Selects the key that the handles and timers refer to. The bytes are not copied before use. */
   setCurrentKey(key: Uint8Array, keyGroup: number): void
-  /** The current key's bytes, valid until the next `setCurrentKey`. */
+  /** Selects no key: until one is selected, handles of typed state and timers throw ILLEGAL_STATE. */
+  deselectKey(): void
+  /** The current key's bytes, valid until the next `setCurrentKey`. Throws ILLEGAL_STATE where none is selected. */
   currentKey(): Uint8Array
   /** Selects the namespace (a window) within the key; empty bytes are the default one. */
   setCurrentNamespace(namespace: Uint8Array): void

@@ -1,7 +1,7 @@
 import type { KeyGroupRange } from '../../core/key-group.ts'
 import type { EntrySpan, StateDeclaration, StateName } from './change.ts'
 
-/** A state that a restore has left out. */
+/** A state of a checkpoint that nothing claims. */
 export interface DroppedEntries {
   /** Its name, without a version. */
   readonly state: string
@@ -40,11 +40,13 @@ export interface RestorableState {
   wantedKeyGroup(): number
   /** Ends the restore; a missing key is now really missing. */
   endRestore(checkpointId: number): void
+  /** As `endRestore`, in steps of well below a millisecond: with timers and deleted entries it goes through each of them. */
+  endRestoreInSteps(checkpointId: number): Generator<void, void>
   /**
    * From now on a first key or value whose type none of the restored ones has throws STATE_CONFLICT. Called after
    * `endRestore`, where the job may be another one than that which wrote the checkpoint.
    */
   expectFormerTypes(): void
-  /** Names of states with restored entries that no operator has declared; timers are never among them. */
-  unclaimedStates(): readonly string[]
+  /** States with restored entries that no operator has declared, and timers whose queue none has opened. */
+  unclaimedStates(): readonly DroppedEntries[]
 }

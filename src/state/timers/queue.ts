@@ -4,6 +4,7 @@ import { IN_HEAP, type KeyedEntry, LIVE, PERSISTED, STORED } from '../entries/ke
 import type { EntryTimers } from '../port/entry-timers.ts'
 import type { KeySelection } from '../port/key-selection.ts'
 import { PrefixReader } from '../port/prefix-reader.ts'
+import { finished } from '../port/scan-part.ts'
 import type { Timer, TimerQueue } from '../port/timer-queue.ts'
 import { type PrefixEntry, storedRange } from '../typed/prefix-scan.ts'
 import { storeKeyOf, valueOfStored } from '../typed/store-keys.ts'
@@ -13,6 +14,8 @@ import { TimerHeap } from './heap.ts'
 import { readTimestamp, TIMESTAMP_BYTES, writeTimestamp } from './timestamp.ts'
 
 const NOTHING = new Uint8Array(0)
+/** Timers that are put into the heap in one step of a restore. */
+const REBUILT_IN_A_STEP = 512
 /** Above every composite key of a timer. */
 const END = Uint8Array.of(0xff)
 
@@ -36,7 +39,7 @@ export class KeyedTimerQueue implements TimerQueue {
     this.table = table
     this.selection = selection
     table.lateTimers = (keep) => this.giveUpLate(keep)
-    this.rebuild()
+    finished(this.rebuild())
   }
 
   /** The timers of the entries of a state, of which the queue has one such. See `KeyedState.entryTimers`. */
@@ -122,13 +125,16 @@ export class KeyedTimerQueue implements TimerQueue {
     return isKnown !== undefined
   }
 
-  /** Builds the heap from the table, after a restore. */
-  rebuild(): void {
+  /** Builds the heap from the table, after a restore, in steps. */
+  *rebuild(): Generator<void, void> {
     this.heap = new TimerHeap()
+    let added = 0
     for (const entry of this.table.entries) {
       if ((entry.flags & LIVE) === 0) continue
       entry.time = readTimestamp(entry.key)
       this.add(entry)
+      added += 1
+      if (added % REBUILT_IN_A_STEP === 0) yield
     }
   }
 

@@ -7,13 +7,22 @@ import { storeKeyOf } from './store-keys.ts'
 import type { StateTable } from './table.ts'
 import type { Evolution, TableContext } from './table-context.ts'
 
+/** A deleted entry. */
+interface Tombstone {
+  readonly table: StateTable
+  readonly entry: KeyedEntry
+}
+
+/** Deleted entries that are forgotten in one step. */
+const FORGOTTEN_IN_A_STEP = 512
+
 /** Fills tables with restored entries, newest segment first: the first one of a key wins. */
 export class TypedRestore {
   /** What brings the entries of a table into its declared form, where they have another one. */
   readonly evolutions = new Map<StateTable, Evolution>()
   private readonly context: TableContext<StateTable>
   /** Deleted entries, which keep older entries of their keys out until the end. */
-  private tombstones: { readonly table: StateTable; readonly entry: KeyedEntry }[] = []
+  private tombstones: Tombstone[] = []
 
   constructor(context: TableContext<StateTable>) {
     this.context = context
@@ -47,15 +56,23 @@ export class TypedRestore {
     return evolution === undefined ? value : evolution(key, value, this.context.clock.nowMs())
   }
 
-  /** All entries have come: forgets the tombstones. */
-  end(): void {
+  /** All entries have come: forgets the tombstones, some in each step. */
+  *end(): Generator<void, void> {
+    const { tombstones } = this
+    this.tombstones = []
+    this.evolutions.clear()
+    for (let at = 0; at < tombstones.length; at += FORGOTTEN_IN_A_STEP) {
+      if (at > 0) yield
+      this.forget(tombstones.slice(at, at + FORGOTTEN_IN_A_STEP))
+    }
+  }
+
+  private forget(tombstones: readonly Tombstone[]): void {
     const deletions: StoreChange[] = []
-    for (const { table, entry } of this.tombstones) {
+    for (const { table, entry } of tombstones) {
       const isUnchanged = entry.index >= 0 && entry.epoch === 0 && (entry.flags & LIVE) === 0
       if (isUnchanged) table.forget(entry, deletions)
     }
-    this.tombstones = []
-    this.evolutions.clear()
     if (deletions.length > 0) this.context.store!.apply(deletions)
   }
 }

@@ -10,6 +10,7 @@ import {
   requireSameDeclaration,
   upToDate,
 } from '../port/format.ts'
+import type { DroppedEntries } from '../port/restorable-state.ts'
 import type { StateStore } from '../store/state-store.ts'
 import { EntryEncoder } from './entry-encoder.ts'
 import { evolutionOf } from './evolution.ts'
@@ -245,18 +246,19 @@ export class TypedStates implements TableContext<StateTable> {
     for (const table of this.tablesById) expectFormerType(table)
   }
 
-  endRestore(): void {
+  /** All entries have come; the work is done in steps. */
+  endRestore(): Generator<void, void> {
     this.restoring = false
-    this.restored.end()
+    return this.restored.end()
   }
 
-  /** Names of states with restored entries that no operator has declared. */
-  unclaimed(): readonly string[] {
+  /** States with restored entries that no operator has declared, and their bytes in memory. */
+  unclaimed(): readonly DroppedEntries[] {
     return this.tablesById
       .filter(({ serializer, kind, isClaimed, holdsRestored }) => {
         return holdsRestored && (kind === 'timers' ? !isClaimed : serializer === undefined)
       })
-      .map(({ name }) => name)
+      .map((table) => ({ state: table.name, bytes: bytesOf(table) }))
   }
 
   /** Names of all states. */
@@ -277,4 +279,13 @@ export class TypedStates implements TableContext<StateTable> {
   close(): void {
     this.store?.close()
   }
+}
+
+/** Bytes of keys and encoded values. */
+function bytesOf({ entries }: StateTable): number {
+  let bytes = 0
+  for (const { key, value } of entries) {
+    bytes += key.length + (value instanceof Uint8Array ? value.length : 0)
+  }
+  return bytes
 }

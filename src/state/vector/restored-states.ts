@@ -7,6 +7,7 @@ import {
   splitVectorName,
   vectorDeclaration,
 } from '../port/format.ts'
+import type { DroppedEntries } from '../port/restorable-state.ts'
 import type { VersionRows } from './version-rows.ts'
 import type { VersionedRows } from './versioned-rows.ts'
 
@@ -113,8 +114,13 @@ export class RestoredStates {
   }
 
   /** See `RestorableState.unclaimedStates`. */
-  unclaimed(): readonly string[] {
-    return [...new Set(this.undeclared.names().map((state) => splitVectorName(state).name))]
+  unclaimed(): readonly DroppedEntries[] {
+    const sums = new Map<string, number>()
+    for (const { state, bytes } of this.undeclared.sizes()) {
+      const { name } = splitVectorName(state)
+      sums.set(name, bytes + (sums.get(name) ?? 0))
+    }
+    return [...sums].map(([state, bytes]) => ({ state, bytes }))
   }
 
   /** Forgets the restored versions of states that no operator has declared, and returns their names. */
@@ -240,9 +246,12 @@ class UndeclaredRows {
     return version
   }
 
-  /** Versions that have rows. */
-  names(): StateName[] {
-    return [...this.versions].flatMap(([name, { rows }]) => (rows.length > 0 ? [name] : []))
+  /** Versions that have rows, and the bytes of these. */
+  sizes(): DroppedEntries[] {
+    return [...this.versions].flatMap(([state, { rows }]) => {
+      const bytes = rows.reduce((sum, { key, value }) => sum + key.length + (value?.length ?? 0), 0)
+      return rows.length > 0 ? [{ state, bytes }] : []
+    })
   }
 
   declarations(): StateDeclaration[] {

@@ -131,18 +131,6 @@ describe('tumbling windows', () => {
       ['a', 10, 20, [5]],
     ])
   })
-
-  it('refuse a record without timestamp and say what is missing', async () => {
-    const harness = await openListing(tumblingEventTimeWindows(10))
-    expect(() => harness.process(event(1))).toThrow(/give the watermark strategy a timestampOf/)
-  })
-
-  it('say what to do with the time -1, which stands for none', async () => {
-    const harness = await openListing(tumblingEventTimeWindows(10))
-    expect(() => harness.process(event(-1), -1)).toThrow(
-      'If it has one, the function returned -1 (1969-12-31T23:59:59.999Z), which stands for no timestamp: return -2',
-    )
-  })
 })
 
 describe('sliding windows', () => {

@@ -7,6 +7,7 @@ import {
   type AttemptListener,
   type ReportReceivers,
 } from '../../../src/runtime/job/attempt-execution.ts'
+import { SlotActivity } from '../../../src/runtime/protocol/slot-activity.ts'
 import type { SlotHost } from '../../../src/runtime/protocol/slot-host.ts'
 import { ProgressBoard } from '../../../src/state/catalog/progress-board.ts'
 
@@ -48,7 +49,8 @@ function attemptOfTwoSlots(clock: Clock = systemClock) {
       attempt: 1,
       configuration: parseConfiguration({}),
       board: ProgressBoard.create(2, 4).share,
-      activity: new SharedArrayBuffer(32),
+      namesCallers: false,
+      activity: SlotActivity.create(2).buffer,
       generation: 0,
       storageUrl: undefined,
       restoredCheckpoint: 0,

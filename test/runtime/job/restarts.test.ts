@@ -3,8 +3,8 @@ import { type ErrorCode, WeirError } from '../../../src/core/errors.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import { EXPONENTIAL_DELAY } from '../../../src/runtime/configuration/restart-strategy.ts'
 import { JobRestarts } from '../../../src/runtime/job/restarts.ts'
-import { failureReport } from '../../../src/runtime/protocol/failure-report.ts'
-import { failureOf } from '../../../src/runtime/protocol/slot-host.ts'
+import { failureReport, strayError } from '../../../src/runtime/protocol/failure-report.ts'
+import { failureOf, slotLost } from '../../../src/runtime/protocol/slot-host.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
 
 const restarts = (): JobRestarts =>
@@ -54,7 +54,9 @@ describe('JobRestarts', () => {
 
   it('ends after several attempts whose slots did not answer, with no checkpoint between them', () => {
     const silent = (slot: number): WeirError =>
-      new WeirError('SLOT_LOST', 'has not answered', { details: { slot, unanswered: true } })
+      new WeirError('SLOT_LOST', `slot ${slot} has not answered`, {
+        details: { slot, lostBy: 'silence' },
+      })
     const same = restarts()
     const kinds = [1, 1, 2, 2, 2, 2, 2].map(
       (checkpoint, slot) => same.decide(silent(slot), 'running', checkpoint).kind,
@@ -63,6 +65,46 @@ describe('JobRestarts', () => {
     const killed = new WeirError('SLOT_LOST', 'killed', { details: { slot: 0 } })
     const others = restarts()
     for (let n = 0; n < 10; n++) expect(others.decide(killed, 'running', 1).kind).toBe('restart')
+  })
+
+  it('ends after several attempts whose slot ended by itself in the same way, with no checkpoint between them', () => {
+    const ended = (slot: number, code: number): WeirError =>
+      slotLost(slot, new Error(`its thread ended with code ${code}`), false)
+    const same = restarts()
+    const kinds = [7, 0, 0, 0, 0, 0].map(
+      (code, n) => same.decide(ended(n % 2, code), 'running').kind,
+    )
+    expect(kinds).toEqual([...Array.from({ length: 5 }, () => 'restart'), 'fail'])
+    const between = restarts()
+    for (let n = 0; n < 20; n++) {
+      expect(between.decide(ended(0, 0), 'running', Math.floor(n / 4)).kind).toBe('restart')
+    }
+    const killed = restarts()
+    for (let n = 0; n < 20; n++) {
+      const error = slotLost(0, new Error('its thread ended with code 1'), true)
+      expect(killed.decide(error, 'running').kind).toBe('restart')
+    }
+  })
+
+  it('ends after several attempts with the same error of asynchronous code, with no checkpoint between them', () => {
+    const stray = (message: string): WeirError =>
+      failureOf(
+        failureReport(strayError(new Error(message)), {
+          attempt: 1,
+          task: 'map#0',
+          operator: 'Map',
+          stray: true,
+        }),
+      )
+    const same = restarts()
+    const kinds = ['a', 'b', 'b', 'b', 'b', 'b'].map(
+      (message) => same.decide(stray(message), 'running').kind,
+    )
+    expect(kinds).toEqual([...Array.from({ length: 5 }, () => 'restart'), 'fail'])
+    const between = restarts()
+    for (let n = 0; n < 20; n++) {
+      expect(between.decide(stray('b'), 'running', Math.floor(n / 4)).kind).toBe('restart')
+    }
   })
 
   it('ends after several attempts that failed with the same message and never ran', () => {

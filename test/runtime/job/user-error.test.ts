@@ -6,6 +6,8 @@ import { MemorySource } from '../../../src/connectors/memory/source.ts'
 import { deserializeValue } from '../../../src/connectors/records/value-deserializer.ts'
 import { stringSerializer } from '../../../src/core/serializer.ts'
 import { StreamExecutionEnvironment } from '../../../src/dataflow/stream-execution-environment.ts'
+import { boundedOutOfOrderness } from '../../../src/dataflow/watermark-strategy.ts'
+import { tumblingEventTimeWindows } from '../../../src/operators/windows/assigner.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
 import { checkpointFolder } from '../job-fixture.ts'
 
@@ -17,8 +19,11 @@ function parse(text: string): unknown {
   }
 }
 
-const FAILED_AT =
-  /operator Parse, task .* failed: no order \(at parse, \/.*user-error\.test\.ts:16:11; at the record 1:2 of source orders; (?:key "\{x"; )?caused by Expected property name/
+/** The key is that of the keyed operator that calls the function. */
+const failedAt = (isKeyed: boolean): RegExp =>
+  new RegExp(
+    `operator Parse, task .* failed: no order \\(at parse, /.*user-error\\.test\\.ts:\\d+:11; at the record 1:2 of source orders; ${isKeyed ? 'key "{x"; ' : ''}caused by Expected property name`,
+  )
 
 it.each([true, false])(
   'an error of a function names its line, its record and its cause, and ends the job at the fifth attempt (behind keyBy: %s)',
@@ -47,7 +52,7 @@ it.each([true, false])(
     read.map(parse).name('Parse').sinkTo(new MemorySink())
     const job = cluster.startLocal(env.graph('orders'))
     const error = await job.result.catch((thrown: unknown) => thrown)
-    expect(String(error)).toMatch(FAILED_AT)
+    expect(String(error)).toMatch(failedAt(isKeyed))
     expect(String(error)).toContain(
       '5 attempts in a row failed with this message at the record 1:2',
     )
@@ -81,3 +86,33 @@ it('an error at a record of a topic names the topic, and the key behind keyBy', 
     /no page \(at .*user-error\.test\.ts:\d+:\d+; at the record 0:1 of source pages, topic clicks; key "bob"\)/,
   )
 })
+
+it.each(['record', 'timer', 'window'] as const)(
+  'an error of a function at a %s names the key and the event time',
+  async (kind) => {
+    const env = new StreamExecutionEnvironment({ parallelism: 1 })
+    const keyed = env
+      .fromElements([1, 2, 3], boundedOutOfOrderness(0, { timestampOf: (n: number) => n * 60_000 }))
+      .keyBy((n) => ['user', n])
+    const fail = (): never => {
+      throw new Error('no such user')
+    }
+    const failing =
+      kind === 'window'
+        ? keyed.window(tumblingEventTimeWindows(60_000)).process<number>(() => ({
+            process: ([, n]) => (n === 2 ? fail() : undefined),
+          }))
+        : keyed.process<number>(() => ({
+            processElement(n, { timerService, timestamp }) {
+              if (kind === 'record' && n === 2) fail()
+              if (kind === 'timer') timerService.registerEventTimeTimer(timestamp + 59_999)
+            },
+            onTimer: (_, { currentKey: [, n] }) => (n === 2 ? fail() : undefined),
+          }))
+    failing.discard()
+    await using cluster = new MiniCluster({ configuration: { 'restart-strategy.type': 'none' } })
+    const error: unknown = await cluster.run(env.graph('users')).catch((thrown) => thrown)
+    const time = kind === 'record' ? '00:02:00.000' : '00:02:59.999'
+    expect(String(error)).toContain(`key ["user",2]; event time 1970-01-01T${time}Z`)
+  },
+)

@@ -1,10 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { MemorySink } from '../../../src/connectors/memory/sink.ts'
 import { MemorySource } from '../../../src/connectors/memory/source.ts'
+import { type Clock, systemClock } from '../../../src/core/clock.ts'
+import { seededRandom } from '../../../src/core/random.ts'
 import { StreamExecutionEnvironment } from '../../../src/dataflow/stream-execution-environment.ts'
 import type { StreamGraph } from '../../../src/dataflow/stream-graph.ts'
 import { boundedOutOfOrderness } from '../../../src/dataflow/watermark-strategy.ts'
 import { tumblingEventTimeWindows } from '../../../src/operators/windows/assigner.ts'
+import type { JobExecution } from '../../../src/runtime/job/execution.ts'
+import { createLocalJob } from '../../../src/runtime/job/local-executor.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
 import { until } from '../../run/until.ts'
 import { checkpointFolder } from '../job-fixture.ts'
@@ -18,6 +22,7 @@ const DAY = 86_400_000
 const KEYS = 500
 /** A window function that takes so long: the pass over a day's windows takes a sixth of a second. */
 const FUNCTION_MS = 0.3
+const HOUR = 3_600_000
 
 function work(): void {
   for (const endMs = performance.now() + FUNCTION_MS; performance.now() < endMs; );
@@ -35,6 +40,7 @@ interface DayJob {
   /** @default true */
   readonly bounded?: boolean
   readonly onFire?: () => void
+  readonly onRecord?: () => void
 }
 
 /** The key of each window of a day, by a window function or by timers of the keys. */
@@ -140,5 +146,96 @@ describe.each(Object.entries(JOBS))('a pass over %s', (_name, graphOf) => {
     const expected = [...Array.from({ length: KEYS }, (_, key) => key), -1, -1, -1]
     expect(sink.values.slice(KEYS)).toEqual([-1, -1, -1])
     expect(sink.values.toSorted((a, b) => a - b)).toEqual(expected.toSorted((a, b) => a - b))
+  })
+})
+
+/** Timers of the wall clock, one of each key, that are due in an hour. */
+function clockGraph(job: DayJob): StreamGraph {
+  const { env, keyed } = start(job)
+  keyed
+    .process<number>(() => ({
+      processElement({ time }, { timerService }) {
+        timerService.registerProcessingTimeTimer(timerService.currentProcessingTime + HOUR)
+        if (time >= 0) job.onRecord?.()
+      },
+      onTimer(_timestamp, context, out) {
+        work()
+        job.onFire?.()
+        out.collect(context.currentKey)
+      },
+    }))
+    .sinkTo(job.sink)
+  return env.graph('clock')
+}
+
+/** The most calls between two turns of the event loop while a job fires, and the sink of its results. */
+async function longestSlice(
+  run: (job: DayJob) => Promise<JobExecution>,
+): Promise<{ readonly calls: number; readonly keys: readonly number[] }> {
+  const sink = new MemorySink<number>()
+  let fired = 0
+  const byTurn: number[] = []
+  const job = await run({ laterDays: 0, sink, onFire: () => fired++ })
+  const turn = (): void => {
+    byTurn.push(fired)
+    if (fired < KEYS) setImmediate(turn)
+  }
+  turn()
+  await until('every timer has fired', () => fired >= KEYS)
+  await job.cancel().catch(() => undefined)
+  const between = byTurn.map((count, n) => count - (byTurn[n - 1] ?? 0))
+  return { calls: Math.max(...between), keys: sink.values.toSorted((a, b) => a - b) }
+}
+
+describe('timers that are due without a watermark of a record let the slot do other work', () => {
+  const EVERY_KEY = Array.from({ length: KEYS }, (_, key) => key)
+
+  it.each(Object.entries(JOBS))('at the end of the input (%s)', async (_, graphOf) => {
+    await using cluster = new MiniCluster()
+    const { calls, keys } = await longestSlice(async (job) => cluster.startLocal(graphOf(job)))
+    expect(calls).toBeLessThan(KEYS / 5)
+    expect(keys).toEqual(EVERY_KEY)
+  })
+
+  it.each(Object.entries(JOBS))('at a drain (%s)', async (_, graphOf) => {
+    using folder = checkpointFolder()
+    await using cluster = new MiniCluster({
+      configuration: { 'execution.checkpointing.dir': folder.path },
+    })
+    let stopped: Promise<string> | undefined
+    const { calls, keys } = await longestSlice(async (job) => {
+      const running = cluster.startLocal(graphOf({ ...job, bounded: false }))
+      await running.waitFor('RUNNING')
+      stopped = running.stopWithSavepoint({ drain: true })
+      stopped.catch(() => undefined)
+      return running
+    })
+    expect(calls).toBeLessThan(KEYS / 5)
+    expect(keys).toEqual(EVERY_KEY)
+  })
+
+  it('of the wall clock, behind a downtime', async () => {
+    using folder = checkpointFolder()
+    const configuration = { 'execution.checkpointing.dir': folder.path }
+    await using cluster = new MiniCluster({ configuration })
+    let records = 0
+    const before = { laterDays: 0, sink: new MemorySink<number>(), bounded: false }
+    const first = cluster.startLocal(clockGraph({ ...before, onRecord: () => records++ }))
+    await until('each key has a timer', () => records === KEYS)
+    const savepoint = await first.stopWithSavepoint()
+    const later: Clock = { ...systemClock, nowMs: () => systemClock.nowMs() + 2 * HOUR }
+    const { calls, keys } = await longestSlice(async (job) => {
+      const restored = createLocalJob({
+        graph: clockGraph({ ...job, bounded: false }),
+        configuration,
+        restoreFrom: savepoint,
+        clock: later,
+        random: seededRandom(1),
+      })
+      restored.start()
+      return restored
+    })
+    expect(calls).toBeLessThan(KEYS / 5)
+    expect(keys).toEqual(EVERY_KEY)
   })
 })

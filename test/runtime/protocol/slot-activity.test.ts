@@ -46,6 +46,19 @@ function setUp() {
   return { activity, events, slot, pass }
 }
 
+describe('a long call', () => {
+  it('ends at its next step once its attempt is over, and not before', () => {
+    const activity = SlotActivity.create(2)
+    const second = activity.begin({ slot: 1, attempt: 2 }, 4, 100)
+    activity.end({ slot: 1, attempt: 1 })
+    activity.end({ slot: 0, attempt: 2 })
+    second.step()
+    activity.end({ slot: 1, attempt: 2 })
+    expect(() => second.step()).toThrow(expect.objectContaining({ code: 'JOB_CANCELED' }))
+    activity.begin({ slot: 1, attempt: 3 }, 4, 100).step()
+  })
+})
+
 describe('a slot that answers no ping', () => {
   it('is lost after the timeout', () => {
     const { events, slot, pass } = setUp()
@@ -60,7 +73,7 @@ describe('a slot that answers no ping', () => {
     const { activity, events, slot, pass } = setUp()
     pass(3)
     slot.answers = false
-    let call = activity.begin(0, 4, 100)
+    let call = activity.begin({ slot: 0, attempt: 2 }, 4, 100)
     pass(60, () => call.step())
     expect(events).toHaveLength(1)
     expect(events[0]).toMatch(/^busy in 4: [67] of 100$/)
@@ -68,7 +81,7 @@ describe('a slot that answers no ping', () => {
     slot.answers = true
     pass(4)
     slot.answers = false
-    call = activity.begin(0, 4, 100)
+    call = activity.begin({ slot: 0, attempt: 2 }, 4, 100)
     pass(20, () => call.step())
     expect(events).toHaveLength(2)
   })
@@ -76,7 +89,7 @@ describe('a slot that answers no ping', () => {
   it('is lost when its long call does not go on', () => {
     const { activity, events, slot, pass } = setUp()
     slot.answers = false
-    const call = activity.begin(0, 4, 100)
+    const call = activity.begin({ slot: 0, attempt: 2 }, 4, 100)
     pass(10, () => call.step())
     expect(events).toHaveLength(1)
     pass(7)

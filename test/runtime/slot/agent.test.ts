@@ -4,6 +4,7 @@ import { MemorySource } from '../../../src/connectors/memory/source.ts'
 import { systemClock } from '../../../src/core/clock.ts'
 import { StreamExecutionEnvironment } from '../../../src/dataflow/stream-execution-environment.ts'
 import { parseConfiguration } from '../../../src/runtime/configuration/keys.ts'
+import { SlotActivity } from '../../../src/runtime/protocol/slot-activity.ts'
 import type { SlotReport } from '../../../src/runtime/protocol/slot-messages.ts'
 import { SlotAgent } from '../../../src/runtime/slot/agent.ts'
 import { ProgressBoard } from '../../../src/state/catalog/progress-board.ts'
@@ -37,7 +38,8 @@ it('a slot that still builds its graph learns of tables that a faster slot opens
     restoredSplits: [],
     restore: [],
     board: ProgressBoard.create(1, 1).share,
-    activity: new SharedArrayBuffer(16),
+    namesCallers: false,
+    activity: SlotActivity.create(1).buffer,
     peers: [undefined],
   }
   agent.handle({ kind: 'deploy', attempt: 1, deployment })

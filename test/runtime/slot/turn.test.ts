@@ -12,6 +12,8 @@ let ticks: boolean[]
 let copied: boolean
 let hasScans: boolean
 let budgets: number[]
+/** Turns whose calls have not ended. */
+let calls: number
 let turn: SlotTurn
 
 beforeEach(() => {
@@ -23,6 +25,7 @@ beforeEach(() => {
   copied = false
   hasScans = false
   budgets = []
+  calls = 1
   turn = new SlotTurn({
     clock: new ManualClock(0),
     queries: {
@@ -50,11 +53,19 @@ beforeEach(() => {
       flush() {},
     },
     copy: () => copied,
+    endCalls: () => {
+      calls -= 1
+    },
     latency: new Histogram(),
   })
 })
 
 describe('SlotTurn', () => {
+  it('says at its end that no call is under way', () => {
+    turn.run()
+    expect(calls).toBe(0)
+  })
+
   it('gives queries a quarter of the time of records', () => {
     end = 'drained'
     turn.run()

@@ -151,6 +151,7 @@ describe('state of a savepoint that no operator claims', () => {
       message: expect.stringContaining('--allow-non-restored-state'),
     })
     expect((refused as Error).message).toContain(names)
+    expect((refused as Error).message).toMatch(/of operator op \((?!0 )\d+ bytes\)/)
     // With the flag it is dropped, so that the next start needs none.
     const without = await change(cluster, steps, true)
     const third = cluster.startLocal(graphOf(steps[1]), { restoreFrom: without })

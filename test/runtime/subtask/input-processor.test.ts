@@ -44,6 +44,7 @@ function setUp(restored: readonly ForwardMessage[] = []) {
     acceptsLostTransactions: false,
     topicOf: () => undefined,
     mostTimersAtEnd: 0,
+    namesCallers: false,
     beginLongCall: () => ({ step() {}, end() {} }),
     warn() {},
     failed: (_subtask, error) => {

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
@@ -9,6 +9,7 @@ import type { JobExecution } from '../../../src/runtime/job/execution.ts'
 import { QueryThreads } from '../../../src/serving/threads/query-threads.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
 import type { CountJobOptions } from '../../fixtures/count-job.ts'
+import { attemptsOf } from '../../fixtures/stray-promise-job.ts'
 import { pause } from '../../run/pause.ts'
 import { until } from '../../run/until.ts'
 
@@ -177,12 +178,17 @@ it.each([
   ],
   ['timer', /Expected property name .* \(at .*stray-promise-job\.ts:\d+:\d+\)/],
 ])(
-  'an error of a %s that a function did not wait for fails the attempt with its line, and the slot goes on',
+  'an error of a %s that a function did not wait for fails the attempt with its line and the operators of its task, a second one with its operator, and the slot goes on',
   async (kind, message) => {
     const file = join(folder, 'failed')
     await using cluster = clusterIn({ 'parallelism.default': '1' })
     const job = await cluster.startWorkers(STRAY_PROMISE_JOB, { file, kind })
-    await until('the second attempt runs', () => existsSync(`${file}-again`))
-    expect(job.failures.map(({ error }) => error.message)).toEqual([expect.stringMatching(message)])
+    await until('the third attempt runs', () => attemptsOf(file) === 3)
+    const messages = job.failures.map(({ error }) => error.message)
+    expect(messages).toEqual([expect.stringMatching(message), expect.stringMatching(message)])
+    expect(messages[0]).toMatch(
+      /^operator Ones or Copy or Notify \(notify\), task .* failed: nothing handled an error/,
+    )
+    expect(messages[1]).toMatch(/^operator Notify \(notify\), task .* failed: nothing handled/)
   },
 )
