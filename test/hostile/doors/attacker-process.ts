@@ -2,7 +2,7 @@ import { setPriority } from 'node:os'
 import { seededRandom } from '../../../src/core/random.ts'
 import type { Door, Origin } from './door.ts'
 import { HostileConnections } from './hostile-connections.ts'
-import { attacksOf } from './kinds.ts'
+import { attacksOf } from './kinds/all.ts'
 
 /*
  * Attacks doors from a separate process of the lowest priority: where servers, the good client and the attackers

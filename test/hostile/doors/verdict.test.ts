@@ -6,6 +6,7 @@ import {
   LONGEST_REQUEST_MS,
   MOST_BYTES,
   MOST_TLS_BYTES,
+  MOST_TURN_MS,
 } from './verdict.ts'
 import type { Measurement } from './waits.ts'
 
@@ -23,6 +24,7 @@ const measurement = (
 const SOUND: DoorMeasured = {
   solo: measurement(10, 20),
   attack: measurement(30, 100),
+  turnMs: MOST_TURN_MS,
   peakBytes: BUDGET_BYTES + MOST_BYTES,
   keptBytes: MOST_BYTES,
   isTls: false,
@@ -39,6 +41,7 @@ test('each figure beyond its limit is a problem', () => {
     doorProblems({
       solo: measurement(10, 20),
       attack: measurement(31, 101, ['no answer', 'no answer']),
+      turnMs: MOST_TURN_MS + 1,
       peakBytes: BUDGET_BYTES + MOST_BYTES + 1024 ** 2,
       keptBytes: MOST_BYTES + 1024 ** 2,
       isTls: false,
@@ -48,6 +51,7 @@ test('each figure beyond its limit is a problem', () => {
     'the good client lost 2 answers: no answer',
     'the good client waited 101.0 ms, at most 100.0 ms',
     'p99 31.0 ms, at most 30.0 ms (10.0 ms without the attack)',
+    'a turn of the event loop took 101.0 ms, at most 100.0 ms',
     'memory grew by 321 MiB',
     '65 MiB stay',
     'a request that was not whole lived 14001.0 ms',
