@@ -28,8 +28,8 @@ const KEEPALIVE_MS = 60_000
 const END_MS = 5000
 
 const OPTIONS: ServerOptions = {
-  // Calls of one connection that are under way.
-  settings: { maxConcurrentStreams: 1024, enablePush: false, maxHeaderListSize: 16 * 1024 },
+  // Calls of one connection that are under way: a client keeps further ones to itself.
+  settings: { maxConcurrentStreams: 128, enablePush: false, maxHeaderListSize: 16 * 1024 },
   // Answers that wait for their client count in it, so it has room for a large one.
   maxSessionMemory: 256,
 }

@@ -100,7 +100,9 @@ class DoorCampaign implements AsyncDisposable {
   private readonly options: DoorCampaignOptions
   private readonly world: DoorWorld
   private readonly random: Random
-  private readonly attackers = new Child(new URL('attacker-process.ts', import.meta.url))
+  private readonly attackers = new Child(new URL('attacker-process.ts', import.meta.url), [], {
+    isApart: true,
+  })
   private readonly witness: Child
   private readonly witnessClient: GoodClient
   /** Doors that were used, with their memory before the first attack. */
@@ -179,7 +181,7 @@ class DoorCampaign implements AsyncDisposable {
 
   private async attack(one: DoorCase): Promise<DoorFigures> {
     const { open, bytes } = await this.warmDoor(one)
-    const { door, good, pid, longestTurnMs } = open
+    const { door, good, pid, loop } = open
     const { isHolding } = attacksOf(door.protocol)[one.attack]!
     const origin = ORIGINS[this.random.below(ORIGINS.length)]!
     const solo = await measure(good.ask, this.witnessClient.ask, SHORT_MS)
@@ -190,13 +192,13 @@ class DoorCampaign implements AsyncDisposable {
       peakBytes = Math.max(peakBytes, residentBytes(pid) - bytes)
     }, PEAK_EVERY_MS)
     const forMs = isHolding ? HOLDING_MS : SHORT_MS
-    await longestTurnMs()
+    await loop()
     const attack = await measure(good.ask, this.witnessClient.ask, forMs)
-    const turnMs = await longestTurnMs()
+    const { turnMs, waited } = await loop()
     clearInterval(look)
     const { longestMs } = await this.command<AttackerFigures>({ kind: 'end' })
     const measured: DoorMeasured = {
-      ...{ solo, attack, peakBytes, turnMs },
+      ...{ solo, attack, peakBytes, turnMs, waited },
       isTls: one.isTls,
       keptBytes: await this.keptBytes(pid, bytes, mostKeptBytes(one)),
       longestMs: isHolding ? longestMs : undefined,
@@ -237,8 +239,9 @@ class DoorCampaign implements AsyncDisposable {
 
 function lineOf(figures: DoorFigures): string {
   const { door, attack: name, origin, measured } = figures
-  const { solo, attack, turnMs, peakBytes, keptBytes, longestMs } = measured
-  const waits = `worst ${attack.good.worstMs.toFixed(0)} ms (witness ${attack.witness.worstMs.toFixed(0)})`
+  const { solo, attack, turnMs, waited, peakBytes, keptBytes, longestMs } = measured
+  const machine = `witness ${attack.witness.worstMs.toFixed(0)}, no processor ${waited.worstMs.toFixed(0)}`
+  const waits = `worst ${attack.good.worstMs.toFixed(0)} ms (${machine})`
   const p99 = `p99 ${attack.good.p99Ms.toFixed(1)} (alone ${solo.good.p99Ms.toFixed(1)})`
   const memory = `peak ${mib(peakBytes)}, kept ${mib(keptBytes)}`
   const life = longestMs === undefined ? '' : `, longest request ${(longestMs / 1000).toFixed(1)} s`

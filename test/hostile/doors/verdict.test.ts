@@ -25,6 +25,7 @@ const SOUND: DoorMeasured = {
   solo: measurement(10, 20),
   attack: measurement(30, 100),
   turnMs: MOST_TURN_MS,
+  waited: { p99Ms: 0, worstMs: 0 },
   peakBytes: BUDGET_BYTES + MOST_BYTES,
   keptBytes: MOST_BYTES,
   isTls: false,
@@ -42,6 +43,7 @@ test('each figure beyond its limit is a problem', () => {
       solo: measurement(10, 20),
       attack: measurement(31, 101, ['no answer', 'no answer']),
       turnMs: MOST_TURN_MS + 1,
+      waited: { p99Ms: 0, worstMs: 0 },
       peakBytes: BUDGET_BYTES + MOST_BYTES + 1024 ** 2,
       keptBytes: MOST_BYTES + 1024 ** 2,
       isTls: false,
@@ -63,6 +65,14 @@ test('what the machine is late by itself, as the witness shows, is no fault of t
   expect(doorProblems({ ...SOUND, attack: late })).toEqual([])
   const later = { ...late, good: { p99Ms: 32, worstMs: 131 } }
   expect(doorProblems({ ...SOUND, attack: later })).toHaveLength(2)
+})
+
+test('neither is the time in which the server had no processor', () => {
+  const late = measurement(37, 140)
+  const waited = { p99Ms: 7, worstMs: 40 }
+  expect(doorProblems({ ...SOUND, attack: late, waited })).toEqual([])
+  const later = measurement(38, 141)
+  expect(doorProblems({ ...SOUND, attack: later, waited })).toHaveLength(2)
 })
 
 test('what a busy machine adds to waits and to the end of lives may be left out, of memory nothing', () => {

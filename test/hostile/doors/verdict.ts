@@ -35,6 +35,8 @@ export interface DoorMeasured {
   readonly attack: Measurement
   /** Longest turn of the event loop during the attack, ms of processor time. */
   readonly turnMs: number
+  /** How long the thread of that loop waited for a processor. */
+  readonly waited: Waits
   /** Most bytes of memory above the start. */
   readonly peakBytes: number
   /** Bytes of memory above the start, at most 30 s after the attack. */
@@ -44,9 +46,12 @@ export interface DoorMeasured {
   readonly longestMs: number | undefined
 }
 
-/** How much more than without the attack the witness waited: what the machine is late by itself. */
-function lateBy(figure: keyof Waits, { solo, attack }: DoorMeasured): number {
-  return Math.max(0, attack.witness[figure] - solo.witness[figure])
+/**
+ * What the machine is late by itself: how much more than without the attack the witness waited, or how long the server had
+ * no processor.
+ */
+function lateBy(figure: keyof Waits, { solo, attack, waited }: DoorMeasured): number {
+  return Math.max(0, attack.witness[figure] - solo.witness[figure], waited[figure])
 }
 
 /**

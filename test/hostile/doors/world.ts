@@ -12,15 +12,15 @@ import {
   goodHttpClient,
   goodQueryClient,
 } from './good-requests.ts'
-import { longestTurn, turnsMeasured } from './longest-turn.ts'
+import { type LoopFigures, loopFigures, loopWatched } from './loop-figures.ts'
 
 /** A door of a running server. */
 export interface OpenDoor {
   readonly door: Door
   readonly pid: number
   readonly good: GoodClient
-  /** As `longestTurn`. */
-  readonly longestTurnMs: () => Promise<number>
+  /** As `loopFigures`. */
+  readonly loop: () => Promise<LoopFigures>
 }
 
 /** The servers whose ports are doors. */
@@ -119,8 +119,8 @@ export class DoorWorld implements AsyncDisposable {
     const basics = { name: doorName(server, isTls), protocol, port, isTls, token } as const
     const door: Door = { ...basics, bodyPath: isRest ? '/jobs' : INFER, bodyRoutes }
     const { pid } = process
-    const longestTurnMs = () => longestTurn(this.folder, pid)
-    return { door, pid, longestTurnMs, good: await goodClientOf(door, { isRest, ca }) }
+    const loop = () => loopFigures(this.folder, pid)
+    return { door, pid, loop, good: await goodClientOf(door, { isRest, ca }) }
   }
 
   /** What ended by itself, in words. */
@@ -159,7 +159,7 @@ export class DoorWorld implements AsyncDisposable {
       number,
       number,
     ]
-    const environment = { env: { ...GIVES_BACK, ...turnsMeasured(this.folder) } }
+    const environment = { env: { ...GIVES_BACK, ...loopWatched(this.folder) } }
     const words = [...(await this.flagsOf(isTls)), '--data-dir', this.at(doorName(name, isTls))]
     if (name === 'models') {
       const repository = ['--repository', this.at('models'), ...this.restOf(restPort, isTls)]
