@@ -11,15 +11,14 @@ import {
   runDoorCampaign,
   shuffled,
 } from '../test/hostile/doors/campaign.ts'
-import { HTTP_ATTACKS } from '../test/hostile/doors/http-attacks.ts'
-import { QUERY_ATTACKS } from '../test/hostile/doors/query-attacks.ts'
+import { DOOR_ATTACKS } from '../test/hostile/doors/kinds/all.ts'
 import type { P99 } from '../test/hostile/verdict.ts'
 import { hasOpenssl } from '../test/services/certificates.ts'
 import { type DecoderFuzzReport, runDecoderFuzz } from './fuzz/decoders.ts'
 
 /** Names of all attacks: those of the doors, and those of frames on the query port of a job. */
 export const HOSTILE_ATTACKS: readonly string[] = [
-  ...new Set([HTTP_ATTACKS, QUERY_ATTACKS, ATTACKS].flatMap((attacks) => Object.keys(attacks))),
+  ...new Set([...DOOR_ATTACKS, ...Object.keys(ATTACKS)]),
 ]
 
 /** Options of the campaign. */

@@ -1,6 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 import type { WeirError } from '../core/errors.ts'
 import type { AuditSink } from './audit.ts'
+import { isLoopback } from './listener.ts'
 import { type AccessObject, rightText, roleOn } from './object-rights.ts'
 import type { PeopleSettings } from './people-settings.ts'
 import { TrustedProxies } from './proxies/trusted-proxies.ts'
@@ -242,6 +243,18 @@ export class AccessControl {
 
 function unauthenticated(token: string | undefined): AccessDecision {
   return { kind: 'unauthenticated', status: 401, error: unauthenticatedError(token) }
+}
+
+/**
+ * Whose share of things that can be counted a request takes: that of its token, or of its address where no token is
+ * needed. Undefined for a user of this machine without a token, who has no share.
+ */
+export function shareHolderOf(
+  principal: Principal | undefined,
+  address: string,
+): string | undefined {
+  if (principal !== undefined && principal.id !== ANONYMOUS_ID) return principal.id
+  return isLoopback(address) ? undefined : address
 }
 
 /** Whether a holder may do what `needed` asks for with an object; a token without rights has its role on all. */

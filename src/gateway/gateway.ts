@@ -100,8 +100,10 @@ function bodiesOf(threads: number): ByteBudgetLimits {
 /** A path segment is at most an id of 1,024 characters, each of up to nine characters when escaped. */
 const MAX_PATH_SEGMENT = 9 * 1024
 
-/** What the ports of a gateway share: models, their answers, and what is counted. */
+/** What the ports of a gateway share: models, their answers, memory, and what is counted. */
 export interface GatewayParts {
+  /** Memory for bodies and messages that are not answered yet. */
+  readonly budget: ByteBudget
   readonly requests: RequestMetrics
   readonly inference: InferenceStatistics
   readonly repository: ModelRepository
@@ -109,14 +111,19 @@ export interface GatewayParts {
   readonly parts: PartsAnswers
 }
 
-/** The parts of a gateway. */
-export function gatewayParts({ state }: GatewayServices, clock: Clock): GatewayParts {
+/** The parts of a gateway. `bodies`: of its memory. */
+export function gatewayParts(
+  { state }: GatewayServices,
+  clock: Clock,
+  bodies: ByteBudgetLimits = BODIES,
+): GatewayParts {
   const inference = new InferenceStatistics()
   const repository = new ModelRepository(state)
   const context = { repository, statistics: inference, clock }
   const answers = new InferenceAnswers(context)
   const parts = new PartsAnswers(context)
-  return { requests: new RequestMetrics(), inference, repository, answers, parts }
+  const budget = new ByteBudget(bodies)
+  return { budget, requests: new RequestMetrics(), inference, repository, answers, parts }
 }
 
 /**
@@ -129,8 +136,9 @@ export async function createGateway(
   given?: GatewayParts,
 ): Promise<FastifyInstance> {
   const services: GatewayServices = { ...served, state: withSessions(served.state) }
-  const { requests, inference, repository, answers, parts } =
-    given ?? gatewayParts(services, options.clock)
+  const bodies = options.bodies ?? bodiesOf(options.siblings?.threads ?? 1)
+  const { budget, requests, inference, repository, answers, parts } =
+    given ?? gatewayParts(services, options.clock, bodies)
   const app: FastifyInstance = Fastify({
     ...(options.tls === undefined
       ? { http: REQUEST_TIMES }
@@ -159,7 +167,7 @@ export async function createGateway(
   addUnknownPathHandler(app)
   refuseUnknownFields(app, schemaOf, [DEADLINE_HEADER])
   addBodyParsers(app, {
-    budget: new ByteBudget(options.bodies ?? bodiesOf(options.siblings?.threads ?? 1)),
+    budget,
     clientOf: (request) =>
       (options.access && request.headers.authorization) ?? clientAddressOf(request),
     turns: connections.turns,

@@ -78,7 +78,8 @@ export class LocalGateway implements AsyncDisposable {
     const port = await listenOn(app, { ...settings, sharesPort: false })
     if (settings.grpc === undefined) return new LocalGateway(port, undefined, started.move())
     const { GrpcServer } = await import('./grpc/server.ts')
-    const context = { ...parts, services, access: checked, version, clock: systemClock }
+    const { audit } = access
+    const context = { ...parts, services, access: checked, audit, version, clock: systemClock }
     const place = { ...settings.grpc, ...(tls === undefined ? {} : { tls }) }
     const grpc = started.use(await GrpcServer.start(context, place))
     return new LocalGateway(port, grpc.port, started.move())

@@ -36,7 +36,7 @@ export function addAudit(
         from: clientAddressOf(request),
         did,
         on: textOf(named),
-        outcome: outcomeOf(statusCode),
+        outcome: auditOutcomeOf(statusCode),
         status: String(statusCode),
       })
     }
@@ -44,8 +44,8 @@ export function addAudit(
   })
 }
 
-/** Whether a request was refused for who sent it, failed, or will end later. */
-function outcomeOf(status: number): AuditOutcome {
+/** Whether a request was refused for who sent it, failed, or will end later, by its status of HTTP. */
+export function auditOutcomeOf(status: number): AuditOutcome {
   if (status === 401 || status === 403 || status === 429) return 'refused'
   if (status >= 400) return 'failed'
   return status === 202 ? 'accepted' : 'done'

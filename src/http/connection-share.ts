@@ -158,6 +158,17 @@ export class ConnectionShare implements Disposable {
     return entry
   }
 
+  /** A request without node:http is under way on a connection, until what this returns is called. */
+  readonly begin = (socket: Socket): (() => void) => {
+    const entry = this.entryOf(socket)
+    if (entry === undefined) return () => {}
+    this.hear(entry)
+    entry.pending += 1
+    return () => {
+      entry.pending -= 1
+    }
+  }
+
   /** Who serves a connection ends it: it gives way to no other. */
   readonly isServed = (socket: Socket): void => {
     const entry = this.entryOf(socket)

@@ -1,8 +1,9 @@
 import type { FastifyRequest } from 'fastify'
-import { mayOn, requireOn } from '../access/control.ts'
+import { mayOn, requireOn, shareHolderOf } from '../access/control.ts'
 import type { AccessObject } from '../access/object-rights.ts'
 import type { Role } from '../access/role.ts'
 import type { Principal } from '../access/token-verifier.ts'
+import { clientAddressOf } from './client-address.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -19,4 +20,9 @@ export function mayOf({ principal }: FastifyRequest, needed: Role, object: Acces
 /** Throws ACCESS_DENIED, unless `mayOf`. */
 export function requireMayOf(request: FastifyRequest, needed: Role, object: AccessObject): void {
   if (request.principal !== undefined) requireOn(request.principal, needed, object)
+}
+
+/** As `shareHolderOf`, of the client of a request. */
+export function sharerOf(request: FastifyRequest): string | undefined {
+  return shareHolderOf(request.principal, clientAddressOf(request))
 }

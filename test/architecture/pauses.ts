@@ -39,14 +39,20 @@ export const PAUSES: Readonly<Record<string, readonly Pause[]>> = {
     ['LEAD_MS', 'a load is in full swing before it is measured'],
     ['250', 'memory comes back over time'],
   ],
-  'test/hostile/doors/attack.ts': [
-    ['missing === 50 ? 5 : 100', 'held connections send a byte now and then'],
-    ['20', 'an attacker leaves soon after it has sent'],
-  ],
   'test/hostile/doors/campaign.ts': [
     ['LEAD_MS', 'an attack warms the server up'],
     ['LEAD_MS', 'a load is in full swing before it is measured'],
     ['250', 'memory comes back over time'],
+  ],
+  'test/hostile/doors/kinds/attack.ts': [
+    ['missing === 50 ? 5 : 100', 'held connections send a byte now and then'],
+    ['20', 'an attacker leaves soon after it has sent'],
+  ],
+  'test/hostile/doors/kinds/grpc-attacks.ts': [
+    ['missing === 50 ? 5 : 100', 'held calls are opened again when they were ended'],
+    ['2_000', 'the answers lie there for a while'],
+    ['50', 'a canceled call leaves'],
+    ['20', 'an attacker leaves soon after it has sent'],
   ],
   'test/hostile/doors/waits.ts': [['2', 'the good client asks now and then']],
   'test/hostile/good-client.ts': [['1', 'the good client asks now and then']],

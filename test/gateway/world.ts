@@ -41,6 +41,14 @@ export class GatewayWorld {
     services: Partial<GatewayServices> = {},
     options: Partial<GatewayOptions> = {},
   ): Promise<FastifyInstance> {
+    return await createGateway(this.services(services), {
+      ...{ version: '1.2.3', clock: systemClock, compilers: SHARED_COMPILERS },
+      ...options,
+    })
+  }
+
+  /** What its routes work with. */
+  services(others: Partial<GatewayServices> = {}): GatewayServices {
     const topic: ObservationTopic = {
       topic: 'ratings',
       append: async (observations) => {
@@ -52,10 +60,7 @@ export class GatewayWorld {
         if (this.topicError !== undefined) throw this.topicError
       },
     }
-    return await createGateway(
-      { state: this.state(), observations: topic, ...services },
-      { version: '1.2.3', clock: systemClock, compilers: SHARED_COMPILERS, ...options },
-    )
+    return { state: this.state(), observations: topic, ...others }
   }
 
   /** A reader of the rows. Its linear model sums feature id x value. */

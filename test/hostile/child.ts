@@ -7,10 +7,15 @@ import { once } from 'node:events'
 export class Child implements AsyncDisposable {
   private readonly process: ChildProcess
 
-  /** Starts a module with arguments, and with options of Node. */
-  constructor(module: URL, args: readonly string[] = [], execArgv: readonly string[] = []) {
+  /** Starts a module with arguments, and with options of Node. `isApart`: in a session of its own. */
+  constructor(
+    module: URL,
+    args: readonly string[] = [],
+    { execArgv = [], isApart = false }: { execArgv?: readonly string[]; isApart?: boolean } = {},
+  ) {
     this.process = fork(module, args, {
       execArgv: [...execArgv],
+      detached: isApart,
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
   }

@@ -35,7 +35,8 @@ const FEWEST_CASES = 1_200_000
 /** Gives every decoder mutated bytes in turn: none may crash, hang, or keep memory. */
 export async function runDecoderFuzz(options: DecoderFuzzOptions): Promise<DecoderFuzzReport> {
   const { seed, minutes, say } = options
-  await using child = new Child(new URL('decoder-process.ts', import.meta.url), [], ['--expose-gc'])
+  const process = new URL('decoder-process.ts', import.meta.url)
+  await using child = new Child(process, [], { execArgv: ['--expose-gc'] })
   const random = seededRandom(seed)
   const startMs = systemClock.monotonicMs()
   const elapsedMs = (): number => systemClock.monotonicMs() - startMs

@@ -1,19 +1,14 @@
-import type {
-  Metadata,
-  ServerDuplexStream,
-  ServerUnaryCall,
-  ServiceError,
-  sendUnaryData,
-  UntypedHandleCall,
-} from '@grpc/grpc-js'
-import { bearerTokenOf } from '../../access/bearer.ts'
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import { fromJSON, type MethodDefinition, type ServiceDefinition } from '@grpc/proto-loader'
+import type { AuditSink } from '../../access/audit.ts'
 import type { AccessControl } from '../../access/control.ts'
 import { MODEL_CONTROL_OFF } from '../../access/model-control.ts'
 import type { Role } from '../../access/role.ts'
 import type { Clock } from '../../core/clock.ts'
-import { asWeirError, isWeirError, WeirError } from '../../core/errors.ts'
-import { RequestOwner } from '../../serving/port/request-owner.ts'
-import { statusOf } from '../http/problem.ts'
+import { isWeirError, WeirError } from '../../core/errors.ts'
+import { SharedPlaces } from '../../core/lifetime/shared-places.ts'
+import { auditOutcomeOf } from '../../http/audit.ts'
+import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
 import type { InferenceAnswers } from '../inference/answers.ts'
 import { indexOf, metadataOf } from '../inference/descriptions.ts'
 import { type ModelRepository, versionNumber } from '../inference/repository.ts'
@@ -21,73 +16,186 @@ import type { RequestMetrics, RouteMetrics } from '../metrics/request-metrics.ts
 import type { GatewayServices } from '../port/services.ts'
 import { requireLiveModel } from '../routes/live-model.ts'
 import { requireLive, requireReady } from '../routes/require-live.ts'
+import { Call, type CallTerms } from './call.ts'
+import { Caller } from './caller.ts'
 import { type InferMessage, type InferReply, replyOf, requestOf } from './messages.ts'
-import { SERVICE, type UnaryMethod } from './schema.ts'
-import { serviceErrorOf } from './status.ts'
+import { SCHEMA, SERVICE, type UnaryMethod } from './schema.ts'
+import { type CallEnd, callEndOf } from './status.ts'
+import { requireFewValues } from './value-limit.ts'
 
 /** What the calls work with. */
-export interface GrpcContext {
+export interface GrpcContext extends Pick<CallTerms, 'budget' | 'clock'> {
   readonly services: GatewayServices
   readonly repository: ModelRepository
   readonly answers: InferenceAnswers
   readonly requests: RequestMetrics
   /** @default every call may run */
   readonly access: AccessControl | undefined
+  /** Takes an entry for each change that a client asks for. */
+  readonly audit: AuditSink
   /** Version of the server in its metadata. */
   readonly version: string
   readonly clock: Clock
 }
 
+/** Calls that are under way, half of them of one client. */
+const MOST_CALLS = 4096
 /** Requests of one stream that are under way; a client that sends more has to wait. */
 const MOST_OF_STREAM = 64
+/** Most bytes of a message that runs no model. */
+const SMALL_BYTES = 64 * 1024
 /** Extensions of the protocol that the port has. */
 const EXTENSIONS = ['classification', 'model_repository', 'sequence']
+/** Options of the decoder: numbers of 64 bits are digits, and fields that were not sent have their defaults. */
+const DECODING = { longs: String, defaults: true, oneofs: true, arrays: true, objects: true }
 
-type Call = Pick<ServerUnaryCall<unknown, unknown>, 'metadata' | 'getDeadline'>
 type ModelMessage = { readonly name: string; readonly version: string }
 type ChangeMessage = { readonly model_name: string }
-type InferStream = ServerDuplexStream<InferMessage, StreamReply>
-type StreamReply = {
-  readonly error_message?: string
-  readonly infer_response?: Partial<InferReply>
-}
 
-/** What one method does, and the role that its callers need. */
+/** What one method does, and what its callers need. */
 interface Method {
   readonly role: Role | 'public'
-  answer(message: never, call: Call, owner: RequestOwner): Promise<object>
+  /** The model that a message names, on which the caller needs the role. @default the method is about no model */
+  readonly modelOf?: (message: never) => string
+  /** The word of the audit, of a method that changes something. */
+  readonly change?: 'load' | 'unload'
+  /** @default 64 KiB */
+  readonly mostBytes?: number
+  answer(message: never, call: Call): Promise<object>
 }
+
+/** A method with its codec and its metrics. */
+interface OpenMethod extends Method {
+  readonly name: string
+  readonly metrics: RouteMetrics
+  readonly codec: Codec
+}
+
+interface Codec {
+  /** The message of bytes. Throws FRAME_TOO_LARGE, MALFORMED_DATA. */
+  decode(bytes: Buffer): never
+  encode(answer: object): Uint8Array
+}
+
+const STREAM = 'ModelStreamInfer'
 
 /** The calls of the Open Inference Protocol over gRPC. */
 export class GrpcCalls {
   private readonly context: GrpcContext
+  private readonly terms: CallTerms
+  private readonly methods: ReadonlyMap<string, OpenMethod>
+  private readonly places = new SharedPlaces(MOST_CALLS)
 
-  constructor(context: GrpcContext) {
+  constructor(context: GrpcContext, turns: CallTerms['turns']) {
+    const { budget, clock } = context
     this.context = context
+    this.terms = { budget, clock, turns }
+    const definition = fromJSON(SCHEMA, DECODING)[SERVICE] as ServiceDefinition
+    const methods = { ...this.unaryMethods(), [STREAM]: this.inferMethod() }
+    this.methods = new Map(
+      Object.entries(methods).map(([name, method]) => [
+        `/${SERVICE}/${name}`,
+        {
+          ...method,
+          name,
+          metrics: context.requests.added('POST', `/${SERVICE}/${name}`),
+          codec: codecOf(definition[name] as MethodDefinition<object, object>, name),
+        },
+      ]),
+    )
   }
 
-  /** The handlers of the service, by method. */
-  handlers(): Record<string, UntypedHandleCall> {
-    const methods = Object.entries(this.methods()).map(([name, method]) => [
-      name,
-      this.unary(method, this.metricsOf(name)),
-    ])
-    const stream = this.metricsOf('ModelStreamInfer')
-    return {
-      ...Object.fromEntries(methods),
-      ModelStreamInfer: (call: InferStream) => this.stream(call, stream),
+  /** Answers one stream of HTTP/2. */
+  answer(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+    const { access, clock } = this.context
+    const caller = new Caller(access, headers, stream.session?.socket.remoteAddress ?? '')
+    const call = new Call({ stream, headers }, caller, this.terms)
+    const isCall = headers[':method'] === 'POST' && isGrpc(headers['content-type'])
+    if (!isCall) {
+      call.reply.refuse()
+      return
+    }
+    const method = this.methods.get(String(headers[':path']))
+    if (method === undefined) {
+      call.reply.end(callEndOf(unknownMethod()))
+      return
+    }
+    const startedMs = clock.monotonicMs()
+    const end = (how: CallEnd | undefined): void => {
+      method.metrics.observe(how?.httpStatus ?? 200, clock.monotonicMs() - startedMs)
+      call.reply.end(how)
+    }
+    this.run(stream, call, method).then(
+      () => end(undefined),
+      (thrown) => end(callEndOf(thrown)),
+    )
+  }
+
+  private async run(stream: ServerHttp2Stream, call: Call, method: OpenMethod): Promise<void> {
+    const { caller } = call
+    const audited = method.change === undefined ? undefined : this.auditOf(caller, method.change)
+    try {
+      await enter(caller, method)
+      const { shareHolder } = caller
+      const full = this.places.take(shareHolder)
+      if (full !== undefined) throw tooManyCalls(full, this.places)
+      const leave = (): void => this.places.give(shareHolder)
+      if (stream.destroyed) leave()
+      else stream.once('close', leave)
+      if (method.name === STREAM) await new InferStream(call, method, this.context.clock).ended
+      else await this.unary(call, method, audited?.note)
+      audited?.end(undefined)
+    } catch (thrown) {
+      audited?.end(callEndOf(thrown))
+      throw thrown
     }
   }
 
-  private metricsOf(method: string): RouteMetrics {
-    return this.context.requests.added('POST', `/${SERVICE}/${method}`)
+  private async unary(
+    call: Call,
+    method: OpenMethod,
+    note: (model: string) => void = () => {},
+  ): Promise<void> {
+    const { bytes, done } = await call.only(method.mostBytes ?? SMALL_BYTES)
+    try {
+      const answer = await call.inTurn(bytes.length, () => {
+        const message = method.codec.decode(bytes)
+        const model = method.modelOf?.(message)
+        if (model !== undefined) note(model)
+        if (model !== undefined) call.caller.requireOn(needed(method), model)
+        return method.answer(message, call)
+      })
+      call.reply.send(method.codec.encode(answer))
+    } finally {
+      done()
+    }
   }
 
-  private methods(): Readonly<Record<UnaryMethod, Method>> {
+  private auditOf(caller: Caller, did: string) {
+    let on = ''
+    return {
+      note: (model: string): void => {
+        on = `model=${model}`
+      },
+      end: (how: CallEnd | undefined): void => {
+        const status = how?.httpStatus ?? 200
+        const { principal, address: from } = caller
+        const who = principal?.id ?? (status === 401 ? 'nobody' : 'anonymous')
+        const outcome = auditOutcomeOf(status)
+        const name = principal?.name ?? ''
+        this.context.audit({ who, name, from, did, on, outcome, status: String(status) })
+      },
+    }
+  }
+
+  private unaryMethods(): Readonly<Record<UnaryMethod, Method>> {
     const { services, repository, version } = this.context
     const find = ({ name, version }: ModelMessage) => repository.find(name, version || undefined)
+    const modelOf = ({ name }: ModelMessage): string => name
     const change = (action: 'load' | 'unload'): Method => ({
       role: 'admin',
+      change: action,
+      modelOf: ({ model_name }: ChangeMessage) => model_name,
       answer: async ({ model_name }: ChangeMessage) => {
         if (services.modelControl === undefined) {
           throw new WeirError('ACCESS_DENIED', MODEL_CONTROL_OFF)
@@ -108,6 +216,7 @@ export class GrpcCalls {
       },
       ModelReady: {
         role: 'read',
+        modelOf,
         answer: async (message: ModelMessage) => ({
           ready: await isReady(async () => {
             const entry = await repository.findNow(message.name, message.version || undefined)
@@ -118,85 +227,39 @@ export class GrpcCalls {
       },
       ModelMetadata: {
         role: 'read',
+        modelOf,
         answer: async (message: ModelMessage) => metadataOf(await find(message)),
       },
-      ModelInfer: {
-        role: 'read',
-        answer: (message: InferMessage, call, owner) => this.infer(message, call, owner),
-      },
+      ModelInfer: this.inferMethod(),
       RepositoryIndex: {
         role: 'read',
-        answer: async ({ ready }: { readonly ready: boolean }) => ({
-          models: indexOf(await repository.all(), ready),
-        }),
+        answer: async ({ ready }: { readonly ready: boolean }, { caller }) => {
+          const readable = (await repository.all()).filter(({ info }) => caller.mayRead(info.name))
+          return { models: indexOf(readable, ready) }
+        },
       },
       RepositoryModelLoad: change('load'),
       RepositoryModelUnload: change('unload'),
     }
   }
 
-  private unary(method: Method, metrics: RouteMetrics) {
-    return (call: ServerUnaryCall<never, object>, done: sendUnaryData<object>): void => {
-      const startedMs = this.context.clock.monotonicMs()
-      const end = (status: number): void =>
-        metrics.observe(status, this.context.clock.monotonicMs() - startedMs)
-      const owner = new RequestOwner()
-      call.on('cancelled', () => owner.leave())
-      this.allow(call.metadata, method.role)
-        .then(() => method.answer(call.request, call, owner))
-        .then(
-          (answer) => {
-            end(200)
-            done(null, answer)
-          },
-          (thrown) => {
-            const { error, status } = refusedOf(thrown)
-            end(status)
-            done(error)
-          },
-        )
+  private inferMethod(): Method {
+    return {
+      role: 'read',
+      modelOf: ({ model_name }: InferMessage) => model_name,
+      mostBytes: MAX_FRAME_BYTES,
+      answer: (message: InferMessage, call) => this.infer(message, call),
     }
   }
 
-  /** Answers the requests of a stream in their order. A request that fails leaves the stream open. */
-  private stream(call: InferStream, metrics: RouteMetrics): void {
-    const owner = new RequestOwner()
-    call.on('cancelled', () => owner.leave())
-    call.on('error', () => owner.leave())
-    const allowed = this.allow(call.metadata, 'read')
-    let underWay = 0
-    let last: Promise<void> = allowed.catch((thrown: unknown) => {
-      call.emit('error', refusedOf(thrown).error)
-    })
-    call.on('data', (message: InferMessage) => {
-      if (++underWay === MOST_OF_STREAM) call.pause()
-      const startedMs = this.context.clock.monotonicMs()
-      const asked = allowed.then(() => this.infer(message, call, owner))
-      const answer = asked.then(
-        (infer_response) => ({ status: 200, reply: { infer_response } }),
-        (thrown) => {
-          const { error, status } = refusedOf(thrown)
-          const { id } = message
-          return { status, reply: { error_message: error.details, infer_response: { id } } }
-        },
-      )
-      last = last.then(async () => {
-        const { status, reply } = await answer
-        metrics.observe(status, this.context.clock.monotonicMs() - startedMs)
-        if (underWay-- === MOST_OF_STREAM) call.resume()
-        if (owner.gone === undefined) call.write(reply)
-      })
-    })
-    call.on('end', () => void last.then(() => call.end()))
-  }
-
-  private async infer(message: InferMessage, call: Call, owner: RequestOwner): Promise<InferReply> {
+  private async infer(message: InferMessage, call: Call): Promise<InferReply> {
     const { model_name: model, model_version: version } = message
-    const deadlineMs = timeLeft(call)
+    const { deadlineMs, owner, caller } = call
     const target = {
       model,
       version: version === '' ? undefined : version,
       options: deadlineMs === undefined ? {} : { deadlineMs },
+      client: caller.shareHolder,
       owner,
     }
     return await this.context.answers.run(target, {
@@ -204,38 +267,120 @@ export class GrpcCalls {
       write: (_, { head, outputs, request }) => replyOf(head, outputs, request),
     })
   }
+}
 
-  /** Rejects with what refuses the token of a call. */
-  private async allow(metadata: Metadata, role: Role | 'public'): Promise<void> {
-    const { access } = this.context
-    if (role === 'public' || access === undefined) return
-    const token = bearerTokenOf(metadata.get('authorization')[0]?.toString())
-    const decision = access.authorize(token, role)
-    if (decision.kind !== 'allowed') throw new Refused(decision.error, decision.status)
+/** A stream of requests, answered in their order. A request that fails leaves the stream open. */
+class InferStream {
+  /** Resolves when all are answered and the client sends no more; rejects with what ends the stream. */
+  readonly ended: Promise<void>
+  private readonly call: Call
+  private readonly method: OpenMethod
+  private readonly clock: Clock
+  private readonly end = Promise.withResolvers<void>()
+  private readonly messages: { resume(): void }
+  private underWay = 0
+  private last: Promise<void> = Promise.resolve()
+
+  constructor(call: Call, method: OpenMethod, clock: Clock) {
+    this.call = call
+    this.method = method
+    this.clock = clock
+    this.ended = this.end.promise
+    const { resolve, reject } = this.end
+    this.messages = call.read(MAX_FRAME_BYTES, {
+      take: (bytes, done) => this.take(bytes, done),
+      end: () => void this.last.then(resolve, reject),
+      fail: reject,
+    })
+  }
+
+  private take(bytes: Buffer, done: () => void): boolean {
+    const startedMs = this.clock.monotonicMs()
+    this.underWay += 1
+    const answer = this.replyTo(bytes)
+    const reply = async (): Promise<void> => {
+      const { status, message } = await answer
+      this.method.metrics.observe(status, this.clock.monotonicMs() - startedMs)
+      done()
+      this.call.reply.send(this.method.codec.encode(message), () => this.left())
+    }
+    this.last = this.last.then(reply)
+    // What ends the stream ends it at once, not in its order.
+    answer.catch(this.end.reject)
+    this.last.catch(this.end.reject)
+    return this.underWay >= MOST_OF_STREAM
+  }
+
+  /** An answer has left: a client that reads none gets no further one made. */
+  private left(): void {
+    if (this.underWay-- === MOST_OF_STREAM) this.messages.resume()
+  }
+
+  /** The reply to one request. Rejects with what ends the stream: a token that was revoked, or bytes of no request. */
+  private async replyTo(bytes: Buffer) {
+    const { call, method } = this
+    let id = ''
+    try {
+      const infer_response = await call.inTurn(bytes.length, () => {
+        const message = method.codec.decode(bytes)
+        const { model_name: model, ...request }: InferMessage = message
+        id = request.id
+        call.caller.authorize('read', { kind: 'model', name: undefined })
+        call.caller.requireOn('read', model)
+        return method.answer(message, call)
+      })
+      return { status: 200, message: { infer_response } }
+    } catch (thrown) {
+      const { error, httpStatus } = callEndOf(thrown)
+      if (httpStatus === 401 || error.code === 'MALFORMED_DATA') throw thrown
+      return {
+        status: httpStatus,
+        message: { error_message: error.message, infer_response: { id } },
+      }
+    }
   }
 }
 
-/** A call whose token is refused, with the status that HTTP has for it. */
-class Refused extends Error {
-  readonly error: WeirError
-  readonly status: number
+const needed = ({ role }: Method): Role => (role === 'public' ? 'read' : role)
 
-  constructor(error: WeirError, status: number) {
-    super(error.message)
-    this.error = error
-    this.status = status
+/** Lets a caller begin a call; which model it is about is not read yet. */
+async function enter(caller: Caller, { role, modelOf }: Method): Promise<void> {
+  if (role === 'public') return
+  await caller.enter(role, modelOf === undefined ? undefined : { kind: 'model', name: undefined })
+}
+
+function codecOf(
+  { requestDeserialize, responseSerialize }: MethodDefinition<object, object>,
+  method: string,
+): Codec {
+  const request = method === STREAM ? 'ModelInferRequest' : `${method}Request`
+  return {
+    decode(bytes) {
+      requireFewValues(request, bytes)
+      try {
+        return requestDeserialize(bytes) as never
+      } catch (cause) {
+        const message = 'the bytes are no message of the protocol'
+        throw new WeirError('MALFORMED_DATA', message, { cause })
+      }
+    },
+    encode: (answer) => responseSerialize(answer),
   }
 }
 
-/** What is sent for an error, and the status that HTTP has for it. */
-function refusedOf(thrown: unknown): {
-  readonly error: Pick<ServiceError, 'code' | 'details' | 'metadata'>
-  readonly status: number
-} {
-  const isRefused = thrown instanceof Refused
-  const error = isRefused ? thrown.error : asWeirError(thrown, 'ILLEGAL_STATE')
-  const status = isRefused ? thrown.status : statusOf(error.code)
-  return { error: serviceErrorOf(error, status), status }
+const isGrpc = (contentType: string | undefined): boolean =>
+  /^application\/grpc(?:[+;]|$)/.test(contentType ?? '')
+
+function unknownMethod(): WeirError {
+  return new WeirError('UNSUPPORTED', `this port has the methods of ${SERVICE} only`)
+}
+
+function tooManyCalls(full: 'all' | 'share', { most, mostOfClient }: SharedPlaces): WeirError {
+  const message =
+    full === 'all'
+      ? `${most} calls are under way, the most that this port takes; try again`
+      : `${mostOfClient} of the calls under way are yours, the most of one client; wait for answers`
+  return new WeirError('OVERLOADED', message)
 }
 
 /** Codes of models that are there and cannot answer. */
@@ -249,11 +394,4 @@ async function isReady(look: () => Promise<void>): Promise<boolean> {
     if (NOT_READY.some((code) => isWeirError(error, code))) return false
     throw error
   }
-}
-
-/** Time until the deadline of a call, ms; undefined without one. */
-function timeLeft(call: Call): number | undefined {
-  const deadline = call.getDeadline()
-  if (deadline === Number.POSITIVE_INFINITY) return undefined
-  return Math.max(0.001, Number(deadline) - Date.now())
 }

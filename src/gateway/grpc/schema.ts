@@ -1,7 +1,7 @@
 import type { fromJSON } from '@grpc/proto-loader'
 
 /** A field: its type and number; a list where it is repeated, and a map from texts. */
-type Field = readonly [type: string, id: number, kind?: 'list' | 'map']
+export type Field = readonly [type: string, id: number, kind?: 'list' | 'map']
 type Fields = Readonly<Record<string, Field>>
 
 /** A choice of one field of several. */
@@ -37,7 +37,7 @@ const CHANGED_MODEL: Fields = {
 }
 
 /** Messages of the Open Inference Protocol: the numbers of their fields are those of the protocol. */
-const MESSAGES: Readonly<Record<string, Fields>> = {
+export const MESSAGES: Readonly<Record<string, Fields>> = {
   ServerLiveRequest: {},
   ServerLiveResponse: { live: ['bool', 1] },
   ServerReadyRequest: {},
@@ -115,8 +115,8 @@ const MESSAGES: Readonly<Record<string, Fields>> = {
   RepositoryModelUnloadResponse: {},
 }
 
-/** Names of the methods; each takes the message NAMERequest and answers NAMEResponse. */
-const METHODS = [
+/** Names of the methods with one answer; each takes the message NAMERequest and answers NAMEResponse. */
+export const METHODS = [
   'ServerLive',
   'ServerReady',
   'ModelReady',

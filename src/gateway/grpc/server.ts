@@ -1,9 +1,15 @@
-import { Server, ServerCredentials, type ServiceDefinition } from '@grpc/grpc-js'
-import { fromJSON } from '@grpc/proto-loader'
+import {
+  createSecureServer,
+  createServer,
+  type Http2SecureServer,
+  type Http2Server,
+  type ServerHttp2Session,
+  type ServerOptions,
+} from 'node:http2'
+import type { AddressInfo, Socket } from 'node:net'
 import { asWeirError } from '../../core/errors.ts'
-import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
+import { ConnectionShare, HANDSHAKE_TIMES } from '../../http/connection-share.ts'
 import { GrpcCalls, type GrpcContext } from './calls.ts'
-import { SCHEMA, SERVICE } from './schema.ts'
 
 /** Where a gRPC port listens. */
 export interface GrpcPlace {
@@ -14,65 +20,89 @@ export interface GrpcPlace {
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca?: string }
 }
 
-/** Calls of one connection that are under way. */
-const MOST_CALLS = 1024
-/** Time after which a connection that says nothing is asked whether its client is still there, ms. */
+/** Open connections, half of them of one address: a client has one, and many calls on it. */
+const MOST_CONNECTIONS = 1024
+/** Time after which the system asks whether the peer of a silent connection is still there, ms. */
 const KEEPALIVE_MS = 60_000
 /** Longest wait for calls that are under way at the end, ms. */
 const END_MS = 5000
 
-/** Options of the decoder: numbers of 64 bits are digits, and fields that were not sent have their defaults. */
-const DECODING = { longs: String, defaults: true, oneofs: true, arrays: true, objects: true }
+const OPTIONS: ServerOptions = {
+  // Calls of one connection that are under way: a client keeps further ones to itself.
+  settings: { maxConcurrentStreams: 128, enablePush: false, maxHeaderListSize: 16 * 1024 },
+  // Answers that wait for their client count in it, so it has room for a large one.
+  maxSessionMemory: 256,
+}
 
-/** The Open Inference Protocol over gRPC. */
+/**
+ * The Open Inference Protocol over gRPC. It is HTTP/2 of Node.js, so that connections, memory, time and rights are
+ * those of the HTTP ports (docs/decisions/0106-doors-of-grpc.md).
+ */
 export class GrpcServer implements AsyncDisposable {
   readonly port: number
-  private readonly server: Server
+  private readonly server: Http2Server | Http2SecureServer
+  private readonly sessions: ReadonlySet<ServerHttp2Session>
+  private readonly share: ConnectionShare
 
-  private constructor(port: number, server: Server) {
-    this.port = port
+  private constructor(
+    server: Http2Server | Http2SecureServer,
+    sessions: ReadonlySet<ServerHttp2Session>,
+    share: ConnectionShare,
+  ) {
+    this.port = (server.address() as AddressInfo).port
     this.server = server
+    this.sessions = sessions
+    this.share = share
   }
 
   /** Listens. Rejects with CONNECTOR_FAILED when the port is taken. */
-  static async start(context: GrpcContext, place: GrpcPlace): Promise<GrpcServer> {
-    const server = new Server({
-      'grpc.max_receive_message_length': MAX_FRAME_BYTES,
-      'grpc.max_send_message_length': -1,
-      'grpc.max_concurrent_streams': MOST_CALLS,
-      'grpc.keepalive_time_ms': KEEPALIVE_MS,
+  static async start(context: GrpcContext, { host, port, tls }: GrpcPlace): Promise<GrpcServer> {
+    const server = serverOf(tls)
+    const sessions = new Set<ServerHttp2Session>()
+    const share = new ConnectionShare({ most: MOST_CONNECTIONS }, context.clock)
+    const calls = new GrpcCalls(context, share.turns)
+    server.on('connection', (socket: Socket) => socket.setKeepAlive(true, KEEPALIVE_MS))
+    server.on('session', (session: ServerHttp2Session) => {
+      sessions.add(session)
+      session.once('close', () => sessions.delete(session))
+      session.on('error', () => session.destroy())
     })
-    server.addService(serviceOf(), new GrpcCalls(context).handlers())
-    const { host, port } = place
-    const address = `${host.includes(':') ? `[${host}]` : host}:${port}`
-    const bound = await new Promise<number>((resolve, reject) => {
-      server.bindAsync(address, credentialsOf(place.tls), (error, found) => {
-        if (error === null) resolve(found)
-        else reject(asWeirError(error, 'CONNECTOR_FAILED', `gRPC cannot listen on ${address}`))
+    server.on('stream', (stream, headers) => {
+      stream.on('error', () => {})
+      const { session } = stream
+      if (session === undefined) return
+      stream.once('close', share.begin(session.socket))
+      calls.answer(stream, headers)
+    })
+    share.attachConnections(server)
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', (error) => {
+        reject(asWeirError(error, 'CONNECTOR_FAILED', `gRPC cannot listen on ${host}:${port}`))
       })
+      server.listen(port, host, resolve)
     })
-    return new GrpcServer(bound, server)
+    return new GrpcServer(server, sessions, share)
   }
 
   /** Answers the calls that are under way, then stops. */
   async [Symbol.asyncDispose](): Promise<void> {
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(() => this.server.forceShutdown(), END_MS)
-      this.server.tryShutdown(() => {
+      const timer = setTimeout(() => {
+        for (const session of this.sessions) session.destroy()
+      }, END_MS)
+      this.server.close(() => {
         clearTimeout(timer)
         resolve()
       })
+      for (const session of this.sessions) session.close()
     })
+    this.share[Symbol.dispose]()
   }
 }
 
-function serviceOf(): ServiceDefinition {
-  return fromJSON(SCHEMA, DECODING)[SERVICE] as unknown as ServiceDefinition
-}
-
-function credentialsOf(tls: GrpcPlace['tls']): ServerCredentials {
-  if (tls === undefined) return ServerCredentials.createInsecure()
-  const pair = { cert_chain: Buffer.from(tls.cert), private_key: Buffer.from(tls.key) }
-  const ca = tls.ca === undefined ? null : Buffer.from(tls.ca)
-  return ServerCredentials.createSsl(ca, [pair], ca !== null)
+function serverOf(tls: GrpcPlace['tls']): Http2Server | Http2SecureServer {
+  if (tls === undefined) return createServer(OPTIONS)
+  const { cert, key, ca } = tls
+  const clients = ca === undefined ? {} : { ca, requestCert: true, rejectUnauthorized: true }
+  return createSecureServer({ ...OPTIONS, ...HANDSHAKE_TIMES, cert, key, ...clients })
 }

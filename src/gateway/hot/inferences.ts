@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
-import type { AccessControl } from '../../access/control.ts'
+import { type AccessControl, shareHolderOf } from '../../access/control.ts'
 import { modelObject } from '../../access/object-rights.ts'
 import { type Refusal, refusalOf } from '../http/authorization.ts'
 import { loggedProblem } from '../http/errors.ts'
@@ -43,7 +43,8 @@ export class HotInferences {
       this.refuse(exchange, call, refusalOf(decision))
       return
     }
-    if (this.asked.push([exchange, call]) === 1) setImmediate(this.ask)
+    const client = shareHolderOf(decision?.principal, exchange.from.remoteAddress ?? '')
+    if (this.asked.push([exchange, { ...call, client }]) === 1) setImmediate(this.ask)
   }
 
   private readonly ask = (): void => {

@@ -10,6 +10,7 @@ import { giveChunk } from '../../core/lifetime/give-chunk.ts'
 import { clientAddressOf } from '../../http/client-address.ts'
 import type { FairTurns } from '../../http/fair-turns.ts'
 import { addJsonParser } from '../../http/json-parser.ts'
+import { FREE_BYTES, MOST_RATIO, noRoomError, ratioError } from './body-limits.ts'
 import { StagedBytes } from './staged-bytes.ts'
 
 /** Media types whose bodies a route gets as bytes. */
@@ -23,11 +24,6 @@ const RAW_TYPES = [
 
 /** Bodies of at most so many bytes are not counted: each connection has one. */
 const UNCOUNTED_BYTES = 16 * 1024
-/** Bytes that a body may have after decompression whatever it had before. */
-const FREE_BYTES = 1024 * 1024
-/** Most bytes that a byte may become. */
-const MOST_RATIO = 100
-const RATIO_SENTENCE = `the body has more than ${MOST_RATIO} times as many bytes after decompression; send it without compression`
 
 /** Bytes of a decoder that come in one turn of the event loop. */
 const DECODED_BYTES = 128 * 1024
@@ -177,9 +173,7 @@ function countedStream(body: CountedBody, response: ServerResponse) {
 /** The error of a body of which no more is read: its connection ends with the answer. */
 function noRoom(response: ServerResponse): WeirError {
   response.shouldKeepAlive = false
-  const message =
-    'the server has no room for this body now; send fewer large bodies at the same time'
-  return new WeirError('OVERLOADED', message)
+  return noRoomError('body')
 }
 
 /** Passes the bytes of a decoder on, and fails with FRAME_TOO_LARGE when they are far more than were sent. */
@@ -190,7 +184,7 @@ function ratioLimit(decoder: Gunzip | Inflate): Transform {
       bytes += chunk.length
       const isFree = bytes <= FREE_BYTES || bytes <= decoder.bytesWritten * MOST_RATIO
       if (isFree) done(null, chunk)
-      else done(new WeirError('FRAME_TOO_LARGE', RATIO_SENTENCE))
+      else done(ratioError('body'))
     },
   })
 }

@@ -44,6 +44,8 @@ export interface InferenceTarget {
   readonly options?: Pick<QueryOptions, 'consistency' | 'deadlineMs'>
   /** Gives up the request when the client is gone. @default it goes on */
   readonly owner?: RequestOwner | undefined
+  /** Whose share of sequences and answers in parts it takes. @default it has none */
+  readonly client?: string | undefined
 }
 
 /** What the answers are made from. */
@@ -74,7 +76,7 @@ export class InferenceAnswers {
 
   /** The answer to a request in any form. Rejects with what failed. */
   async run<T>(
-    { model: name, version, options = {}, owner }: InferenceTarget,
+    { model: name, version, options = {}, owner, client }: InferenceTarget,
     form: InferenceForm<T>,
   ): Promise<T> {
     const { repository, statistics, clock } = this.context
@@ -98,7 +100,8 @@ export class InferenceAnswers {
       }
       const { sequence } = request
       if (sequence !== undefined && model.takesSequences !== true) throw noSequences(info.name)
-      const result = await model.infer(name, request.inputs, asked, { owner, sequence })
+      const by = { owner, sequence: sequence && { ...sequence, client } }
+      const result = await model.infer(name, request.inputs, asked, by)
       const { outputs, modelVersion, items, served } = result
       const answered = String(modelVersion)
       const head = { model_name: info.name, model_version: answered }

@@ -169,7 +169,8 @@ function plannedInputs(
   given: readonly Json[],
   wanted: readonly TensorMetadata[],
 ): readonly PlannedInput[] {
-  const inputs = given.map((json) => plannedInput(json, wanted))
+  // Of one more than the model has, one is unknown or comes twice: a client may send thousands.
+  const inputs = given.slice(0, wanted.length + 1).map((json) => plannedInput(json, wanted))
   for (const { name, isOptional } of wanted) {
     const count = inputs.filter((input) => input.name === name).length
     requireArgument(
@@ -183,8 +184,7 @@ function plannedInputs(
 function plannedInput(json: Json, wanted: readonly TensorMetadata[]): PlannedInput {
   const name = textOf(json, 'name')
   const metadata = wanted.find((input) => input.name === name)
-  const known = wanted.map((input) => `"${input.name}"`).join(', ')
-  requireArgument(metadata !== undefined, `no input is named "${name}"; the inputs are ${known}`)
+  if (metadata === undefined) throw unknownInput(name, wanted)
   const tensor = tensorOf(json, metadata)
   const size = knownParameters(json, 'input')['binary_data_size']
   if (size === undefined) {
@@ -197,6 +197,11 @@ function plannedInput(json: Json, wanted: readonly TensorMetadata[]): PlannedInp
     `input "${name}": binary_data_size is a number of bytes, not ${String(size).slice(0, 20)}`,
   )
   return { ...tensor, binarySize: size as number }
+}
+
+function unknownInput(name: string, wanted: readonly TensorMetadata[]): WeirError {
+  const known = wanted.map((input) => `"${input.name}"`).join(', ')
+  return new WeirError('INVALID_ARGUMENT', `no input is named "${name}"; the inputs are ${known}`)
 }
 
 function tensorsOf(inputs: readonly PlannedInput[], binary: Buffer): readonly Tensor[] {

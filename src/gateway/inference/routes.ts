@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { modelObject } from '../../access/object-rights.ts'
-import { mayOf } from '../../http/principal.ts'
+import { mayOf, sharerOf } from '../../http/principal.ts'
 import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
 import { addErrorHandlers } from '../http/errors.ts'
 import { namedModel } from '../http/objects.ts'
@@ -248,9 +248,10 @@ class InferenceRoutes {
   }
 
   private async infer(
-    { params, body, headers, raw }: FastifyRequest<ModelPath & { Body: Buffer | undefined }>,
+    request: FastifyRequest<ModelPath & { Body: Buffer | undefined }>,
     reply: FastifyReply,
   ): Promise<Buffer> {
+    const { params, body, headers, raw } = request
     const { json, tensors } = await this.options.answers.answer({
       model: params.model,
       version: params.version,
@@ -258,6 +259,7 @@ class InferenceRoutes {
       jsonLength: headers[JSON_LENGTH_HEADER]?.toString(),
       options: givenQueryOptions(headers),
       owner: ownerOf(raw.socket),
+      client: sharerOf(request),
     })
     const text = Buffer.from(json)
     if (tensors.length === 0) {

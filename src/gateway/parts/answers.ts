@@ -40,7 +40,7 @@ export class PartsAnswers {
    * also in the middle; the statistics count the answer when it has ended.
    */
   async *parts(
-    { model: name, version, options = {}, owner }: InferenceTarget,
+    { model: name, version, options = {}, owner, client }: InferenceTarget,
     read: (requests: ModelRequests, model: InferenceModel) => InferenceRequest,
   ): AsyncGenerator<AnswerPart> {
     const { repository, statistics, clock } = this.context
@@ -49,7 +49,7 @@ export class PartsAnswers {
     const entry = await repository.find(name, version)
     const { info, model } = entry
     let answered = version ?? String(info.liveVersion)
-    const asker = new RequestOwner()
+    const asker = new RequestOwner(client)
     const stay = owner?.gone === undefined ? owner?.onGone(() => asker.leave()) : asker.leave()
     this.askers.add(asker)
     let isWhole = false

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { asWeirError } from '../../core/errors.ts'
 import { JSON_LIMITS } from '../../http/json-body.ts'
+import { sharerOf } from '../../http/principal.ts'
 import { parseExactly } from '../../wire/inference/json-values.ts'
 import { addErrorHandlers } from '../http/errors.ts'
 import { namedModel } from '../http/objects.ts'
@@ -71,14 +72,11 @@ function addTo(app: FastifyInstance, path: string, answers: PartsAnswers): void 
   )
 }
 
-function askedBy({
-  params,
-  body = NO_BODY,
-  headers,
-  raw,
-}: FastifyRequest<ModelPath>): Parameters<PartsAnswers['parts']> {
+function askedBy(request: FastifyRequest<ModelPath>): Parameters<PartsAnswers['parts']> {
+  const { params, body = NO_BODY, headers, raw } = request
   const { model, version } = params
-  const target = { model, version, options: givenQueryOptions(headers), owner: ownerOf(raw.socket) }
+  const by = { owner: ownerOf(raw.socket), client: sharerOf(request) }
+  const target = { model, version, options: givenQueryOptions(headers), ...by }
   const json = objectOf(body, parseExactly)
   return [target, (requests, to) => generateRequest(json, requests, to)]
 }

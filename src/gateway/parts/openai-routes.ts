@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { modelObject } from '../../access/object-rights.ts'
 import { asWeirError, WeirError } from '../../core/errors.ts'
 import { JSON_LIMITS } from '../../http/json-body.ts'
-import { mayOf, requireMayOf } from '../../http/principal.ts'
+import { mayOf, requireMayOf, sharerOf } from '../../http/principal.ts'
 import {
   OPENAI_OPERATIONS,
   OPENAI_SIGNATURE,
@@ -92,7 +92,8 @@ function addOperation(
       const { model, stream = false } = asked
       requireMayOf(request, 'read', modelObject(model))
       requireSpeaks(await repository.find(model, undefined))
-      const call = callOf(asked, operation, { options, owner: ownerOf(request.raw.socket) })
+      const by = { owner: ownerOf(request.raw.socket), client: sharerOf(request) }
+      const call = callOf(asked, operation, { options, ...by })
       if (!stream) {
         const text = answerOf(await parts.only(...call), model)
         return reply.type('application/json; charset=utf-8').send(Buffer.from(text))
@@ -111,7 +112,7 @@ function addOperation(
 function callOf(
   asked: Asked,
   operation: OpenAiOperation,
-  given: Pick<InferenceTarget, 'options' | 'owner'>,
+  given: Pick<InferenceTarget, 'options' | 'owner' | 'client'>,
 ): Parameters<PartsAnswers['parts']> {
   const values = [operation, JSON.stringify(asked)]
   const inputs = OPENAI_SIGNATURE.inputs.map(({ name }, i) => textTensor(name, values[i]!))

@@ -1,6 +1,7 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type { Cancel, Clock } from '../../core/clock.ts'
 import { requireArgument, WeirError } from '../../core/errors.ts'
+import { SharedPlaces } from '../../core/lifetime/shared-places.ts'
 import type { Deployment } from '../port/deployment.ts'
 import type { PartsRequest } from '../port/request.ts'
 import type { ModelSignature } from '../port/signature.ts'
@@ -10,7 +11,7 @@ import type { PartsOrder, PartsReply } from './messages.ts'
 /** Settings of the answers in parts of one model. */
 export interface ModelPartsOptions {
   readonly clock: Clock
-  /** Answers at a time, of all workers together. */
+  /** Answers at a time, of all workers together; half of them of one client. */
   readonly most: number
   /** Longest wait for each part where the request names no deadline, ms. */
   readonly goalMs: number
@@ -25,12 +26,13 @@ const WAIT_AGAIN_MS = 1000
 export class ModelParts {
   private readonly options: ModelPartsOptions
   private readonly workers = new Set<WorkerStreams>()
-  /** Answers under way, those included that were left and have not ended. */
-  private running = 0
+  /** Of answers under way, those included that were left and have not ended. */
+  private readonly places: SharedPlaces
   private onIdle: (() => void) | undefined
 
   constructor(options: ModelPartsOptions) {
     this.options = options
+    this.places = new SharedPlaces(options.most)
   }
 
   /**
@@ -78,8 +80,9 @@ export class ModelParts {
       overtimeMs: this.options.overtimeMs,
       onBlocked,
       onLeaving: () => this.workers.delete(worker),
-      onEnded: () => {
-        if (--this.running === 0) this.onIdle?.()
+      onEnded: (client) => {
+        this.places.give(client)
+        if (this.places.taken === 0) this.onIdle?.()
       },
     })
     this.workers.add(worker)
@@ -103,7 +106,7 @@ export class ModelParts {
 
   /** Resolves when no answer is under way. */
   async idle(): Promise<void> {
-    if (this.running === 0) return
+    if (this.places.taken === 0) return
     await new Promise<void>((resolve) => {
       this.onIdle = resolve
     })
@@ -121,7 +124,7 @@ export class ModelParts {
     const { clock, goalMs } = this.options
     const endsAt = deadlineMs === undefined ? undefined : clock.monotonicMs() + deadlineMs
     if (asker?.gone !== undefined) throw asker.gone
-    const stream = this.opened(inputs)
+    const stream = this.opened(inputs, asker?.client)
     const stay = asker?.onGone(() => stream.fail(asker.gone))
     try {
       for (;;) {
@@ -136,12 +139,7 @@ export class ModelParts {
     }
   }
 
-  private opened(inputs: readonly Tensor[]): PartStream {
-    const { most } = this.options
-    if (this.running >= most) {
-      const message = `${most} answers in parts are under way, as many as "streams" of its settings allows; try again`
-      throw new WeirError('OVERLOADED', message, { details: { retryAfterMs: WAIT_AGAIN_MS } })
-    }
+  private opened(inputs: readonly Tensor[], client: string | undefined): PartStream {
     const [first, ...others] = this.workers
     if (first === undefined) {
       throw new WeirError(
@@ -150,9 +148,18 @@ export class ModelParts {
       )
     }
     const worker = others.reduce((best, one) => (one.size < best.size ? one : best), first)
-    this.running++
-    return worker.open(inputs)
+    const full = this.places.take(client)
+    if (full !== undefined) throw tooMany(full, this.places)
+    return worker.open(inputs, client)
   }
+}
+
+function tooMany(full: 'all' | 'share', { most, mostOfClient }: SharedPlaces): WeirError {
+  const message =
+    full === 'all'
+      ? `${most} answers in parts are under way, as many as "streams" of its settings allows; try again`
+      : `${mostOfClient} answers in parts of one client are under way, half of "streams" of its settings; try again`
+  return new WeirError('OVERLOADED', message, { details: { retryAfterMs: WAIT_AGAIN_MS } })
 }
 
 function tooLate(deadlineMs: number | undefined, goalMs: number): WeirError {
@@ -170,8 +177,8 @@ interface StreamsContext {
   readonly onBlocked: () => void
   /** The worker takes no further stream. */
   readonly onLeaving: () => void
-  /** One stream has ended. */
-  readonly onEnded: () => void
+  /** One stream of a client has ended. */
+  readonly onEnded: (client: string | undefined) => void
 }
 
 /** The streams of one worker. */
@@ -193,12 +200,10 @@ class WorkerStreams {
     return this.streams.size
   }
 
-  open(inputs: readonly Tensor[]): PartStream {
+  open(inputs: readonly Tensor[], client: string | undefined): PartStream {
     const number = this.next++
-    const stream = new PartStream(number, {
-      ...this.context,
-      send: (order) => this.port.postMessage(order),
-    })
+    const send = (order: PartsOrder): void => this.port.postMessage(order)
+    const stream = new PartStream(number, { ...this.context, client, send })
     this.streams.set(number, stream)
     this.port.ref()
     const bytes = inputs.map(({ data }) => data.buffer as ArrayBuffer)
@@ -212,31 +217,36 @@ class WorkerStreams {
 
   private heard(reply: PartsReply): void {
     if (reply.kind === 'leaving') this.context.onLeaving()
-    else if (this.streams.get(reply.stream)?.heard(reply) === true) this.forget(reply.stream)
+    else {
+      const stream = this.streams.get(reply.stream)
+      if (stream?.heard(reply) === true) this.forget(stream)
+    }
   }
 
   private lost(): void {
     this.context.onLeaving()
-    for (const [number, stream] of this.streams) {
+    for (const stream of this.streams.values()) {
       stream.fail(
         new WeirError('WORKER_LOST', 'the worker ended in the middle of the answer; ask again'),
       )
       stream.ended()
-      this.forget(number)
+      this.forget(stream)
     }
   }
 
-  private forget(number: number): void {
+  private forget({ number, client }: PartStream): void {
     this.streams.delete(number)
     if (this.streams.size === 0) this.port.unref()
-    this.context.onEnded()
+    this.context.onEnded(client)
   }
 }
 
 /** One answer: at most one part is asked for at a time. */
 class PartStream {
-  private readonly number: number
+  readonly number: number
   private readonly context: Pick<StreamsContext, 'clock' | 'overtimeMs' | 'onBlocked'> & {
+    /** Whose share it takes. */
+    readonly client: string | undefined
     readonly send: (order: PartsOrder) => void
   }
   private wait: PromiseWithResolvers<readonly Tensor[] | undefined> | undefined
@@ -247,6 +257,11 @@ class PartStream {
   constructor(number: number, context: PartStream['context']) {
     this.number = number
     this.context = context
+  }
+
+  /** Whose share it takes. */
+  get client(): string | undefined {
+    return this.context.client
   }
 
   /** The next part; undefined at the end. Rejects with `late` after `forMs`. */

@@ -16,21 +16,35 @@ export interface S3Page {
 
 const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
 
-/** Reads an answer of ListObjectsV2, an XML text without attributes of interest. Throws MALFORMED_DATA. */
-export function readS3Listing(xml: string): S3Page {
-  if (!/<ListBucketResult[\s>]/.test(xml)) throw malformed()
+const [BEGIN, END] = ['<Contents>', '</Contents>']
+
+/**
+ * Reads an answer of ListObjectsV2, an XML text without attributes of interest; `origin` is who sent it. Throws
+ * MALFORMED_DATA.
+ */
+export function readS3Listing(xml: string, origin: string): S3Page {
+  if (!/<ListBucketResult[\s>]/.test(xml)) throw malformed(origin)
   const isEncoded = textIn(xml, 'EncodingType') === 'url'
-  const entries = [...xml.matchAll(/<Contents>([\s\S]*?)<\/Contents>/g)].map(
-    ([, entry]): S3Entry => {
-      const key = textIn(entry!, 'Key')
-      const bytes = Number(textIn(entry!, 'Size'))
-      const etag = textIn(entry!, 'ETag')
-      if (key === undefined || etag === undefined || !Number.isSafeInteger(bytes)) throw malformed()
-      return { key: isEncoded ? decoded(key) : key, bytes, etag }
-    },
-  )
+  const entries: S3Entry[] = []
+  for (let from = xml.indexOf(BEGIN); from >= 0; ) {
+    const end = xml.indexOf(END, from)
+    const entry = end < 0 ? undefined : entryOf(xml.slice(from, end), isEncoded)
+    if (entry === undefined) throw malformed(origin)
+    entries.push(entry)
+    from = xml.indexOf(BEGIN, end)
+  }
   const isCut = textIn(xml, 'IsTruncated') === 'true'
   return { entries, next: isCut ? textIn(xml, 'NextContinuationToken') : undefined }
+}
+
+/** The object of an entry; undefined for one that is none. */
+function entryOf(xml: string, isEncoded: boolean): S3Entry | undefined {
+  const text = textIn(xml, 'Key')
+  const bytes = Number(textIn(xml, 'Size'))
+  const etag = textIn(xml, 'ETag')
+  const key = isEncoded ? decoded(text) : text
+  if (key === undefined || etag === undefined || !Number.isSafeInteger(bytes)) return undefined
+  return { key, bytes, etag }
 }
 
 function textIn(xml: string, tag: string): string | undefined {
@@ -45,17 +59,16 @@ function textIn(xml: string, tag: string): string | undefined {
   )
 }
 
-/** Servers write a blank as "+" or "%20". */
-function decoded(key: string): string {
+/** Servers write a blank as "+" or "%20". Undefined for what is not encoded so. */
+function decoded(key: string | undefined): string | undefined {
   try {
-    return decodeURIComponent(key.replaceAll('+', '%20'))
-  } catch (cause) {
-    throw malformed(cause)
+    return key && decodeURIComponent(key.replaceAll('+', '%20'))
+  } catch {
+    return undefined
   }
 }
 
-function malformed(cause?: unknown): WeirError {
-  const message =
-    'the S3 endpoint sent an answer that is no list of a bucket; check AWS_ENDPOINT_URL'
-  return new WeirError('MALFORMED_DATA', message, cause === undefined ? {} : { cause })
+function malformed(origin: string): WeirError {
+  const message = `S3 (${origin}) sent an answer that is no list of a bucket; check AWS_ENDPOINT_URL`
+  return new WeirError('MALFORMED_DATA', message)
 }

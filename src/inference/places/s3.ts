@@ -98,7 +98,7 @@ export class S3Place implements ModelPlace {
     const what = `list of s3://${this.address.bucket}/${this.address.key}`
     const answer = await this.http.get(url, this.signed(url, {}))
     if (answer.status !== 200) throw this.refusal(answer, what)
-    return readS3Listing(await this.http.text(answer, what))
+    return readS3Listing(await this.http.text(answer, what), url.origin)
   }
 
   /** The error of an answer; one of another region says where the bucket is. */

@@ -5,6 +5,8 @@ import type { Tensor } from './tensor.ts'
 export interface Asker {
   /** Why it is gone, as `InferenceProducer.infer` rejects; undefined while it is there. */
   readonly gone: unknown
+  /** Whose share of answers in parts it takes. @default it has none */
+  readonly client?: string | undefined
   /** Calls `listener` once when it is gone, unless the returned function was called before. */
   onGone(listener: () => void): () => void
 }

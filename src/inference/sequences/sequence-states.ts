@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import { SharedPlaces } from '../../core/lifetime/shared-places.ts'
 import type { Tensor } from '../port/tensor.ts'
 
 /** What a request says of its sequence. */
@@ -9,6 +10,8 @@ export interface SequenceTerms {
   readonly isStart: boolean
   /** The last request. */
   readonly isEnd: boolean
+  /** Whose share of sequences it takes. @default it has none */
+  readonly client?: string | undefined
 }
 
 /** A request that has its turn after the earlier ones of its sequence. */
@@ -32,6 +35,8 @@ const MOST_OF_SEQUENCE = 64
 
 interface Sequence {
   readonly version: string
+  /** Whose share it takes. */
+  readonly client: string | undefined
   carried: readonly Tensor[]
   /** Last request or answer, monotonic ms. */
   usedAt: number
@@ -51,14 +56,15 @@ interface Sequence {
 export class SequenceStates {
   private readonly clock: Clock
   private readonly ttlMs: number
-  private readonly most: number
+  /** Of sequences that are remembered. */
+  private readonly places: SharedPlaces
   /** Least recently used first. */
   private readonly sequences = new Map<string, Sequence>()
 
   constructor(clock: Clock, { ttlMs, most }: { readonly ttlMs: number; readonly most: number }) {
     this.clock = clock
     this.ttlMs = ttlMs
-    this.most = most
+    this.places = new SharedPlaces(most)
   }
 
   /** Sequences that are remembered. */
@@ -123,10 +129,12 @@ export class SequenceStates {
     start,
   }: Omit<SequencedRequest<unknown>, 'run' | 'deadlineMs'>): Sequence {
     this.forgetIdle()
-    const { id, isStart } = terms
+    const { id, isStart, client } = terms
     const known = this.sequences.get(id)
-    this.sequences.delete(id)
-    if (isStart) return this.begun(id, { version, carried: start() })
+    if (isStart) {
+      if (known !== undefined) this.forget(id, known)
+      return this.begun(id, { version, client, carried: start() })
+    }
     if (known === undefined) {
       throw lost(
         id,
@@ -134,18 +142,19 @@ export class SequenceStates {
       )
     }
     if (known.version !== version) {
+      this.forget(id, known)
       throw lost(id, 'began on another version, or under other settings, of the model')
     }
     known.usedAt = this.clock.monotonicMs()
+    // Deleted and set again, it was used last.
+    this.sequences.delete(id)
     this.sequences.set(id, known)
     return known
   }
 
-  private begun(id: string, state: Pick<Sequence, 'version' | 'carried'>): Sequence {
-    if (this.sequences.size >= this.most) {
-      const message = `${this.most} sequences are under way, the most that the settings allow (sequence.most); end one`
-      throw new WeirError('OVERLOADED', message)
-    }
+  private begun(id: string, state: Pick<Sequence, 'version' | 'client' | 'carried'>): Sequence {
+    const full = this.places.take(state.client)
+    if (full !== undefined) throw tooMany(full, this.places)
     const sequence = {
       ...state,
       usedAt: this.clock.monotonicMs(),
@@ -162,16 +171,30 @@ export class SequenceStates {
 
   private end(id: string, sequence: Sequence): void {
     sequence.hasEnded = true
-    if (this.sequences.get(id) === sequence) this.sequences.delete(id)
+    if (this.sequences.get(id) === sequence) this.forget(id, sequence)
+  }
+
+  private forget(id: string, { client }: Sequence): void {
+    this.sequences.delete(id)
+    this.places.give(client)
   }
 
   private forgetIdle(): void {
     const oldest = this.clock.monotonicMs() - this.ttlMs
-    for (const [id, { usedAt, underWay }] of this.sequences) {
+    for (const [id, sequence] of this.sequences) {
+      const { usedAt, underWay } = sequence
       if (usedAt > oldest && underWay === 0) return
-      if (usedAt <= oldest && underWay === 0) this.sequences.delete(id)
+      if (usedAt <= oldest && underWay === 0) this.forget(id, sequence)
     }
   }
+}
+
+function tooMany(full: 'all' | 'share', { most, mostOfClient }: SharedPlaces): WeirError {
+  const message =
+    full === 'all'
+      ? `${most} sequences are under way, the most that the settings allow (sequence.most); end one`
+      : `${mostOfClient} sequences of one client are under way, half of those that the settings allow (sequence.most); end one`
+  return new WeirError('OVERLOADED', message)
 }
 
 function lost(id: string, why: string): WeirError {

@@ -1,10 +1,8 @@
 import type { FastifyRequest } from 'fastify'
-import { ANONYMOUS_ID, mayOn } from '../../access/control.ts'
-import { isLoopback } from '../../access/listener.ts'
+import { mayOn } from '../../access/control.ts'
 import type { AccessObject } from '../../access/object-rights.ts'
 import type { Role } from '../../access/role.ts'
 import type { Principal } from '../../access/token-verifier.ts'
-import { clientAddressOf } from '../../http/client-address.ts'
 import { requireMayOf } from '../../http/principal.ts'
 import { ALS_MODEL } from '../../jobs/model-topic/als-serving-function.ts'
 import { parseSlotId } from '../json/task-managers.ts'
@@ -68,17 +66,6 @@ export function requireSubmission(request: FastifyRequest, { job, options }: Job
       requireMayOf(request, needed, { kind: 'topic', name: String(name) })
     }
   }
-}
-
-/**
- * Whose share of jobs a submission takes: that of its token, or of its address where no token is needed. Undefined
- * for a user of this machine without a token.
- */
-export function submitterOf(request: FastifyRequest): string | undefined {
-  const { principal } = request
-  if (principal !== undefined && principal.id !== ANONYMOUS_ID) return principal.id
-  const address = clientAddressOf(request)
-  return isLoopback(address) ? undefined : address
 }
 
 function jobIdsOf({ params }: FastifyRequest): readonly string[] {

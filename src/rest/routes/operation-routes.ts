@@ -1,8 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { WeirError } from '../../core/errors.ts'
+import { sharerOf } from '../../http/principal.ts'
 import type { JobSubmission } from '../port/cluster.ts'
 import { controlOf, HEX_ID, paramsOf, queryOf, type RouteContext } from './context.ts'
-import { requireSubmission, submitterOf } from './objects.ts'
+import { requireSubmission } from './objects.ts'
 import { rescalingRoutes } from './rescaling-routes.ts'
 import { accept, keyOf, stateJson } from './triggers.ts'
 
@@ -125,7 +126,7 @@ function submissionRoutes(app: FastifyInstance, context: RouteContext): void {
     const { job, options = {} } = request.body as Pick<JobSubmission, 'job'> &
       Partial<JobSubmission>
     requireSubmission(request, { job, options })
-    const client = submitterOf(request)
+    const client = sharerOf(request)
     const jobid = await context.cluster.submit({ job, options }, client)
     return await reply.code(202).send({ jobid })
   })

@@ -11,7 +11,14 @@ import type { ReplyLease } from './reply-lease.ts'
 export class RequestOwner {
   /** Undefined while the connection is there; afterwards the error that its requests end with. */
   gone: WeirError | undefined
+  /** Whose share of answers in parts its requests take; undefined for one without. */
+  readonly client: string | undefined
   private readonly listeners = new Set<() => void>()
+
+  /** `client`: @default its requests have no share */
+  constructor(client?: string) {
+    this.client = client
+  }
 
   /** Calls `listener` once when the connection is gone, unless canceled. It must not be gone yet. */
   onGone(listener: () => void): Cancel {

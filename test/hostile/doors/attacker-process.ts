@@ -1,8 +1,9 @@
+import { existsSync, writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { seededRandom } from '../../../src/core/random.ts'
 import type { Door, Origin } from './door.ts'
 import { HostileConnections } from './hostile-connections.ts'
-import { attacksOf } from './kinds.ts'
+import { attacksOf } from './kinds/all.ts'
 
 /*
  * Attacks doors from a separate process of the lowest priority: where servers, the good client and the attackers
@@ -11,6 +12,8 @@ import { attacksOf } from './kinds.ts'
 
 /** Lowest priority of Linux. */
 const LOWEST = 19
+/** Linux shares processors among sessions first (autogroups, sched(7)), and looks at priorities within one only. */
+const SESSION = '/proc/self/autogroup'
 
 /** Messages to the process; each is answered. */
 export type AttackerCommand =
@@ -51,6 +54,7 @@ function begin({ door, attack, origin, seed }: AttackerCommand & { kind: 'attack
 }
 
 setPriority(LOWEST)
+if (existsSync(SESSION)) writeFileSync(SESSION, String(LOWEST))
 process.on('message', async (command: AttackerCommand) => {
   if (command.kind === 'attack') begin(command)
   process.send!(command.kind === 'end' ? await end() : {})

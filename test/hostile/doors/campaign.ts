@@ -8,11 +8,11 @@ import { Child } from '../child.ts'
 import type { AttackerCommand, AttackerFigures } from './attacker-process.ts'
 import { ADDRESSES, type Origin } from './door.ts'
 import { type GoodClient, goodHttpClient } from './good-requests.ts'
-import { attacksOf } from './kinds.ts'
+import { attacksOf } from './kinds/all.ts'
 import { residentBytes } from './resident.ts'
 import { type DoorMeasured, doorProblems, mostKeptBytes } from './verdict.ts'
 import { measure } from './waits.ts'
-import { DoorWorld, doorName, type OpenDoor, SERVERS, type Server } from './world.ts'
+import { DoorWorld, doorName, type OpenDoor, protocolOf, SERVERS, type Server } from './world.ts'
 
 /** Time of the measurement without the attack, and beside one that holds nothing, ms. */
 const SHORT_MS = 2_500
@@ -71,7 +71,7 @@ export function allCases(random: Random, canTls: boolean): readonly DoorCase[] {
     SERVERS.map((server) => ({ server, isTls })),
   )
   return doors.flatMap(({ server, isTls }) => {
-    const attacks = Object.keys(attacksOf(server === 'query' ? 'query' : 'http'))
+    const attacks = Object.keys(attacksOf(protocolOf(server)))
     return shuffled(attacks, random).map((attack) => ({ server, isTls, attack }))
   })
 }
@@ -100,7 +100,9 @@ class DoorCampaign implements AsyncDisposable {
   private readonly options: DoorCampaignOptions
   private readonly world: DoorWorld
   private readonly random: Random
-  private readonly attackers = new Child(new URL('attacker-process.ts', import.meta.url))
+  private readonly attackers = new Child(new URL('attacker-process.ts', import.meta.url), [], {
+    isApart: true,
+  })
   private readonly witness: Child
   private readonly witnessClient: GoodClient
   /** Doors that were used, with their memory before the first attack. */
@@ -179,7 +181,7 @@ class DoorCampaign implements AsyncDisposable {
 
   private async attack(one: DoorCase): Promise<DoorFigures> {
     const { open, bytes } = await this.warmDoor(one)
-    const { door, good, pid } = open
+    const { door, good, pid, loop } = open
     const { isHolding } = attacksOf(door.protocol)[one.attack]!
     const origin = ORIGINS[this.random.below(ORIGINS.length)]!
     const solo = await measure(good.ask, this.witnessClient.ask, SHORT_MS)
@@ -190,11 +192,13 @@ class DoorCampaign implements AsyncDisposable {
       peakBytes = Math.max(peakBytes, residentBytes(pid) - bytes)
     }, PEAK_EVERY_MS)
     const forMs = isHolding ? HOLDING_MS : SHORT_MS
+    await loop()
     const attack = await measure(good.ask, this.witnessClient.ask, forMs)
+    const { turnMs, waited } = await loop()
     clearInterval(look)
     const { longestMs } = await this.command<AttackerFigures>({ kind: 'end' })
     const measured: DoorMeasured = {
-      ...{ solo, attack, peakBytes },
+      ...{ solo, attack, peakBytes, turnMs, waited },
       isTls: one.isTls,
       keptBytes: await this.keptBytes(pid, bytes, mostKeptBytes(one)),
       longestMs: isHolding ? longestMs : undefined,
@@ -235,13 +239,15 @@ class DoorCampaign implements AsyncDisposable {
 
 function lineOf(figures: DoorFigures): string {
   const { door, attack: name, origin, measured } = figures
-  const { solo, attack, peakBytes, keptBytes, longestMs } = measured
-  const waits = `worst ${attack.good.worstMs.toFixed(0)} ms (witness ${attack.witness.worstMs.toFixed(0)})`
+  const { solo, attack, turnMs, waited, peakBytes, keptBytes, longestMs } = measured
+  const machine = `witness ${attack.witness.worstMs.toFixed(0)}, no processor ${waited.worstMs.toFixed(0)}`
+  const waits = `worst ${attack.good.worstMs.toFixed(0)} ms (${machine})`
   const p99 = `p99 ${attack.good.p99Ms.toFixed(1)} (alone ${solo.good.p99Ms.toFixed(1)})`
   const memory = `peak ${mib(peakBytes)}, kept ${mib(keptBytes)}`
   const life = longestMs === undefined ? '' : `, longest request ${(longestMs / 1000).toFixed(1)} s`
   const verdict = figures.problems.length === 0 ? 'passed' : `FAILED ${figures.problems.join('; ')}`
-  return `${door}: ${name} from ${origin}: ${waits}, ${p99}, ${memory}${life}: ${verdict}`
+  const turn = `longest turn ${turnMs.toFixed(0)} ms`
+  return `${door}: ${name} from ${origin}: ${waits}, ${p99}, ${turn}, ${memory}${life}: ${verdict}`
 }
 
 const mib = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`

@@ -1,7 +1,7 @@
 import type { BodyRoute } from './body-routes.ts'
 
 /** What a door speaks. */
-export type DoorProtocol = 'http' | 'query'
+export type DoorProtocol = 'http' | 'query' | 'grpc'
 
 /** A port that is attacked; plain data, which goes to the attackers' process. */
 export interface Door {

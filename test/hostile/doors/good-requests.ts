@@ -1,7 +1,15 @@
 import { Agent as HttpAgent, type IncomingMessage, type RequestOptions, request } from 'node:http'
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  type IncomingHttpHeaders,
+} from 'node:http2'
 import { Agent as HttpsAgent, request as requestTls } from 'node:https'
 import { WeirClient } from '../../../src/client/index.ts'
-import { MODEL } from './door.ts'
+import { framed, methodOf } from '../../gateway/grpc/frames.ts'
+import { type Door, MODEL } from './door.ts'
+import { grpcFields, inferMessage } from './grpc-messages.ts'
 import type { Ask } from './waits.ts'
 
 /** Time after which an answer counts as lost, ms. */
@@ -100,4 +108,52 @@ export async function goodQueryClient(
     if (data?.[1] !== 4) throw new Error(`the model answers ${data}`)
   }
   return { ask, close: () => client.close() }
+}
+
+/** A client of gRPC that keeps its connection, and makes a new one now and then. */
+export function goodGrpcClient({
+  ca,
+  ...door
+}: Pick<Door, 'port' | 'isTls' | 'token'> & { readonly ca?: string | undefined }): GoodClient {
+  const fields = grpcFields(door)
+  const url = `${fields[':scheme']}://${fields[':authority']}`
+  const message = framed(inferMessage({ shape: [1, 2] }, floatsOf(1, 2)))
+  const open = (): ClientHttp2Session => {
+    const session = connect(url, ca === undefined ? {} : { ca })
+    session.on('error', () => {})
+    return session
+  }
+  let kept = open()
+  let count = 0
+  const ask = async (): Promise<void> => {
+    const isNew = count++ % NEW_EVERY === 0
+    if (kept.closed || kept.destroyed) kept = open()
+    const session = isNew ? open() : kept
+    const call = session.request(fields)
+    call.end(message)
+    const answer = await answerOf(call)
+    if (isNew) session.destroy()
+    if (!answer.equals(floatsOf(2, 4))) throw new Error(`the answer is ${answer.toString('hex')}`)
+  }
+  return { ask, close: async () => kept.destroy() }
+}
+
+const floatsOf = (...values: readonly number[]): Buffer =>
+  Buffer.from(Float32Array.from(values).buffer)
+
+/** The bytes of the output of a call. */
+async function answerOf(call: ClientHttp2Stream): Promise<Buffer> {
+  call.setTimeout(LOST_MS, () => call.destroy(new Error(`no answer in ${LOST_MS} ms`)))
+  let end: IncomingHttpHeaders = {}
+  const note = (more: IncomingHttpHeaders): void => {
+    end = { ...end, ...more }
+  }
+  call.on('response', note).on('trailers', note)
+  const chunks: Buffer[] = []
+  for await (const chunk of call) chunks.push(chunk as Buffer)
+  if (end['grpc-status'] !== '0') {
+    throw new Error(`the call ended with ${end['grpc-status']} ${end['grpc-message']}`)
+  }
+  const reply = methodOf('ModelInfer').responseDeserialize(Buffer.concat(chunks).subarray(5))
+  return (reply['raw_output_contents'] as Buffer[])[0]!
 }

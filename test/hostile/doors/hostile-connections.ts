@@ -32,11 +32,14 @@ export class HostileConnections {
 
   /** Connects; it never rejects: a refused connection is closed at once. */
   async dial({ isBare = false, isHalfOpen = false }: DialOptions = {}): Promise<Socket> {
-    const { port, isTls } = this.door
+    const { port, isTls, protocol } = this.door
     const localAddress = this.addresses[this.made++ % this.addresses.length]!
     const raw = connect({ port, host: '127.0.0.1', localAddress, allowHalfOpen: isHalfOpen })
     const isEncrypted = isTls && !isBare
-    const socket = isEncrypted ? connectTls({ socket: raw, rejectUnauthorized: false }) : raw
+    const alpn = protocol === 'grpc' ? { ALPNProtocols: ['h2'] } : {}
+    const socket = isEncrypted
+      ? connectTls({ socket: raw, rejectUnauthorized: false, ...alpn })
+      : raw
     for (const one of new Set<Socket>([raw, socket])) one.on('error', () => {})
     raw.on('close', () => {
       this.end(raw)

@@ -6,6 +6,7 @@ import {
   LONGEST_REQUEST_MS,
   MOST_BYTES,
   MOST_TLS_BYTES,
+  MOST_TURN_MS,
 } from './verdict.ts'
 import type { Measurement } from './waits.ts'
 
@@ -23,6 +24,8 @@ const measurement = (
 const SOUND: DoorMeasured = {
   solo: measurement(10, 20),
   attack: measurement(30, 100),
+  turnMs: MOST_TURN_MS,
+  waited: { p99Ms: 0, worstMs: 0 },
   peakBytes: BUDGET_BYTES + MOST_BYTES,
   keptBytes: MOST_BYTES,
   isTls: false,
@@ -39,6 +42,8 @@ test('each figure beyond its limit is a problem', () => {
     doorProblems({
       solo: measurement(10, 20),
       attack: measurement(31, 101, ['no answer', 'no answer']),
+      turnMs: MOST_TURN_MS + 1,
+      waited: { p99Ms: 0, worstMs: 0 },
       peakBytes: BUDGET_BYTES + MOST_BYTES + 1024 ** 2,
       keptBytes: MOST_BYTES + 1024 ** 2,
       isTls: false,
@@ -48,6 +53,7 @@ test('each figure beyond its limit is a problem', () => {
     'the good client lost 2 answers: no answer',
     'the good client waited 101.0 ms, at most 100.0 ms',
     'p99 31.0 ms, at most 30.0 ms (10.0 ms without the attack)',
+    'a turn of the event loop took 101.0 ms, at most 100.0 ms',
     'memory grew by 321 MiB',
     '65 MiB stay',
     'a request that was not whole lived 14001.0 ms',
@@ -59,6 +65,14 @@ test('what the machine is late by itself, as the witness shows, is no fault of t
   expect(doorProblems({ ...SOUND, attack: late })).toEqual([])
   const later = { ...late, good: { p99Ms: 32, worstMs: 131 } }
   expect(doorProblems({ ...SOUND, attack: later })).toHaveLength(2)
+})
+
+test('neither is the time in which the server had no processor', () => {
+  const late = measurement(37, 140)
+  const waited = { p99Ms: 7, worstMs: 40 }
+  expect(doorProblems({ ...SOUND, attack: late, waited })).toEqual([])
+  const later = measurement(38, 141)
+  expect(doorProblems({ ...SOUND, attack: later, waited })).toHaveLength(2)
 })
 
 test('what a busy machine adds to waits and to the end of lives may be left out, of memory nothing', () => {

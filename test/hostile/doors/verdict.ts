@@ -3,6 +3,8 @@ import type { Measurement, Waits } from './waits.ts'
 const MIB = 1024 * 1024
 /** Longest wait of the good client, beyond what the witness waits, ms. */
 export const MOST_WORST_MS = 100
+/** Longest turn of the event loop that answers, ms of processor time. */
+export const MOST_TURN_MS = 100
 /** The good client's p99 may be this many times its own without the attack. */
 export const MOST_TIMES = 3
 /** A p99 below this, ms, is never too late: other processes of the machine make as much. */
@@ -31,6 +33,10 @@ export function mostKeptBytes({ isTls }: { readonly isTls: boolean }): number {
 export interface DoorMeasured {
   readonly solo: Measurement
   readonly attack: Measurement
+  /** Longest turn of the event loop during the attack, ms of processor time. */
+  readonly turnMs: number
+  /** How long the thread of that loop waited for a processor. */
+  readonly waited: Waits
   /** Most bytes of memory above the start. */
   readonly peakBytes: number
   /** Bytes of memory above the start, at most 30 s after the attack. */
@@ -40,9 +46,12 @@ export interface DoorMeasured {
   readonly longestMs: number | undefined
 }
 
-/** How much more than without the attack the witness waited: what the machine is late by itself. */
-function lateBy(figure: keyof Waits, { solo, attack }: DoorMeasured): number {
-  return Math.max(0, attack.witness[figure] - solo.witness[figure])
+/**
+ * What the machine is late by itself: how much more than without the attack the witness waited, or how long the server had
+ * no processor.
+ */
+function lateBy(figure: keyof Waits, { solo, attack, waited }: DoorMeasured): number {
+  return Math.max(0, attack.witness[figure] - solo.witness[figure], waited[figure])
 }
 
 /**
@@ -51,7 +60,7 @@ function lateBy(figure: keyof Waits, { solo, attack }: DoorMeasured): number {
  * connection later.
  */
 export function doorProblems(measured: DoorMeasured, noiseMs = 0): string[] {
-  const { solo, attack, peakBytes, keptBytes, longestMs } = measured
+  const { solo, attack, turnMs, peakBytes, keptBytes, longestMs } = measured
   const mostBytes = mostKeptBytes(measured)
   const problems: string[] = []
   const problem = (isOne: boolean, text: string): void => {
@@ -69,6 +78,10 @@ export function doorProblems(measured: DoorMeasured, noiseMs = 0): string[] {
   problem(
     attack.good.p99Ms > mostP99Ms,
     `p99 ${ms(attack.good.p99Ms)}, at most ${ms(mostP99Ms)} (${ms(solo.good.p99Ms)} without the attack)`,
+  )
+  problem(
+    turnMs > MOST_TURN_MS + noiseMs,
+    `a turn of the event loop took ${ms(turnMs)}, at most ${ms(MOST_TURN_MS)}`,
   )
   problem(peakBytes > BUDGET_BYTES + mostBytes, `memory grew by ${mib(peakBytes)}`)
   problem(keptBytes > mostBytes, `${mib(keptBytes)} stay`)

@@ -4,18 +4,27 @@ import { writeCertificates } from '../../services/certificates.ts'
 import { freePorts } from '../../services/free-port.ts'
 import { type CommandProcess, weir } from '../../system/cli/command-process.ts'
 import { bodyRoutesOf, type RouteDocument } from './body-routes.ts'
-import { type Door, MODEL } from './door.ts'
-import { type GoodClient, getText, goodHttpClient, goodQueryClient } from './good-requests.ts'
+import { type Door, type DoorProtocol, MODEL } from './door.ts'
+import {
+  type GoodClient,
+  getText,
+  goodGrpcClient,
+  goodHttpClient,
+  goodQueryClient,
+} from './good-requests.ts'
+import { type LoopFigures, loopFigures, loopWatched } from './loop-figures.ts'
 
 /** A door of a running server. */
 export interface OpenDoor {
   readonly door: Door
   readonly pid: number
   readonly good: GoodClient
+  /** As `loopFigures`. */
+  readonly loop: () => Promise<LoopFigures>
 }
 
 /** The servers whose ports are doors. */
-export const SERVERS = ['models', 'query', 'gateway', 'jobmanager'] as const
+export const SERVERS = ['models', 'query', 'grpc', 'rest', 'gateway', 'jobmanager'] as const
 export type Server = (typeof SERVERS)[number]
 
 /** The name of a door. */
@@ -45,8 +54,35 @@ const GOOD_INFER = {
 /**
  * What `docs/guide/security.md` says of memory: without it glibc keeps 104 MiB of what half bodies with TLS left, with it 32.
  */
-const GIVES_BACK = {
-  env: { MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_TRIM_THRESHOLD_: '131072' },
+const GIVES_BACK = { MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_TRIM_THRESHOLD_: '131072' }
+
+/** The process that has a door. */
+type Host = 'models' | 'gateway' | 'jobmanager'
+
+const HOSTS: Readonly<Record<Server, Host>> = {
+  ...{ models: 'models', query: 'models', grpc: 'models', rest: 'models' },
+  ...{ gateway: 'gateway', jobmanager: 'jobmanager' },
+}
+
+const PROTOCOLS: Readonly<Record<Server, DoorProtocol>> = {
+  ...{ models: 'http', query: 'query', grpc: 'grpc', rest: 'http' },
+  ...{ gateway: 'http', jobmanager: 'http' },
+}
+
+/** What a door speaks. */
+export const protocolOf = (server: Server): DoorProtocol => PROTOCOLS[server]
+
+/** A client of a door, which asks the model, or the REST interface how many jobs run. */
+async function goodClientOf(
+  { protocol, port, isTls, token }: Door,
+  { isRest, ca }: { readonly isRest: boolean; readonly ca: string | undefined },
+): Promise<GoodClient> {
+  if (protocol === 'grpc') return goodGrpcClient({ port, isTls, token, ca })
+  if (protocol === 'query') {
+    return await goodQueryClient({ port, ...(isTls ? { token: token!, tls: { ca: ca! } } : {}) })
+  }
+  const asked = isRest ? { path: '/overview', answer: '"jobs-running"' } : GOOD_INFER
+  return goodHttpClient({ port, token, ca, ...asked })
 }
 
 /** A process with the ports of its doors. */
@@ -71,28 +107,20 @@ export class DoorWorld implements AsyncDisposable {
   /** A door, and a client of it. */
   async open(server: Server, isTls: boolean): Promise<OpenDoor> {
     const { token, ca } = isTls ? await this.secure() : { token: undefined, ca: undefined }
-    const name = server === 'query' ? 'models' : server
-    const { process, ports } = await this.start(name, isTls)
+    const { process, ports } = await this.start(HOSTS[server], isTls)
     const port = ports[server]!
-    const protocol = server === 'query' ? 'query' : 'http'
-    const bodyPath = server === 'jobmanager' ? '/jobs' : INFER
+    const protocol = protocolOf(server)
+    const isRest = server === 'jobmanager' || server === 'rest'
     const document = { path: '/openapi.json', port, token, ca }
     const bodyRoutes =
-      server === 'query'
-        ? []
-        : bodyRoutesOf(JSON.parse(await getText(document)) as RouteDocument, parameterOf)
+      protocol === 'http'
+        ? bodyRoutesOf(JSON.parse(await getText(document)) as RouteDocument, parameterOf)
+        : []
     const basics = { name: doorName(server, isTls), protocol, port, isTls, token } as const
-    const door: Door = { ...basics, bodyPath, bodyRoutes }
-    const good =
-      server === 'query'
-        ? await goodQueryClient({ port, ...(isTls ? { token: token!, tls: { ca: ca! } } : {}) })
-        : goodHttpClient({
-            ...{ port, token, ca },
-            ...(server === 'jobmanager'
-              ? { path: '/overview', answer: '"jobs-running"' }
-              : GOOD_INFER),
-          })
-    return { door, pid: process.pid, good }
+    const door: Door = { ...basics, bodyPath: isRest ? '/jobs' : INFER, bodyRoutes }
+    const { pid } = process
+    const loop = () => loopFigures(this.folder, pid)
+    return { door, pid, loop, good: await goodClientOf(door, { isRest, ca }) }
   }
 
   /** What ended by itself, in words. */
@@ -115,7 +143,7 @@ export class DoorWorld implements AsyncDisposable {
     return join(this.folder, ...names)
   }
 
-  private start(name: Exclude<Server, 'query'>, isTls: boolean): Promise<Started> {
+  private start(name: Host, isTls: boolean): Promise<Started> {
     const key = doorName(name, isTls)
     const known = this.started.get(key)
     if (known !== undefined) return known
@@ -124,18 +152,26 @@ export class DoorWorld implements AsyncDisposable {
     return started
   }
 
-  private async startNow(name: Exclude<Server, 'query'>, isTls: boolean): Promise<Started> {
-    const [port, queryPort] = (await freePorts(2)) as [number, number]
+  private async startNow(name: Host, isTls: boolean): Promise<Started> {
+    const [port, queryPort, grpcPort, restPort] = (await freePorts(4)) as [
+      number,
+      number,
+      number,
+      number,
+    ]
+    const environment = { env: { ...GIVES_BACK, ...loopWatched(this.folder) } }
     const words = [...(await this.flagsOf(isTls)), '--data-dir', this.at(doorName(name, isTls))]
     if (name === 'models') {
-      const repository = ['--repository', this.at('models'), '-D', 'rest.enabled=false']
-      const listen = ['--http', `127.0.0.1:${port}`, '--port', String(queryPort)]
-      const process = weir(['run', 'models', ...repository, ...listen, ...words], GIVES_BACK)
+      const repository = ['--repository', this.at('models'), ...this.restOf(restPort, isTls)]
+      const http = ['--http', `127.0.0.1:${port}`, '--grpc', `127.0.0.1:${grpcPort}`]
+      const listen = [...http, '--port', String(queryPort)]
+      const process = weir(['run', 'models', ...repository, ...listen, ...words], environment)
       await process.printed(/version 1 of double is live/)
-      return { process, ports: { models: port, query: queryPort } }
+      await process.printed(/REST interface on/)
+      return { process, ports: { models: port, query: queryPort, grpc: grpcPort, rest: restPort } }
     }
     if (name === 'jobmanager') {
-      const process = weir(['jobmanager', '-D', `rest.port=${port}`, ...words], GIVES_BACK)
+      const process = weir(['jobmanager', '-D', `rest.port=${port}`, ...words], environment)
       await process.printed(/REST interface on/)
       return { process, ports: { jobmanager: port } }
     }
@@ -144,9 +180,18 @@ export class DoorWorld implements AsyncDisposable {
     const query = isTls
       ? ['--query-tls-ca', this.at('ca.crt'), '--token-file', this.at('token')]
       : []
-    const process = weir(['gateway', ...listen, ...query, ...words], GIVES_BACK)
+    const process = weir(['gateway', ...listen, ...query, ...words], environment)
     await process.printed(/try it at/)
     return { process, ports: { gateway: port } }
+  }
+
+  /** Flags of the REST interface of a process with models. */
+  private restOf(port: number, isTls: boolean): readonly string[] {
+    const tls = [
+      ...['-D', `rest.tls.cert=${this.at('server.crt')}`],
+      ...['-D', `rest.tls.key=${this.at('server.key')}`],
+    ]
+    return ['-D', `rest.port=${port}`, ...(isTls ? tls : [])]
   }
 
   /** Flags of a server with TLS and tokens. */

@@ -117,6 +117,34 @@ describe('answers in parts', () => {
     expect(numberOf(await model.ask({ inputs: [] }).next())).toBe(1)
   })
 
+  it('of one client are at most half of the limit', async () => {
+    const { model } = opened(
+      async function* () {
+        yield part(1)
+        yield part(2)
+      },
+      { streams: 4 },
+    )
+    const ask = (client: string) => {
+      const asker = { gone: undefined, client, onGone: () => () => {} }
+      return model.ask({ inputs: [], asker })
+    }
+    const [first, second] = [ask('a'), ask('a')]
+    await Promise.all([first.next(), second.next()])
+    await expect(ask('a').next()).rejects.toMatchObject({
+      code: 'OVERLOADED',
+      message: expect.stringContaining('2 answers in parts of one client'),
+    })
+    expect(numberOf(await ask('b').next())).toBe(1)
+    await first.return(undefined)
+    await until('its place is free', async () => {
+      const next = await ask('a')
+        .next()
+        .catch(() => undefined)
+      return next !== undefined
+    })
+  })
+
   it('fail where a part is no part of the signature or too large, and end the model', async () => {
     const wrong: readonly (readonly [unknown, string, string])[] = [
       [undefined, 'MODEL_FAILED', 'undefined'],

@@ -24,10 +24,17 @@ class Sums {
   add(
     id: string,
     number: number,
-    { isStart = false, isEnd = false, version = 'v1', deadlineMs = 60_000, fails = false } = {},
+    {
+      isStart = false,
+      isEnd = false,
+      version = 'v1',
+      deadlineMs = 60_000,
+      fails = false,
+      client = undefined as string | undefined,
+    } = {},
   ): Promise<number> {
     return this.states.answer({
-      terms: { id, isStart, isEnd },
+      terms: { id, isStart, isEnd, client },
       version,
       deadlineMs,
       start: () => [tensor(0)],
@@ -130,6 +137,23 @@ describe('what a model carries for each sequence', () => {
     expect(ends.filter(({ status }) => status === 'rejected')).toHaveLength(1)
     await expect(many[64]).rejects.toThrow('has 64 requests under way')
     expect(await many[63]).toBe(65)
+  })
+
+  it('is of at most half of the sequences for one client', async () => {
+    const sums = new Sums({ most: 4, ttlMs: 1000 })
+    const start = (id: string, client: string) => sums.add(id, 1, { ...START, client })
+    await start('a', 'one')
+    await start('b', 'one')
+    await expect(start('c', 'one')).rejects.toThrow('2 sequences of one client are under way')
+    await start('c', 'two')
+    // The same id again is the same place.
+    await start('a', 'one')
+    await sums.add('b', 1, { isEnd: true, client: 'one' })
+    await start('d', 'one')
+    sums.clock.advance(1000)
+    await start('e', 'one')
+    await start('f', 'one')
+    await expect(start('g', 'one')).rejects.toMatchObject({ code: 'OVERLOADED' })
   })
 
   it('is what plain sums say for many sequences at once, in any order', async () => {

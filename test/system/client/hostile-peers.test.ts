@@ -1,13 +1,20 @@
+import { describe, vi } from 'vitest'
+import { People } from '../../../src/access/people/people.ts'
 import { RestClient } from '../../../src/cli/cluster/rest-client.ts'
 import { WeirClient } from '../../../src/client/weir-client.ts'
 import { kafkaConnector } from '../../../src/connectors/kafka/client/connection.ts'
+import { systemClock } from '../../../src/core/clock.ts'
 import { WeirError } from '../../../src/core/errors.ts'
+import { parsePlace } from '../../../src/inference/places/address.ts'
+import { openPlace } from '../../../src/inference/places/open.ts'
+import { loadOpenAi } from '../../../src/inference/runners/openai.ts'
 import { loadRemote } from '../../../src/inference/runners/remote.ts'
 import { RemoteServer } from '../../../src/inference/runners/remote-exchange.ts'
 import { SpanExporter } from '../../../src/tracing/exporter.ts'
 import { samplerOf } from '../../../src/tracing/sampler.ts'
 import { parseWebHdfsUrl } from '../../../src/webhdfs/address.ts'
 import { WebHdfsClient } from '../../../src/webhdfs/client.ts'
+import { rsaKey, signed } from '../../access/people/issuer.ts'
 import { hostilePeerContract } from '../../contracts/hostile-peer.ts'
 
 const MIB = 1024 * 1024
@@ -91,4 +98,48 @@ hostilePeerContract('the client of a JobManager', {
   mostBytes: MIB,
   codes: ['UNAVAILABLE', 'CONNECTOR_FAILED'],
   mayQuote: true,
+})
+
+hostilePeerContract("the client of a model that speaks OpenAI's interface", {
+  ask: (port) => loadOpenAi({ kind: 'remote', url: `http://127.0.0.1:${port}`, model: 'm' }),
+  mostBytes: MIB,
+  codes: ['MODEL_NOT_LOADED', 'REMOTE_MODEL_FAILED'],
+  // Where no list comes, the server may have the model.
+  fine: ['answers what no one asked'],
+})
+
+describe.each([
+  ['s3://bucket/nets/', 'AWS_ENDPOINT_URL', ['MALFORMED_DATA']],
+  ['hf://owner/net', 'HF_ENDPOINT', ['MALFORMED_DATA']],
+  ['mlflow:models:/net/3', 'MLFLOW_TRACKING_URI', ['MALFORMED_DATA', 'UNSUPPORTED']],
+  ['oci://127.0.0.1:PORT/net:v1', undefined, ['MALFORMED_DATA', 'UNSUPPORTED']],
+])('%s', (address, variable, codes) => {
+  hostilePeerContract('the client of a place of models', {
+    ask: async (port) => {
+      const server = `http://127.0.0.1:${port}`
+      const environment = variable === undefined ? {} : { [variable]: server }
+      const place = parsePlace(address.replace('PORT', String(port)))!
+      const options = { environment, timeoutMs: 500, nowMs: () => systemClock.nowMs() }
+      return await openPlace(place, options).list()
+    },
+    // A list of files.
+    mostBytes: 16 * MIB,
+    codes: ['CONNECTOR_FAILED', 'ACCESS_DENIED', ...codes],
+  })
+})
+
+hostilePeerContract('the client of an issuer that signs for people', {
+  ask: async (port) => {
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const issuer = `http://127.0.0.1:${port}`
+    const settings = { issuer, audience: 'weir', claim: 'groups', clockSkewSeconds: 0, grants: {} }
+    const people = new People({ ...settings, keys: { url: `${issuer}/keys` } }, systemClock)
+    const token = signed(rsaKey('one'), { iss: issuer, aud: 'weir', sub: 'a', exp: 2 ** 31 })
+    await people.verify(token)
+    const texts = warned.mock.calls.map(([text]) => String(text))
+    warned.mockRestore()
+    throw new WeirError('UNAVAILABLE', texts.join('\n'))
+  },
+  mostBytes: MIB,
+  codes: ['UNAVAILABLE'],
 })

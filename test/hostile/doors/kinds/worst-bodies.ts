@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib'
-import type { Random } from '../../../src/core/random.ts'
+import type { Random } from '../../../../src/core/random.ts'
 
 const KIB = 1024
 /** Bytes of a body before it is compressed: below and above each limit of the ports. */

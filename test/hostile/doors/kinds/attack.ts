@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
-import type { Random } from '../../../src/core/random.ts'
-import { pause } from '../../run/pause.ts'
-import type { Door } from './door.ts'
-import type { DialOptions, HostileConnections } from './hostile-connections.ts'
+import type { Random } from '../../../../src/core/random.ts'
+import { pause } from '../../../run/pause.ts'
+import type { Door } from '../door.ts'
+import type { DialOptions, HostileConnections } from '../hostile-connections.ts'
 
 /** Where an attack takes place. */
 export interface AttackSite {

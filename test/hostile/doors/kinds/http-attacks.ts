@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib'
-import { GATEWAY_REQUESTS } from '../../../verify/fuzz/http-requests.ts'
-import { mutated } from '../../../verify/fuzz/mutations.ts'
+import { GATEWAY_REQUESTS } from '../../../../verify/fuzz/http-requests.ts'
+import { mutated } from '../../../../verify/fuzz/mutations.ts'
+import { type Door, LARGE_ROWS } from '../door.ts'
 import {
   type AttackSite,
   again,
@@ -11,7 +12,6 @@ import {
   sendUnread,
   sendWhole,
 } from './attack.ts'
-import { type Door, LARGE_ROWS } from './door.ts'
 import { worstBody } from './worst-bodies.ts'
 
 const MIB = 1024 * 1024

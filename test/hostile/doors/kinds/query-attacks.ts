@@ -1,10 +1,11 @@
-import { inferBody } from '../../../src/client/request-bodies.ts'
-import { KIND } from '../../../src/wire/frame.ts'
-import { FrameWriter } from '../../../src/wire/frame-writer.ts'
-import { writeHello } from '../../../src/wire/hello.ts'
-import { beginRequest } from '../../../src/wire/request.ts'
-import { mutated } from '../../../verify/fuzz/mutations.ts'
-import { QUERY_FRAMES } from '../../../verify/fuzz/query-frames.ts'
+import { inferBody } from '../../../../src/client/request-bodies.ts'
+import { KIND } from '../../../../src/wire/frame.ts'
+import { FrameWriter } from '../../../../src/wire/frame-writer.ts'
+import { writeHello } from '../../../../src/wire/hello.ts'
+import { beginRequest } from '../../../../src/wire/request.ts'
+import { mutated } from '../../../../verify/fuzz/mutations.ts'
+import { QUERY_FRAMES } from '../../../../verify/fuzz/query-frames.ts'
+import { type Door, LARGE_ROWS, MODEL } from '../door.ts'
 import {
   again,
   type DoorAttack,
@@ -14,7 +15,6 @@ import {
   sendUnread,
   sendWhole,
 } from './attack.ts'
-import { type Door, LARGE_ROWS, MODEL } from './door.ts'
 
 const MIB = 1024 * 1024
 const NOTHING = new Uint8Array(0)

@@ -1,0 +1,19 @@
+import { WeirError } from '../../core/errors.ts'
+
+/** Bytes that a body or a message may have after decompression whatever it had before. */
+export const FREE_BYTES: number = 1024 * 1024
+/** Most bytes that a byte may become. */
+export const MOST_RATIO = 100
+
+/** The error of what has far more bytes after decompression than before it. */
+export function ratioError(what: 'body' | 'message'): WeirError {
+  const message = `the ${what} has more than ${MOST_RATIO} times as many bytes after decompression; send it without compression`
+  return new WeirError('FRAME_TOO_LARGE', message)
+}
+
+/** The error of what finds no room in the memory for bytes that are not answered. */
+export function noRoomError(what: 'body' | 'message'): WeirError {
+  const more = what === 'body' ? 'bodies' : 'messages'
+  const message = `the server has no room for this ${what} now; send fewer large ${more} at the same time`
+  return new WeirError('OVERLOADED', message)
+}
