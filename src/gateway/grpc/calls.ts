@@ -1,35 +1,30 @@
-import type {
-  Metadata,
-  ServerDuplexStream,
-  ServerUnaryCall,
-  ServiceError,
-  sendUnaryData,
-  UntypedHandleCall,
-} from '@grpc/grpc-js'
+import type { Metadata, ServerUnaryCall, sendUnaryData, UntypedHandleCall } from '@grpc/grpc-js'
 import { bearerTokenOf } from '../../access/bearer.ts'
 import type { AccessControl } from '../../access/control.ts'
 import { MODEL_CONTROL_OFF } from '../../access/model-control.ts'
 import type { Role } from '../../access/role.ts'
 import type { Clock } from '../../core/clock.ts'
-import { asWeirError, isWeirError, WeirError } from '../../core/errors.ts'
+import { isWeirError, WeirError } from '../../core/errors.ts'
 import { RequestOwner } from '../../serving/port/request-owner.ts'
-import { statusOf } from '../http/problem.ts'
-import type { InferenceAnswers } from '../inference/answers.ts'
+import type { InferenceAnswers, InferenceTarget } from '../inference/answers.ts'
 import { indexOf, metadataOf } from '../inference/descriptions.ts'
 import { type ModelRepository, versionNumber } from '../inference/repository.ts'
 import type { RequestMetrics, RouteMetrics } from '../metrics/request-metrics.ts'
+import type { PartsAnswers } from '../parts/answers.ts'
 import type { GatewayServices } from '../port/services.ts'
 import { requireLiveModel } from '../routes/live-model.ts'
 import { requireLive, requireReady } from '../routes/require-live.ts'
 import { type InferMessage, type InferReply, replyOf, requestOf } from './messages.ts'
 import { SERVICE, type UnaryMethod } from './schema.ts'
-import { serviceErrorOf } from './status.ts'
+import { Refused, refusedOf } from './status.ts'
+import { type InferStream, InferStreamAnswers } from './stream.ts'
 
 /** What the calls work with. */
 export interface GrpcContext {
   readonly services: GatewayServices
   readonly repository: ModelRepository
   readonly answers: InferenceAnswers
+  readonly parts: PartsAnswers
   readonly requests: RequestMetrics
   /** @default every call may run */
   readonly access: AccessControl | undefined
@@ -38,19 +33,12 @@ export interface GrpcContext {
   readonly clock: Clock
 }
 
-/** Requests of one stream that are under way; a client that sends more has to wait. */
-const MOST_OF_STREAM = 64
 /** Extensions of the protocol that the port has. */
 const EXTENSIONS = ['classification', 'model_repository', 'sequence']
 
 type Call = Pick<ServerUnaryCall<unknown, unknown>, 'metadata' | 'getDeadline'>
 type ModelMessage = { readonly name: string; readonly version: string }
 type ChangeMessage = { readonly model_name: string }
-type InferStream = ServerDuplexStream<InferMessage, StreamReply>
-type StreamReply = {
-  readonly error_message?: string
-  readonly infer_response?: Partial<InferReply>
-}
 
 /** What one method does, and the role that its callers need. */
 interface Method {
@@ -158,47 +146,32 @@ export class GrpcCalls {
     }
   }
 
-  /** Answers the requests of a stream in their order. A request that fails leaves the stream open. */
   private stream(call: InferStream, metrics: RouteMetrics): void {
+    const { clock, repository, parts } = this.context
     const owner = new RequestOwner()
-    call.on('cancelled', () => owner.leave())
-    call.on('error', () => owner.leave())
-    const allowed = this.allow(call.metadata, 'read')
-    let underWay = 0
-    let last: Promise<void> = allowed.catch((thrown: unknown) => {
-      call.emit('error', refusedOf(thrown).error)
+    const answered = (message: InferMessage) =>
+      parts.parts(targetOf(message, call, owner), (requests) => requestOf(message, requests))
+    new InferStreamAnswers(call, owner, {
+      allowed: this.allow(call.metadata, 'read'),
+      infer: (message) => this.infer(message, call, owner),
+      async answersInParts({ model_name, model_version }) {
+        const version = model_version || undefined
+        const entry =
+          repository.known(model_name, version) ?? (await repository.find(model_name, version))
+        return entry.model.answersInParts === true
+      },
+      async *parts(message) {
+        for await (const { head, outputs, request } of answered(message)) {
+          yield replyOf(head, outputs, request)
+        }
+      },
+      ended: (status, startedMs) => metrics.observe(status, clock.monotonicMs() - startedMs),
+      nowMs: () => clock.monotonicMs(),
     })
-    call.on('data', (message: InferMessage) => {
-      if (++underWay === MOST_OF_STREAM) call.pause()
-      const startedMs = this.context.clock.monotonicMs()
-      const asked = allowed.then(() => this.infer(message, call, owner))
-      const answer = asked.then(
-        (infer_response) => ({ status: 200, reply: { infer_response } }),
-        (thrown) => {
-          const { error, status } = refusedOf(thrown)
-          const { id } = message
-          return { status, reply: { error_message: error.details, infer_response: { id } } }
-        },
-      )
-      last = last.then(async () => {
-        const { status, reply } = await answer
-        metrics.observe(status, this.context.clock.monotonicMs() - startedMs)
-        if (underWay-- === MOST_OF_STREAM) call.resume()
-        if (owner.gone === undefined) call.write(reply)
-      })
-    })
-    call.on('end', () => void last.then(() => call.end()))
   }
 
   private async infer(message: InferMessage, call: Call, owner: RequestOwner): Promise<InferReply> {
-    const { model_name: model, model_version: version } = message
-    const deadlineMs = timeLeft(call)
-    const target = {
-      model,
-      version: version === '' ? undefined : version,
-      options: deadlineMs === undefined ? {} : { deadlineMs },
-      owner,
-    }
+    const target = targetOf(message, call, owner)
     return await this.context.answers.run(target, {
       read: (requests) => requestOf(message, requests),
       write: (_, { head, outputs, request }) => replyOf(head, outputs, request),
@@ -215,27 +188,15 @@ export class GrpcCalls {
   }
 }
 
-/** A call whose token is refused, with the status that HTTP has for it. */
-class Refused extends Error {
-  readonly error: WeirError
-  readonly status: number
-
-  constructor(error: WeirError, status: number) {
-    super(error.message)
-    this.error = error
-    this.status = status
+/** What a request asks; the deadline of its call is that of the request. */
+function targetOf(message: InferMessage, call: Call, owner: RequestOwner): InferenceTarget {
+  const deadlineMs = timeLeft(call)
+  return {
+    model: message.model_name,
+    version: message.model_version || undefined,
+    options: deadlineMs === undefined ? {} : { deadlineMs },
+    owner,
   }
-}
-
-/** What is sent for an error, and the status that HTTP has for it. */
-function refusedOf(thrown: unknown): {
-  readonly error: Pick<ServiceError, 'code' | 'details' | 'metadata'>
-  readonly status: number
-} {
-  const isRefused = thrown instanceof Refused
-  const error = isRefused ? thrown.error : asWeirError(thrown, 'ILLEGAL_STATE')
-  const status = isRefused ? thrown.status : statusOf(error.code)
-  return { error: serviceErrorOf(error, status), status }
 }
 
 /** Codes of models that are there and cannot answer. */

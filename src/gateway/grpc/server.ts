@@ -2,6 +2,7 @@ import { Server, ServerCredentials, type ServiceDefinition } from '@grpc/grpc-js
 import { fromJSON } from '@grpc/proto-loader'
 import { asWeirError } from '../../core/errors.ts'
 import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
+import type { PartsAnswers } from '../parts/answers.ts'
 import { GrpcCalls, type GrpcContext } from './calls.ts'
 import { SCHEMA, SERVICE } from './schema.ts'
 
@@ -28,10 +29,12 @@ const DECODING = { longs: String, defaults: true, oneofs: true, arrays: true, ob
 export class GrpcServer implements AsyncDisposable {
   readonly port: number
   private readonly server: Server
+  private readonly parts: PartsAnswers
 
-  private constructor(port: number, server: Server) {
+  private constructor(port: number, server: Server, parts: PartsAnswers) {
     this.port = port
     this.server = server
+    this.parts = parts
   }
 
   /** Listens. Rejects with CONNECTOR_FAILED when the port is taken. */
@@ -51,11 +54,12 @@ export class GrpcServer implements AsyncDisposable {
         else reject(asWeirError(error, 'CONNECTOR_FAILED', `gRPC cannot listen on ${address}`))
       })
     })
-    return new GrpcServer(bound, server)
+    return new GrpcServer(bound, server, context.parts)
   }
 
-  /** Answers the calls that are under way, then stops. */
+  /** Answers the calls that are under way, but for answers in parts, which may be as long as they like; then stops. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.parts.end()
     await new Promise<void>((resolve) => {
       const timer = setTimeout(() => this.server.forceShutdown(), END_MS)
       this.server.tryShutdown(() => {
