@@ -5,15 +5,30 @@ import { SettingReader } from '../../inference/repository/setting-reader.ts'
 import { readYaml } from '../../inference/repository/yaml-file.ts'
 import { parseSize } from '../../runtime/configuration/values.ts'
 import { type CommandIo, type Flags, UsageError } from '../command/command.ts'
+import { secretFileWarning } from '../command/secret-files.ts'
 import { textOfFile } from '../command/text-file.ts'
 
-/** Options of the engine from `--memory` and `--remote-keys`. Throws UsageError, INVALID_ARGUMENT, UNKNOWN_OPTION. */
-export function engineOptionsOf(flags: Flags, io: Pick<CommandIo, 'env'>): InferenceEngineOptions {
+/** Where the keys come from, and what is said of them. */
+interface KeyPlaces {
+  readonly env: CommandIo['env']
+  /** Takes what is wrong with the rights of a file that has a key. */
+  readonly warn: (warning: string) => void
+}
+
+/** Options of the engine from `--memory` and `--remote-keys`. Throws UsageError, MALFORMED_DATA. */
+export function engineOptionsOf(
+  flags: Flags,
+  { env, err }: Pick<CommandIo, 'env' | 'err'>,
+): InferenceEngineOptions {
   const memory = flags.optional('memory')
   const keys = flags.optional('remote-keys')
+  const warn = (warning: string): void => {
+    if (flags.boolean('strict-secrets')) throw new UsageError(warning)
+    err(`warning: ${warning}`)
+  }
   return {
     ...(memory === undefined ? {} : { memoryBytes: parseSize(memory) }),
-    ...(keys === undefined ? {} : { remoteKeys: remoteKeysOf(keys, io.env) }),
+    ...(keys === undefined ? {} : { remoteKeys: remoteKeysOf(keys, { env, warn }) }),
   }
 }
 
@@ -21,12 +36,12 @@ export function engineOptionsOf(flags: Flags, io: Pick<CommandIo, 'env'>): Infer
  * Keys of model servers by the origin of each. The file says where each key is, `ORIGIN: { env: NAME }` or
  * `ORIGIN: { file: PATH }`, and has none itself.
  */
-function remoteKeysOf(path: string, env: CommandIo['env']): Readonly<Record<string, string>> {
+function remoteKeysOf(path: string, places: KeyPlaces): Readonly<Record<string, string>> {
   const { value, lineOf } = readYaml(textOfFile('--remote-keys', path), path)
   const reader = new SettingReader(path, lineOf)
   const keys = Object.entries(reader.map(value, 'the file')).map(([server, fields]) => [
     originOf(reader, server),
-    keyOf(reader, server, { fields, env }),
+    keyOf(reader, server, { fields, ...places }),
   ])
   return Object.fromEntries(keys)
 }
@@ -45,7 +60,7 @@ function originOf(reader: SettingReader, server: string): string {
 function keyOf(
   reader: SettingReader,
   server: string,
-  { fields, env }: { readonly fields: unknown; readonly env: CommandIo['env'] },
+  { fields, env, warn }: KeyPlaces & { readonly fields: unknown },
 ): string {
   const wrong = (what: string): UsageError => new UsageError(`${reader.place(server)}: ${what}`)
   const [entry, ...others] = isBag(fields) ? Object.entries(fields) : []
@@ -57,6 +72,7 @@ function keyOf(
   if (from === 'env' && !/^\w+$/.test(where)) {
     throw wrong(`env of ${server} is no name of an environment variable`)
   }
+  if (from === 'file') secretFileWarning(`the key of ${server}`, where).forEach(warn)
   const text = from === 'env' ? env[where] : textOfFile('--remote-keys', where)
   const key = text?.replace(/\r?\n$/, '') ?? ''
   if (/^[\x21-\x7e]+$/.test(key)) return key

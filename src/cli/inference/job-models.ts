@@ -7,7 +7,7 @@ import { eventJson, eventText } from './model-event.ts'
 /** The models of `--repository` for a job that asks some; nothing is loaded for another job. */
 export function jobModelsOf(
   flags: Flags,
-  io: Pick<CommandIo, 'env'>,
+  io: Pick<CommandIo, 'env' | 'err'>,
   report: (event: Record<string, unknown>, sentence: string) => void,
 ): JobModels {
   const options = engineOptionsOf(flags, io)

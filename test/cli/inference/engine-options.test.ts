@@ -8,9 +8,11 @@ import { engineOptionsOf } from '../../../src/cli/inference/engine-options.ts'
 import { runCommand } from '../../../src/cli/verbs/run.ts'
 import { temporaryFolder } from '../../connectors/log/fixture.ts'
 
+const warnings: string[] = []
+
 function optionsOf(argv: readonly string[], env: Record<string, string> = {}) {
   const { flags } = parseCommandLine(runCommand, argv, (file) => readSettings(env, file))
-  return engineOptionsOf(new Flags(flags), { env })
+  return engineOptionsOf(new Flags(flags), { env, err: (line) => warnings.push(line) })
 }
 
 /** The options with a file of keys that has this text. */
@@ -23,14 +25,28 @@ function keysOf(text: string, env: Record<string, string> = {}) {
 describe('the keys of model servers', () => {
   it('are read from the environment and from files, by the origin of the server', () => {
     const secret = join(temporaryFolder(), 'secret')
-    writeFileSync(secret, 'sk-two\n')
+    writeFileSync(secret, 'sk-two\n', { mode: 0o600 })
+    warnings.length = 0
     const text = `https://api.example.com: { env: EXAMPLE_KEY }\nhttp://127.0.0.1:8000: { file: ${secret} }\n`
     expect(keysOf(text, { EXAMPLE_KEY: 'sk-one' })).toEqual({
       'https://api.example.com': 'sk-one',
       'http://127.0.0.1:8000': 'sk-two',
     })
+    expect(warnings).toEqual([])
     expect(optionsOf([])).toEqual({})
     expect(optionsOf(['--memory', '1GiB'])).toEqual({ memoryBytes: 2 ** 30 })
+  })
+
+  it('in a file that other users can read are warned about, or refused with --strict-secrets', () => {
+    const folder = temporaryFolder()
+    const [secret, file] = [join(folder, 'secret'), join(folder, 'keys.yaml')]
+    writeFileSync(secret, 'sk-two\n', { mode: 0o644 })
+    writeFileSync(file, `https://a.example: { file: ${secret} }`)
+    warnings.length = 0
+    const said = `other users of this machine can read the key of https://a.example ${secret} (mode 0644)`
+    expect(optionsOf(['--remote-keys', file]).remoteKeys).toEqual({ 'https://a.example': 'sk-two' })
+    expect(warnings).toEqual([expect.stringContaining(said)])
+    expect(() => optionsOf(['--remote-keys', file, '--strict-secrets'])).toThrow(said)
   })
 
   it.each([
