@@ -31,6 +31,7 @@ const RUN_BY: Readonly<Record<string, string>> = {
   'from-flink.md': 'test/system/docs/kafka-pages.test.ts',
   'kafka.md': 'test/system/docs/kafka-pages.test.ts',
   'models-of-any-kind.md': 'test/system/inference/guide.test.ts',
+  'models-from-python.md': 'test/system/inference/python/models-from-python.test.ts',
   'tutorial.md': 'test/system/jobmanager/guide.test.ts',
 }
 

@@ -32,7 +32,7 @@ const OPTIONS: Readonly<Record<Exclude<Reach, 'nothing'>, readonly string[]>> = 
     ...['token', 'sasl-password'],
     ...['detached', 'jobmanager', 'listen'],
     ...['jobmanager-tls', 'jobmanager-tls-ca', 'jobmanager-tls-cert', 'jobmanager-tls-key'],
-    ...['http', 'grpc', 'model-control', 'allow-modules', 'allow-remote'],
+    ...['http', 'grpc', 'model-control', 'allow-modules', 'allow-remote', 'remote-keys'],
   ],
 }
 

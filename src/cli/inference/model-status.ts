@@ -28,6 +28,7 @@ export const modelStatusCommand: Command = {
       for (const problem of model.problems) io.out(`  problem: ${printable(problem)}`)
       if (model.batching !== '') io.out(`  ${model.batching}`)
       if (model.statistics['shared'] === 1) io.out('  shares a thread with other small models')
+      for (const device of model.devices ?? []) io.out(`  ${printable(device)}`)
       const memory = memoryLineOf(model)
       if (memory !== undefined) io.out(`  ${memory}`)
       for (const direction of ['inputs', 'outputs'] as const) {

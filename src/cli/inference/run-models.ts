@@ -4,12 +4,12 @@ import { type ModelControlRights, modelControlText } from '../../access/model-co
 import { systemClock } from '../../core/clock.ts'
 import type { ModelsProcess } from '../../jobs/models/process.ts'
 import { parseConfiguration } from '../../runtime/configuration/keys.ts'
-import { parseSize } from '../../runtime/configuration/values.ts'
 import { type CommandIo, type Flags, UsageError, unlessInterrupted } from '../command/command.ts'
 import { addressOf } from '../flag-kinds/places.ts'
 import { listenerOf } from '../flags/listener.ts'
 import { keyValuesOf } from '../flags/serving.ts'
 import { packageVersion } from '../text/package-version.ts'
+import { engineOptionsOf } from './engine-options.ts'
 import { modelControlOf } from './model-control.ts'
 import { eventJson, eventText } from './model-event.ts'
 
@@ -59,7 +59,7 @@ function reportLoaded(models: ModelsProcess, report: Report): void {
 }
 
 async function openModels(flags: Flags, io: CommandIo, report: Report): Promise<ModelsProcess> {
-  const memory = flags.optional('memory')
+  const options = engineOptionsOf(flags, io)
   const [{ ModelsProcess }, { openInferenceEngine }] = await Promise.all([
     import('../../jobs/models/process.ts'),
     import('../../inference/engine/engine.ts'),
@@ -68,7 +68,7 @@ async function openModels(flags: Flags, io: CommandIo, report: Report): Promise<
     ...listenerOf(flags, io),
     repository: resolve(flags.string('repository')),
     port: flags.number('port'),
-    engine: openInferenceEngine(memory === undefined ? {} : { memoryBytes: parseSize(memory) }),
+    engine: openInferenceEngine(options),
     onEvent: (event) => report({ ...eventJson(event) }, eventText(event)),
   })
 }

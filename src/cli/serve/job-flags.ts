@@ -17,6 +17,7 @@ const JOBS_OF: Readonly<Record<string, readonly RunJob[]>> = {
   'check-types': ['module'],
   repository: ['models', 'module'],
   memory: ['models', 'module'],
+  'remote-keys': ['models', 'module'],
   http: ['models'],
   grpc: ['models'],
   'model-control': ['models'],

@@ -87,6 +87,11 @@ export const runCommand: Command = {
       value: size(2 ** 20, '1mb'),
       help: 'Memory for all models of the folder, such as 2GiB: idle ones are evicted (default: no limit)',
     },
+    'remote-keys': {
+      type: 'string',
+      value: path(),
+      help: 'File that says where the keys of model servers are: https://HOST: { env: NAME } or { file: PATH } (default: no key is sent)',
+    },
     http: {
       type: 'string',
       value: addressToOpen,
@@ -351,7 +356,7 @@ async function runModule(path: string, flags: Flags, io: CommandIo): Promise<Ser
       ...keyValuesOf(flags, 'option'),
     }),
     jobId: io.jobManager?.jobId ?? jobIdOf(name),
-    askedModels: jobModelsOf(flags, reporterOf(name, flags, io)),
+    askedModels: jobModelsOf(flags, io, reporterOf(name, flags, io)),
     seed: process.pid,
   })
 }

@@ -9,10 +9,11 @@ import { isWeirError, WeirError } from '../../core/errors.ts'
 import { SharedPlaces } from '../../core/lifetime/shared-places.ts'
 import { auditOutcomeOf } from '../../http/audit.ts'
 import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
-import type { InferenceAnswers } from '../inference/answers.ts'
+import type { InferenceAnswers, InferenceTarget } from '../inference/answers.ts'
 import { indexOf, metadataOf } from '../inference/descriptions.ts'
 import { type ModelRepository, versionNumber } from '../inference/repository.ts'
 import type { RequestMetrics, RouteMetrics } from '../metrics/request-metrics.ts'
+import type { PartsAnswers } from '../parts/answers.ts'
 import type { GatewayServices } from '../port/services.ts'
 import { requireLiveModel } from '../routes/live-model.ts'
 import { requireLive, requireReady } from '../routes/require-live.ts'
@@ -21,6 +22,7 @@ import { Caller } from './caller.ts'
 import { type InferMessage, type InferReply, replyOf, requestOf } from './messages.ts'
 import { SCHEMA, SERVICE, type UnaryMethod } from './schema.ts'
 import { type CallEnd, callEndOf } from './status.ts'
+import { InferStream } from './stream.ts'
 import { requireFewValues } from './value-limit.ts'
 
 /** What the calls work with. */
@@ -28,6 +30,7 @@ export interface GrpcContext extends Pick<CallTerms, 'budget' | 'clock'> {
   readonly services: GatewayServices
   readonly repository: ModelRepository
   readonly answers: InferenceAnswers
+  readonly parts: PartsAnswers
   readonly requests: RequestMetrics
   /** @default every call may run */
   readonly access: AccessControl | undefined
@@ -40,8 +43,6 @@ export interface GrpcContext extends Pick<CallTerms, 'budget' | 'clock'> {
 
 /** Calls that are under way, half of them of one client. */
 const MOST_CALLS = 4096
-/** Requests of one stream that are under way; a client that sends more has to wait. */
-const MOST_OF_STREAM = 64
 /** Most bytes of a message that runs no model. */
 const SMALL_BYTES = 64 * 1024
 /** Extensions of the protocol that the port has. */
@@ -142,7 +143,7 @@ export class GrpcCalls {
       const leave = (): void => this.places.give(shareHolder)
       if (stream.destroyed) leave()
       else stream.once('close', leave)
-      if (method.name === STREAM) await new InferStream(call, method, this.context.clock).ended
+      if (method.name === STREAM) await this.stream(call, method).ended
       else await this.unary(call, method, audited?.note)
       audited?.end(undefined)
     } catch (thrown) {
@@ -253,91 +254,50 @@ export class GrpcCalls {
   }
 
   private async infer(message: InferMessage, call: Call): Promise<InferReply> {
-    const { model_name: model, model_version: version } = message
-    const { deadlineMs, owner, caller } = call
-    const target = {
-      model,
-      version: version === '' ? undefined : version,
-      options: deadlineMs === undefined ? {} : { deadlineMs },
-      client: caller.shareHolder,
-      owner,
-    }
-    return await this.context.answers.run(target, {
+    return await this.context.answers.run(targetOf(message, call), {
       read: (requests) => requestOf(message, requests),
       write: (_, { head, outputs, request }) => replyOf(head, outputs, request),
     })
   }
-}
 
-/** A stream of requests, answered in their order. A request that fails leaves the stream open. */
-class InferStream {
-  /** Resolves when all are answered and the client sends no more; rejects with what ends the stream. */
-  readonly ended: Promise<void>
-  private readonly call: Call
-  private readonly method: OpenMethod
-  private readonly clock: Clock
-  private readonly end = Promise.withResolvers<void>()
-  private readonly messages: { resume(): void }
-  private underWay = 0
-  private last: Promise<void> = Promise.resolve()
-
-  constructor(call: Call, method: OpenMethod, clock: Clock) {
-    this.call = call
-    this.method = method
-    this.clock = clock
-    this.ended = this.end.promise
-    const { resolve, reject } = this.end
-    this.messages = call.read(MAX_FRAME_BYTES, {
-      take: (bytes, done) => this.take(bytes, done),
-      end: () => void this.last.then(resolve, reject),
-      fail: reject,
+  private stream(call: Call, { codec, metrics }: OpenMethod): InferStream {
+    const { clock, parts, repository } = this.context
+    const answered = (message: InferMessage) =>
+      parts.parts(targetOf(message, call), (requests) => requestOf(message, requests))
+    return new InferStream(call, {
+      clock,
+      decode: (bytes) => codec.decode(bytes),
+      encode: (reply) => codec.encode(reply),
+      answersInParts({ model_name, model_version }) {
+        const version = model_version || undefined
+        const known = repository.known(model_name, version)
+        if (known !== undefined) return known.model.answersInParts === true
+        return repository
+          .find(model_name, version)
+          .then(({ model }) => model.answersInParts === true)
+      },
+      infer: (message) => this.infer(message, call),
+      async *parts(message) {
+        for await (const { head, outputs, request } of answered(message)) {
+          yield replyOf(head, outputs, request)
+        }
+      },
+      ended: (status, startedMs) => metrics.observe(status, clock.monotonicMs() - startedMs),
     })
   }
+}
 
-  private take(bytes: Buffer, done: () => void): boolean {
-    const startedMs = this.clock.monotonicMs()
-    this.underWay += 1
-    const answer = this.replyTo(bytes)
-    const reply = async (): Promise<void> => {
-      const { status, message } = await answer
-      this.method.metrics.observe(status, this.clock.monotonicMs() - startedMs)
-      done()
-      this.call.reply.send(this.method.codec.encode(message), () => this.left())
-    }
-    this.last = this.last.then(reply)
-    // What ends the stream ends it at once, not in its order.
-    answer.catch(this.end.reject)
-    this.last.catch(this.end.reject)
-    return this.underWay >= MOST_OF_STREAM
-  }
-
-  /** An answer has left: a client that reads none gets no further one made. */
-  private left(): void {
-    if (this.underWay-- === MOST_OF_STREAM) this.messages.resume()
-  }
-
-  /** The reply to one request. Rejects with what ends the stream: a token that was revoked, or bytes of no request. */
-  private async replyTo(bytes: Buffer) {
-    const { call, method } = this
-    let id = ''
-    try {
-      const infer_response = await call.inTurn(bytes.length, () => {
-        const message = method.codec.decode(bytes)
-        const { model_name: model, ...request }: InferMessage = message
-        id = request.id
-        call.caller.authorize('read', { kind: 'model', name: undefined })
-        call.caller.requireOn('read', model)
-        return method.answer(message, call)
-      })
-      return { status: 200, message: { infer_response } }
-    } catch (thrown) {
-      const { error, httpStatus } = callEndOf(thrown)
-      if (httpStatus === 401 || error.code === 'MALFORMED_DATA') throw thrown
-      return {
-        status: httpStatus,
-        message: { error_message: error.message, infer_response: { id } },
-      }
-    }
+/** What a request asks; the deadline of its call is that of the request. */
+function targetOf(
+  { model_name: model, model_version: version }: InferMessage,
+  { deadlineMs, owner, caller }: Call,
+): InferenceTarget {
+  return {
+    model,
+    version: version === '' ? undefined : version,
+    options: deadlineMs === undefined ? {} : { deadlineMs },
+    client: caller.shareHolder,
+    owner,
   }
 }
 

@@ -46,6 +46,7 @@ export interface InferReply {
   readonly model_name: string
   readonly model_version: string
   readonly id: string
+  readonly parameters?: Parameters
   readonly outputs: readonly WireTensor[]
   readonly raw_output_contents: readonly Uint8Array[]
 }

@@ -9,6 +9,7 @@ import {
 import type { AddressInfo, Socket } from 'node:net'
 import { asWeirError } from '../../core/errors.ts'
 import { ConnectionShare, HANDSHAKE_TIMES } from '../../http/connection-share.ts'
+import type { PartsAnswers } from '../parts/answers.ts'
 import { GrpcCalls, type GrpcContext } from './calls.ts'
 
 /** Where a gRPC port listens. */
@@ -43,16 +44,19 @@ export class GrpcServer implements AsyncDisposable {
   private readonly server: Http2Server | Http2SecureServer
   private readonly sessions: ReadonlySet<ServerHttp2Session>
   private readonly share: ConnectionShare
+  private readonly parts: PartsAnswers
 
   private constructor(
     server: Http2Server | Http2SecureServer,
     sessions: ReadonlySet<ServerHttp2Session>,
     share: ConnectionShare,
+    parts: PartsAnswers,
   ) {
     this.port = (server.address() as AddressInfo).port
     this.server = server
     this.sessions = sessions
     this.share = share
+    this.parts = parts
   }
 
   /** Listens. Rejects with CONNECTOR_FAILED when the port is taken. */
@@ -81,11 +85,12 @@ export class GrpcServer implements AsyncDisposable {
       })
       server.listen(port, host, resolve)
     })
-    return new GrpcServer(server, sessions, share)
+    return new GrpcServer(server, sessions, share, context.parts)
   }
 
-  /** Answers the calls that are under way, then stops. */
+  /** Answers the calls that are under way, but for answers in parts, which may be as long as they like; then stops. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.parts.end()
     await new Promise<void>((resolve) => {
       const timer = setTimeout(() => {
         for (const session of this.sessions) session.destroy()

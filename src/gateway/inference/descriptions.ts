@@ -32,7 +32,8 @@ export function metadataOf({ info, model }: ServedModelEntry) {
 
 /**
  * Configuration of a model as Triton gives it. Triton's batches are along the first axis of all tensors, which its sizes
- * then leave out; along other axes its largest batch is 0, and the parameter `batching` says what is so.
+ * then leave out; along other axes its largest batch is 0, and the parameter `batching` says what is so. A model that answers
+ * in parts is decoupled there.
  */
 export function configOf({ info, model }: ServedModelEntry) {
   const { maxBatchItems = 0, batching = '' } = model
@@ -52,6 +53,7 @@ export function configOf({ info, model }: ServedModelEntry) {
     max_batch_size: isBatched ? maxBatchItems : 0,
     input: tensors(model.inputs),
     output: tensors(model.outputs),
+    ...(model.answersInParts === true ? { model_transaction_policy: { decoupled: true } } : {}),
     ...(batching === '' ? {} : { parameters: { batching: { string_value: batching } } }),
   }
 }

@@ -5,7 +5,7 @@ import type { SequenceTerms } from '../../inference/sequences/sequence-states.ts
 import { parseExactly } from '../../wire/inference/json-values.ts'
 import { FloatsForm } from './numbers/floats-form.ts'
 import { REQUEST } from './schemas.ts'
-import { sequenceOf } from './sequence-parameters.ts'
+import { flagOf, sequenceOf } from './sequence-parameters.ts'
 import { dataOfJson, type Tensor, type TensorMetadata, tensorOfBytes } from './tensor.ts'
 
 /*
@@ -31,6 +31,8 @@ export interface InferenceRequest {
   readonly classesOf: (output: string) => number
   /** Outputs whose data the client wants as bytes. */
   readonly isBinary: (output: string) => boolean
+  /** In JSON, NaN and the infinities are `null` and no texts. */
+  readonly hasNulls: boolean
   /** Deadline of the client in ms; undefined for the default. */
   readonly timeoutMs: number | undefined
   /** The sequence of the request; undefined for one by itself. */
@@ -127,7 +129,10 @@ export class ModelRequests {
 
 /** Parameters of a request, of an input and of an output; others would change nothing, which would go unnoticed. */
 const KNOWN_PARAMETERS = {
-  request: ['binary_data_output', 'timeout', 'sequence_id', 'sequence_start', 'sequence_end'],
+  request: [
+    ...['binary_data_output', 'non_finite_as_null', 'timeout'],
+    ...['sequence_id', 'sequence_start', 'sequence_end'],
+  ],
   input: ['binary_data_size'],
   output: ['binary_data', 'classification'],
 } as const
@@ -155,6 +160,7 @@ function planOf(json: Json, inputs: readonly TensorMetadata[]): RequestPlan {
       const wanted = binaryOutputs.get(output)
       return wanted === undefined ? isBinaryByDefault : wanted === true
     },
+    hasNulls: flagOf(parameters, 'non_finite_as_null'),
     timeoutMs: timeoutOf(parameters['timeout']),
     sequence: sequenceOf(parameters),
   }

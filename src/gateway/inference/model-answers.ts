@@ -88,10 +88,20 @@ function encode(
     const { name, datatype, shape } = tensor
     return request.isBinary(name)
       ? { name, datatype, shape, parameters: { binary_data_size: binary[next++]!.length } }
-      : { name, datatype, shape, data: jsonOfData(tensor) }
+      : { name, datatype, shape, data: answeredElements(tensor, request) }
   })
   const id = request.id === undefined ? {} : { id: request.id }
   return { json: JSON.stringify({ ...head, ...id, outputs }), tensors: binary }
+}
+
+/** The elements of an output as the JSON of an answer has them. */
+export function answeredElements(
+  tensor: Tensor,
+  { hasNulls }: Pick<InferenceRequest, 'hasNulls'>,
+): readonly unknown[] {
+  const elements = jsonOfData(tensor)
+  if (!hasNulls || tensor.datatype === 'BYTES') return elements
+  return elements.map((element) => (typeof element === 'string' ? null : element))
 }
 
 /** The outputs of these names, all without names. Throws INVALID_ARGUMENT for unknown ones. */

@@ -48,6 +48,8 @@ export interface InferenceModel {
     options: QueryOptions,
     asked?: AskedBy,
   ): Promise<InferenceResult>
+  /** Whether its answers come in parts. @default false */
+  readonly answersInParts?: boolean
   /** As `infer`, of a model that may answer in parts: each is made when it is asked for. @default whole answers */
   parts?(
     state: string,

@@ -146,9 +146,10 @@ export const CONFIG_ANSWER = answer(
       max_batch_size: COUNT,
       input: list(CONFIG_TENSOR),
       output: list(CONFIG_TENSOR),
+      model_transaction_policy: object({ decoupled: { type: 'boolean' } }),
       parameters: { type: 'object', additionalProperties: object({ string_value: TEXT }) },
     },
-    ['parameters'],
+    ['model_transaction_policy', 'parameters'],
   ),
   "The configuration, with Triton's fields.",
 )

@@ -33,7 +33,8 @@ function idOf(value: unknown = 0): string | undefined {
   return String(value)
 }
 
-function flagOf(parameters: Readonly<Record<string, unknown>>, name: string): boolean {
+/** A parameter that is true or false; false where it is not given. Throws INVALID_ARGUMENT. */
+export function flagOf(parameters: Readonly<Record<string, unknown>>, name: string): boolean {
   const value = parameters[name] ?? false
   requireArgument(typeof value === 'boolean', `the parameter ${name} is true or false`)
   return value

@@ -15,6 +15,7 @@ export class TensorModel implements InferenceModel {
   readonly maxBatchItems: number
   readonly batching: string
   readonly sloMs: number
+  readonly answersInParts: boolean
   private readonly models: ServedTensorModels
 
   constructor(models: ServedTensorModels, info: ModelInfo) {
@@ -23,6 +24,8 @@ export class TensorModel implements InferenceModel {
     this.maxBatchItems = maxBatchItems
     this.batching = batching
     this.sloMs = sloMs
+    // The way to another process has whole answers only.
+    this.answersInParts = info.parts === true && models.inferParts !== undefined
     this.platform = kind === 'onnx' ? 'onnx_onnxv1' : `weir_${kind}`
     this.inputs = inputs.map(metadataOf)
     this.outputs = outputs.map(metadataOf)

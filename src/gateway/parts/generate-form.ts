@@ -1,7 +1,8 @@
 import { requireArgument } from '../../core/errors.ts'
 import type { InferenceRequest, ModelRequests } from '../inference/message.ts'
 import type { InferenceModel } from '../inference/model.ts'
-import { jsonOfData, type TensorMetadata } from '../inference/tensor.ts'
+import { answeredElements } from '../inference/model-answers.ts'
+import type { TensorMetadata } from '../inference/tensor.ts'
 import type { AnswerPart } from './answers.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -39,7 +40,7 @@ export function generateRequest(
 /** One part as an object of its outputs: an output of one element is that element, another one a list. */
 export function generatedPart({ head, outputs, request }: AnswerPart): string {
   const values = outputs.map((tensor) => {
-    const elements = jsonOfData(tensor)
+    const elements = answeredElements(tensor, request)
     return [tensor.name, elements.length === 1 ? elements[0] : elements] as const
   })
   const id = request.id === undefined ? {} : { id: request.id }

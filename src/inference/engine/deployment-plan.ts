@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { requireArgument } from '../../core/errors.ts'
 import type { Deployment } from '../port/deployment.ts'
+import { providerOf } from '../port/device.ts'
 import type { ModelSource } from '../port/model.ts'
 import type { ModelSignature, TensorSpec } from '../port/signature.ts'
 import { DATATYPE_BYTES } from '../port/tensor.ts'
@@ -21,9 +22,15 @@ const TENSOR_HEAD_BYTES = 64
 /** Workers that may be there at once, with those that are being replaced. */
 const MAX_WORKERS = WORKER_ROWS / 2
 
-/** Throws INVALID_ARGUMENT for settings outside their ranges. */
-export function checkDeployment(deployment: Deployment): void {
-  const { sloMs, workers = 1, maxBatchItems = 1, queueCapacity = 1, memoryBytes = 0 } = deployment
+/** Workers that the deployment asks for: where it names devices, each has one. */
+export const workersOf = ({ workers, devices }: Deployment): number =>
+  workers ?? devices?.length ?? 1
+
+/** Throws INVALID_ARGUMENT for settings outside their ranges, and for those that this kind of model does not have. */
+export function checkDeployment(source: ModelSource, deployment: Deployment): void {
+  const { sloMs, maxBatchItems = 1, queueCapacity = 1, memoryBytes = 0 } = deployment
+  const workers = workersOf(deployment)
+  checkDevices(source, deployment, workers)
   requireArgument(sloMs > 0, `sloMs is above 0, not ${sloMs}`)
   requireWhole('workers', workers, MAX_WORKERS)
   requireWhole('maxBatchItems', maxBatchItems, 65536)
@@ -38,6 +45,20 @@ export function checkDeployment(deployment: Deployment): void {
     deployment.memoryLimitBytes === undefined || deployment.isolation === 'process',
     'memoryLimitBytes needs isolation: process, because the threads of a process share its memory',
   )
+}
+
+function checkDevices(source: ModelSource, deployment: Deployment, workers: number): void {
+  const { devices = [], threads } = deployment
+  requireArgument(
+    source.kind === 'onnx' || (devices.length === 0 && threads === undefined),
+    'device and threads are for ONNX files: a module chooses itself where it runs, and another server, too',
+  )
+  requireWhole('threads', threads ?? 1, 1024)
+  requireArgument(
+    devices.length <= workers,
+    `device names ${devices.length} devices, and ${workers} workers leave some of them without work`,
+  )
+  for (const device of devices) providerOf(device)
 }
 
 function requireWhole(name: string, value: number, most: number): void {
@@ -60,11 +81,11 @@ export function mostRowsOf(signature: ModelSignature, { maxBatchItems }: Deploym
   return Math.min(maxBatchItems ?? Infinity, signature.maxItems ?? Infinity)
 }
 
-/** What a worker starts with. One run may use the cores, shared among the workers. */
+/** What a worker on the first device starts with. One run may use the cores, shared among the workers. */
 export function workerStartOf(source: ModelSource, deployment: Deployment): WorkerStart {
-  const { workers = 1, isolation = 'thread', memoryLimitBytes, warmUp } = deployment
+  const { isolation = 'thread', memoryLimitBytes, warmUp } = deployment
   const { batches, itemAxes, probe, transforms, isShared = false } = deployment
-  const threads = Math.max(1, Math.floor(CORES / workers))
+  const cores = isShared ? 1 : Math.max(1, Math.floor(CORES / workersOf(deployment)))
   return {
     source,
     isolation,
@@ -75,9 +96,18 @@ export function workerStartOf(source: ModelSource, deployment: Deployment): Work
     probe,
     transforms,
     mostItems: mostItemsOf(deployment),
-    threads: isShared ? 1 : threads,
+    threads: deployment.threads ?? cores,
     isSmall: isShared,
+    device: deviceOf(deployment, deployment.devices?.[0]),
   }
+}
+
+/** The device of a worker by its name; undefined where the deployment names none. */
+export function deviceOf(
+  { fallback, providerOptions: options }: Deployment,
+  name: string | undefined,
+): WorkerStart['device'] {
+  return name === undefined ? undefined : { name, fallback, options }
 }
 
 /** Sizes of the queue of a model. */

@@ -1,6 +1,6 @@
 import { type Cancel, type Clock, sleep, systemClock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
-import { numberIn } from '../../core/options/kinds.ts'
+import { name, numberIn, recordOf } from '../../core/options/kinds.ts'
 import { CLOCK } from '../../core/options/ports.ts'
 import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import type { Deployment } from '../port/deployment.ts'
@@ -14,13 +14,12 @@ import type { Tensor } from '../port/tensor.ts'
 import { PRODUCER_ROWS } from '../queue/layout.ts'
 import { admitProducer, forgetProducer, hasRequests } from '../queue/repair.ts'
 import { measureMemory } from '../workers/child-model.ts'
-import { checkDeployment, mostItemsOf, workerStartOf } from './deployment-plan.ts'
+import { checkDeployment, mostItemsOf, workerStartOf, workersOf } from './deployment-plan.ts'
 import { Device, type Place } from './device.ts'
 import { GraphFolder, removeLostGraphs } from './graph-folder.ts'
 import { ModelWorkers } from './model-workers.ts'
 import { shapeRequest } from './request-shape.ts'
-import { SharedWorkers } from './shared-workers.ts'
-import { mayShare, sharingOf } from './sharing.ts'
+import { mayShare, SharedWorkers, sharingOf } from './shared-workers.ts'
 import { statisticsOf } from './statistics.ts'
 import { ThreadProducer, unknownModel } from './thread-producer.ts'
 
@@ -37,18 +36,21 @@ export interface InferenceEngineOptions {
   readonly clock?: Clock
   /** Memory for all models, bytes: those that are missed least are evicted. @default no limit */
   readonly memoryBytes?: number
+  /** Keys of the servers behind remote models, by origin: each server gets its own one as a bearer token. @default none */
+  readonly remoteKeys?: Readonly<Record<string, string>>
 }
 
 const ENGINE: OptionShape<InferenceEngineOptions> = {
   clock: CLOCK,
   memoryBytes: numberIn({ above: 0, orInfinity: true }),
+  remoteKeys: recordOf(name),
 }
 
 /** Opens an engine without models, and deletes what engines of killed processes have left. */
 export function openInferenceEngine(options: InferenceEngineOptions = {}): InferenceEngine {
   checkOptions('openInferenceEngine', ENGINE, options)
   removeLostGraphs()
-  return new ThreadEngine(options.clock ?? systemClock, options.memoryBytes)
+  return new ThreadEngine(options.clock ?? systemClock, options)
 }
 
 interface Loaded {
@@ -63,6 +65,7 @@ interface Loaded {
 /** Engine whose workers are threads of this process. */
 class ThreadEngine implements InferenceEngine {
   private readonly clock: Clock
+  private readonly remoteKeys: Readonly<Record<string, string>>
   private readonly device: Device | undefined
   private readonly graphs = new GraphFolder()
   private readonly asker: ThreadProducer
@@ -78,8 +81,9 @@ class ThreadEngine implements InferenceEngine {
   /** Gives up the loads that are under way when the engine closes. */
   private readonly closing = new AbortController()
 
-  constructor(clock: Clock, memoryBytes: number | undefined) {
+  constructor(clock: Clock, { memoryBytes, remoteKeys = {} }: InferenceEngineOptions) {
     this.clock = clock
+    this.remoteKeys = remoteKeys
     this.device = memoryBytes === undefined ? undefined : new Device(memoryBytes, clock)
     this.asker = new ThreadProducer(OWN_PRODUCER, clock)
   }
@@ -156,7 +160,7 @@ class ThreadEngine implements InferenceEngine {
   }
 
   async measure(source: ModelSource, deployment: Deployment): Promise<number> {
-    checkDeployment(deployment)
+    checkDeployment(source, deployment)
     return await measureMemory(workerStartOf(source, deployment), mostItemsOf(deployment))
   }
 
@@ -227,6 +231,7 @@ class ThreadEngine implements InferenceEngine {
           onMove: (kind) => place?.moved(kind),
           signal,
           shared: isShared ? this.shared : undefined,
+          remoteKey: source.kind === 'remote' ? this.keyOf(source.url) : undefined,
         },
       )
     const sharing = sharingOf(source, deployment, this.own.size)
@@ -239,6 +244,12 @@ class ThreadEngine implements InferenceEngine {
     return await start(false)
   }
 
+  /** The key of the server behind a remote model. */
+  private keyOf(url: string): string | undefined {
+    const { origin } = new URL(url)
+    return Object.hasOwn(this.remoteKeys, origin) ? this.remoteKeys[origin] : undefined
+  }
+
   /** Room for the model in all its workers; a model on another server needs none. */
   private async reserve(
     id: ModelId,
@@ -247,8 +258,8 @@ class ThreadEngine implements InferenceEngine {
   ): Promise<Place | undefined> {
     if (this.device === undefined || source.kind === 'remote') return undefined
     const bytes = deployment.memoryBytes ?? (await this.measure(source, deployment))
-    const { workers = 1, isKeptLoaded = false } = deployment
-    return await this.device.reserve(modelKey(id), bytes * workers, isKeptLoaded)
+    const { isKeptLoaded = false } = deployment
+    return await this.device.reserve(modelKey(id), bytes * workersOf(deployment), isKeptLoaded)
   }
 
   private readonly look = (): void => {

@@ -13,6 +13,7 @@ import type { QueueMemory } from '../queue/memory.ts'
 import { ProducerSide } from '../queue/producer-side.ts'
 import { writeTensors } from '../queue/tensor-bytes.ts'
 import { answerOf } from './answers.ts'
+import { workersOf } from './deployment-plan.ts'
 import { cannotBeInTime, failureOf, overloaded } from './failures.ts'
 import { HedgeTimer, PendingRequest } from './pending-request.ts'
 import { requireRows, type ShapedRequest, shapeRequest } from './request-shape.ts'
@@ -107,7 +108,7 @@ export class ModelProducer {
     return inferInParts(request, shaped, {
       signature,
       most: this.maxItems,
-      atOnce: PARTS_AT_ONCE * (deployment.workers ?? 1),
+      atOnce: PARTS_AT_ONCE * workersOf(deployment),
       goalMs: request.deadlineMs ?? deployment.sloMs,
       nowMs: () => this.context.clock.monotonicMs(),
       ask: (part) => this.infer(part),

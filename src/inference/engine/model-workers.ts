@@ -1,9 +1,9 @@
-import { rmSync } from 'node:fs'
 import { type Clock, sleep } from '../../core/clock.ts'
 import { asWeirError, WeirError } from '../../core/errors.ts'
 import { ModelParts } from '../parts/model-parts.ts'
 import { afterLoss, superviseWorker } from '../policy/supervision.ts'
 import type { Deployment } from '../port/deployment.ts'
+import type { DevicePlacement } from '../port/device.ts'
 import type { ModelSource } from '../port/model.ts'
 import type { ModelSignature } from '../port/signature.ts'
 import { firstDeadline } from '../queue/demand.ts'
@@ -20,10 +20,10 @@ import {
   retrySlots,
   slotsOf,
 } from '../queue/repair.ts'
-import type { WorkerStart } from '../workers/messages.ts'
-import { checkDeployment, maxItemsOf, queueShapeOf, workerStartOf } from './deployment-plan.ts'
-import { type SharedWorkers, startWorker } from './shared-workers.ts'
+import { checkDeployment, maxItemsOf, queueShapeOf, workersOf } from './deployment-plan.ts'
+import type { SharedWorkers } from './shared-workers.ts'
 import { WorkerRestarts } from './worker-restarts.ts'
+import { WorkerStarts } from './worker-starts.ts'
 import type { ModelWorker } from './worker-thread.ts'
 import type { ModelWorkersOptions } from './workers-options.ts'
 
@@ -58,7 +58,7 @@ export class ModelWorkers {
   readonly runMs: number
   /** Answers in parts; undefined of a model without. */
   readonly parts: ModelParts | undefined
-  private readonly start: WorkerStart
+  private readonly starts: WorkerStarts
   private readonly deployment: Deployment
   private readonly clock: Clock
   private readonly onMove: ModelWorkersOptions['onMove']
@@ -71,12 +71,12 @@ export class ModelWorkers {
 
   private constructor(
     options: ModelWorkersOptions & {
-      readonly start: WorkerStart
+      readonly starts: WorkerStarts
       readonly deployment: Deployment
     },
     { signature, runMs }: Pick<ModelWorker, 'signature' | 'runMs'>,
   ) {
-    this.start = options.start
+    this.starts = options.starts
     this.deployment = options.deployment
     this.clock = options.clock
     this.onMove = options.onMove
@@ -94,11 +94,9 @@ export class ModelWorkers {
     deployment: Deployment,
     options: ModelWorkersOptions,
   ): Promise<ModelWorkers> {
-    checkDeployment(deployment)
-    const { optimised, signal, shared } = options
-    const start = { ...workerStartOf(source, deployment), optimised }
-    const count = deployment.workers ?? 1
-    const loading = Array.from({ length: count }, () => startWorker(shared, start, signal))
+    checkDeployment(source, deployment)
+    const starts = new WorkerStarts(source, deployment, options)
+    const loading = Array.from({ length: workersOf(deployment) }, () => starts.one(options.signal))
     const settled = await Promise.allSettled(loading)
     const loaded = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
     try {
@@ -106,10 +104,10 @@ export class ModelWorkers {
       if (failed !== undefined) throw failed.reason
       // Where one worker has found that requests must run alone, they do so in all.
       const found = loaded.find((one) => one.signature.alone !== undefined) ?? loaded[0]!
-      const known = { ...start, signature: found.signature }
-      const workers = new ModelWorkers({ start: known, deployment, ...options }, found)
+      starts.knows(found.signature)
+      const workers = new ModelWorkers({ starts, deployment, ...options }, found)
       for (const thread of loaded) workers.serve(thread)
-      await workers.serving(count)
+      await workers.serving()
       return workers
     } catch (error) {
       await Promise.all(loaded.map((thread) => thread.dismiss()))
@@ -117,10 +115,10 @@ export class ModelWorkers {
     }
   }
 
-  /** Resolves when so many workers look at the queue, or after `SERVING_MS`. */
-  private async serving(count: number): Promise<void> {
+  /** Resolves when all workers look at the queue, or after `SERVING_MS`. */
+  private async serving(): Promise<void> {
     const endsAt = this.clock.monotonicMs() + SERVING_MS
-    while (this.sum(WORKER.serving) < count && this.clock.monotonicMs() < endsAt) {
+    while (this.sum(WORKER.serving) < this.wanted && this.clock.monotonicMs() < endsAt) {
       await sleep(this.clock, 1)
     }
   }
@@ -202,8 +200,7 @@ export class ModelWorkers {
     Atomics.store(this.memory.words, HEADER.closed, 2)
     ringAllWorkers(this.memory.words)
     await Promise.all([...this.running.values()].map((worker) => this.ended(worker)))
-    const { optimised } = this.start
-    if (optimised !== undefined) rmSync(optimised, { force: true })
+    this.starts.end()
   }
 
   /** Sum of a counter over all workers that there were. */
@@ -225,7 +222,12 @@ export class ModelWorkers {
 
   /** Workers that the deployment asks for. */
   get wanted(): number {
-    return this.deployment.workers ?? 1
+    return workersOf(this.deployment)
+  }
+
+  /** Where the workers run, where the settings name devices. */
+  get placements(): readonly DevicePlacement[] {
+    return this.threads.flatMap(({ placement }) => (placement === undefined ? [] : [placement]))
   }
 
   /** The workers that run now. */
@@ -349,7 +351,7 @@ export class ModelWorkers {
     }
     const startedAt = this.clock.monotonicMs()
     try {
-      const thread = await startWorker(this.shared, this.start).finally(() => {
+      const thread = await this.starts.one().finally(() => {
         this.restarts.startMs = this.clock.monotonicMs() - startedAt
       })
       if (this.isClosed) await thread.dismiss()

@@ -1,7 +1,11 @@
+import { statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import { isWeirError, WeirError } from '../../core/errors.ts'
 import { siblingModule, THREAD_LIMITS } from '../../core/sibling-module.ts'
+import type { Deployment } from '../port/deployment.ts'
+import type { DevicePlacement } from '../port/device.ts'
+import type { ModelSource } from '../port/model.ts'
 import type { ModelSignature } from '../port/signature.ts'
 import type {
   SeatMessage,
@@ -16,6 +20,37 @@ import { type ModelWorker, type WorkerListener, WorkerThread } from './worker-th
 const MOST_THREADS = 4
 /** Most threads on which the load of a model is tried. */
 const MOST_ATTEMPTS = 5
+
+/** Models that have a thread of their own before small ones begin to share. */
+const OWN_MODELS = 8
+/** Largest file of a small model, bytes. */
+const MOST_BYTES = 4 * 2 ** 20
+/** Longest run of the largest batch of a small model, ms: so long the others of its thread wait for it. */
+const MOST_RUN_MS = 2
+
+/**
+ * Whether a model gets a thread of its own: `try` where it seems small, and its run is still to be measured. `own` is the
+ * number of models that have one.
+ */
+export function sharingOf(
+  source: ModelSource,
+  deployment: Deployment,
+  own: number,
+): 'own' | 'shared' | 'try' {
+  const { isShared, workers, isolation, hedge, devices } = deployment
+  if (isShared !== undefined) return isShared ? 'shared' : 'own'
+  if (own < OWN_MODELS || source.kind !== 'onnx') return 'own'
+  // Who says how many workers there are, or where they run, wants those.
+  if ((workers ?? devices) !== undefined) return 'own'
+  if (isolation === 'process' || hedge !== undefined) return 'own'
+  return bytesOf(source.file) <= MOST_BYTES ? 'try' : 'own'
+}
+
+/** Whether a model whose run was measured may share its thread. */
+export const mayShare = (runMs: number): boolean => runMs <= MOST_RUN_MS
+
+/** Size of a file; of one that is not there, the load says why. */
+const bytesOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0
 
 /** Threads that the workers of small models share. A thread starts with its first model. */
 export class SharedWorkers implements Disposable {
@@ -141,7 +176,7 @@ export class Seat implements ModelWorker {
   /** Time of a run of the largest batch, ms. */
   runMs = 0
   private readonly thread: SeatThread
-  private loaded: { readonly signature: ModelSignature } | undefined
+  private loaded: Pick<ModelWorker, 'signature' | 'placement'> | undefined
   private listener: WorkerListener | undefined
   private isAbandoned = false
   private onLoaded: ((message: WorkerMessage) => void) | undefined
@@ -156,6 +191,10 @@ export class Seat implements ModelWorker {
 
   get signature(): ModelSignature {
     return this.loaded!.signature
+  }
+
+  get placement(): DevicePlacement | undefined {
+    return this.loaded!.placement
   }
 
   /** Resolves when the model is loaded. Rejects with the error of the load, or with the reason of the signal. */

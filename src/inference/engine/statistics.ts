@@ -14,7 +14,7 @@ export function statisticsOf(
   workers: ModelWorkers,
   place: Place | undefined,
 ): ModelStatistics {
-  const { memory, problem } = workers
+  const { memory, problem, placements } = workers
   const dispatched = Object.fromEntries(
     DISPATCH_REASONS.map((reason, i) => [reason, workers.sum(WORKER.dispatched + i)]),
   ) as ModelStatistics['dispatched']
@@ -47,6 +47,7 @@ export function statisticsOf(
     loadMs: workers.sum(WORKER.loadMs),
     evictions: place?.evictions ?? 0,
     ...(problem === undefined ? {} : { problem: problem.message }),
+    ...(placements.length === 0 ? {} : { placements }),
   }
 }
 

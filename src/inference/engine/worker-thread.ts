@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { WeirError } from '../../core/errors.ts'
 import { siblingModule, THREAD_LIMITS } from '../../core/sibling-module.ts'
+import type { DevicePlacement } from '../port/device.ts'
 import type { ModelSignature } from '../port/signature.ts'
 import type { ServeMessage, WorkerMessage, WorkerStart } from '../workers/messages.ts'
 
@@ -17,6 +18,8 @@ export interface WorkerListener {
 /** A worker that has loaded its model. */
 export interface ModelWorker {
   readonly signature: ModelSignature
+  /** Where it runs, where its settings name a device. */
+  readonly placement: DevicePlacement | undefined
   /** Time of a run of the largest batch, ms; 0 where it was not measured. */
   readonly runMs: number
   /** Resolves when the worker has ended. */
@@ -34,15 +37,21 @@ export interface ModelWorker {
 /** Thread of a worker that has loaded its model. */
 export class WorkerThread implements ModelWorker {
   readonly signature: ModelSignature
+  readonly placement: DevicePlacement | undefined
   readonly runMs = 0
   /** Resolves when the thread has ended. */
   readonly exited: Promise<void>
   private readonly thread: Worker
   private readonly mayTerminate: boolean
 
-  private constructor(thread: Worker, signature: ModelSignature, start: WorkerStart) {
+  private constructor(
+    thread: Worker,
+    { signature, placement }: Pick<ModelWorker, 'signature' | 'placement'>,
+    start: WorkerStart,
+  ) {
     this.thread = thread
     this.signature = signature
+    this.placement = placement
     this.exited = new Promise((resolve) => thread.once('exit', () => resolve()))
     this.mayTerminate = mayTerminate(start)
     // An error that nothing caught ends the thread; the exit is what counts.
@@ -75,7 +84,7 @@ export class WorkerThread implements ModelWorker {
       const onExit = (code: number): void => settle(() => reject(endedEarly(code)))
       const onMessage = (message: WorkerMessage): void => {
         if (message.kind === 'loaded') {
-          settle(() => resolve(new WorkerThread(thread, message.signature, start)))
+          settle(() => resolve(new WorkerThread(thread, message, start)))
         } else if (message.kind === 'failed') {
           settle(() => reject(new WeirError(message.code, message.message)))
         }

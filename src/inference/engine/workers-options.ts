@@ -12,6 +12,8 @@ export interface ModelWorkersOptions {
   readonly clock: Clock
   /** As `RunnerOptions.optimised`. */
   readonly optimised?: string | undefined
+  /** As `RunnerOptions.remoteKey`. */
+  readonly remoteKey?: string | undefined
   /** The model may be evicted from memory. @default false */
   readonly mayLeave?: boolean
   readonly onMove: (kind: ModelMove) => void

@@ -18,6 +18,8 @@ export interface GraphAttribute {
   readonly number: number | undefined
   readonly numbers: readonly number[]
   readonly text: string
+  /** Number of texts in a list. */
+  readonly texts: number
   readonly constant: GraphConstant | undefined
   readonly graph: Graph | undefined
 }
@@ -55,7 +57,7 @@ export interface ModelGraph {
 }
 
 /** Most elements of a constant that are read: shapes, axes and scales have few. */
-const MOST_VALUES = 64
+export const MOST_VALUES = 64
 const FLOAT = 1
 /** Numbers of `TensorProto.DataType`, with the bytes of an element in `raw_data`. */
 const WHOLE_BYTES: Readonly<Record<number, number>> = { 2: 1, 3: 1, 6: 4, 7: 8, 9: 1 }
@@ -130,6 +132,7 @@ class GraphReader {
     let [number, text]: [number | undefined, string] = [undefined, '']
     let [constant, graph]: [GraphConstant | undefined, Graph | undefined] = [undefined, undefined]
     const numbers: number[] = []
+    let texts = 0
     for (const one of this.fields(field)) {
       if (one.number === 1) name = this.text(one)
       if (one.number === 2) number = this.float(one.from)
@@ -139,10 +142,11 @@ class GraphReader {
       if (one.number === 6) graph = this.graph(one)
       if (one.number === 7) numbers.push(...this.floats(one))
       if (one.number === 8) numbers.push(...this.numbers(one))
+      if (one.number === 9) texts++
       // Trees have a million numbers, and no rule asks for them.
       if (numbers.length > MOST_VALUES) break
     }
-    return [name, { number, numbers, text, constant, graph }]
+    return [name, { number, numbers, text, texts, constant, graph }]
   }
 
   private constant(field: ProtobufField): GraphConstant {

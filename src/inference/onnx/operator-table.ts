@@ -2,12 +2,14 @@ import * as axes from './axis-rules.ts'
 import * as flow from './control-flow.ts'
 import * as elements from './elementwise.ts'
 import * as gathering from './gathering.ts'
+import { MOST_VALUES } from './graph.ts'
 import type { Rule } from './operation.ts'
 import * as pictures from './pictures.ts'
 import * as products from './products.ts'
 import * as recurrent from './recurrent.ts'
 import * as tables from './row-models.ts'
 import * as shapes from './shapes.ts'
+import { sizeOf } from './size.ts'
 
 const named = (names: string, rule: Rule): Record<string, Rule> =>
   Object.fromEntries(
@@ -135,9 +137,15 @@ export function ruleOf(domain: string, name: string): Rule | undefined {
 export const isRandom = (domain: string, name: string): boolean =>
   domain === '' && RANDOM.includes(name)
 
-/** `OneHotEncoder`: each text or number becomes an axis. */
+/** `OneHotEncoder`: each text or number becomes an axis, which is as long as the list of those that it knows. */
 function oneHotEncoder(operation: Parameters<Rule>[0]): ReturnType<Rule> {
   operation.requireNoCounts()
   const { items } = operation.input(0)
-  return [axes.withItems([...operation.shape(0), operation.anySize()], items)]
+  const { attributes } = operation.node
+  const texts = attributes.get('cats_strings')?.texts ?? 0
+  const known = texts || (attributes.get('cats_int64s')?.numbers.length ?? 0)
+  // A longer list of numbers was not read to its end.
+  const isRead = texts > 0 || (known > 0 && known <= MOST_VALUES)
+  const size = isRead ? sizeOf(known) : operation.anySize()
+  return [axes.withItems([...operation.shape(0), size], items)]
 }

@@ -1,3 +1,4 @@
+import type { ProviderOptions } from './device.ts'
 import type { ItemAxes } from './signature.ts'
 import type { Tensor } from './tensor.ts'
 import type { Transforms } from './transforms.ts'
@@ -76,8 +77,16 @@ export interface Deployment {
   readonly sloMs: number
   /** @default { rule: 'slack' } */
   readonly batching?: BatchingSettings
-  /** Workers that may run the model. @default 1 */
+  /** Workers that may run the model. @default 1, or one for each of `devices` */
   readonly workers?: number
+  /** Devices of an ONNX model, such as `cuda:0`: its workers are divided among them. @default the CPU */
+  readonly devices?: readonly string[]
+  /** `cpu`: a worker whose device cannot be used runs on the CPU. @default the load fails */
+  readonly fallback?: 'cpu'
+  /** Options of the execution provider of the devices, as ONNX Runtime has them. */
+  readonly providerOptions?: ProviderOptions
+  /** Threads of one run of an ONNX model on the CPU. @default the cores, divided among the workers */
+  readonly threads?: number
   /**
    * `true`: the one worker of the model is in a thread that other models use, too, each in its turn; `false`: each worker
    * has its own thread. @default small ONNX models share where a process has many

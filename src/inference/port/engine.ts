@@ -1,4 +1,5 @@
 import type { Deployment } from './deployment.ts'
+import type { DevicePlacement } from './device.ts'
 import type { ModelId, ModelSource } from './model.ts'
 import type { ProducerMessage } from './producer-message.ts'
 import type { InferAnswer, InferRequest, PartsRequest } from './request.ts'
@@ -83,6 +84,8 @@ export interface ModelStatistics {
   readonly loads: number
   readonly loadMs: number
   readonly evictions: number
+  /** Where the workers run, where the settings name devices. */
+  readonly placements?: readonly DevicePlacement[]
   /** Why no worker can load the model now; absent while one serves it. It is tried again and again. */
   readonly problem?: string
 }

@@ -1,3 +1,4 @@
+import type { DeviceChoice, DevicePlacement } from './device.ts'
 import type { ModelSource } from './model.ts'
 import type { ItemAxes, ModelSignature } from './signature.ts'
 import type { Tensor } from './tensor.ts'
@@ -6,6 +7,10 @@ import type { Tensor } from './tensor.ts'
 export interface RunnerOptions {
   /** Threads of one run. */
   readonly threads: number
+  /** Where an ONNX model runs. @default the CPU */
+  readonly device?: DeviceChoice | undefined
+  /** Key that the server of a model on another server gets as a bearer token. @default none */
+  readonly remoteKey?: string | undefined
   /** Many such models are in one process: each takes as little memory as it can. @default false */
   readonly isSmall?: boolean | undefined
   /** File that keeps what a load worked out, so that the next one takes less time; undefined for none. */
@@ -30,6 +35,8 @@ export interface Runner<Source extends ModelSource = ModelSource> {
 /** Model in the memory of one worker. One run at a time. */
 export interface LoadedModel {
   readonly signature: ModelSignature
+  /** Where it runs, of a model with a `RunnerOptions.device`. */
+  readonly placement?: DevicePlacement | undefined
   /**
    * Outputs of a batch, in the signature's order. The inputs are views of the worker's buffer, valid until
    * the promise settles. `items` is the size of the item axis. Throws MODEL_FAILED.

@@ -85,10 +85,11 @@ function requireAllowedRemote(
   const { url } = remoteOf(parseJson(text, 'the body'), 'the body', name)
   const { protocol, hostname, port, username, password } = new URL(url)
   requireArgument(
-    protocol === 'http:' && username === '' && password === '',
-    'the url of a model on another server is http://HOST:PORT, without a user',
+    /^https?:$/.test(protocol) && username === '' && password === '',
+    'the url of a model on another server is http://HOST:PORT or https://HOST:PORT, without a user',
   )
-  if (hosts.has(hostname, port === '' ? 80 : Number(port))) return
-  const message = `${hostname.slice(0, 80)}:${port || 80} is not a host of --allow-remote (${hosts}); name it when the server starts, or push the model with "weir model push"`
+  const at = Number(port || (protocol === 'https:' ? 443 : 80))
+  if (hosts.has(hostname, at)) return
+  const message = `${hostname.slice(0, 80)}:${at} is not a host of --allow-remote (${hosts}); name it when the server starts, or push the model with "weir model push"`
   throw new WeirError('ACCESS_DENIED', message)
 }

@@ -5,6 +5,12 @@ export const SETTING_KEYS: Readonly<Record<string, string>> = {
     'Batching rule (slack, aimd, quantile, greedy, threshold, window, none), or a map with rule',
   workers:
     'Workers that may run the model; or shared: it has its turns in a thread that other models use, too (default: 1, and small models share where there are many)',
+  device:
+    'Where the workers of an ONNX model run: cpu, cuda:0, tensorrt:0, coreml, webgpu or dml:0, or a list that they are divided among (default: cpu)',
+  fallback: 'cpu: a worker whose device cannot be used runs on the CPU (default: the load fails)',
+  'provider-options':
+    'A map of options of the execution provider of the device, as ONNX Runtime has them',
+  threads: 'Threads of one run of an ONNX model (default: the cores, divided among the workers)',
   isolation: 'thread, or process: a native crash ends a child process only',
   batches:
     'true: rows are independent, so requests may share a run; false: each request runs alone (default: what the model shows)',

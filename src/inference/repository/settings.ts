@@ -5,6 +5,7 @@ import type { BatchingSettings, Deployment } from '../port/deployment.ts'
 import type { ItemAxes } from '../port/signature.ts'
 import type { Tensor } from '../port/tensor.ts'
 import type { SequenceSettings } from '../sequences/settings.ts'
+import { readDevice } from './device-settings.ts'
 import { readSequence } from './sequence-settings.ts'
 import { SETTING_KEYS } from './setting-keys.ts'
 import { defined, type Fields, SettingReader } from './setting-reader.ts'
@@ -112,6 +113,7 @@ class SettingsReader extends SettingReader {
       ...(fields['workers'] === 'shared'
         ? { isShared: true }
         : { workers: this.whole(fields, 'workers') }),
+      ...readDevice(this, fields),
       isolation,
       batches: this.boolean(fields, 'batches'),
       itemAxes: fields['item-axes'] === undefined ? undefined : this.itemAxes(fields['item-axes']),

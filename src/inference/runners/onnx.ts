@@ -1,10 +1,12 @@
 import type { InferenceSession, Tensor as OrtTensor } from 'onnxruntime-node'
 import { asWeirError, messageOf, WeirError } from '../../core/errors.ts'
+import type { DevicePlacement } from '../port/device.ts'
 import type { ModelSource } from '../port/model.ts'
 import type { LoadedModel, RunnerOptions } from '../port/runner.ts'
 import type { ModelSignature, TensorSpec } from '../port/signature.ts'
 import type { Tensor, TensorDatatype } from '../port/tensor.ts'
 import { stringsOfBytes, stringsToBytes } from './byte-strings.ts'
+import { openOnDevice } from './device-session.ts'
 import { onnxSignature } from './onnx-signature.ts'
 import { openOptimised } from './optimised-graph.ts'
 
@@ -34,20 +36,23 @@ type OnnxType = keyof typeof TYPES
 export async function loadOnnx(source: OnnxSource, options: RunnerOptions): Promise<LoadedModel> {
   const runtime = await loadOnnxRuntime()
   try {
-    return new OnnxModel(runtime, await openSession(runtime, source.file, options), {
-      file: source.file,
-      options,
-    })
+    const { session, placement } = await openSession(runtime, source.file, options)
+    return new OnnxModel(runtime, session, { file: source.file, options, placement })
   } catch (error) {
     throw asWeirError(error, 'MODEL_FAILED', source.file)
   }
 }
 
-function openSession(
-  { InferenceSession: session }: OnnxRuntime,
+interface OpenedSession {
+  readonly session: InferenceSession
+  readonly placement?: DevicePlacement
+}
+
+async function openSession(
+  { InferenceSession: sessions, listSupportedBackends }: OnnxRuntime,
   file: string,
-  { threads, isSmall = false, optimised }: RunnerOptions,
-): Promise<InferenceSession> {
+  { threads, isSmall = false, optimised, device }: RunnerOptions,
+): Promise<OpenedSession> {
   const settings = {
     executionProviders: ['cpu'],
     intraOpNumThreads: threads,
@@ -57,9 +62,15 @@ function openSession(
     // A worker that spins for the next operation takes the core of another worker.
     extra: { session: { intra_op: { allow_spinning: '0' } } },
   } as const
-  if (optimised === undefined) return session.create(file, settings)
-  const create = (path: string, its: InferenceSession.SessionOptions) => session.create(path, its)
-  return openOptimised(create, settings, { file, optimised })
+  if (device !== undefined) {
+    const backends = listSupportedBackends().map(({ name }) => name)
+    const create = (provider: InferenceSession.ExecutionProviderConfig) =>
+      sessions.create(file, { ...settings, executionProviders: [provider] })
+    return await openOnDevice(device, { backends, create })
+  }
+  if (optimised === undefined) return { session: await sessions.create(file, settings) }
+  const create = (path: string, its: InferenceSession.SessionOptions) => sessions.create(path, its)
+  return { session: await openOptimised(create, settings, { file, optimised }) }
 }
 
 /**
@@ -97,6 +108,7 @@ export async function loadOnnxRuntime(): Promise<OnnxRuntime> {
 
 class OnnxModel implements LoadedModel {
   readonly signature: ModelSignature
+  readonly placement: DevicePlacement | undefined
   private readonly runtime: OnnxRuntime
   private readonly session: InferenceSession
   private readonly inputTypes: readonly OnnxType[]
@@ -104,10 +116,19 @@ class OnnxModel implements LoadedModel {
   constructor(
     runtime: OnnxRuntime,
     session: InferenceSession,
-    { file, options }: { readonly file: string; readonly options: RunnerOptions },
+    {
+      file,
+      options,
+      placement,
+    }: {
+      readonly file: string
+      readonly options: RunnerOptions
+      readonly placement: DevicePlacement | undefined
+    },
   ) {
     this.runtime = runtime
     this.session = session
+    this.placement = placement
     this.inputTypes = session.inputMetadata.map((metadata) => typeOf(metadata))
     this.signature =
       options.signature ??

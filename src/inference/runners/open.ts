@@ -28,7 +28,9 @@ function load(source: ModelSource, options: RunnerOptions): Promise<LoadedModel>
     case 'function':
       return loadFunction(source, options)
     case 'remote':
-      return source.protocol === 'openai' ? loadOpenAi(source) : loadRemote(source, options)
+      return source.protocol === 'openai'
+        ? loadOpenAi(source, options)
+        : loadRemote(source, options)
     default:
       return assertNever(source)
   }

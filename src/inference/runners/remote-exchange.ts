@@ -4,6 +4,9 @@ import { openLookup } from '../../access/open-lookup.ts'
 import { isWeirError, WeirError } from '../../core/errors.ts'
 import { Agent, request } from '../../http/builtin.ts'
 
+/** HTTP without TLS. */
+const plain = { Agent, request }
+
 /** Header of the length of the JSON part, of the binary tensor extension. */
 const JSON_LENGTH = 'inference-header-content-length'
 
@@ -30,19 +33,31 @@ interface SentRequest extends Pick<RemoteRequest, 'path' | 'body'> {
   readonly headers?: Readonly<Record<string, number | string>>
 }
 
+/** Most connections to a server at a time; answers in parts keep theirs until the end. */
+const MOST_CONNECTIONS = 1024
+
 /**
- * Kept connections, one by default, to a server that is not believed: it has a deadline and a limit of bytes, redirects are not
+ * Kept connections to a server that is not believed: it has a deadline and a limit of bytes, redirects are not
  * followed, and no error has text of the server, because others may read it.
  */
 export class RemoteServer {
   private readonly base: URL
   private readonly agent: HttpAgent
+  private readonly request: typeof request
+  private readonly authorization: Readonly<Record<string, string>>
 
-  /** `most`: connections at a time. Throws ACCESS_DENIED for an address that no model may call. */
-  constructor(url: string, most = 1) {
+  /** `key`: sent as a bearer token with each request. Throws ACCESS_DENIED for an address that no model may call. */
+  constructor(url: string, key?: string) {
     this.base = new URL(url)
     requireOpenAddress(this.base.hostname)
-    this.agent = new Agent({ keepAlive: true, maxSockets: most, lookup: openLookup })
+    const http = this.base.protocol === 'https:' ? process.getBuiltinModule('node:https') : plain
+    this.request = http.request
+    this.agent = new http.Agent({
+      keepAlive: true,
+      maxSockets: MOST_CONNECTIONS,
+      lookup: openLookup,
+    })
+    this.authorization = key === undefined ? {} : { authorization: `Bearer ${key}` }
   }
 
   /** `http://HOST:PORT`, as messages name the server. */
@@ -118,9 +133,10 @@ export class RemoteServer {
     signal: AbortSignal,
   ): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
-      const { agent } = this
-      const settings = { agent, signal, method: body === undefined ? 'GET' : 'POST', headers }
-      const sent = request(new URL(path, this.base), settings, resolve)
+      const { agent, authorization } = this
+      const method = body === undefined ? 'GET' : 'POST'
+      const settings = { agent, signal, method, headers: { ...headers, ...authorization } }
+      const sent = this.request(new URL(path, this.base), settings, resolve)
       sent.on('error', (error) => reject(sent.reusedSocket ? new ClosedMeanwhile(error) : error))
       for (const part of body ?? []) sent.write(part)
       sent.end()
@@ -143,8 +159,15 @@ export class RemoteServer {
     }
   }
 
+  /** What a status other than 200 says, for messages. */
+  statusText(status: number): string {
+    // What it says of a key is about the operator of this server, not about who asks.
+    const hint = status === 401 || status === 403 ? ': it wants a key, see --remote-keys' : ''
+    return `the model server ${this.name} answered with HTTP ${status}${hint}`
+  }
+
   private refusalOf(status: number): WeirError {
-    const message = `the model server ${this.name} answered with HTTP ${status}`
+    const message = this.statusText(status)
     if (status === 503 || status === 429) return new WeirError('MODEL_NOT_LOADED', message)
     const isRefused = status >= 400 && status < 500
     return new WeirError(isRefused ? 'MODEL_FAILED' : 'REMOTE_MODEL_FAILED', message)

@@ -6,6 +6,7 @@ import type { ModelSignature, TensorSpec } from '../port/signature.ts'
 import { DATATYPE_BYTES, type Tensor, type TensorDatatype } from '../port/tensor.ts'
 import { declaredSignature } from './item-axes.ts'
 import { type RemoteAnswer, RemoteServer } from './remote-exchange.ts'
+import { remoteAnswersOf, remotePartsModel } from './remote-parts.ts'
 
 type RemoteSource = Extract<ModelSource, { kind: 'remote' }>
 
@@ -30,15 +31,16 @@ export async function loadRemote(
   const version =
     source.version === undefined ? '' : `/versions/${encodeURIComponent(source.version)}`
   const path = `/v2/models/${encodeURIComponent(source.model)}${version}`
-  const server = new RemoteServer(source.url)
+  const server = new RemoteServer(source.url, options.remoteKey)
+  const ask = { timeoutMs: DESCRIBE_MS, maxBytes: MAX_DESCRIPTION_BYTES }
   try {
-    const { json } = await server.exchange({
-      path,
-      timeoutMs: DESCRIBE_MS,
-      maxBytes: MAX_DESCRIPTION_BYTES,
-    })
-    const signature =
-      options.signature ?? declaredSignature(signatureOf(server, json, source.maxItems), options)
+    const { json } = await server.exchange({ path, ...ask })
+    const described = signatureOf(server, json, source.maxItems)
+    const answers = await remoteAnswersOf(server, { path: `${path}/config`, ...ask })
+    if (answers.areInParts) {
+      return remotePartsModel(server, path, { signature: described, ...answers })
+    }
+    const signature = options.signature ?? declaredSignature(described, options)
     return remoteModel(server, `${path}/infer`, signature)
   } catch (error) {
     server.close()

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type ErrorCode, isWeirError, WeirError } from '../../core/errors.ts'
 import { siblingModule } from '../../core/sibling-module.ts'
+import type { DevicePlacement } from '../port/device.ts'
 import type { LoadedModel } from '../port/runner.ts'
 import type { ModelSignature } from '../port/signature.ts'
 import type { Tensor } from '../port/tensor.ts'
@@ -16,7 +17,11 @@ import { residentBytesOf } from './process-memory.ts'
 
 /** Head of a frame from the child. */
 export type ChildHead =
-  | { readonly kind: 'loaded'; readonly signature: ModelSignature }
+  | {
+      readonly kind: 'loaded'
+      readonly signature: ModelSignature
+      readonly placement: DevicePlacement | undefined
+    }
   | { readonly kind: 'measured'; readonly bytes: number }
   | { readonly kind: 'outputs' }
   | { readonly kind: 'failed'; readonly code: ErrorCode; readonly message: string }
@@ -106,6 +111,7 @@ function connection(server: Server, child: ChildProcess): Promise<Socket> {
 
 class ChildModel implements EndableModel {
   signature: ModelSignature = { inputs: [], outputs: [] }
+  placement: DevicePlacement | undefined
   private readonly start: WorkerStart
   private readonly child: ChildProcess
   private readonly socket: Socket
@@ -138,6 +144,7 @@ class ChildModel implements EndableModel {
       throw new WeirError('PROTOCOL_ERROR', `the child answered a load with "${head.kind}"`)
     }
     this.signature = head.signature
+    this.placement = head.placement
   }
 
   async measure(items: number): Promise<number> {

@@ -20,7 +20,8 @@ async function answer({ head, tensors }: Frame<ParentHead>): Promise<void> {
   try {
     if (head.kind === 'load') {
       model = await openModel(head.start.source, head.start)
-      send({ kind: 'loaded', signature: model.signature })
+      const { signature, placement } = model
+      send({ kind: 'loaded', signature, placement })
     } else if (head.kind === 'measure') {
       send({ kind: 'measured', bytes: await memoryOf(head.start, head.items) })
     } else if (model !== undefined) {

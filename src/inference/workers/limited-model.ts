@@ -1,4 +1,5 @@
 import { isWeirError, WeirError } from '../../core/errors.ts'
+import type { DevicePlacement } from '../port/device.ts'
 import type { LoadedModel } from '../port/runner.ts'
 import type { ModelSignature } from '../port/signature.ts'
 import type { Tensor } from '../port/tensor.ts'
@@ -33,6 +34,7 @@ export interface LimitedModelOptions {
  */
 export class LimitedModel implements LoadedModel {
   readonly signature: ModelSignature
+  readonly placement: DevicePlacement | undefined
   private readonly options: LimitedModelOptions
   private model: EndableModel | undefined
 
@@ -40,6 +42,7 @@ export class LimitedModel implements LoadedModel {
     this.options = options
     this.model = model
     this.signature = model.signature
+    this.placement = model.placement
   }
 
   /** Loads the model. Rejects as the runner, and with MODEL_MEMORY_EXCEEDED when the load takes more than the limit. */

@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { ErrorCode } from '../../core/errors.ts'
 import type { Deployment, SharingProbe, WarmUp } from '../port/deployment.ts'
+import type { DeviceChoice, DevicePlacement } from '../port/device.ts'
 import type { ModelSource } from '../port/model.ts'
 import type { ItemAxes, ModelSignature } from '../port/signature.ts'
 import type { Transforms } from '../port/transforms.ts'
@@ -10,6 +11,10 @@ export interface WorkerStart {
   readonly source: ModelSource
   /** Threads of one run. */
   readonly threads: number
+  /** As `RunnerOptions.device`. */
+  readonly device?: DeviceChoice | undefined
+  /** As `RunnerOptions.remoteKey`. */
+  readonly remoteKey?: string | undefined
   /** As `RunnerOptions.isSmall`. */
   readonly isSmall?: boolean
   readonly isolation: 'thread' | 'process'
@@ -50,7 +55,12 @@ export type WorkerMessage =
   /** A child process runs the model; it must not outlive the worker. */
   | { readonly kind: 'child'; readonly pid: number }
   /** `runMs`: time of a run of the largest batch in a thread that models share; 0 where it is not measured. */
-  | { readonly kind: 'loaded'; readonly signature: ModelSignature; readonly runMs: number }
+  | {
+      readonly kind: 'loaded'
+      readonly signature: ModelSignature
+      readonly runMs: number
+      readonly placement: DevicePlacement | undefined
+    }
   /** The worker has ended; its thread goes on. */
   | { readonly kind: 'ended' }
   | { readonly kind: 'failed'; readonly code: ErrorCode; readonly message: string }

@@ -1,6 +1,7 @@
 import { systemClock } from '../../core/clock.ts'
 import { asWeirError } from '../../core/errors.ts'
 import { WorkerParts } from '../parts/worker-parts.ts'
+import type { DevicePlacement } from '../port/device.ts'
 import type { LoadedModel } from '../port/runner.ts'
 import type { ModelSignature } from '../port/signature.ts'
 import { QueueMemory } from '../queue/memory.ts'
@@ -47,10 +48,12 @@ async function loadAndServe(
           onExceeded: () => post({ kind: 'exceeded' }),
         })
       : openModel(options.source, options)
+  let placement: DevicePlacement | undefined
   // A runner knows the model itself, without its transforms.
   const load = async (options: WorkerStart): Promise<LoadedModel> => {
     const known = options.signature?.bare ?? options.signature
     const bare = await open({ ...options, signature: known })
+    placement = bare.placement
     const leave = await turns?.enter()
     const found = await sharedSignature(bare, options).finally(leave)
     return await withTransforms(bare, found, options)
@@ -59,7 +62,7 @@ async function loadAndServe(
   const { signature } = model
   if (start.warmUp !== undefined) await warmUp(model, start.warmUp, start.mostItems)
   const runMs = turns === undefined ? 0 : await runTime(model, start.mostItems, turns)
-  post({ kind: 'loaded', signature, runMs })
+  post({ kind: 'loaded', signature, runMs, placement })
   const queue = await started
   if (queue === undefined) return await model.close()
   const { buffer, parts: port, ...options } = queue

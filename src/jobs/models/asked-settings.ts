@@ -1,4 +1,4 @@
-import { maxItemsOf } from '../../inference/engine/deployment-plan.ts'
+import { maxItemsOf, workersOf } from '../../inference/engine/deployment-plan.ts'
 import type { AskedModelSettings } from '../asked-models.ts'
 import type { LoadedVersion } from './served-model.ts'
 
@@ -6,12 +6,12 @@ import type { LoadedVersion } from './served-model.ts'
 export function askedSettings(live: LoadedVersion | undefined): AskedModelSettings | null {
   if (live === undefined) return null
   const { deployment, cacheBytes } = live.settings
-  const { batching, sloMs, workers = 1 } = deployment
+  const { batching, sloMs } = deployment
   return {
     rule: batching?.rule ?? 'slack',
     sloMs,
     maxBatchItems: maxItemsOf(live.signature, deployment),
-    workers,
+    workers: workersOf(deployment),
     cacheBytes,
   }
 }

@@ -1,12 +1,13 @@
 import { isWeirError, WeirError } from '../../core/errors.ts'
 import { maxItemsOf } from '../../inference/engine/deployment-plan.ts'
+import type { DevicePlacement } from '../../inference/port/device.ts'
 import type { ModelId, ModelSource, PinnedFiles } from '../../inference/port/model.ts'
 import { itemAxisOf, type ModelSignature } from '../../inference/port/signature.ts'
 import { reconcile } from '../../inference/repository/reconcile.ts'
 import type { FoundModel } from '../../inference/repository/scan.ts'
 import { DEFAULT_SETTINGS, type ModelSettings } from '../../inference/repository/settings.ts'
 import type { ModelInfo, ModelVersionInfo, TensorSignature } from '../../wire/inference/models.ts'
-import { batchingText } from './batching-text.ts'
+import { batchingText, deviceTexts } from './status-texts.ts'
 
 /** A failed load. */
 interface FailedLoad {
@@ -195,10 +196,11 @@ export class ServedModel {
     return `${what} is not loaded${reason === undefined ? '' : `: ${reason}`}`
   }
 
-  /** The model as clients see it. `problemOf`: why a loaded version cannot answer now. */
+  /** The model as clients see it. `problemOf`: why a loaded version cannot answer now. `placements`: of its live version. */
   info(
     statistics: Readonly<Record<string, number>>,
     problemOf: (version: LoadedVersion) => string | undefined,
+    placements?: readonly DevicePlacement[],
   ): ModelInfo {
     const live = this.loaded.get(this.live)
     const [first] = this.found?.versions ?? []
@@ -215,6 +217,8 @@ export class ServedModel {
       outputs: tensorsOf(live, 'outputs'),
       revision: live === undefined ? 0 : this.storedRevision,
       ...batchingOf(live),
+      ...(placements === undefined ? {} : { devices: deviceTexts(placements) }),
+      ...(live?.signature.parts === true ? { parts: true } : {}),
       sloMs: live?.settings.deployment.sloMs ?? 0,
       problems: this.problems.map(({ message }) => message),
       isExpected: this.isExpected && !this.isUnloaded,

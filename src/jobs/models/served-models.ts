@@ -351,7 +351,8 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
       const live = statisticsOf(model.loaded.get(model.live)?.id)
       const problemOf = ({ id, source }: LoadedVersion): string | undefined =>
         statisticsOf(id)?.problem ?? this.remotes.problemOf(source)
-      return model.info({ ...numbersOf(live), ...this.sequences.statisticsOf(model) }, problemOf)
+      const numbers = { ...numbersOf(live), ...this.sequences.statisticsOf(model) }
+      return model.info(numbers, problemOf, live?.placements)
     })
   }
 

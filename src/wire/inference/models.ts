@@ -55,6 +55,10 @@ export interface ModelInfo {
   readonly maxBatchItems: number
   /** Along which axes requests share a run, or why they do not; empty while no version is live. */
   readonly batching: string
+  /** Where the workers run, one sentence each; absent where the settings name no device. */
+  readonly devices?: readonly string[]
+  /** Whether the live version answers in parts. @default false */
+  readonly parts?: boolean
   /** Latency goal of requests that name no deadline, ms; 0 while no version is live, and from earlier releases. */
   readonly sloMs: number
   /** What is wrong with the files of the model, and its newest version, one sentence each. */
@@ -121,6 +125,8 @@ function mapOf(model: ModelInfo): GeneralValue {
     revision: model.revision,
     maxBatchItems: model.maxBatchItems,
     batching: model.batching,
+    ...(model.devices === undefined ? {} : { devices: [...model.devices] }),
+    ...(model.parts === true ? { parts: true } : {}),
     sloMs: model.sloMs,
     problems: [...model.problems],
     isExpected: model.isExpected,
@@ -145,15 +151,21 @@ export function decodeModels(bytes: Uint8Array, start: number, end: number): Mod
 }
 
 /** Servers of earlier releases do not send these. */
-function laterFields({ maxBatchItems, batching, sloMs, problems, isExpected }: GeneralMap) {
+function laterFields(map: GeneralMap) {
+  const { maxBatchItems, batching, devices, parts, sloMs, problems, isExpected } = map
   return {
+    ...(Array.isArray(devices) ? { devices: textsOf(devices) } : {}),
+    ...(parts === true ? { parts } : {}),
     maxBatchItems: typeof maxBatchItems === 'number' ? maxBatchItems : 0,
     batching: typeof batching === 'string' ? batching : '',
     sloMs: typeof sloMs === 'number' ? sloMs : 0,
-    problems: Array.isArray(problems) ? problems.filter((one) => typeof one === 'string') : [],
+    problems: Array.isArray(problems) ? textsOf(problems) : [],
     isExpected: isExpected === true,
   }
 }
+
+const textsOf = (values: readonly GeneralValue[]): string[] =>
+  values.filter((one) => typeof one === 'string')
 
 function versionOf(map: GeneralMap): ModelVersionInfo {
   const state = textField(map, 'state')

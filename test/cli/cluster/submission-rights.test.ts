@@ -27,7 +27,7 @@ const REACHES = {
   listener: `tokens people token-file insecure-listener audit-file trusted-proxy server-tls-cert server-tls-key server-tls-ca`,
   settings: 'set',
   never: `token sasl-password detached jobmanager jobmanager-tls jobmanager-tls-ca jobmanager-tls-cert
-    jobmanager-tls-key listen http grpc model-control allow-modules allow-remote`,
+    jobmanager-tls-key listen http grpc model-control allow-modules allow-remote remote-keys`,
 }
 
 /** Every configuration key that reaches something. */

@@ -75,4 +75,18 @@ describe('the answers of one model', () => {
       '1.000000:1',
     ])
   })
+
+  it('have what is no finite number as a text, or as null where the request says so', () => {
+    const tensors = [floats('y', [4], NaN, Infinity, -Infinity, 1.5)]
+    const answers = new ModelAnswers()
+    const dataOf = (parameters: object) =>
+      read(answers, tensors, { parameters })[0].outputs[0].data as unknown
+    expect(dataOf({})).toEqual(['NaN', 'Infinity', '-Infinity', 1.5])
+    expect(dataOf({ non_finite_as_null: true })).toEqual([null, null, null, 1.5])
+    expect(dataOf({ non_finite_as_null: false })).toEqual(['NaN', 'Infinity', '-Infinity', 1.5])
+    expect(() => dataOf({ non_finite_as_null: 'yes' })).toThrow('is true or false')
+    const texts: Tensor = { name: 'y', datatype: 'BYTES', shape: [1], data: ['NaN'] }
+    const parameters = { non_finite_as_null: true }
+    expect(read(answers, [texts], { parameters })[0].outputs[0].data).toEqual(['NaN'])
+  })
 })

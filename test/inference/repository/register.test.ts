@@ -55,7 +55,10 @@ describe('a registration', () => {
   )
 
   it('stores no model of a server that the start does not list', async () => {
-    const hosts = AllowedHosts.parse('models.example:8000,10.0.0.1:80', '--allow-remote')
+    const hosts = AllowedHosts.parse(
+      'models.example:8000,10.0.0.1:80,10.0.0.1:443',
+      '--allow-remote',
+    )
     const rights = { ...DATA, hosts }
     const remote = { url: 'http://models.example:8000', model: 'x' }
     await expect(register(DATA, 'json', remote)).rejects.toMatchObject({ code: 'ACCESS_DENIED' })
@@ -71,15 +74,16 @@ describe('a registration', () => {
         message: expect.stringContaining('--allow-remote'),
       })
     }
-    for (const url of ['https://models.example:8000', 'http://u:p@models.example:8000']) {
+    for (const url of ['ftp://models.example:8000', 'https://u:p@models.example:8000']) {
       await expect(register(rights, 'json', { url, model: 'x' }), url).rejects.toMatchObject({
         code: 'INVALID_ARGUMENT',
       })
     }
     await expect(readdir(root)).rejects.toMatchObject({ code: 'ENOENT' })
     expect(await register(rights, 'json', remote)).toBe('model.json')
-    const standard = { url: 'http://10.0.0.1', model: 'x' }
-    expect(await register(rights, 'json', standard)).toBe('model.json')
+    for (const url of ['http://10.0.0.1', 'https://10.0.0.1', 'https://models.example:8000']) {
+      expect(await register(rights, 'json', { url, model: 'x' })).toBe('model.json')
+    }
   })
 
   it('refuses a format that no model has, and JSON that names no model', async () => {

@@ -87,17 +87,20 @@ describe('a model on another server', () => {
   })
 
   it.each([
-    [403, 'MODEL_FAILED'],
-    [500, 'REMOTE_MODEL_FAILED'],
-    [503, 'MODEL_NOT_LOADED'],
-  ])('puts no text of the server into errors that others read: HTTP %d', async (status, code) => {
-    const url = await peer((_, response) => response.writeHead(status).end(SECRET))
-    const error = await load(url).catch((thrown: unknown) => thrown)
-    expect(error).toMatchObject({
-      code,
-      message: `the model server ${url} answered with HTTP ${status}`,
-    })
-  })
+    [403, 'MODEL_FAILED', ': it wants a key, see --remote-keys'],
+    [500, 'REMOTE_MODEL_FAILED', ''],
+    [503, 'MODEL_NOT_LOADED', ''],
+  ])(
+    'puts no text of the server into errors that others read: HTTP %d',
+    async (status, code, hint) => {
+      const url = await peer((_, response) => response.writeHead(status).end(SECRET))
+      const error = await load(url).catch((thrown: unknown) => thrown)
+      expect(error).toMatchObject({
+        code,
+        message: `the model server ${url} answered with HTTP ${status}${hint}`,
+      })
+    },
+  )
 
   it('puts no text of the server into the error of an answer that is no JSON', async () => {
     const url = await peer((_, response) => response.end(SECRET))
@@ -140,6 +143,22 @@ describe('an exchange with another server', () => {
       })
       server.close()
     }
+  })
+
+  it('has the key of the server as a bearer token, and none without one', async () => {
+    const seen: unknown[] = []
+    const url = await peer((request, response) => {
+      seen.push(request.headers.authorization)
+      response.end('{}')
+    })
+    for (const key of ['secret-key', undefined]) {
+      const server = new RemoteServer(url, key)
+      await server.exchange(ask)
+      const body = await server.open('/', '{}', new AbortController().signal)
+      body.destroy()
+      server.close()
+    }
+    expect(seen).toEqual(['Bearer secret-key', 'Bearer secret-key', undefined, undefined])
   })
 
   it('reads no more than its limit', async () => {

@@ -101,7 +101,11 @@ hostilePeerContract('the client of a JobManager', {
 })
 
 hostilePeerContract("the client of a model that speaks OpenAI's interface", {
-  ask: (port) => loadOpenAi({ kind: 'remote', url: `http://127.0.0.1:${port}`, model: 'm' }),
+  ask: (port) =>
+    loadOpenAi(
+      { kind: 'remote', url: `http://127.0.0.1:${port}`, model: 'm' },
+      { remoteKey: undefined },
+    ),
   mostBytes: MIB,
   codes: ['MODEL_NOT_LOADED', 'REMOTE_MODEL_FAILED'],
   // Where no list comes, the server may have the model.

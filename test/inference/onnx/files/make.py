@@ -1,5 +1,5 @@
 # Writes the files of this folder: models of scikit-learn and LightGBM as their converters export them.
-#   pip install scikit-learn skl2onnx lightgbm onnxmltools && python make.py
+#   pip install scikit-learn skl2onnx lightgbm onnxmltools pandas && python make.py
 import numpy as np, warnings
 warnings.filterwarnings('ignore')
 from sklearn.datasets import load_iris
@@ -39,3 +39,9 @@ for z in (True,False):
 b=lgb.LGBMRegressor(n_estimators=10,verbose=-1).fit(X,y)
 m=convert_lightgbm(b, initial_types=[('x',F([None,4]))])
 open(d+'lgbm-reg.onnx','wb').write(m.SerializeToString())
+import pandas
+P=pandas.DataFrame({'age': np.array([20,31,44,58,63,29],np.float32), 'city': ['Bonn','Rome','Rome','Oslo','Bonn','Oslo']})
+c=make_column_transformer((StandardScaler(),['age']),(OneHotEncoder(handle_unknown='ignore'),['city']))
+m=to_onnx(make_pipeline(c,LogisticRegression()).fit(P,[0,0,1,1,1,0]),
+    initial_types=[('age',FloatTensorType([None,1])),('city',StringTensorType([None,1]))], options={'zipmap':False})
+open(d+'sk-columns.onnx','wb').write(m.SerializeToString())

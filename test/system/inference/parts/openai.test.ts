@@ -22,17 +22,22 @@ const python = await pythonWith('openai==3.57.0')
 
 const TOKEN = 'secret-of-the-test'
 const SECRET = 'secret-of-the-peer'
+const KEY = 'key-of-the-peer'
 
 let folder: string
 let models: ModelsProcess
 let gateway: LocalGateway
 const received: { path: string; body: Record<string, unknown> }[] = []
+/** The keys with which the server was asked. */
+const keys = new Set<string | undefined>()
 let open = 0
 let peerUrl: string
 
 /** A server of OpenAI's interface, from its documentation: what the last message says decides what it does. */
 const peer = createServer((request, response) => {
   open++
+  // Whether a server is there is asked without its key.
+  if (request.url !== '/v2/health/live') keys.add(request.headers.authorization)
   response.once('close', () => open--)
   void answer(request, response)
 })
@@ -107,7 +112,9 @@ beforeAll(async () => {
     repository: root,
     port: 0,
     scanMs: 50,
-    engine: openInferenceEngine(),
+    engine: openInferenceEngine({
+      remoteKeys: { [peerUrl]: KEY, 'https://other.example': SECRET },
+    }),
     token: TOKEN,
   })
   const hosts = AllowedHosts.parse(new URL(peerUrl).host, '--allow-remote')
@@ -241,6 +248,20 @@ describe("OpenAI's interface", () => {
       const answer = await ask('/v1/chat/completions', body)
       expect([answer.status, (await answer.json()).error.code]).toEqual([status, code])
     }
+  })
+
+  it('sends the key of the server with each request, and shows it to no one', async () => {
+    await ask('/v1/chat/completions', chat('count'))
+    expect([...keys]).toEqual([`Bearer ${KEY}`])
+    const answers = await Promise.all([
+      ask('/v1/chat/completions', chat('token')),
+      ask('/v2/models/chat'),
+      ask('/v2/models/chat/config'),
+      ask('/v2/models/chat/stats'),
+    ])
+    const texts = [...answers.map((answer) => answer.text()), JSON.stringify(models.list())]
+    for (const text of await Promise.all(texts)) expect(text).not.toContain(KEY)
+    expect(await texts[0]).toContain('it wants a key, see --remote-keys')
   })
 
   it('lists the models that speak it', async () => {

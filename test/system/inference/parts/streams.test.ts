@@ -271,3 +271,57 @@ describe('an answer in parts and the life of its model', () => {
     })
   })
 })
+
+/** A process whose model `relay` is the model `words` of a gateway, and its own gateway. */
+async function relayOf(to: LocalGateway, name: string, remoteKeys: Record<string, string> = {}) {
+  const repository = join(folder, name)
+  const file = join(folder, `${name}.json`)
+  const url = `http://127.0.0.1:${to.port}`
+  await writeFile(file, JSON.stringify({ url, model: 'words' }))
+  await pushModel(nodeFileSystem, { root: repository, name: 'relay', file })
+  await writeFile(join(repository, 'relay', 'deployment.yaml'), 'slo-ms: 60000\n')
+  const engine = openInferenceEngine({ remoteKeys })
+  const relay = await ModelsProcess.start({ repository, port: 0, scanMs: 50, engine })
+  const served = { host: '127.0.0.1', port: 0, repository, version: '1.2.3' }
+  const { state, access } = relay
+  const of = await LocalGateway.start({ ...served, state, access })
+  return {
+    of,
+    async [Symbol.asyncDispose]() {
+      await of[Symbol.asyncDispose]()
+      await relay[Symbol.asyncDispose]()
+    },
+  }
+}
+
+describe('an answer in parts of a model on another server', () => {
+  it('is relayed part by part, and the model there ends with the client here', async () => {
+    await using relay = await relayOf(gateway, 'relays')
+    const { of } = relay
+    const asked = (text_input: string, count: number, signal?: AbortSignal) =>
+      post('relay/generate_stream', { text_input, count }, { of, ...(signal && { signal }) })
+    const events = await allOf(eventsOf(await asked('ping', 3)))
+    const head = { model_name: 'relay', model_version: '1', text_output: 'ping' }
+    expect(events).toEqual([0, 1, 2].map((index) => ({ ...head, index })))
+    const before = endedOf('waits')
+    const leaves = new AbortController()
+    const waiting = eventsOf(await asked('waits', 5, leaves.signal))
+    expect((await waiting.next()).value).toMatchObject({ index: 0 })
+    leaves.abort()
+    await until('the model there ends', () => endedOf('waits') === before + 1)
+    const config = await fetch(`http://127.0.0.1:${of.port}/v2/models/relay/config`)
+    expect(await config.json()).toMatchObject({ model_transaction_policy: { decoupled: true } })
+  })
+
+  it('needs the key that the operator names for that server', async () => {
+    await using without = await relayOf(closed, 'keyless')
+    const refused = await post('relay/generate_stream', {}, without)
+    expect(refused.status).toBe(503)
+    expect(await refused.text()).toContain('HTTP 401: it wants a key, see --remote-keys')
+    const keys = { [`http://127.0.0.1:${closed.port}`]: TOKEN }
+    await using relay = await relayOf(closed, 'keyed', keys)
+    const body = { text_input: 'ping', count: 2 }
+    const events = await allOf(eventsOf(await post('relay/generate_stream', body, relay)))
+    expect(events.map(({ index }) => index)).toEqual([0, 1])
+  })
+})

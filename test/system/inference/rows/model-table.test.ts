@@ -8,6 +8,7 @@ import { seededRandom } from '../../../../src/core/random.ts'
 import { openInferenceEngine } from '../../../../src/inference/engine/engine.ts'
 import type { Tensor } from '../../../../src/inference/port/tensor.ts'
 import { ModelsProcess } from '../../../../src/jobs/models/process.ts'
+import { rawOfJson, textsOf } from '../../../../src/wire/inference/json-tensor.ts'
 import type { ModelInfo, TensorSignature } from '../../../../src/wire/inference/models.ts'
 import { recordedIo } from '../../../cli/recorded-io.ts'
 
@@ -35,6 +36,8 @@ const SIZES: Readonly<Record<string, readonly number[]>> = {
   'silero-no-if state': [2, 1, 128],
 }
 const AT_ONCE = 8
+/** Texts of a model that knows three of them. */
+const CITIES = ['Bonn', 'Rome', 'Oslo', 'Atlantis']
 
 const page = await readFile(resolve('docs/guide/model-table.md'), 'utf8')
 const rows = page
@@ -95,6 +98,10 @@ function sampleOf(model: string, seed: number, { name, datatype, shape }: Tensor
     const data = new Uint8Array(BigInt64Array.from({ length: elements }, () => 16_000n).buffer)
     return { name, datatype, shape: sizes, data }
   }
+  if (datatype === 'BYTES') {
+    const data = Array.from({ length: elements }, () => CITIES[random.below(CITIES.length)]!)
+    return rawOfJson({ name, datatype, shape: sizes, data })
+  }
   if (datatype !== 'FP32') throw new Error(`no sample of ${datatype}`)
   const values = Float32Array.from({ length: elements }, () => random.normal())
   return { name, datatype, shape: sizes, data: new Uint8Array(values.buffer) }
@@ -105,6 +112,9 @@ async function alone(session: InferenceSession, inputs: readonly Tensor[]) {
   const runtime = (await import('onnxruntime-node')).default
   const feeds = inputs.map(({ name, datatype, shape, data }) => {
     const bytes = data.slice().buffer
+    if (datatype === 'BYTES') {
+      return [name, new runtime.Tensor('string', textsOf(data, name), shape) as OrtTensor] as const
+    }
     const tensor =
       datatype === 'INT64'
         ? new runtime.Tensor('int64', new BigInt64Array(bytes), shape)

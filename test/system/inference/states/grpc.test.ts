@@ -26,6 +26,7 @@ import { until } from '../../../run/until.ts'
 import { hasOpenssl, writeCertificates } from '../../../services/certificates.ts'
 import { pythonWith } from '../../../services/python-packages.ts'
 import { linearModel } from '../models.ts'
+import { wordsModule } from '../parts/words-model.ts'
 
 const run = promisify(execFile)
 const python = await pythonWith('tritonclient[grpc]==2.73.0')
@@ -33,6 +34,7 @@ const python = await pythonWith('tritonclient[grpc]==2.73.0')
 const TOKEN = 'secret-of-the-test'
 
 let folder: string
+let log: string
 let models: ModelsProcess
 /** Without tokens, and with model control. */
 let open: LocalGateway
@@ -62,6 +64,11 @@ beforeAll(async () => {
   await writeFile(join(folder, 'slow.mjs'), SLOW)
   await pushModel(nodeFileSystem, { root, name: 'slow', file: join(folder, 'slow.mjs') })
   await writeFile(join(root, 'slow', 'deployment.yaml'), 'slo-ms: 60000\n')
+  log = join(folder, 'ended.txt')
+  await writeFile(log, '')
+  await writeFile(join(folder, 'words.mjs'), wordsModule(log))
+  await pushModel(nodeFileSystem, { root, name: 'words', file: join(folder, 'words.mjs') })
+  await writeFile(join(root, 'words', 'deployment.yaml'), 'slo-ms: 60000\n')
   const process = { repository: root, port: 0, scanMs: 50 }
   models = await ModelsProcess.start({ ...process, engine: openInferenceEngine() })
   guarded = await ModelsProcess.start({ ...process, engine: openInferenceEngine(), token: TOKEN })
@@ -146,6 +153,41 @@ const raw = (model_name: string, shape: number[], ...values: number[]) => ({
   inputs: [{ name: 'x', datatype: 'FP32', shape }],
   raw_input_contents: [floats(...values)],
 })
+
+const words = (word: string, count: number) => ({
+  model_name: 'words',
+  inputs: [
+    {
+      name: 'text_input',
+      datatype: 'BYTES',
+      shape: [1],
+      contents: { bytes_contents: [Buffer.from(word)] },
+    },
+    { name: 'count', datatype: 'INT32', shape: [1], contents: { int_contents: [count] } },
+  ],
+})
+
+/** A reply of a stream. */
+interface StreamedReply {
+  readonly error_message: string
+  readonly infer_response: Reply & {
+    readonly parameters: Readonly<Record<string, { readonly bool_param: boolean }>>
+  }
+}
+
+/** A part of an answer: its id, the word, its number, and whether it is the last one of its request. */
+function partOf({ infer_response: { id, raw_output_contents, parameters } }: StreamedReply) {
+  const [word, index] = raw_output_contents.length === 2 ? raw_output_contents : []
+  return [
+    id,
+    word?.subarray(4).toString(),
+    index?.readInt32LE(),
+    parameters['triton_final_response']?.bool_param,
+  ]
+}
+
+const endedOf = (word: string): number =>
+  readFileSync(log, 'utf8').split(`${word} ended\n`).length - 1
 
 describe('a client of gRPC', () => {
   it('sees the server, its models and their tensors', async () => {
@@ -258,6 +300,66 @@ describe('a client of gRPC', () => {
     client.close()
   })
 
+  it('gets each part of an answer before the model makes the next one, beside other answers', async () => {
+    const client = clientOf(open)
+    const stream = client['ModelStreamInfer']!() as unknown as NodeJS.ReadWriteStream
+    const replies: StreamedReply[] = []
+    stream.on('data', (reply) => replies.push(reply))
+    stream.write({ ...words('waits', 5), id: 'long' } as never)
+    await until('its first part', () => replies.length === 1)
+    expect(partOf(replies[0]!)).toEqual(['long', 'waits', 0, false])
+    // An answer in parts holds up no other.
+    stream.write({ ...raw('slow', [1, 1], 2), id: 'whole' } as never)
+    stream.write({ ...words('ping', 3), id: 'short' } as never)
+    stream.write({ ...words('breaks', 5), id: 'broken' } as never)
+    await until('the other answers', () => replies.length === 8)
+    const of = (id: string) =>
+      replies.filter(({ infer_response }) => infer_response['id'] === id).map(partOf)
+    expect(of('short')).toEqual([0, 1, 2].map((index) => ['short', 'ping', index, false]))
+    expect(of('whole')).toEqual([['whole', undefined, undefined, true]])
+    expect(of('broken').slice(0, 2)).toEqual([
+      ['broken', 'breaks', 0, false],
+      ['broken', 'breaks', 1, false],
+    ])
+    expect(replies.find(({ error_message }) => error_message !== '')).toMatchObject({
+      error_message: expect.stringContaining('it broke here'),
+      infer_response: { id: 'broken' },
+    })
+    expect(endedOf('waits')).toBe(0)
+    // The client goes away in the middle, which its own stream calls an error.
+    stream.on('error', () => {})
+    client.close()
+    await until('the model ends', () => endedOf('waits') === 1)
+  })
+
+  it('gets an empty answer as the last one where it asks for it, and none where there is no part', async () => {
+    const client = clientOf(open)
+    const stream = client['ModelStreamInfer']!() as unknown as NodeJS.ReadWriteStream
+    const replies: StreamedReply[] = []
+    stream.on('data', (reply) => replies.push(reply))
+    const parameters = { triton_enable_empty_final_response: { bool_param: true } }
+    stream.write({ ...words('ping', 1), id: 'end', parameters } as never)
+    stream.write({ ...words('ping', 0), id: 'none' } as never)
+    stream.write({ ...words('ping', 0), id: 'empty', parameters } as never)
+    stream.end()
+    await new Promise((done) => stream.on('end', done))
+    const found = replies.map(partOf).sort((a, b) => (String(a[0]) < String(b[0]) ? -1 : 1))
+    expect(found).toEqual([
+      ['empty', undefined, undefined, true],
+      ['end', 'ping', 0, false],
+      ['end', undefined, undefined, true],
+    ])
+    client.close()
+  })
+
+  it('that takes no parts gets the only one, and an error where there are several', async () => {
+    const reply = await call(open, 'ModelInfer', words('ping', 1))
+    expect(reply.raw_output_contents[0]!.subarray(4).toString()).toBe('ping')
+    await expect(call(open, 'ModelInfer', words('ping', 2))).rejects.toMatchObject({
+      details: expect.stringContaining('more than one part'),
+    })
+  })
+
   it('is counted in the metrics of the HTTP port', async () => {
     const text = await (await fetch(`http://127.0.0.1:${open.port}/metrics`)).text()
     expect(text).toMatch(/route="\/inference.GRPCInferenceService\/ModelInfer"/)
@@ -309,14 +411,21 @@ describe(
         index: [
           ['linear', '1', 'READY'],
           ['slow', '1', 'READY'],
+          ['words', '1', 'READY'],
         ],
         infer: [
           [6, 6, 6],
           [14, 14, 14],
         ],
         id: 'r7',
-        error: 'no model is named "nope"; the models are linear, slow',
+        error: 'no model is named "nope"; the models are linear, slow, words',
         stream: [[[6, 6, 6]], [[14, 14, 14]]],
+        parts: [
+          ['ping', 0, false],
+          ['ping', 1, false],
+          ['ping', 2, false],
+          [null, null, true],
+        ],
         unloaded: false,
         loaded: [[6, 6, 6]],
       })

@@ -41,6 +41,25 @@ client.async_stream_infer("linear", inputs([3, 4]))
 result["stream"] = [answers.get(timeout=60)[0].as_numpy("y").tolist() for _ in range(2)]
 client.stop_stream()
 
+
+def part_of(answer):
+    word, index = answer.as_numpy("text_output"), answer.as_numpy("index")
+    return [
+        None if word is None else word[0].decode(),
+        None if index is None else int(index[0]),
+        answer.get_response().parameters["triton_final_response"].bool_param,
+    ]
+
+
+text = triton.InferInput("text_input", [1], "BYTES")
+text.set_data_from_numpy(np.array([b"ping"], dtype=np.object_))
+count = triton.InferInput("count", [1], "INT32")
+count.set_data_from_numpy(np.array([3], dtype=np.int32))
+client.start_stream(lambda result, error: answers.put((result, error)))
+client.async_stream_infer("words", [text, count], enable_empty_final_response=True)
+result["parts"] = [part_of(answers.get(timeout=60)[0]) for _ in range(4)]
+client.stop_stream()
+
 client.unload_model("linear")
 result["unloaded"] = client.is_model_ready("linear")
 client.load_model("linear")
