@@ -5,9 +5,20 @@ export const ALONE_FILES: Readonly<Record<string, string>> = {
 }
 
 /**
+ * System files that wait for most of their time: they use less than a third of a core. They start at once, beside those
+ * that have a place.
+ */
+export const WAITING_FILES: readonly string[] = [
+  'test/system/docs/symptoms.test.ts',
+  'test/system/monitoring/alerts.test.ts',
+  'test/system/monitoring/model-alerts.test.ts',
+  'test/system/monitoring/job-alerts.test.ts',
+]
+
+/**
  * Files that take 40 s or more, whole or in their short part, longest first; first those of the unit tests. Of the system
- * tests, two that mostly wait are among the first three: work runs beside them from the start. They start in this order,
- * before all others, so that none of them ends a run, or its part, while the cores are idle.
+ * tests, two that wait are the first. They start in this order, before all others, so that none of them ends a run, or
+ * its part, while the cores are idle.
  */
 export const LONG_FILES: readonly string[] = [
   'test/streams/campaign.test.ts',
@@ -16,8 +27,8 @@ export const LONG_FILES: readonly string[] = [
   'test/operators/windows/restored-windows.test.ts',
   'test/dataflow/any-function.test.ts',
   'test/system/docs/symptoms.test.ts',
-  'test/system/dashboard/pages.test.ts',
   'test/system/monitoring/alerts.test.ts',
+  'test/system/dashboard/pages.test.ts',
   'test/system/cli/verify.test.ts',
   'test/system/combinations/campaign.test.ts',
   'test/system/docs/guide-sessions.test.ts',

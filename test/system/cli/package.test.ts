@@ -25,6 +25,9 @@ const OTHER_NODES = ['22.18.0', '26.10.0']
 const OLD_NODE = '20.19.5'
 const OLDER_TYPESCRIPT = '5.9.3'
 
+/** Folder into which `.ci/run` has just built the package. */
+const BUILT = process.env['TEST_BUILT_PACKAGE']
+
 let folder: string
 let built: string
 let consumer: string
@@ -68,7 +71,9 @@ beforeAll(async () => {
     cpSync(join(ROOT, name), join(built, name), { recursive: true })
   }
   symlinkSync(join(ROOT, 'node_modules'), join(built, 'node_modules'))
-  await node([join(ROOT, 'scripts/build-package.ts'), join(built, 'dist')], ROOT)
+  const dist = join(built, 'dist')
+  if (BUILT === undefined) await node([join(ROOT, 'scripts/build-package.ts'), dist], ROOT)
+  else cpSync(BUILT, dist, { recursive: true })
   cpSync(join(ROOT, 'test/fixtures/consumer'), consumer, { recursive: true })
   mkdirSync(join(consumer, 'node_modules/@weirjs'), { recursive: true })
   symlinkSync(built, join(consumer, 'node_modules/@weirjs/weir'))
