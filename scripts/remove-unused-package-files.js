@@ -16,6 +16,7 @@ removeSources(join(PACKAGES, '@nxtedition/rocksdb'))
 removeSources(join(PACKAGES, 'classic-level'))
 removeHeaders(join(PACKAGES, 'node'))
 removePrograms(join(PACKAGES, 'binaryen'))
+removeMaps(join(PACKAGES, 'assemblyscript/dist'))
 
 /**
  * Deletes the libraries of onnxruntime-node for other platforms, in `bin/napi-vN/PLATFORM/ARCH`.
@@ -81,6 +82,14 @@ function removePrograms(folder) {
   for (const name of namesIn(join(folder, 'bin'))) {
     if (name.startsWith('wasm')) writeFileSync(join(folder, 'bin', name), REMOVED)
   }
+}
+
+/**
+ * Deletes the source maps of a folder: only a debugger reads them.
+ * @param {string} folder
+ */
+function removeMaps(folder) {
+  for (const name of namesIn(folder)) if (name.endsWith('.map')) remove(join(folder, name))
 }
 
 /**

@@ -10,7 +10,7 @@ import { requireJobShare } from './job-share.ts'
 import type { JobLogs } from './logs.ts'
 import { type JobEnvironment, ManagedJob } from './managed-job.ts'
 import type { JobProgram } from './process/job-process.ts'
-import { freeQueryPort } from './query-port.ts'
+import { onFreeQueryPort } from './query-port.ts'
 import type { JobRecord } from './store/job-record.ts'
 
 /** Options of a JobManager. */
@@ -121,28 +121,37 @@ export class JobManager implements Cluster {
     const { clock, store, maxJobs: most } = this.options
     const unfinished = [...this.managed.values()].filter(({ hasEnded }) => !hasEnded)
     requireJobShare({ running: unfinished.map((job) => job.client), client, most })
+    const start = (queryPort?: number): Promise<ManagedJob> =>
+      this.start({
+        id: randomBytes(16).toString('hex'),
+        submission,
+        ...(client === undefined ? {} : { client }),
+        queryPort,
+        submittedMs: clock.nowMs(),
+        hasEnded: false,
+        earlierAttempts: 0,
+        failures: [],
+        restarts: NO_FAILURES,
+        pid: undefined,
+        snapshot: undefined,
+      })
     const taken = [...this.managed.values()].flatMap(({ queryPort }) => queryPort ?? [])
-    const job = this.add({
-      id: randomBytes(16).toString('hex'),
-      submission,
-      ...(client === undefined ? {} : { client }),
-      queryPort: Object.hasOwn(submission.options, 'port') ? undefined : await freeQueryPort(taken),
-      submittedMs: clock.nowMs(),
-      hasEnded: false,
-      earlierAttempts: 0,
-      failures: [],
-      restarts: NO_FAILURES,
-      pid: undefined,
-      snapshot: undefined,
-    })
+    const hasPort = Object.hasOwn(submission.options, 'port')
+    const job = await (hasPort ? start() : onFreeQueryPort(taken, start))
+    for (const id of await store.dropOld()) this.managed.delete(id)
+    return job.id
+  }
+
+  /** Starts a new job; one that cannot start is none of this JobManager. */
+  private async start(record: JobRecord): Promise<ManagedJob> {
+    const job = this.add(record)
     try {
       await job.submit()
+      return job
     } catch (error) {
       this.managed.delete(job.id)
       throw error
     }
-    for (const id of await store.dropOld()) this.managed.delete(id)
-    return job.id
   }
 
   private async endAll(): Promise<void> {

@@ -83,7 +83,7 @@ export const PAUSES: Readonly<Record<string, readonly Pause[]>> = {
   'test/system/client/silent-server.test.ts': [
     ['2100', 'longer than the silence after a ping that counts as a loss'],
   ],
-  'test/system/docs/symptoms.test.ts': [['200', 'clicks come all the time']],
+  'test/system/docs/symptoms.test.ts': [['everyMs', 'clicks come all the time']],
   'test/system/hdfs/faults.test.ts': [['37', 'cuts at different moments of a checkpoint']],
   'test/system/hdfs/fold.ts': [['20', 'load comes over time']],
   'test/system/inference/memory-limit.test.ts': [['leftMs', 'each model is asked in regular gaps']],

@@ -5,9 +5,20 @@ export const ALONE_FILES: Readonly<Record<string, string>> = {
 }
 
 /**
- * Files that take 40 s or more, whole or in their short part, longest first; first those of the unit tests, and of
- * the system tests the three that mostly wait: work runs beside them from the start. They start in this order, before all
- * others, so that none of them ends a run, or its part, while the cores are idle.
+ * System files that wait for most of their time: they use less than a third of a core. They start at once, beside those
+ * that have a place.
+ */
+export const WAITING_FILES: readonly string[] = [
+  'test/system/docs/symptoms.test.ts',
+  'test/system/monitoring/alerts.test.ts',
+  'test/system/monitoring/model-alerts.test.ts',
+  'test/system/monitoring/job-alerts.test.ts',
+]
+
+/**
+ * Files that take 40 s or more, whole or in their short part, longest first; first those of the unit tests. Of the system
+ * tests, two that wait are the first. They start in this order, before all others, so that none of them ends a run, or
+ * its part, while the cores are idle.
  */
 export const LONG_FILES: readonly string[] = [
   'test/streams/campaign.test.ts',
@@ -15,9 +26,9 @@ export const LONG_FILES: readonly string[] = [
   'test/disk/crash-campaign.test.ts',
   'test/operators/windows/restored-windows.test.ts',
   'test/dataflow/any-function.test.ts',
+  'test/system/docs/symptoms.test.ts',
   'test/system/monitoring/alerts.test.ts',
   'test/system/dashboard/pages.test.ts',
-  'test/system/monitoring/model-alerts.test.ts',
   'test/system/cli/verify.test.ts',
   'test/system/combinations/campaign.test.ts',
   'test/system/docs/guide-sessions.test.ts',
@@ -27,10 +38,12 @@ export const LONG_FILES: readonly string[] = [
   'test/system/combinations/week.test.ts',
   'test/system/verify/tested-mutants.test.ts',
   'test/system/hdfs/faults.test.ts',
+  'test/system/monitoring/model-alerts.test.ts',
   'test/system/jobmanager/flink-dashboard.test.ts',
   'test/system/jobmanager/rescaling.test.ts',
   'test/system/runtime/nexmark-rows.test.ts',
   'test/system/runtime/workers.test.ts',
+  'test/system/monitoring/job-alerts.test.ts',
   'test/system/cli/quickstart.test.ts',
   'test/system/cli/package.test.ts',
   'test/recovery/unaligned-checkpoints.test.ts',

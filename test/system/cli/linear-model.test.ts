@@ -7,6 +7,7 @@ import { scanTopic } from '../../../src/connectors/topics/scan.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import { deltasTopic } from '../../../src/jobs/model-topic/topics.ts'
 import { decodeLinearDelta } from '../../../src/models/linear/delta.ts'
+import { inProcess } from '../../cli/command-here.ts'
 import { type CommandProcess, type CommandResult, jsonLines, weir } from './command-process.ts'
 
 const MODEL = 'svm-model'
@@ -28,14 +29,14 @@ function lines(count: number): string {
 }
 
 async function run(...args: string[]): Promise<CommandResult> {
-  const result = await weir([...args, '--data-dir', data]).ended
+  const result = await inProcess([...args, '--data-dir', data])
   if (result.code !== 0) throw new Error(`weir ${args.join(' ')}: ${result.stderr}`)
   return result
 }
 
 async function produce(text: string): Promise<void> {
-  const produced = weir(['topic', 'produce', 'examples', '--data-dir', data]).input(text)
-  expect(await produced.ended).toMatchObject({ code: 0 })
+  const produced = await inProcess(['topic', 'produce', 'examples', '--data-dir', data], text)
+  expect(produced).toMatchObject({ code: 0 })
 }
 
 const ask = (...args: string[]): Promise<CommandResult> => run(...args, '--port', port)
@@ -109,7 +110,7 @@ describe('a linear model from its training to a rollback', () => {
     await produce(turned)
     const flags = ['--model', MODEL, '--golden', golden, '--max-latency', '60000', '--port', port]
     const args = ['retrain', '--once', ...flags, '--data-dir', data]
-    const { code, stdout } = await weir(args).ended
+    const { code, stdout } = await inProcess(args)
     expect(code).toBe(1)
     expect(stdout).toMatch(/was not promoted: the quality check failed/)
   }, 240_000)
@@ -118,7 +119,7 @@ describe('a linear model from its training to a rollback', () => {
     const file = join(folder, 'weights.txt')
     writeFileSync(file, 'bias,0.5\n1,2\n3,-2\n')
     const load = ['model', 'load', file, '--kind', 'linear', '--labels', '7,3']
-    const refused = await weir([...load, '--data-dir', data]).ended
+    const refused = await inProcess([...load, '--data-dir', data])
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('use --range 32') })
     const loaded = await run(...load, '--range', '32', '--json')
     const [figures] = jsonLines(loaded.stdout)
@@ -126,7 +127,7 @@ describe('a linear model from its training to a rollback', () => {
     const version = String((figures as { version: number }).version)
     // The job reads the rows of the version some time after they are written.
     const words = ['classify', '1:1', '--version', version, '--port', port, '--data-dir', data]
-    const classify = () => weir(words).ended
+    const classify = () => inProcess(words)
     await expect
       .poll(classify, { timeout: 60_000, interval: 200 })
       .toMatchObject({ code: 0, stdout: expect.stringMatching(/^ {2}7 {2}2\.5/) })

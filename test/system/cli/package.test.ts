@@ -30,6 +30,9 @@ const OLDER_TYPESCRIPT = '5.9.3'
 /** Settings of a job beside others of the machine. */
 const PORTS = { WEIR_PORT: '0', WEIR_REST_ENABLED: 'false' }
 
+/** Folder into which `.ci/run` has just built the package. */
+const BUILT = process.env['TEST_BUILT_PACKAGE']
+
 let folder: string
 let built: string
 let consumer: string
@@ -73,7 +76,9 @@ beforeAll(async () => {
     cpSync(join(ROOT, name), join(built, name), { recursive: true })
   }
   symlinkSync(join(ROOT, 'node_modules'), join(built, 'node_modules'))
-  await node([join(ROOT, 'scripts/build-package.ts'), join(built, 'dist')], ROOT)
+  const dist = join(built, 'dist')
+  if (BUILT === undefined) await node([join(ROOT, 'scripts/build-package.ts'), dist], ROOT)
+  else cpSync(BUILT, dist, { recursive: true })
   cpSync(join(ROOT, 'test/fixtures/consumer'), consumer, { recursive: true })
   mkdirSync(join(consumer, 'node_modules/@weirjs'), { recursive: true })
   symlinkSync(built, join(consumer, 'node_modules/@weirjs/weir'))

@@ -164,11 +164,12 @@ async function click(name: string, clicks: number, userOf: (i: number) => string
   expect(produced, produced.stderr).toMatchObject({ code: 0 })
 }
 
-/** Appends clicks until something has happened. */
+/** Appends clicks, some each `everyMs`, until something has happened. */
 async function clickUntil(
   happened: Promise<unknown>,
   name: string,
   userOf: (i: number) => string,
+  everyMs: number,
 ): Promise<void> {
   let hasHappened = false
   const ended = happened.finally(() => {
@@ -177,7 +178,7 @@ async function clickUntil(
   ended.catch(() => undefined)
   while (!hasHappened) {
     await click(name, 50, userOf)
-    await pause(200, 'clicks come all the time')
+    await pause(everyMs, 'clicks come all the time')
   }
   await ended
 }
@@ -221,24 +222,25 @@ describe('the table of troubleshooting by symptom', () => {
     expect(unheld).toEqual([])
   })
 
-  it('no output: the partition is named after a minute, and with an idle timeout there is output', async () => {
+  // Each has a job, a folder and ports of its own, and waits for most of its time.
+  it.concurrent('no output: the partition is named after a minute, and with an idle timeout there is output', async () => {
     const symptom = 'no output: windows do not fire'
     await clicksTopic('silent', 2)
     const process = start('silent', {})
     await isServing(process)
     // Where no partition has records, none holds the others back.
-    await clickUntil(process.printed(printedAt(symptom)), 'silent', () => 'ann')
+    await clickUntil(process.printed(printedAt(symptom)), 'silent', () => 'ann', 1_000)
     expect(usersOut('silent')).toEqual([])
     await end(process)
     const [option = ''] = cureOf(symptom, 'idle')
     const cured = start('silent', { [option]: '500' })
     await isServing(cured)
     const output = until('there is output', () => usersOut('silent').includes('ann'))
-    await clickUntil(output, 'silent', () => 'ann')
+    await clickUntil(output, 'silent', () => 'ann', 200)
     await end(cured)
   })
 
-  it('exit status 2: the message names the right flag, and the command works with it', async () => {
+  it.concurrent('exit status 2: the message names the right flag, and the command works with it', async () => {
     const symptom = 'exit status 2'
     const words = ['topic', 'create', 'clicks', ...dataOf('flags')]
     const wrong = await weir([...words, '--partition', '2']).ended
@@ -248,7 +250,7 @@ describe('the table of troubleshooting by symptom', () => {
     expect(await weir([...words, named, '2']).ended).toMatchObject({ code: 0 })
   })
 
-  it('ends at once: with the topic, another port, and the taken folder, the job runs', async () => {
+  it.concurrent('ends at once: with the topic, another port, and the taken folder, the job runs', async () => {
     const [noTopic, taken, inUse] = [
       'ends at once: no topic',
       'ends at once: port taken',
@@ -287,7 +289,7 @@ describe('the table of troubleshooting by symptom', () => {
     await end(over)
   })
 
-  it('restarts again and again: the message has the place, and with a right function the job goes on', async () => {
+  it.concurrent('restarts again and again: the message has the place, and with a right function the job goes on', async () => {
     const symptom = 'the job restarts again and again'
     await clicksTopic('restarts', 1)
     await click('restarts', 5, () => 'dan')
@@ -306,7 +308,7 @@ describe('the table of troubleshooting by symptom', () => {
     await end(cured)
   })
 
-  it('lag grows: one vertex is busy all the time, and with more slots the lag is gone', async () => {
+  it.concurrent('lag grows: one vertex is busy all the time, and with more slots the lag is gone', async () => {
     const symptom = 'lag grows'
     await clicksTopic('slow', 4)
     const process = start('slow', { costMs: '20', idleAfterMs: '500' }, '--slots', '1')
@@ -316,7 +318,7 @@ describe('the table of troubleshooting by symptom', () => {
       const { lag, vertices } = await live(process)
       return lag > 200 && vertices.some(({ busy }) => busy > 0.8)
     })
-    await clickUntil(grows, 'slow', (i) => `user${i}`)
+    await clickUntil(grows, 'slow', (i) => `user${i}`, 200)
     await end(process)
     const cured = start('slow', { costMs: '20', idleAfterMs: '500' }, ...cureOf(symptom, '--slots'))
     await until('the lag is gone', async () => (await live(cured)).lag === 0)

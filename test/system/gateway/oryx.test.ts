@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { inProcess } from '../../cli/command-here.ts'
 import { type CommandProcess, weir } from '../cli/command-process.ts'
 
 const run = promisify(execFile)
@@ -15,7 +16,7 @@ let ports: { readonly model: string; readonly histories: string }
 const processes: CommandProcess[] = []
 
 async function weirDone(...args: string[]): Promise<void> {
-  const { code, stderr } = await weir([...args, '--data-dir', folder]).ended
+  const { code, stderr } = await inProcess([...args, '--data-dir', folder])
   expect(code, stderr).toBe(0)
 }
 

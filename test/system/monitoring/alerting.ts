@@ -8,20 +8,35 @@ export const RULES = resolve(REPOSITORY, 'monitoring/alerts.yml')
 
 const MS_PER_MINUTE = 20_000 / 15
 
-/** The rules with 20 seconds in the place of 15 minutes, and all other times in this ratio. */
+/** What happened is forgotten after so many minutes at the latest: an hour would be more than a minute here. */
+const MOST_MINUTES = 15
+
+/** The rules with 20 seconds in the place of 15 minutes and of an hour, and all other times in this ratio. */
 function fasterRules(): string {
   const ageLimit = (_: string, name: string, seconds: string): string =>
     `${name} > ${(Number(seconds) * MS_PER_MINUTE) / 60_000}`
   return readFileSync(RULES, 'utf8')
     .replaceAll(/\b(\d+)([mh])(?=\]|$)/gm, (_, count: string, unit: string) => {
-      return `${Math.round(Number(count) * (unit === 'h' ? 60 : 1) * MS_PER_MINUTE)}ms`
+      const minutes = Number(count) * (unit === 'h' ? 60 : 1)
+      return `${Math.round(Math.min(minutes, MOST_MINUTES) * MS_PER_MINUTE)}ms`
     })
     .replaceAll(/(_(?:age|freshness)_seconds\)?) > (\d+)/g, ageLimit)
 }
 
 interface Alert {
-  readonly labels: { readonly alertname: string; readonly instance?: string }
+  readonly labels: {
+    readonly alertname: string
+    readonly instance?: string
+    readonly job_name?: string
+  }
   readonly state: 'pending' | 'firing'
+}
+
+/** What an alert is of: the port of a process, or the name of a job. */
+export type AlertOf = number | string
+
+function isOf({ labels: { instance, job_name } }: Alert, of: AlertOf): boolean {
+  return typeof of === 'number' ? instance === `127.0.0.1:${of}` : job_name === of
 }
 
 /** Where a Prometheus looks. */
@@ -75,26 +90,24 @@ export class Alerting {
     return new Alerting(server, port)
   }
 
-  /** Names of alerts that fire, of one port if it is given. */
-  async firing(port?: number): Promise<string[]> {
+  /** Names of alerts that fire, of one port or job if it is given. */
+  async firing(of?: AlertOf): Promise<string[]> {
     const answer = await fetch(`http://127.0.0.1:${this.port}/api/v1/alerts`)
     const { data } = (await answer.json()) as { data: { alerts: Alert[] } }
     const found = data.alerts.filter(
-      ({ state, labels }) =>
-        state === 'firing' && (port === undefined || labels.instance === `127.0.0.1:${port}`),
+      (alert) => alert.state === 'firing' && (of === undefined || isOf(alert, of)),
     )
     return [...new Set(found.map(({ labels }) => labels.alertname))].sort()
   }
 
   /** Resolves when an alert fires. */
-  fires(name: string, port?: number): Promise<true> {
-    return until(`${name} fires`, async () => (await this.firing(port)).includes(name), RHYTHM)
+  fires(name: string, of?: AlertOf): Promise<true> {
+    return until(`${name} fires`, async () => (await this.firing(of)).includes(name), RHYTHM)
   }
 
-  /** Resolves when an alert does not fire. `timeoutMs`: where it takes longer than tests wait. */
-  ends(name: string, port?: number, timeoutMs?: number): Promise<true> {
-    const options = timeoutMs === undefined ? RHYTHM : { ...RHYTHM, timeoutMs }
-    return until(`${name} ends`, async () => !(await this.firing(port)).includes(name), options)
+  /** Resolves when an alert does not fire. */
+  ends(name: string, of?: AlertOf): Promise<true> {
+    return until(`${name} ends`, async () => !(await this.firing(of)).includes(name), RHYTHM)
   }
 
   /** The value of an instant query as text: empty without a result. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -14,12 +14,12 @@ import { Alerting } from './alerting.ts'
 
 const source = (path: string): string => pathToFileURL(join(REPOSITORY, 'src', path)).href
 
-/** A job whose function throws while the file `broken` is there, and is slow while the file `slow` is. */
+/** A job, `NAME`, whose function throws while the file `broken` is there, and is slow while the file `slow` is. */
 const JOB = `import { existsSync } from 'node:fs'
 import { defineJob, LogSource, noWatermarks } from '${source('index.ts')}'
 let attempts = 0
 export default defineJob({
-  name: 'alerted',
+  name: 'NAME',
   options: { folder: { type: 'string', help: 'folder' }, log: { type: 'string', help: 'log' } },
   build: (env, { folder, log }) => {
     const hurt = () => ({
@@ -31,7 +31,7 @@ export default defineJob({
       },
     })
     env
-      .fromSource(new LogSource({ directory: log, topic: 'clicks', deserialize: () => 1 }), noWatermarks(), 'clicks')
+      .fromSource(new LogSource({ directory: log, topic: 'NAME', deserialize: () => 1 }), noWatermarks(), 'clicks')
       .uid('clicks')
       .keyBy((value) => value)
       .process(hurt)
@@ -49,13 +49,14 @@ describe(
   needs(hasPromtool, 'no promtool here'),
   () => {
     const folder = mkdtempSync(join(tmpdir(), 'weir-job-alerts-'))
-    const log = join(folder, 'log')
-    const topics = new LogTopics(log)
-    let producer: TopicProducer
+    const topics = new LogTopics(join(folder, 'log'))
+    const producers = new Map<string, TopicProducer>()
     let alerting: Alerting
     const running: CommandProcess[] = []
 
-    async function produce(count: number): Promise<void> {
+    /** Appends clicks to the topic of a job. */
+    async function produce(job: string, count: number): Promise<void> {
+      const producer = producers.get(job)!
       for (let i = 0; i < count; i++) {
         if (!producer.ready()) await producer.whenReady()
         producer.sendRecord(null, Buffer.from('click'), Date.now(), -1, [])
@@ -63,9 +64,9 @@ describe(
       await producer.sync()
     }
 
-    /** Makes something true of the job until what it causes is seen. */
-    async function whileThere<T>(name: string, seen: () => Promise<T>): Promise<void> {
-      const file = join(folder, name)
+    /** Makes what its name says true of a job until what it causes is seen. */
+    async function whileThere<T>(job: string, seen: () => Promise<T>): Promise<void> {
+      const file = join(folder, job, job)
       writeFileSync(file, '')
       try {
         await seen()
@@ -74,12 +75,14 @@ describe(
       }
     }
 
-    beforeAll(async () => {
-      await topics.create('clicks', { partitions: 1 })
-      producer = await topics.producer('clicks')
-      const module = join(folder, 'alerted.ts')
-      writeFileSync(module, JOB)
-      const [rest, prometheus] = (await freePorts(2)) as [number, number]
+    /** Starts a job with a topic, both of this name. */
+    async function start(name: string, rest: number): Promise<void> {
+      const own = join(folder, name)
+      mkdirSync(own)
+      await topics.create(name, { partitions: 1 })
+      producers.set(name, await topics.producer(name))
+      const module = join(folder, `${name}.ts`)
+      writeFileSync(module, JOB.replaceAll('NAME', name))
       const settings = {
         'rest.port': rest,
         'execution.checkpointing.interval': '1s',
@@ -90,50 +93,55 @@ describe(
         'restart-strategy.fixed-delay.delay': '3s',
       }
       const job = weir([
-        ...['run', module, '--data-dir', join(folder, 'data'), '--port', '0', '--slots', '1'],
-        ...['--option', `folder=${folder}`, '--option', `log=${log}`],
+        ...['run', module, '--data-dir', join(own, 'data'), '--port', '0', '--slots', '1'],
+        ...['--option', `folder=${own}`, '--option', `log=${join(folder, 'log')}`],
         ...Object.entries(settings).flatMap(([key, value]) => ['-D', `${key}=${value}`]),
       ])
       running.push(job)
       await job.printed(/REST interface on/)
-      alerting = await Alerting.start({ folder, port: prometheus, targets: [rest] })
+    }
+
+    beforeAll(async () => {
+      const [broken, slow, prometheus] = (await freePorts(3)) as [number, number, number]
+      await Promise.all([start('broken', broken), start('slow', slow)])
+      alerting = await Alerting.start({ folder, port: prometheus, targets: [broken, slow] })
       running.push(alerting.server)
-      await until('the job is scraped', async () => {
-        return (await alerting.value('weir_job_status{status="RUNNING"}')) === '1'
+      await until('the jobs are scraped', async () => {
+        return (await alerting.value('sum(weir_job_status{status="RUNNING"})')) === '2'
       })
     }, 120_000)
 
     afterAll(async () => {
-      await producer?.close()
+      for (const producer of producers.values()) await producer.close()
       await topics[Symbol.asyncDispose]()
       for (const command of running) if (!command.hasEnded) command.signal('SIGINT')
       await Promise.all(running.map((command) => command.ended))
       rmSync(folder, { recursive: true, force: true })
     }, 60_000)
 
-    it('fires for a job whose function throws and that restarts again and again, and ends when it is fixed', async () => {
+    it.concurrent('fires for a job whose function throws and that restarts again and again, and ends when it is fixed', async () => {
       await whileThere('broken', async () => {
-        await produce(1)
-        await alerting.fires('WeirJobDown')
-        await alerting.fires('WeirJobRestarts')
+        await produce('broken', 1)
+        await alerting.fires('WeirJobDown', 'broken')
+        await alerting.fires('WeirJobRestarts', 'broken')
       })
-      await alerting.ends('WeirJobDown')
-      await alerting.ends('WeirJobRestarts')
+      await alerting.ends('WeirJobDown', 'broken')
+      await alerting.ends('WeirJobRestarts', 'broken')
     }, 240_000)
 
-    it('fires for a slow operator: waiting tasks, growing lag, failed checkpoints; and ends when it is quick', async () => {
+    it.concurrent('fires for a slow operator: waiting tasks, growing lag, failed checkpoints; and ends when it is quick', async () => {
       const names = ['WeirBackPressure', 'WeirLagGrowing', 'WeirCheckpointsFailing']
       await whileThere('slow', async () => {
-        await produce(RECORDS)
+        await produce('slow', RECORDS)
         await until('all three fire', async () => {
-          await produce(100)
-          const firing = await alerting.firing()
+          await produce('slow', 100)
+          const firing = await alerting.firing('slow')
           return names.every((name) => firing.includes(name))
         })
       })
-      await alerting.ends('WeirBackPressure')
-      await alerting.ends('WeirLagGrowing')
-      await alerting.ends('WeirCheckpointsFailing')
+      await alerting.ends('WeirBackPressure', 'slow')
+      await alerting.ends('WeirLagGrowing', 'slow')
+      await alerting.ends('WeirCheckpointsFailing', 'slow')
     }, 240_000)
   },
 )

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { inProcess } from '../../cli/command-here.ts'
 import { needs } from '../../run/needs.ts'
 import { freePorts } from '../../services/free-port.ts'
 import { checkMetrics, hasPromtool } from '../../services/promtool.ts'
@@ -77,11 +78,11 @@ describe(
       linearUrl = `http://127.0.0.1:${linearPort}`
       restUrl = `http://127.0.0.1:${restPort}`
       prometheusUrl = `http://127.0.0.1:${prometheusPort}`
-      const generated = await weir([
+      const generated = await inProcess([
         ...['generate', 'als-model', '--users', '50', '--items', '20', ...data],
-      ]).ended
+      ])
       expect(generated.code, generated.stderr).toBe(0)
-      const created = await weir(['topic', 'create', 'observations', ...data]).ended
+      const created = await inProcess(['topic', 'create', 'observations', ...data])
       expect(created.code, created.stderr).toBe(0)
       const [, port] = await start(
         weir([
@@ -127,11 +128,11 @@ describe(
 
     /** A learner of a linear model, with examples: its error has metrics of its own. */
     async function learnLinear(data: readonly string[]): Promise<void> {
-      const generated = await weir(['generate', 'svm-model', '--features', '20', ...data]).ended
+      const generated = await inProcess(['generate', 'svm-model', '--features', '20', ...data])
       expect(generated.code, generated.stderr).toBe(0)
-      expect((await weir(['topic', 'create', 'examples', ...data]).ended).code).toBe(0)
-      const produced = weir(['topic', 'produce', 'examples', ...data])
-      expect(await produced.input('+1 1:1 2:1\n-1 3:1\n').ended).toMatchObject({ code: 0 })
+      expect((await inProcess(['topic', 'create', 'examples', ...data])).code).toBe(0)
+      const produced = ['topic', 'produce', 'examples', ...data]
+      expect(await inProcess(produced, '+1 1:1 2:1\n-1 3:1\n')).toMatchObject({ code: 0 })
       const job = ['learn', 'svm', '--observations', 'examples', '--json', '--port', '0', ...data]
       const rest = ['-D', `rest.port=${new URL(linearUrl).port}`]
       await start(weir([...job, ...rest]), /"event":"learning"/)
@@ -155,7 +156,7 @@ describe(
         inputs: [tensor('user'), tensor('item')],
       })
       expect(inferred.status, await inferred.text()).toBe(200)
-      const failed = await weir(['query', 'NO_SUCH_STATE', '1', '--port', await queryPort()]).ended
+      const failed = await inProcess(['query', 'NO_SUCH_STATE', '1', '--port', await queryPort()])
       expect(failed.code).not.toBe(0)
     }
 

@@ -6,8 +6,9 @@ import { commitSeed } from '../../services/commit-seed.ts'
 
 const seed = commitSeed()
 const ALL = Object.keys(ATTACKS)
-/** Two neighbours in the list, so that each commit has two attacks and nine commits have all. */
-const PAIR = [0, 1].map((n) => ALL[(seed + n) % ALL.length]!)
+/** Neighbours in the list: with two in each commit, nine commits have all. */
+const some = (count: number): readonly string[] =>
+  Array.from({ length: count }, (_, n) => ALL[(seed + n) % ALL.length]!)
 
 /**
  * A machine that runs other tests beside this one makes latencies of hundreds of ms by itself,
@@ -18,7 +19,7 @@ const PAIR = [0, 1].map((n) => ALL[(seed + n) % ALL.length]!)
 it('hostile clients do not hold up a good one or checkpoints, and memory comes back', async () => {
   const report = await runHostileCampaign({
     seed,
-    attacks: campaignSize(PAIR, ALL),
+    attacks: campaignSize(some(2), ALL, some(4)),
     rounds: 1,
     attackMs: 1_000,
     noiseMs: 1_000,

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { generateRatings } from '../../../src/models/ratings/generator.ts'
 import type { RankingSummary } from '../../../src/training/metrics/ranking.ts'
+import { inProcess } from '../../cli/command-here.ts'
 import { until } from '../../run/until.ts'
 import { type CommandResult, weir } from '../cli/command-process.ts'
 
@@ -23,7 +24,7 @@ function uses(): readonly string[] {
 }
 
 async function run(...args: string[]): Promise<CommandResult> {
-  return await weir([...args, '--data-dir', at('data')]).ended
+  return await inProcess([...args, '--data-dir', at('data')])
 }
 
 async function ok(...args: string[]): Promise<string> {
@@ -33,8 +34,8 @@ async function ok(...args: string[]): Promise<string> {
 }
 
 async function produce(topic: string, lines: readonly string[]): Promise<void> {
-  const produced = weir(['topic', 'produce', topic, '--data-dir', at('data')])
-  expect(await produced.input(`${lines.join('\n')}\n`).ended).toMatchObject({ code: 0 })
+  const produce = ['topic', 'produce', topic, '--data-dir', at('data')]
+  expect(await inProcess(produce, `${lines.join('\n')}\n`)).toMatchObject({ code: 0 })
 }
 
 beforeAll(() => {
@@ -55,14 +56,14 @@ it('a model of implicit feedback stays one when it is learned, checked and train
   await learning.printed(/"event":"learning","version":1/)
   const ndcg = async (): Promise<number> => {
     const golden = ['--ratings', at('golden.csv'), '--seen', at('base.csv')]
-    const out = await weir(['evaluate', ...golden, '--top', '10', '--json', '--port', port]).ended
+    const out = await inProcess(['evaluate', ...golden, '--top', '10', '--json', '--port', port])
     return (JSON.parse(out.stdout) as { ranking: RankingSummary }).ranking.ndcg.mean
   }
   const trained = await ndcg()
   await produce('observations', lines.slice(BASE, BASE + FRESH))
   await until('the uses are learned', async () => {
     const error = ['query', 'LEARNING_ERROR', '1', '--values', '--port', port]
-    return (await weir(error).ended).stdout.includes(`"ratings":${FRESH},`)
+    return (await inProcess(error)).stdout.includes(`"ratings":${FRESH},`)
   })
   const learned = await ndcg()
   expect(learned).toBeGreaterThan(trained - INTERVAL)

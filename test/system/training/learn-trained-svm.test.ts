@@ -6,6 +6,7 @@ import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
 import { scanTopic } from '../../../src/connectors/topics/scan.ts'
 import { deltasTopic } from '../../../src/jobs/model-topic/topics.ts'
 import { decodeLinearDelta } from '../../../src/models/linear/delta.ts'
+import { inProcess } from '../../cli/command-here.ts'
 import { type CommandResult, weir } from '../cli/command-process.ts'
 
 const MODEL = 'svm-model'
@@ -19,7 +20,7 @@ let golden: string
 let fresh: readonly string[]
 
 async function run(...args: string[]): Promise<CommandResult> {
-  const result = await weir(args).ended
+  const result = await inProcess(args)
   if (result.code !== 0) throw new Error(`weir ${args.join(' ')}: ${result.stderr}`)
   return result
 }
@@ -30,7 +31,8 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'weir-learn-trained-'))
   golden = at('golden.svm')
   const shape = ['--features', '124', '--non-zeros', '14', '--noise', '0.1']
-  const { stdout } = await run('generate', 'svm-examples', '--examples', '8000', ...shape)
+  const generate = ['generate', 'svm-examples', '--examples', '8000', ...shape]
+  const { stdout } = await weir(generate).ended
   // Both labels are above 0: which one is positive is a fact of the training.
   const lines = stdout.replaceAll(/^-1/gm, '1').replaceAll(/^\+1/gm, '2').trimEnd().split('\n')
   expect(new Set(lines.map((line) => line.split(' ')[0]))).toEqual(new Set(['1', '2']))
@@ -79,10 +81,8 @@ it.each(['trained', 'imported'])(
     for (const count of FRESH) {
       // The last example has no known feature: its margin is below 1, so it has a delta.
       const lines = [...fresh.slice(sent, count - 1), '2 123456:1']
-      const produced = weir(['topic', 'produce', 'examples', ...data]).input(
-        `${lines.join('\n')}\n`,
-      )
-      expect(await produced.ended).toMatchObject({ code: 0 })
+      const produce = ['topic', 'produce', 'examples', ...data]
+      expect(await inProcess(produce, `${lines.join('\n')}\n`)).toMatchObject({ code: 0 })
       sent = count
       await expect.poll(() => newestLearned(at(place)), { interval: 100 }).toBe(count - 1)
       expect((await accuracy()).mean, `after ${count} examples`).toBeGreaterThanOrEqual(low)

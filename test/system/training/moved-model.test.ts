@@ -6,6 +6,7 @@ import { WeirClient } from '../../../src/client/index.ts'
 import { ByteReader } from '../../../src/core/byte-reader.ts'
 import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
 import type { RatingError } from '../../../src/jobs/learning/error/rating-error.ts'
+import { inProcess, inProcessPatiently } from '../../cli/command-here.ts'
 import { type CommandResult, jsonLines, PATIENT, weir } from '../cli/command-process.ts'
 
 /** Ratings of each machine. */
@@ -21,7 +22,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'weir-moved-'))
   const file = join(folder, 'ratings.data')
   const size = ['--users', '60', '--items', '40', '--ratings', String(RATINGS)]
-  await weir(['generate', 'ratings', ...size, '--output', file]).ended
+  await inProcess(['generate', 'ratings', ...size, '--output', file])
   ratings = readFileSync(file, 'utf8').trim().split('\n')
   turned = ratings.map((line) => {
     const [user, item, rating, time] = line.split('\t')
@@ -33,8 +34,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** Runs a command on the data folder of a machine. */
 async function on(machine: string, args: readonly string[], input = ''): Promise<CommandResult> {
-  const command = [...args, '--data-dir', join(folder, machine)]
-  return await weir(command, { env: PATIENT }).input(input).ended
+  return await inProcessPatiently([...args, '--data-dir', join(folder, machine)], input)
 }
 
 async function done(machine: string, args: readonly string[], input = ''): Promise<CommandResult> {

@@ -2,6 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { inProcess } from '../../cli/command-here.ts'
+import { until } from '../../run/until.ts'
 import { type CommandProcess, type CommandResult, weir } from '../cli/command-process.ts'
 
 let folder: string
@@ -9,7 +11,7 @@ let data: string
 let lines: string[]
 
 async function run(...args: string[]): Promise<CommandResult> {
-  const result = await weir([...args, '--data-dir', data]).ended
+  const result = await inProcess([...args, '--data-dir', data])
   if (result.code !== 0) throw new Error(`weir ${args.join(' ')}: ${result.stderr}`)
   return result
 }
@@ -54,8 +56,8 @@ const running: CommandProcess[] = []
 const retrainArgs = (...args: string[]) => ['retrain', '--data-dir', data, ...args]
 
 async function produce(text: string): Promise<void> {
-  const produced = weir(['topic', 'produce', 'ratings', '--data-dir', data]).input(text)
-  expect(await produced.ended).toMatchObject({ code: 0 })
+  const produced = await inProcess(['topic', 'produce', 'ratings', '--data-dir', data], text)
+  expect(produced).toMatchObject({ code: 0 })
 }
 
 describe('weir retrain', () => {
@@ -105,6 +107,11 @@ describe('weir retrain', () => {
     // The topic has ratings of the training, which the learner would ask about.
     const observations = ['--observations', 'ratings', '--learn-from', 'start']
     const { job, port } = await started('learn', 'als', ...observations)
+    // It says once how many there are.
+    await until('all ratings are learned', async () => {
+      const error = ['query', 'LEARNING_ERROR', '1', '--values', '--port', port]
+      return (await inProcess(error)).stdout.includes('"ratings":150,')
+    })
     await using first = weir(retrainArgs('--port', port, '--error-rise', '0.5'))
     await first.printed(
       /--error-rise: LEARNING_ERROR of the job at 127.0.0.1:\d+, version 1, now of 150/,

@@ -6,6 +6,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { WeirClient } from '../../../src/client/index.ts'
 import type { ExampleError } from '../../../src/jobs/learning/error/example-error.ts'
 import type { RatingError } from '../../../src/jobs/learning/error/rating-error.ts'
+import { inProcess, inProcessPatiently } from '../../cli/command-here.ts'
 import { until } from '../../run/until.ts'
 import { type CommandResult, PATIENT, weir } from '../cli/command-process.ts'
 
@@ -37,7 +38,7 @@ class FirstDay {
   }
 
   async run(args: readonly string[], input = ''): Promise<CommandResult> {
-    return await weir([...args, ...this.place], { env: PATIENT }).input(input).ended
+    return await inProcessPatiently([...args, ...this.place], input)
   }
 
   async done(args: readonly string[], input = ''): Promise<string> {
@@ -48,7 +49,7 @@ class FirstDay {
 
   /** Generates lines of a file; a generator has no place of topics. */
   async generate(args: readonly string[]): Promise<readonly string[]> {
-    const result = await weir(['generate', ...args, '--output', this.at('all')]).ended
+    const result = await inProcess(['generate', ...args, '--output', this.at('all')])
     if (result.code !== 0) throw new Error(`weir generate: ${result.stderr}`)
     return this.lines('all')
   }
