@@ -110,7 +110,7 @@ async function requireLearned(
   if (gap === undefined) return
   throw new WeirError(
     'INVALID_ARGUMENT',
-    `${gap}: a version that is trained on what is left forgets them; keep records until the next training, or say so with --forget-learned`,
+    `${gap}: a version that is trained on what is left forgets what was learned; keep records until the next training, or say so with --forget-learned`,
   )
 }
 

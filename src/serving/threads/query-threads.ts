@@ -254,8 +254,9 @@ export class QueryThreads {
   /** Predictions of a version of a linear model have these labels. */
   versionLabelled(name: string, labels: VersionLabels): void {
     const known = this.labels.get(name) ?? new Map<number, VersionLabels>()
+    const { positive, negative } = known.get(labels.version) ?? {}
     // A restart and a write-back say the same again.
-    if (known.has(labels.version)) return
+    if (positive === labels.positive && negative === labels.negative) return
     this.labels.set(name, known.set(labels.version, labels))
     this.jobRouting.changed()
   }

@@ -120,6 +120,27 @@ describe('QueryThreads', () => {
     expect(epoch).toBeGreaterThan(before.epoch)
   })
 
+  it('inform clients of the labels of loaded versions, as they are said last', async () => {
+    const threads = await start()
+    await serve(threads)
+    const labels = { version: 1, positive: 1, negative: 0 }
+    threads.versionLabelled('ALS_MODEL', labels)
+    threads.versionLabelled('ALS_MODEL', { ...labels, version: 2 })
+    const client = await connect(threads)
+    const shown = async (): Promise<unknown> => {
+      const { states } = await client.refreshRouting()
+      return states.find(({ name }) => name === 'ALS_MODEL')?.labels
+    }
+    await expect.poll(shown).toEqual([labels])
+    // A candidate was published again, with other labels.
+    const others = { version: 1, positive: 2, negative: 1 }
+    threads.versionLabelled('ALS_MODEL', others)
+    await expect.poll(shown).toEqual([others])
+    threads.versionRetired('ALS_MODEL', 1)
+    threads.versionLabelled('ALS_MODEL', { ...labels, version: 3 })
+    await expect.poll(shown).toEqual([])
+  })
+
   it('fail what a lost slot would have answered and still read its rows', async () => {
     const threads = await start()
     const world = await serve(threads)
