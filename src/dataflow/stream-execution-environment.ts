@@ -7,6 +7,7 @@ import {
   objectWith,
   optional,
   recordOf,
+  required,
   parallelism as subtasks,
   wholeNumber,
 } from '../core/options/kinds.ts'
@@ -201,11 +202,18 @@ export class StreamExecutionEnvironment {
   }
 }
 
+/** A policy that sends the records that fail to a sink. */
+type DeadLetters = Extract<JobErrorPolicy, object>
+
+const DEAD_LETTERS: OptionShape<DeadLetters> = {
+  deadLetters: required(objectWith('a sink, such as new MemorySink()', 'createWriter')),
+}
+
 function requireDeadLetters(policy: unknown): void {
-  const takes = "'fail', 'skip' or { deadLetters: sink }"
-  if (typeof policy !== 'object' || policy === null) refuseArgument('onError(...)', policy, takes)
-  const { deadLetters } = policy as { readonly deadLetters?: unknown }
-  requireMethods(deadLetters, { call: 'onError(...)', methods: ['createWriter'], takes })
+  if (typeof policy !== 'object' || policy === null) {
+    refuseArgument('onError(...)', policy, "'fail', 'skip' or { deadLetters: sink }")
+  }
+  checkOptions('onError', DEAD_LETTERS, policy as DeadLetters)
 }
 
 /** Configuration keys, which the executor checks. */

@@ -1150,6 +1150,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'checkpoint/segment',
     'checkpoint/storage',
     'core',
+    'core/formats',
     'core/lifetime',
     'dataflow',
     'dataflow/plan',

@@ -56,6 +56,7 @@ export const CONNECTOR_CALLS: ArgumentsCalls = {
   deserializeKeyValue: of(weir.deserializeKeyValue, format, format),
   deserializeValue: of(weir.deserializeValue, format),
   serializeKeyValue: of(weir.serializeKeyValue, format, format),
+  serializeFailedRecord: of(weir.serializeFailedRecord, format),
   serializeValue: of(weir.serializeValue, format),
   openTopics: of(weir.openTopics),
   csvColumns: of(weir.csvColumns, 'a,b', { a: 'string', b: 'string' }),

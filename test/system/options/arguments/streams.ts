@@ -144,6 +144,7 @@ export const STREAM_CALLS: ArgumentsCalls = {
   'keyedBroadcastConnectedStream.process': on(broadcastKeyed as never, 'process' as never, fn),
   'streamExecutionEnvironment.setParallelism': on(env, 'setParallelism', 1),
   'streamExecutionEnvironment.setMaxParallelism': on(env, 'setMaxParallelism', 128),
+  'streamExecutionEnvironment.onError': on(env, 'onError', 'skip'),
   'streamExecutionEnvironment.setJobName': on(env, 'setJobName', 'j'),
   'streamExecutionEnvironment.fromSource': on(env, 'fromSource', new weir.MemorySource([[1]])),
   'streamExecutionEnvironment.fromElements': on(env, 'fromElements', [1]),
