@@ -37,6 +37,30 @@ export const TESTED_MUTANTS: readonly TestedMutant[] = [
     test: 'in windows',
   },
   {
+    name: 'forget-the-first-slice',
+    edits: [
+      {
+        file: 'operators/windows/sliced-records.ts',
+        text: 'record.start >= start && record.start < end',
+        replacement: 'record.start > start && record.start < end',
+      },
+    ],
+    file: 'test/streams/campaign.test.ts',
+    test: 'in windows',
+  },
+  {
+    name: 'forget-which-windows-had-slices',
+    edits: [
+      {
+        file: 'operators/windows/sliced-records.ts',
+        text: 'waits ||= fires || timers.hasEventTimeTimer(end - 1)',
+        replacement: 'waits ||= fires',
+      },
+    ],
+    file: 'test/streams/campaign.test.ts',
+    test: 'in windows',
+  },
+  {
     name: 'forget-the-watermark',
     edits: [
       {

@@ -1,6 +1,5 @@
 import type { Counter } from '../../core/metrics.ts'
 import { int53Serializer } from '../../core/serializer.ts'
-import { latin1Of } from '../../core/text/latin1.ts'
 import { MAX_TIMESTAMP, MIN_TIMESTAMP, NO_TIMESTAMP } from '../../core/time.ts'
 import { listState, mapState } from '../../state/port/descriptors.ts'
 import { isEventTime, withoutEventTime } from '../port/event-time.ts'
@@ -157,7 +156,7 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
   }
 
   private select({ currentKeyBytes }: KeyedProcessContext<K>): TimedBuffers<A, B> {
-    this.buffers.select(latin1Of(currentKeyBytes))
+    this.buffers.select(currentKeyBytes)
     return this.buffers
   }
 

@@ -1,3 +1,4 @@
+import { murmur3 } from '../../core/hash/murmur3.ts'
 import type { MapState } from '../../state/port/handles.ts'
 
 /** Times in memory above which all are forgotten, and read from state again when they are needed. */
@@ -118,8 +119,9 @@ export class TimedBuffer<T> {
   }
 }
 
-/** The times of both sides. */
+/** The times of both sides of a key. */
 interface TimesOfKey {
+  readonly key: Uint8Array
   readonly left: Times
   readonly right: Times
 }
@@ -129,9 +131,12 @@ export class TimedBuffers<A, B> {
   readonly left: TimedBuffer<A>
   readonly right: TimedBuffer<B>
   private readonly most: number
-  /** A key without records stays until `sweep` comes by: most keys get records again. */
-  private byKey = new Map<string, TimesOfKey>()
-  private sweep = this.byKey.entries()
+  /**
+   * By the hash of the key, or the next number that is free: a text of each key would cost more than all else. A key without
+   * records stays until `sweep` comes by, because most keys get records again.
+   */
+  private byHash = new Map<number, TimesOfKey>()
+  private sweep = this.byHash.entries()
   /** Whether a key that is not in memory has no records in state. */
   private isComplete: boolean
 
@@ -148,45 +153,59 @@ export class TimedBuffers<A, B> {
     this.most = most
   }
 
-  /** Selects the current key of state for both sides; `key`: a text that stands for it. */
-  select(key: string): void {
+  /** Selects the current key of state for both sides. */
+  select(key: Uint8Array): void {
     const { left, right } = this
     if (left.size + right.size > this.most) this.forget()
-    const times = this.byKey.get(key) ?? this.create(key)
+    let place = murmur3(key) | 0
+    let times = this.byHash.get(place)
+    while (times !== undefined && !isSame(times.key, key)) {
+      place = (place + 1) | 0
+      times = this.byHash.get(place)
+    }
+    times ??= this.create(place, key)
     left.times = times.left
     right.times = times.right
   }
 
-  private create(key: string): TimesOfKey {
-    const times: TimesOfKey = { left: new Times(), right: new Times() }
+  private create(place: number, key: Uint8Array): TimesOfKey {
+    const times: TimesOfKey = { key: key.slice(), left: new Times(), right: new Times() }
     if (!this.isComplete) {
       this.left.read(times.left)
       this.right.read(times.right)
     }
-    // Before the key is there, which has no records yet.
-    this.sweepSome()
-    this.byKey.set(key, times)
+    this.byHash.set(place, times)
+    this.sweepSome(place)
     return times
   }
 
   /** Looks at two keys for each new one, so that keys without records are at most about as many as others. */
-  private sweepSome(): void {
+  private sweepSome(except: number): void {
     for (let n = 0; n < 2; n++) {
       const next = this.sweep.next()
       if (next.done === true) {
-        this.sweep = this.byKey.entries()
+        this.sweep = this.byHash.entries()
         return
       }
-      const [key, { left, right }] = next.value
-      if (left.length === 0 && right.length === 0) this.byKey.delete(key)
+      const [place, { left, right }] = next.value
+      // A free place ends the search for the keys behind it.
+      const isSought = this.byHash.has((place + 1) | 0)
+      const isEmpty = left.length === 0 && right.length === 0
+      if (isEmpty && !isSought && place !== except) this.byHash.delete(place)
     }
   }
 
   private forget(): void {
-    this.byKey = new Map()
-    this.sweep = this.byKey.entries()
+    this.byHash = new Map()
+    this.sweep = this.byHash.entries()
     this.left.size = 0
     this.right.size = 0
     this.isComplete = false
   }
+}
+
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
+  return true
 }

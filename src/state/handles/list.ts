@@ -65,6 +65,7 @@ export class ListStateHandle<T> implements LiveListState<T> {
     if (entry === undefined) return []
     this.table.beforeSharing(entry)
     const list = this.listOf(entry)
+    if (!copies) list.stayDecoded()
     const head = copies ? list.values(this.serializer) : list.elements(this.serializer)
     this.table.hold(entry, list, list.bytes)
     const values = list.chunks === 0 ? head : this.chunkValues(list.chunks).concat(head)

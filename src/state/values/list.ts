@@ -22,6 +22,8 @@ const MARK = [0x80, 0x00] as const
 
 /** Elements that stay decoded; more are packed together, which takes about a millisecond. */
 export const MOST_LIVE = 1024
+/** The same of a list at which its operator looks again and again, without copies. */
+const MOST_LOOKED_AT = 8192
 /** More new elements stay packed after they were written, so that no checkpoint packs them twice. */
 const MOST_PACKED_TWICE = 64
 
@@ -48,6 +50,7 @@ export class ListValue {
   private liveBytes = 0
   /** How many of the decoded elements are the packed ones; 0 where these are packed only. */
   private both = 0
+  private mostLive = MOST_LIVE
   private readonly keepsDecoded: boolean
 
   /**
@@ -98,7 +101,7 @@ export class ListValue {
     if (!this.addLive(serializer, value)) {
       this.pack(serializer)
       writeElement(serializer, value, this.packedBytes(256))
-    } else if (this.live.length > MOST_LIVE) this.pack(serializer)
+    } else if (this.live.length > this.mostLive) this.pack(serializer)
   }
 
   /**
@@ -158,6 +161,11 @@ export class ListValue {
     const live = (from === 0 ? this.live : this.live.slice(from)) as T[]
     if (copier?.shares === true) return from === 0 ? live.slice() : live
     return this.areFlat ? live.map(copyOfFlat) : live.map((value) => copyOf(value, copier))
+  }
+
+  /** Says that the elements will be looked at again and again: more of them stay decoded. */
+  stayDecoded(): void {
+    this.mostLive = MOST_LOOKED_AT
   }
 
   /** The head's elements themselves. */
@@ -244,7 +252,7 @@ export class ListValue {
   private unpack<T>(serializer: Serializer<T>): T[] {
     const { bytes, length } = this.packed!
     const values = valuesOf(serializer, bytes.subarray(0, length))
-    if (values.length + this.live.length > MOST_LIVE) return values
+    if (values.length + this.live.length > this.mostLive) return values
     const decoded = new ListValue()
     if (!values.every((value) => decoded.addLive(serializer, value))) return values
     this.live = decoded.live.concat(this.live)

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
 import { type Random, seededRandom } from '../../../src/core/random.ts'
 import type { Serializer } from '../../../src/core/serializer.ts'
@@ -16,6 +16,7 @@ import {
 import { ListedContents } from '../../../src/operators/windows/contents.ts'
 import type { ProcessWindowFunction } from '../../../src/operators/windows/function.ts'
 import { SlicedWindowOperator } from '../../../src/operators/windows/sliced-operator.ts'
+import { SlicedRecords } from '../../../src/operators/windows/sliced-records.ts'
 import {
   countTrigger,
   eventTimeTrigger,
@@ -24,8 +25,13 @@ import {
 import type { HarnessSnapshot } from '../../../src/testing/harness-snapshot.ts'
 import { OperatorHarness } from '../../../src/testing/operator-harness.ts'
 import { campaignSize } from '../../run/campaign-size.ts'
+import { Backends, select } from '../../state/keyed-state-fixture.ts'
 import type { Reading } from '../../streams/random-functions.ts'
 import { randomSteps, type Step } from '../../streams/steps.ts'
+
+const backends = new Backends()
+afterEach(() => backends.release())
+afterAll(() => backends.delete())
 
 /** The windows of one version of a job. */
 interface Version {
@@ -255,6 +261,24 @@ describe('records of sliding windows in slices', () => {
       }
     },
   )
+
+  it('are copied for each window that fires, unless the program changes no object', async () => {
+    for (const reusesObjects of [false, true]) {
+      const backend = await backends.create({ reusesObjects })
+      const windows = { sizeMs: 30, slideMs: 10, offsetMs: 0, latenessMs: 0 }
+      const contents = new SlicedRecords(windows, plain)
+      contents.open(backend)
+      select(backend, 'k')
+      const record: Reading = { key: 'k', time: 5, value: 1 }
+      contents.add(0, record)
+      const [first, second] = [-10, 0].map((start) => {
+        contents.select({ start, end: start + 30 }, Uint8Array.of(1))
+        return contents.read()![0]
+      })
+      expect([first, second]).toEqual([record, record])
+      expect([first === second, first === record]).toEqual([reusesObjects, reusesObjects])
+    }
+  })
 
   it('are stored once, with one timer for a key', async () => {
     const operator = operatorOf(SLIDING, plain, true)

@@ -81,7 +81,9 @@ describe('timers of a subtask', () => {
     queue.delete(1)
     queue.register(1)
     queue.delete(2)
+    expect([queue.has(1), queue.has(2)]).toEqual([true, false])
     expect(drain(queue, 5)).toEqual(['1 a '])
+    expect(queue.has(1)).toBe(false)
     queue.register(1)
     expect(drain(queue, 5)).toEqual(['1 a '])
   })
@@ -112,6 +114,12 @@ describe('timers of a subtask', () => {
       select(backend, `k${n}`)
       queue.delete(times.get(`k${n}`)!)
       times.delete(`k${n}`)
+    }
+    // Looking at one that is in the store leaves it there.
+    for (let n = 0; n < 5000; n += 7) {
+      select(backend, `k${n}`)
+      const time = times.get(`k${n}`)
+      expect(queue.has(time ?? (n * 7919) % 1000)).toBe(time !== undefined)
     }
     expect(drain(queue, 99)).toHaveLength(400)
     for (let n = 5000; n < 5100; n++) register(n, 100 + (n % 900))
