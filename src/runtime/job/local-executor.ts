@@ -69,6 +69,8 @@ export class LocalExecutor implements JobExecutor {
     const overrides = Object.entries(options).map(([key, value]) => [key, String(value)])
     const configuration = { ...this.configuration, ...Object.fromEntries(overrides) }
     const job = createLocalJob({ graph, configuration })
+    // A program that only waits for its result has no other place where they are seen.
+    job.onWarning(({ error }) => process.emitWarning(error.message, { code: `WEIR_${error.code}` }))
     job.start()
     return job
   }

@@ -89,7 +89,7 @@ export class InputProcessor implements SubtaskInput {
     do {
       if (this.batch === undefined && !this.takeMessage()) break
       worked = true
-      if (this.batch !== undefined) this.readSome()
+      if (this.batch !== undefined) this.readGuarded()
     } while (subtask.canProcess() && subtask.clock.monotonicMs() < untilMs)
     return worked
   }
@@ -176,6 +176,15 @@ export class InputProcessor implements SubtaskInput {
     this.bytesIn.value += batch.length
   }
 
+  /** As `readSome`, and says what the operator worked on if it throws. */
+  private readGuarded(): void {
+    try {
+      this.readSome()
+    } catch (error) {
+      throw this.task.blame(error, this.group.timestamps[this.groupAt - 1])
+    }
+  }
+
   /** Processes records of the open batch until its end or until the clock must be read. */
   private readSome(): void {
     const { subtask } = this
@@ -237,12 +246,7 @@ export class InputProcessor implements SubtaskInput {
       values.span(start, start + group.valueLengths[at]!)
       value = this.batchValues.read(values)
     }
-    const timestamp = group.timestamps[at]!
-    try {
-      this.task.operator.processElement(role.channel.input, value, timestamp)
-    } catch (error) {
-      throw this.task.blame(error, timestamp)
-    }
+    this.task.operator.processElement(role.channel.input, value, group.timestamps[at]!)
   }
 
   /** Selects the key of a record; a short one is copied into a view of its length, so that no view is made per record. */

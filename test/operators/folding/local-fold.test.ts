@@ -113,7 +113,7 @@ describe('a fold at the sender', () => {
     ])
   })
 
-  it('leaves a record without a time to the window, which refuses it', () => {
+  it('leaves a record without a time to the window, which takes it as a late one', () => {
     const fold = foldOf(tumblingEventTimeWindows(10))
     expect(fold.add('a', { n: 1 }, NO_TIMESTAMP)).toBe(false)
   })

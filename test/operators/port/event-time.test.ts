@@ -1,8 +1,11 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { MemorySink } from '../../../src/connectors/memory/sink.ts'
 import type { DataStream } from '../../../src/dataflow/data-stream.ts'
 import { StreamExecutionEnvironment } from '../../../src/dataflow/stream-execution-environment.ts'
-import { generatedWatermarks } from '../../../src/dataflow/watermark-strategy.ts'
+import {
+  generatedWatermarks,
+  monotonousTimestamps,
+} from '../../../src/dataflow/watermark-strategy.ts'
 import { OutputTag } from '../../../src/operators/port/output-tag.ts'
 import {
   eventTimeSessionWindows,
@@ -11,6 +14,7 @@ import {
   type WindowAssigner,
 } from '../../../src/operators/windows/assigner.ts'
 import { eventTimeTrigger } from '../../../src/operators/windows/trigger.ts'
+import { LocalExecutor } from '../../../src/runtime/job/local-executor.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
 
 const LAST = Number.MAX_SAFE_INTEGER
@@ -116,5 +120,27 @@ describe('a record without an event time, or with one that no date has', () => {
   it('is in a session with a gap that has no end, which ends with the input', async () => {
     const { results } = await run(windows(eventTimeSessionWindows(LAST)), false)
     expect(results).toEqual(['5 6'])
+  })
+
+  it('makes a program that only waits for its result print a warning', async () => {
+    const printed = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+    try {
+      const env = new StreamExecutionEnvironment({ executor: new LocalExecutor() })
+      const times = env.fromElements([1, 2], monotonousTimestamps())
+      times
+        .keyBy(() => 'all')
+        .window(tumblingEventTimeWindows(10))
+        .reduce((a) => a)
+        .discard()
+      await env.execute()
+      expect(printed.mock.calls).toEqual([
+        [
+          expect.stringContaining('give the watermark strategy a timestampOf'),
+          { code: 'WEIR_NO_EVENT_TIME' },
+        ],
+      ])
+    } finally {
+      printed.mockRestore()
+    }
   })
 })

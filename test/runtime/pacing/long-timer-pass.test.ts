@@ -40,6 +40,7 @@ interface DayJob {
   /** @default true */
   readonly bounded?: boolean
   readonly onFire?: () => void
+  /** Called for each record that the source has read. */
   readonly onRecord?: () => void
 }
 
@@ -77,11 +78,15 @@ const JOBS: Readonly<Record<string, (job: DayJob) => StreamGraph>> = {
   },
 }
 
-function start({ laterDays, bounded = true }: DayJob) {
+function start({ laterDays, bounded = true, onRecord }: DayJob) {
   const env = new StreamExecutionEnvironment({ parallelism: 1 })
   const source = new MemorySource([events(laterDays)], { bounded })
+  const timestampOf = ({ time }: Event): number => {
+    onRecord?.()
+    return time
+  }
   const keyed = env
-    .fromSource(source, boundedOutOfOrderness(0, { timestampOf: ({ time }: Event) => time }))
+    .fromSource(source, boundedOutOfOrderness(0, { timestampOf }))
     .keyBy(({ key }) => key)
   return { env, keyed }
 }
@@ -154,9 +159,8 @@ function clockGraph(job: DayJob): StreamGraph {
   const { env, keyed } = start(job)
   keyed
     .process<number>(() => ({
-      processElement({ time }, { timerService }) {
+      processElement(_event, { timerService }) {
         timerService.registerProcessingTimeTimer(timerService.currentProcessingTime + HOUR)
-        if (time >= 0) job.onRecord?.()
       },
       onTimer(_timestamp, context, out) {
         work()
@@ -202,12 +206,12 @@ describe('timers that are due without a watermark of a record let the slot do ot
     await using cluster = new MiniCluster({
       configuration: { 'execution.checkpointing.dir': folder.path },
     })
-    let stopped: Promise<string> | undefined
+    let records = 0
     const { calls, keys } = await longestSlice(async (job) => {
-      const running = cluster.startLocal(graphOf({ ...job, bounded: false }))
-      await running.waitFor('RUNNING')
-      stopped = running.stopWithSavepoint({ drain: true })
-      stopped.catch(() => undefined)
+      const endless = { ...job, bounded: false, onRecord: () => records++ }
+      const running = cluster.startLocal(graphOf(endless))
+      await until('all records are read', () => records === KEYS)
+      running.stopWithSavepoint({ drain: true }).catch(() => undefined)
       return running
     })
     expect(calls).toBeLessThan(KEYS / 5)
@@ -221,7 +225,7 @@ describe('timers that are due without a watermark of a record let the slot do ot
     let records = 0
     const before = { laterDays: 0, sink: new MemorySink<number>(), bounded: false }
     const first = cluster.startLocal(clockGraph({ ...before, onRecord: () => records++ }))
-    await until('each key has a timer', () => records === KEYS)
+    await until('all records are read', () => records === KEYS)
     const savepoint = await first.stopWithSavepoint()
     const later: Clock = { ...systemClock, nowMs: () => systemClock.nowMs() + 2 * HOUR }
     const { calls, keys } = await longestSlice(async (job) => {
