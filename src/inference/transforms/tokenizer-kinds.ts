@@ -58,6 +58,8 @@ const NORMALIZERS: Kinds = {
   NFD: same,
   NFKC: same,
   NFKD: same,
+  // `useCharacterMaps` makes it right.
+  Precompiled: same,
   Prepend: same,
   // A `$` in what is put in would name a part of the match.
   Replace: (part) => [{ ...part, content: String(part['content'] ?? '').replaceAll('$', '$$$$') }],
@@ -66,7 +68,8 @@ const NORMALIZERS: Kinds = {
     ...(part['strip_left'] === true ? [replace('\\A\\s+', '')] : []),
     ...(part['strip_right'] === true ? [replace('\\s+\\z', '')] : []),
   ],
-  StripAccents: () => [replace('\\p{Mn}', '')],
+  // Marks of all kinds; BertNormalizer takes away those alone that have no width.
+  StripAccents: () => [replace('\\p{M}', '')],
 }
 
 const PRE_TOKENIZERS: Kinds = {

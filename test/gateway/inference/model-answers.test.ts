@@ -76,7 +76,7 @@ describe('the answers of one model', () => {
     ])
   })
 
-  it('have what is no finite number as a text, or as null where the request says so', () => {
+  it('have what is no finite number as a text, or as null where the request says so (triton#3711: broken JSON)', () => {
     const tensors = [floats('y', [4], NaN, Infinity, -Infinity, 1.5)]
     const answers = new ModelAnswers()
     const dataOf = (parameters: object) =>

@@ -151,14 +151,19 @@ describe('MODELS frames', () => {
         revision: 1,
         maxBatchItems: 64,
         batching: 'requests share runs',
+        devices: ['1 worker runs on cuda:0'],
+        parts: true,
         sloMs: 50,
         problems: ['aliases.json:1: no'],
         isExpected: true,
         statistics: { answered: 4 },
       },
     ]
-    const bytes = encodeModels(models)
-    expect(decodeModels(bytes, 0, bytes.length)).toEqual(models)
+    const { devices, parts, ...without } = models[0]!
+    for (const given of [models, [without]]) {
+      const bytes = encodeModels(given)
+      expect(decodeModels(bytes, 0, bytes.length)).toEqual(given)
+    }
   })
 
   it('refuse an unknown action and a change without a name', () => {

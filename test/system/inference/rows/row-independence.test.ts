@@ -157,7 +157,7 @@ describe('many requests at once', () => {
     await expect.poll(() => runsOf('honest')).toBeLessThan(before + 40)
   })
 
-  it('get as many boxes as there are in their own pictures', async () => {
+  it('get as many boxes as there are in their own pictures (triton#8107)', async () => {
     const asked = Array.from({ length: 60 }, (_, seed) => ask('detector', 1 + (seed % 3), seed))
     for (const { input, output } of await Promise.all(asked)) {
       expect(output.shape).toEqual([input.filter((one) => one > 0).length, 2])

@@ -113,7 +113,7 @@ describe('a server whose models are loading, failed or unloaded (readiness while
     expect(await ask('/models/good/versions/9/infer', request(1))).toMatchObject({ status: 404 })
   })
 
-  it('is ready when each model that was there at the start answers, whatever comes later', async () => {
+  it('is ready when each model that was there at the start answers, whatever comes later; an unloaded model is not (triton#7588)', async () => {
     await push('good', echo())
     await serve()
     await models!.loaded
@@ -220,7 +220,7 @@ describe('a client that goes away over HTTP', () => {
       (body: string) =>
         `${line}transfer-encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
     ],
-  ])('takes its requests along: none that waited is run, %s', async (_, message) => {
+  ])('takes its requests along: none that waited is run (triton#7077), %s', async (_, message) => {
     const ran = join(folder, 'ran')
     const go = join(folder, 'go')
     await mkdir(root, { recursive: true })

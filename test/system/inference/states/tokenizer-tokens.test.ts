@@ -4,7 +4,12 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
-import { TextTokenizer } from '../../../../src/inference/transforms/text-tokenizer.ts'
+import { messageOf } from '../../../../src/core/errors.ts'
+import {
+  type TextLimit,
+  TextTokenizer,
+  type TextTokens,
+} from '../../../../src/inference/transforms/text-tokenizer.ts'
 import { needs } from '../../../run/needs.ts'
 import { pythonWith } from '../../../services/python-packages.ts'
 
@@ -14,7 +19,7 @@ import { pythonWith } from '../../../services/python-packages.ts'
  */
 
 const run = promisify(execFile)
-const python = await pythonWith('tokenizers==0.23.3')
+const python = await pythonWith('tokenizers==0.23.3', 'sentencepiece==0.2.3')
 const SEED = 36
 const TEXTS = 400
 
@@ -26,6 +31,20 @@ interface Cases {
       readonly { readonly ids: readonly number[]; readonly types: readonly number[] }[]
     >
   >
+}
+
+/** The tokens of a text; `disguised` where it is refused because its normalised form is a token of the tokenizer. */
+function encoded(
+  tokenizer: TextTokenizer,
+  text: string,
+  { limit, index }: { readonly limit: TextLimit; readonly index: number },
+): TextTokens | 'disguised' {
+  try {
+    return tokenizer.encode(text, limit, index)
+  } catch (error) {
+    if (messageOf(error).includes('in another writing')) return 'disguised'
+    throw error
+  }
 }
 
 it(
@@ -40,7 +59,8 @@ it(
       const { texts, cases } = JSON.parse(
         await readFile(join(folder, 'cases.json'), 'utf8'),
       ) as Cases
-      expect(Object.keys(cases).length).toBe(10)
+      expect(Object.keys(cases).length).toBe(13)
+      let disguised = 0
       for (const [kind, wanted] of Object.entries(cases)) {
         const tokenizer = await TextTokenizer.open(join(folder, `${kind}.json`))
         let compared = 0
@@ -49,12 +69,22 @@ it(
           // A text without tokens is refused, so there is nothing to compare.
           if (right.ids.length === 0) continue
           const limit = { most: Number.POSITIVE_INFINITY, isCut: false }
-          const { ids, types } = tokenizer.encode(text, limit, i)
+          const found = encoded(tokenizer, text, { limit, index: i })
+          if (found === 'disguised') {
+            // Brackets of full width around "/s", which a normalizer makes a token of the tokenizer.
+            expect(text).toContain('＜/s＞')
+            disguised += 1
+            continue
+          }
+          const { ids, types } = found
           expect({ kind, text, ids, types }).toEqual({ kind, text, ...right })
           compared += 1
         }
         expect(compared).toBeGreaterThan(TEXTS)
       }
+      // The text by itself, and where it stands between two tokens.
+      expect(disguised).toBeGreaterThan(0)
+      expect(disguised).toBeLessThan(40)
     } finally {
       await rm(folder, { recursive: true })
     }

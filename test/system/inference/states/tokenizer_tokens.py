@@ -3,11 +3,13 @@
 Usage: tokenizer_tokens.py FOLDER CORPUS SEED COUNT
 """
 
+import io
 import json
 import random
 import sys
 from pathlib import Path
 
+import sentencepiece
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
 folder, corpus_file, seed, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
@@ -117,6 +119,71 @@ def unigram():
     return one
 
 
+def fields(message):
+    """The fields of a protobuf message that have a length, by number."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while at < len(message):
+        key = varint()
+        number, wire = key >> 3, key & 7
+        if wire == 0:
+            varint()
+        elif wire == 2:
+            length = varint()
+            yield number, message[at : at + length]
+            at += length
+        else:
+            at += 8 if wire == 1 else 4
+
+
+def charsmap(rule):
+    """The map of characters that SentencePiece puts into a model: T5 and XLM-R have that of nmt_nfkc."""
+    written = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(line for line in CORPUS if line.strip()),
+        model_writer=written,
+        vocab_size=300,
+        hard_vocab_limit=False,
+        normalization_rule_name=rule,
+        minloglevel=2,
+    )
+    spec = dict(fields(written.getvalue()))[3]
+    return dict(fields(spec))[2]
+
+
+def sentences(rule, before, *further):
+    one = Tokenizer(models.Unigram())
+    one.normalizer = normalizers.Sequence([normalizers.Precompiled(charsmap(rule)), *further])
+    one.pre_tokenizer = before
+    trainer = trainers.UnigramTrainer(vocab_size=800, special_tokens=ROBERTA, unk_token="<unk>")
+    one.train_from_iterator(CORPUS, trainer)
+    one.post_processor = processors.TemplateProcessing(
+        single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 2)]
+    )
+    return one
+
+
+def t5():
+    splits = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()]
+    return sentences("nmt_nfkc", pre_tokenizers.Sequence(splits))
+
+
+def xlm_roberta():
+    joined = normalizers.Replace(Regex(" {2,}"), " ")
+    return sentences("nmt_nfkc", pre_tokenizers.Metaspace(), joined)
+
+
 def words():
     one = Tokenizer(models.WordLevel(unk_token="[UNK]"))
     one.normalizer = normalizers.Sequence(
@@ -153,6 +220,9 @@ KINDS = {
     "llama2": llama2,
     "clip": clip,
     "unigram": unigram,
+    "t5": t5,
+    "xlm-roberta": xlm_roberta,
+    "albert": lambda: sentences("nmt_nfkc_cf", pre_tokenizers.Metaspace()),
     "words": words,
     "characters": characters,
 }
@@ -164,7 +234,8 @@ POOL = [
     "\ue000", "\U000f0000", "\U0010ffff", "\ufffd", "𝔘", "𠀀", "𪜀", "[MASK]", "[mask]", "<mask>", "</s>",
     "▁", "_", "##ing", "stream", "Processing", "the", "checkpoint", "-", "—", "“q”", "@user", "#tag",
     "http://x.y/z?q=1", "1,234.56", "CamelCase", "`code`", "\\n", '{"a":1}', "ǅ", "ŉ", "Ω", "℃", "ΣΑΣ",
-    "i̇", "ŒUVRE", "$&", "٣", "²",
+    "i̇", "ŒUVRE", "$&", "٣", "²", "ｶﾞ", "＜/s＞", "①", "e\u0301\u0323", "क्ष", "\r\u0301", "～", "𝟘", "ㅎㅏㄴ",
+    "각", "🏳️‍🌈", "1️⃣", "\u0600a", "a\u0308\u200d",
 ]  # fmt: skip
 chance = random.Random(seed)
 texts = ["", " ", "\n", "Hello, World! It's 2026.", *POOL]
