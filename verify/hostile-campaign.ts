@@ -42,6 +42,8 @@ export interface HostileReport {
   readonly cases: { readonly run: number; readonly all: number }
   /** Answers that good clients did not get. */
   readonly lost: number
+  /** The worst figures of all doors. */
+  readonly worst: DoorCampaignReport['worst']
   readonly doors: DoorCampaignReport['cases']
   readonly frames: HostileCampaignReport['attacks']
   readonly mutated: DecoderFuzzReport | undefined
@@ -95,6 +97,7 @@ export async function runHostile(options: HostileOptions): Promise<HostileReport
       all: cases.length + Object.keys(ATTACKS).filter(isChosen).length,
     },
     lost: doors.lost,
+    worst: doors.worst,
     doors: doors.cases,
     frames: ofFrames,
     mutated,

@@ -11,6 +11,8 @@ import { keyOfText } from '../../src/core/formats/key-text.ts'
 import { plainMsgpackSerializer } from '../../src/core/formats/msgpack-serializer.ts'
 import { readPlainKey, writePlainKey } from '../../src/core/formats/plain-key.ts'
 import { readableValue } from '../../src/core/formats/readable-value.ts'
+import { codecsOf } from '../../src/gateway/grpc/codec.ts'
+import { requestOf } from '../../src/gateway/grpc/messages.ts'
 import { RequestReader } from '../../src/gateway/hot/request-reader.ts'
 import { ModelRequests } from '../../src/gateway/inference/message.ts'
 import {
@@ -21,6 +23,7 @@ import {
 import { scanPairs } from '../../src/gateway/routes/pairs-scanner.ts'
 import { parseJsonBody } from '../../src/http/json-body.ts'
 import { readModelGraph } from '../../src/inference/onnx/graph.ts'
+import { readS3Listing } from '../../src/inference/places/s3-listing.ts'
 import { readSettingsText } from '../../src/inference/repository/settings.ts'
 import { decodeJob, encodeJob } from '../../src/jobmanager/store/format.ts'
 import { parseTextRow } from '../../src/models/als/text-row.ts'
@@ -33,6 +36,7 @@ import { FrameWriter } from '../../src/wire/frame-writer.ts'
 import { readHello, readWelcome } from '../../src/wire/hello.ts'
 import { beginRequest, RequestCursor } from '../../src/wire/request.ts'
 import { readRouting } from '../../src/wire/routing-table.ts'
+import { methodOf } from '../../test/gateway/grpc/frames.ts'
 import { GATEWAY_REQUESTS } from './http-requests.ts'
 import { QUERY_FRAMES } from './query-frames.ts'
 
@@ -122,6 +126,24 @@ const BINARY_INFER = Buffer.concat([
   Buffer.from([1, 0, 0, 0, 65]),
 ])
 
+const GRPC = codecsOf()('ModelInfer')
+const grpcInfer = (message: object): Uint8Array =>
+  methodOf('ModelInfer').requestSerialize({ model_name: 'm', ...message })
+const GRPC_INFER = [
+  grpcInfer({
+    inputs: MODEL_INPUTS.map((input) => ({ ...input, shape: [1, 2].slice(0, input.shape.length) })),
+    raw_input_contents: [Buffer.alloc(8), Buffer.from([1, 0, 0, 0, 65])],
+    parameters: { sequence_id: { string_param: 'a' } },
+  }),
+  grpcInfer({
+    inputs: [
+      { name: 'x', datatype: 'FP32', shape: [1, 2], contents: { fp32_contents: [1, 2] } },
+      { name: 't', datatype: 'BYTES', shape: [1], contents: { bytes_contents: [Buffer.of(65)] } },
+    ],
+    outputs: [{ name: 'y', parameters: { classification: { int64_param: '2' } } }],
+  }),
+]
+
 const isObservation = (value: unknown): value is JsonObservation => {
   const { user, item, rating, timestamp } = (value ?? {}) as Record<string, unknown>
   const isTime = timestamp === undefined || typeof timestamp === 'number'
@@ -205,6 +227,18 @@ export const DECODERS: readonly Decoder[] = [
     name: 'inferences with bytes',
     samples: [BINARY_INFER],
     decode: (bytes) => new ModelRequests(MODEL_INPUTS).read(bytes, String(BINARY_HEAD.length)),
+  },
+  {
+    name: 'messages of gRPC',
+    samples: GRPC_INFER,
+    decode: (bytes) => requestOf(GRPC.decode(bytes), new ModelRequests(MODEL_INPUTS)),
+  },
+  {
+    name: 'lists of buckets',
+    samples: bytesOf(
+      '<ListBucketResult><EncodingType>url</EncodingType><Contents><Key>a%2Bb</Key><ETag>&quot;1&quot;</ETag><Size>5</Size></Contents></ListBucketResult>',
+    ),
+    decode: (bytes) => readS3Listing(bytes.toString(), 'http://s3.example'),
   },
   {
     name: 'JSON',

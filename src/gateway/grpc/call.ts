@@ -28,7 +28,7 @@ export class Call {
   readonly reply: CallReply
   readonly caller: Caller
   /** Its client: it is gone when the call is canceled, or its connection is closed. */
-  readonly owner = new RequestOwner()
+  readonly owner: RequestOwner
   private readonly stream: ServerHttp2Stream
   private readonly terms: CallTerms
   private readonly encoding: string
@@ -49,6 +49,7 @@ export class Call {
     this.caller = caller
     this.terms = terms
     this.reply = new CallReply(stream)
+    this.owner = new RequestOwner({ group: stream.session ?? stream })
     this.encoding = String(headers['grpc-encoding'] ?? 'identity')
     const forMs = timeoutOf(headers['grpc-timeout'])
     if (forMs !== undefined) {

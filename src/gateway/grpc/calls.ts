@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
-import { fromJSON, type MethodDefinition, type ServiceDefinition } from '@grpc/proto-loader'
 import type { AuditSink } from '../../access/audit.ts'
 import type { AccessControl } from '../../access/control.ts'
 import { MODEL_CONTROL_OFF } from '../../access/model-control.ts'
@@ -19,11 +18,11 @@ import { requireLiveModel } from '../routes/live-model.ts'
 import { requireLive, requireReady } from '../routes/require-live.ts'
 import { Call, type CallTerms } from './call.ts'
 import { Caller } from './caller.ts'
+import { type Codec, codecsOf } from './codec.ts'
 import { type InferMessage, type InferReply, replyOf, requestOf } from './messages.ts'
-import { SCHEMA, SERVICE, type UnaryMethod } from './schema.ts'
+import { SERVICE, STREAM, type UnaryMethod } from './schema.ts'
 import { type CallEnd, callEndOf } from './status.ts'
 import { InferStream } from './stream.ts'
-import { requireFewValues } from './value-limit.ts'
 
 /** What the calls work with. */
 export interface GrpcContext extends Pick<CallTerms, 'budget' | 'clock'> {
@@ -47,8 +46,6 @@ const MOST_CALLS = 4096
 const SMALL_BYTES = 64 * 1024
 /** Extensions of the protocol that the port has. */
 const EXTENSIONS = ['classification', 'model_repository', 'sequence']
-/** Options of the decoder: numbers of 64 bits are digits, and fields that were not sent have their defaults. */
-const DECODING = { longs: String, defaults: true, oneofs: true, arrays: true, objects: true }
 
 type ModelMessage = { readonly name: string; readonly version: string }
 type ChangeMessage = { readonly model_name: string }
@@ -72,14 +69,6 @@ interface OpenMethod extends Method {
   readonly codec: Codec
 }
 
-interface Codec {
-  /** The message of bytes. Throws FRAME_TOO_LARGE, MALFORMED_DATA. */
-  decode(bytes: Buffer): never
-  encode(answer: object): Uint8Array
-}
-
-const STREAM = 'ModelStreamInfer'
-
 /** The calls of the Open Inference Protocol over gRPC. */
 export class GrpcCalls {
   private readonly context: GrpcContext
@@ -91,7 +80,7 @@ export class GrpcCalls {
     const { budget, clock } = context
     this.context = context
     this.terms = { budget, clock, turns }
-    const definition = fromJSON(SCHEMA, DECODING)[SERVICE] as ServiceDefinition
+    const codecs = codecsOf()
     const methods = { ...this.unaryMethods(), [STREAM]: this.inferMethod() }
     this.methods = new Map(
       Object.entries(methods).map(([name, method]) => [
@@ -100,7 +89,7 @@ export class GrpcCalls {
           ...method,
           name,
           metrics: context.requests.added('POST', `/${SERVICE}/${name}`),
-          codec: codecOf(definition[name] as MethodDefinition<object, object>, name),
+          codec: codecs(name),
         },
       ]),
     )
@@ -307,25 +296,6 @@ const needed = ({ role }: Method): Role => (role === 'public' ? 'read' : role)
 async function enter(caller: Caller, { role, modelOf }: Method): Promise<void> {
   if (role === 'public') return
   await caller.enter(role, modelOf === undefined ? undefined : { kind: 'model', name: undefined })
-}
-
-function codecOf(
-  { requestDeserialize, responseSerialize }: MethodDefinition<object, object>,
-  method: string,
-): Codec {
-  const request = method === STREAM ? 'ModelInferRequest' : `${method}Request`
-  return {
-    decode(bytes) {
-      requireFewValues(request, bytes)
-      try {
-        return requestDeserialize(bytes) as never
-      } catch (cause) {
-        const message = 'the bytes are no message of the protocol'
-        throw new WeirError('MALFORMED_DATA', message, { cause })
-      }
-    },
-    encode: (answer) => responseSerialize(answer),
-  }
 }
 
 const isGrpc = (contentType: string | undefined): boolean =>

@@ -131,6 +131,9 @@ export const METHODS = [
 /** Name of a method with one answer for each request. */
 export type UnaryMethod = (typeof METHODS)[number]
 
+/** Name of the method whose requests and answers are streams of those of `ModelInfer`. */
+export const STREAM = 'ModelStreamInfer'
+
 /** Full name of the service. */
 export const SERVICE = 'inference.GRPCInferenceService'
 
@@ -147,7 +150,7 @@ export const SCHEMA: Parameters<typeof fromJSON>[0] = {
                 { requestType: `${name}Request`, responseType: `${name}Response` },
               ]),
             ),
-            ModelStreamInfer: {
+            [STREAM]: {
               requestType: 'ModelInferRequest',
               requestStream: true,
               responseType: 'ModelStreamInferResponse',

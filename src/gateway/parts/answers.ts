@@ -49,7 +49,7 @@ export class PartsAnswers {
     const entry = await repository.find(name, version)
     const { info, model } = entry
     let answered = version ?? String(info.liveVersion)
-    const asker = new RequestOwner(client)
+    const asker = new RequestOwner({ client, ...(owner === undefined ? {} : { group: owner }) })
     const stay = owner?.gone === undefined ? owner?.onGone(() => asker.leave()) : asker.leave()
     this.askers.add(asker)
     let isWhole = false

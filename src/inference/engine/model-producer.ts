@@ -15,7 +15,13 @@ import { writeTensors } from '../queue/tensor-bytes.ts'
 import { answerOf } from './answers.ts'
 import { workersOf } from './deployment-plan.ts'
 import { cannotBeInTime, failureOf, overloaded } from './failures.ts'
-import { HedgeTimer, PendingRequest } from './pending-request.ts'
+import {
+  type GroupCount,
+  givingWay,
+  HedgeTimer,
+  heaviestGroup,
+  PendingRequest,
+} from './pending-request.ts'
 import { requireRows, type ShapedRequest, shapeRequest } from './request-shape.ts'
 import { emptyOutputs, inferInParts } from './split-request.ts'
 
@@ -40,6 +46,8 @@ export class ModelProducer {
   private readonly bell: Doorbell
   private readonly pending = new Map<number, PendingRequest>()
   private readonly maxItems: number
+  /** Who has the most requests, of a full queue, until one of them ends. */
+  private heaviest: GroupCount | undefined
   private isClosed = false
   /** The workers are woken at the end of this turn. */
   private isRinging = false
@@ -135,20 +143,18 @@ export class ModelProducer {
     if (!(goalMs > 0))
       throw new WeirError('DEADLINE_EXCEEDED', 'the deadline had passed at the call')
     const retryAfterMs = this.refused(shaped.items, goalMs, arrivalMs)
-    const slot = retryAfterMs === undefined ? this.side.claim() : -1
+    const { asker } = request
+    const group = asker?.group ?? asker
+    const slot = retryAfterMs === undefined ? this.claim(group) : -1
     if (slot < 0) {
       this.side.count(PRODUCER_COUNT.full)
       this.side.count(PRODUCER_COUNT.ended)
-      resolve(
-        this.defaultFor('full', () =>
-          overloaded(this.name, retryAfterMs, this.served.deployment.sloMs),
-        ),
-      )
+      resolve(this.defaultFor('full', () => this.noRoom(retryAfterMs)))
       return
     }
     this.write(slot, shaped)
     const callbacks = { resolve, reject, onExpire: this.expire }
-    const pending = new PendingRequest(slot, arrivalMs + goalMs, callbacks)
+    const pending = new PendingRequest(slot, { deadlineAt: arrivalMs + goalMs, group }, callbacks)
     this.pending.set(slot, pending)
     this.context.wheel.add(pending)
     this.listen(pending, request)
@@ -161,6 +167,34 @@ export class ModelProducer {
     })
     this.ringSoon()
     this.hedgeLater(pending, arrivalMs)
+  }
+
+  /** A slot; -1 if there is none. Of a full queue, who has the most requests gives one up to who has fewer. */
+  private claim(group: object | undefined): number {
+    const slot = this.side.claim()
+    if (slot >= 0) return slot
+    this.heaviest ??= heaviestGroup(this.pending.values())
+    if (this.heaviest === undefined) return -1
+    for (const one of givingWay(this.pending, this.heaviest, group)) {
+      if (!this.side.withdraw(one.slot)) continue
+      this.forget(one.slot)
+      this.end(one)
+      one.isSettled = true
+      this.side.count(PRODUCER_COUNT.full)
+      this.side.count(PRODUCER_COUNT.ended)
+      this.settle(one, 'full', () => this.noRoom(undefined))
+      return this.side.claim()
+    }
+    return -1
+  }
+
+  private noRoom(retryAfterMs: number | undefined): WeirError {
+    return overloaded(this.name, retryAfterMs, this.served.deployment.sloMs)
+  }
+
+  private forget(slot: number): void {
+    this.pending.delete(slot)
+    this.heaviest = undefined
   }
 
   /** Requests of one turn of the event loop ring once: a worker that is woken by the first runs them together. */
@@ -273,7 +307,7 @@ export class ModelProducer {
 
   /** Frees a slot whose answer is no longer needed, now or when its worker is done. */
   private abandon(slot: number): void {
-    if (this.side.withdraw(slot)) this.pending.delete(slot)
+    if (this.side.withdraw(slot)) this.forget(slot)
     else this.side.forsake(slot)
   }
 
@@ -291,7 +325,7 @@ export class ModelProducer {
   private readonly ended = (slot: number, state: number): void => {
     // Without an entry the slot is one of a thread that had this number before.
     const pending = this.pending.get(slot)
-    this.pending.delete(slot)
+    this.forget(slot)
     try {
       if (pending?.isSettled === false) this.finishOne(pending, slot, state)
     } finally {

@@ -7,6 +7,8 @@ export interface Asker {
   readonly gone: unknown
   /** Whose share of answers in parts it takes. @default it has none */
   readonly client?: string | undefined
+  /** What it is counted with where a queue is full: its connection. @default it is counted by itself */
+  readonly group?: object
   /** Calls `listener` once when it is gone, unless the returned function was called before. */
   onGone(listener: () => void): () => void
 }

@@ -13,11 +13,17 @@ export class RequestOwner {
   gone: WeirError | undefined
   /** Whose share of answers in parts its requests take; undefined for one without. */
   readonly client: string | undefined
+  /** As `Asker.group`. */
+  readonly group: object
   private readonly listeners = new Set<() => void>()
 
-  /** `client`: @default its requests have no share */
-  constructor(client?: string) {
+  /** `client`: @default its requests have no share. `group`: @default itself */
+  constructor({
+    client,
+    group,
+  }: { readonly client?: string | undefined; readonly group?: object } = {}) {
     this.client = client
+    this.group = group ?? this
   }
 
   /** Calls `listener` once when the connection is gone, unless canceled. It must not be gone yet. */

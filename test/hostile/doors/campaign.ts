@@ -10,7 +10,13 @@ import { ADDRESSES, type Origin } from './door.ts'
 import { type GoodClient, goodHttpClient } from './good-requests.ts'
 import { attacksOf } from './kinds/all.ts'
 import { residentBytes } from './resident.ts'
-import { type DoorMeasured, doorProblems, mostKeptBytes } from './verdict.ts'
+import {
+  type DoorMeasured,
+  doorProblems,
+  mostKeptBytes,
+  type WorstFigures,
+  worstOf,
+} from './verdict.ts'
 import { measure } from './waits.ts'
 import { DoorWorld, doorName, type OpenDoor, protocolOf, SERVERS, type Server } from './world.ts'
 
@@ -62,6 +68,7 @@ export interface DoorCampaignReport {
   readonly cases: readonly DoorFigures[]
   /** Answers that the good clients did not get. */
   readonly lost: number
+  readonly worst: WorstFigures
   readonly violations: readonly string[]
 }
 
@@ -141,7 +148,8 @@ class DoorCampaign implements AsyncDisposable {
       problems.map((problem) => `${door}: ${attack}: ${problem}`),
     )
     const lost = cases.reduce((sum, { measured }) => sum + measured.attack.lost.length, 0)
-    return { cases, lost, violations: [...violations, ...(await this.world.ended())] }
+    const worst = worstOf(cases.map(({ measured }) => measured))
+    return { cases, lost, worst, violations: [...violations, ...(await this.world.ended())] }
   }
 
   private async runCase(one: DoorCase): Promise<DoorFigures> {

@@ -7,6 +7,7 @@ import {
   MOST_BYTES,
   MOST_TLS_BYTES,
   MOST_TURN_MS,
+  worstOf,
 } from './verdict.ts'
 import type { Measurement } from './waits.ts'
 
@@ -82,6 +83,14 @@ test('what a busy machine adds to waits and to the end of lives may be left out,
   const old = { ...SOUND, longestMs: LONGEST_REQUEST_MS + 500 }
   expect(doorProblems(old, 99)).toHaveLength(1)
   expect(doorProblems(old, 100)).toEqual([])
+})
+
+test('the worst figures of cases are each those of the worst case, without what the machine was late', () => {
+  const late = { ...SOUND, attack: measurement(60, 90), waited: { p99Ms: 10, worstMs: 40 } }
+  expect(worstOf([SOUND, late])).toEqual({
+    ...{ waitMs: 100, ownWaitMs: 100, p99Times: 5, turnMs: MOST_TURN_MS },
+    ...{ peakBytes: SOUND.peakBytes, keptBytes: SOUND.keptBytes },
+  })
 })
 
 test('a door with TLS may keep more', () => {

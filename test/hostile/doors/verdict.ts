@@ -92,5 +92,34 @@ export function doorProblems(measured: DoorMeasured, noiseMs = 0): string[] {
   return problems
 }
 
+/** The worst figures of some cases. */
+export interface WorstFigures {
+  /** Longest wait of a good client, ms. */
+  readonly waitMs: number
+  /** The same without what the machine was late by itself. */
+  readonly ownWaitMs: number
+  /** p99 of a good client, in times of its own without the attack, or of 5 ms where that is more. */
+  readonly p99Times: number
+  readonly turnMs: number
+  readonly peakBytes: number
+  readonly keptBytes: number
+}
+
+/** The worst of all cases, figure by figure. */
+export function worstOf(cases: readonly DoorMeasured[]): WorstFigures {
+  const most = (figure: (one: DoorMeasured) => number): number => Math.max(0, ...cases.map(figure))
+  return {
+    waitMs: most(({ attack }) => attack.good.worstMs),
+    ownWaitMs: most((one) => one.attack.good.worstMs - lateBy('worstMs', one)),
+    p99Times: most((one) => {
+      const ownMs = one.attack.good.p99Ms - lateBy('p99Ms', one)
+      return ownMs / Math.max(NOISE_MS, one.solo.good.p99Ms)
+    }),
+    turnMs: most(({ turnMs }) => turnMs),
+    peakBytes: most(({ peakBytes }) => peakBytes),
+    keptBytes: most(({ keptBytes }) => keptBytes),
+  }
+}
+
 const ms = (value: number): string => `${value.toFixed(1)} ms`
 const mib = (bytes: number): string => `${Math.round(bytes / MIB)} MiB`

@@ -3,9 +3,9 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:h
 import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { mutated } from '../../../../verify/fuzz/mutations.ts'
-import { framed } from '../../../gateway/grpc/frames.ts'
+import { field, framed, varint } from '../../../gateway/grpc/frames.ts'
 import { pause } from '../../../run/pause.ts'
-import { type Door, LARGE_ROWS } from '../door.ts'
+import { type Door, LARGE_ROWS, MODEL } from '../door.ts'
 import { grpcFields, inferMessage } from '../grpc-messages.ts'
 import {
   type AttackSite,
@@ -59,21 +59,29 @@ const largeMessage = (): Uint8Array => {
   return large
 }
 
-const numbersOf = (count: number): Uint8Array =>
-  framed(
-    inferMessage({ shape: [count / 2, 2], contents: { fp32_contents: new Array(count).fill(1) } }),
+/** A request whose input has typed contents: a field of them, and its bytes. */
+function typed(shape: readonly number[], contents: number, bytes: Uint8Array): Uint8Array {
+  const text = (number: number, value: string): Buffer => field(number, Buffer.from(value))
+  const input = [text(1, 'x'), text(2, 'FP32'), field(3, ...shape.map(varint))]
+  return framed(
+    Buffer.concat([text(1, MODEL), field(5, ...input, field(5, field(contents, bytes)))]),
   )
-const wideOf = (count: number): Uint8Array =>
-  framed(inferMessage({ shape: [count], contents: { int64_contents: new Array(count).fill('1') } }))
+}
+
+const numbersOf = (count: number): Uint8Array => typed([count / 2, 2], 6, Buffer.alloc(4 * count))
+const wideOf = (count: number): Uint8Array => typed([count], 3, Buffer.alloc(count, 1))
+/** Texts of no bytes. */
+const textsOf = (count: number): Uint8Array => {
+  const empty = Buffer.alloc(2 * count, Buffer.of(8 * 8 + 2, 0))
+  return framed(Buffer.concat([field(1, Buffer.from(MODEL)), field(5, field(5, empty))]))
+}
 
 let small: readonly Uint8Array[] | undefined
 const smallValues = (): readonly Uint8Array[] => {
   small ??= [
     // The most that the limit lets pass: what they cost is what it allows.
     ...[numbersOf(500_000), wideOf(130_000)],
-    framed(
-      inferMessage({ shape: [1], contents: { bytes_contents: new Array(500_000).fill(NOTHING) } }),
-    ),
+    textsOf(500_000),
     // Beyond it.
     numbersOf(4_000_000),
     wideOf(3_000_000),
