@@ -323,7 +323,8 @@ export class ConnectionShare implements Disposable {
   }
 }
 
-function hasBody({ headers }: IncomingMessage): boolean {
+/** Whether a request has a body, by its head. */
+export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
   const length = headers['content-length']
   return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0')
 }

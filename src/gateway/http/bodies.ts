@@ -8,6 +8,7 @@ import type { Cancel } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import { giveChunk } from '../../core/lifetime/give-chunk.ts'
 import { clientAddressOf } from '../../http/client-address.ts'
+import { hasBody } from '../../http/connection-share.ts'
 import type { FairTurns } from '../../http/fair-turns.ts'
 import { addJsonParser } from '../../http/json-parser.ts'
 import { FREE_BYTES, MOST_RATIO, noRoomError, ratioError } from './body-limits.ts'
@@ -67,6 +68,8 @@ export function addBodyParsers(app: FastifyInstance, options: BodyOptions): void
     })
   })
   app.addHook('preParsing', (request, reply, payload, done) => {
+    // The hook runs for every request, and a stream for none would cost a GET more than its route.
+    if (!hasBody(request.raw)) return done(null, payload)
     const coding = request.headers['content-encoding']
     const isPlain = coding === undefined || coding === 'identity'
     if (isPlain && Number(request.headers['content-length']) <= UNCOUNTED_BYTES) {

@@ -26,6 +26,11 @@ beforeEach(async () => {
   }
   addBodyParsers(app, { budget, clientOf: ({ ip }) => ip, turns, charge })
   app.post('/', async ({ body }) => ({ bytes: (body as Buffer).length }))
+  app.get('/slow', (_, reply) => {
+    const endMs = performance.now() + 20
+    while (performance.now() < endMs);
+    void reply.send('x')
+  })
   await app.listen({ host: '127.0.0.1', port: 0 })
 })
 
@@ -71,6 +76,11 @@ it('a large body counts as more requests, a compressed one by what it becomes', 
   charged = 0
   await send(gzipSync(Buffer.alloc(2 * 65_536, 0x31)), { ...csv, 'content-encoding': 'gzip' })
   expect(charged).toBeGreaterThanOrEqual(2)
+})
+
+it('a request without a body counts as one, however long its route takes', async () => {
+  await app.inject({ url: '/slow' })
+  expect(charged).toBe(0)
 })
 
 it('of many bodies that find no room all but some are refused at once, and their connections end', async () => {
