@@ -957,7 +957,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ],
   'operators/joins': [
     'core',
-    'core/text',
+    'core/hash',
     'operators/port',
     'operators/process',
     'operators/windows',
