@@ -67,6 +67,7 @@ export class SlicedRecords<IN> implements SliceContents<IN> {
   open(keyedState: KeyedState): void {
     this.keyedState = keyedState
     this.records = keyedState.liveList(this.descriptor)
+    this.records.expectLooks()
     this.ofWindows.open(keyedState)
   }
 
@@ -115,7 +116,7 @@ export class SlicedRecords<IN> implements SliceContents<IN> {
     if (this.ofWindows.hasEntries) this.clearOwn()
     this.keyedState.setCurrentNamespace(NO_NAMESPACE)
     const { start } = this.window
-    if (this.hasSlices) this.records.retain((record) => record.start > start)
+    if (this.hasSlices) this.records.retain((record) => record.start > start, this.loaded)
   }
 
   /** Whether the selected window consists of slices: one of other bounds was there before a restore. */

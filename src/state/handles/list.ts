@@ -8,7 +8,7 @@ import { hasEntries } from '../typed/keys.ts'
 import { CHUNK_SUFFIX_BYTES, packedOf, writeChunkSuffix } from '../typed/list-chunks.ts'
 import type { StateTable } from '../typed/table.ts'
 import { bytesOfEncoded, type EntryValue } from '../values/entry.ts'
-import { ListValue, valuesOf } from '../values/list.ts'
+import { ListValue, MOST_LIVE, valuesOf } from '../values/list.ts'
 import { requireValues } from './several-values.ts'
 import { UnreadElements } from './unread-elements.ts'
 
@@ -17,6 +17,9 @@ const NO_ELEMENTS = new Uint8Array(0)
 const LARGEST_HEAD = 16 * 1024
 /** The same where all stay: decoded elements are read faster. */
 const LARGEST_HEAD_IN_MEMORY = 256 * 1024
+/** The same of lists at which their operator looks again and again, and the elements that stay decoded there. */
+const LARGEST_LOOKED_AT = 4 * 1024 * 1024
+const MOST_LOOKED_AT = 16_384
 
 /**
  * ListState over a table: per key and namespace an entry with the head of the list, and an entry for each chunk of
@@ -27,7 +30,8 @@ export class ListStateHandle<T> implements LiveListState<T> {
   private readonly table: StateTable
   private readonly selection: KeySelection
   private readonly serializer: Serializer<T>
-  private readonly largestHead: number
+  private largestHead: number
+  private mostLive = MOST_LIVE
   /** Whether all lists stay in memory, so that their elements may be there in both forms. */
   private readonly keepsDecoded: boolean
   /** Whether elements are read, where others may be packed at once. */
@@ -65,7 +69,6 @@ export class ListStateHandle<T> implements LiveListState<T> {
     if (entry === undefined) return []
     this.table.beforeSharing(entry)
     const list = this.listOf(entry)
-    if (!copies) list.stayDecoded()
     const head = copies ? list.values(this.serializer) : list.elements(this.serializer)
     this.table.hold(entry, list, list.bytes)
     const values = list.chunks === 0 ? head : this.chunkValues(list.chunks).concat(head)
@@ -74,7 +77,13 @@ export class ListStateHandle<T> implements LiveListState<T> {
     return values
   }
 
-  retain(isKept: (element: T) => boolean): void {
+  expectLooks(): void {
+    if (!this.keepsDecoded || this.table.ttl !== undefined) return
+    this.mostLive = MOST_LOOKED_AT
+    this.largestHead = LARGEST_LOOKED_AT
+  }
+
+  retain(isKept: (element: T) => boolean, known?: readonly T[]): void {
     const entry = this.table.current(this.selection)
     if (entry === undefined) return
     const list = this.listOf(entry)
@@ -86,7 +95,7 @@ export class ListStateHandle<T> implements LiveListState<T> {
       else this.clear()
       return
     }
-    const all = this.elements()
+    const all = known ?? this.elements()
     const kept = all.filter(isKept)
     if (all.length >= 2 * kept.length) this.update(kept)
   }
@@ -153,7 +162,7 @@ export class ListStateHandle<T> implements LiveListState<T> {
     if (this.table.expectedType !== 0) checkType(this.table, values[0])
     const before = this.before()
     const isShared = before instanceof ListValue && copierOf(this.serializer)?.shares === true
-    const list = new ListValue(this.keepsDecoded)
+    const list = new ListValue(this.keepsDecoded, this.mostLive)
     list.addAll(this.serializer, values, isShared ? before : undefined)
     this.hold(this.table.currentToWrite(this.selection), list)
     this.dropped(before)
@@ -185,7 +194,7 @@ export class ListStateHandle<T> implements LiveListState<T> {
   }
 
   private toAppend(entry: KeyedEntry | undefined): ListValue {
-    if (entry === undefined) return new ListValue(this.keepsDecoded)
+    if (entry === undefined) return new ListValue(this.keepsDecoded, this.mostLive)
     // The old elements are saved before the list grows.
     this.table.change(entry)
     return this.listOf(entry)
@@ -253,7 +262,8 @@ export class ListStateHandle<T> implements LiveListState<T> {
 
   private listOf({ value }: KeyedEntry): ListValue {
     if (value instanceof ListValue) return value
-    return ListValue.of(value instanceof Uint8Array ? value : NO_ELEMENTS, this.keepsDecoded)
+    const bytes = value instanceof Uint8Array ? value : NO_ELEMENTS
+    return ListValue.of(bytes, this.keepsDecoded, this.mostLive)
   }
 }
 

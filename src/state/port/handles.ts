@@ -46,8 +46,13 @@ export interface LiveListState<T> extends ListState<T> {
   keepLast(count: number): T[]
   /** As `get`, of the elements themselves: they belong to the state, so that nothing may change or keep them. */
   elements(): readonly T[]
-  /** Removes the other elements: at once where the list is short, else at the latest when they are as many as those that stay. */
-  retain(isKept: (element: T) => boolean): void
+  /** Says that `elements` will be called again and again for each list: where all are in memory, longer ones stay decoded. */
+  expectLooks(): void
+  /**
+   * Removes the other elements: at once where all are decoded, else at the latest when they are as many as those that stay.
+   * `known`: what `elements` gave, if the list has not changed since.
+   */
+  retain(isKept: (element: T) => boolean, known?: readonly T[]): void
   /** Whether some key and namespace may have a list: a look at state that was never used is then not needed. */
   hasEntries(): boolean
   /** Whether functions get the objects of the list themselves, as they promise to change none. */

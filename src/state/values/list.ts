@@ -22,8 +22,6 @@ const MARK = [0x80, 0x00] as const
 
 /** Elements that stay decoded; more are packed together, which takes about a millisecond. */
 export const MOST_LIVE = 1024
-/** The same of a list at which its operator looks again and again, without copies. */
-const MOST_LOOKED_AT = 8192
 /** More new elements stay packed after they were written, so that no checkpoint packs them twice. */
 const MOST_PACKED_TWICE = 64
 
@@ -50,20 +48,21 @@ export class ListValue {
   private liveBytes = 0
   /** How many of the decoded elements are the packed ones; 0 where these are packed only. */
   private both = 0
-  private mostLive = MOST_LIVE
+  private readonly mostLive: number
   private readonly keepsDecoded: boolean
 
   /**
    * An empty head. With `keepsDecoded`, elements that a checkpoint has packed stay decoded, too: they take more memory, and
-   * need not be decoded again.
+   * need not be decoded again. Up to `mostLive` stay decoded.
    */
-  constructor(keepsDecoded = false) {
+  constructor(keepsDecoded = false, mostLive = MOST_LIVE) {
     this.keepsDecoded = keepsDecoded
+    this.mostLive = mostLive
   }
 
   /** A head as `write` writes it. Throws MALFORMED_DATA. */
-  static of(bytes: Uint8Array, keepsDecoded = false): ListValue {
-    const list = new ListValue(keepsDecoded)
+  static of(bytes: Uint8Array, keepsDecoded = false, mostLive = MOST_LIVE): ListValue {
+    const list = new ListValue(keepsDecoded, mostLive)
     list.chunks = chunksOf(bytes)
     const packed = elementsOf(bytes)
     if (packed.length > 0) list.packedBytes(packed.length).raw(packed)
@@ -161,11 +160,6 @@ export class ListValue {
     const live = (from === 0 ? this.live : this.live.slice(from)) as T[]
     if (copier?.shares === true) return from === 0 ? live.slice() : live
     return this.areFlat ? live.map(copyOfFlat) : live.map((value) => copyOf(value, copier))
-  }
-
-  /** Says that the elements will be looked at again and again: more of them stay decoded. */
-  stayDecoded(): void {
-    this.mostLive = MOST_LOOKED_AT
   }
 
   /** The head's elements themselves. */
