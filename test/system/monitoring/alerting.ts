@@ -105,9 +105,10 @@ export class Alerting {
     return until(`${name} fires`, async () => (await this.firing(of)).includes(name), RHYTHM)
   }
 
-  /** Resolves when an alert does not fire. */
-  ends(name: string, of?: AlertOf): Promise<true> {
-    return until(`${name} ends`, async () => !(await this.firing(of)).includes(name), RHYTHM)
+  /** Resolves when an alert does not fire. `timeoutMs`: where it may take longer than tests wait. */
+  ends(name: string, of?: AlertOf, timeoutMs?: number): Promise<true> {
+    const options = timeoutMs === undefined ? RHYTHM : { ...RHYTHM, timeoutMs }
+    return until(`${name} ends`, async () => !(await this.firing(of)).includes(name), options)
   }
 
   /** The value of an instant query as text: empty without a result. */
