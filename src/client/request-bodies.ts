@@ -1,4 +1,5 @@
 import { WeirError } from '../core/errors.ts'
+import { mergedFeatures } from '../core/feature.ts'
 import { readableKey } from '../core/formats/key-text.ts'
 import { type AnswerCursor, errorOfStatus } from '../wire/answer.ts'
 import { ANSWER_FLAG, DEFERRED, KIND, REQUEST_FLAG } from '../wire/frame.ts'
@@ -23,6 +24,7 @@ import type {
   SparseVector,
   TopKOptions,
 } from '../wire/model-reader.ts'
+import { withBiasFeature } from '../wire/sparse-vector.ts'
 import { OK } from '../wire/status.ts'
 
 /** Body of one kind of request: writes the request and reads its answer. */
@@ -123,17 +125,19 @@ function single<T>(
   }
 }
 
-/** A sparse product. */
+/** A sparse product, of the constant feature too if `withBias`. */
 export function sparseProduct(
   state: string,
   features: SparseVector,
+  withBias: boolean,
 ): RequestBody<Answer<SparseProduct>> {
+  const merged = mergedFeatures(features)
+  const { ids, values } = withBias ? withBiasFeature(merged) : merged
   return single(
     {
       kind: KIND.sparseDot,
       flags: REQUEST_FLAG.envelope,
       write(writer) {
-        const { ids, values } = features
         writer.uint32(ids.length)
         writer.raw(new Uint8Array(ids.buffer, ids.byteOffset, ids.byteLength))
         writer.floats(values)

@@ -1,5 +1,4 @@
 import { requireArgument, WeirError } from '../core/errors.ts'
-import { mergedFeatures } from '../core/feature.ts'
 import { keyText } from '../core/formats/key-text.ts'
 import type { PlainKey } from '../core/formats/plain-key.ts'
 import { checkArgument, checkOptions } from '../core/options/shape.ts'
@@ -55,7 +54,6 @@ import {
   type TopKOptions,
 } from '../wire/model-reader.ts'
 import type { RoutingTable } from '../wire/routing-table.ts'
-import { withBiasFeature } from '../wire/sparse-vector.ts'
 import { decodeTypedValue, GET, type GetOptions } from '../wire/typed-value.ts'
 import { WriterPool } from '../wire/writer-pool.ts'
 import { ConnectionPool } from './connection-pool.ts'
@@ -276,9 +274,7 @@ export class WeirClient implements ModelReader {
   private readonly retrySparse: RetrySparse = async (product) => {
     const { terms, deadlineAt, error: failed } = product
     const { state, isDecision } = terms
-    const merged = mergedFeatures(product.features)
-    const features = isDecision ? withBiasFeature(merged) : merged
-    const body = () => sparseProduct(state, features)
+    const body = () => sparseProduct(state, product.features, isDecision)
     product.settle(await this.requests.answer({ state, options: terms, deadlineAt, body, failed }))
   }
 

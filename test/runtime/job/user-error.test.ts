@@ -83,7 +83,7 @@ it('an error at a record of a topic names the topic, and the key behind keyBy', 
     .uid('visits')
     .sinkTo(new MemorySink())
   await expect(cluster.startLocal(env.graph('visits')).result).rejects.toThrow(
-    /no page \(at .*user-error\.test\.ts:\d+:\d+; at the record 0:1 of source pages, topic clicks; key "bob"\)/,
+    /no page \(at .*user-error\.test\.ts:\d+:\d+; at the record 0:1 of source pages, topic clicks; key "bob"; event time 1970-01-01T00:00:00.001Z\)/,
   )
 })
 
