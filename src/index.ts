@@ -103,6 +103,12 @@ export { type JsonFormatOptions, jsonFormat } from './core/formats/json.ts'
 export { formatLine, parseLine } from './core/formats/line.ts'
 export { type MsgpackFormatOptions, msgpackFormat } from './core/formats/msgpack.ts'
 export { msgpackSerializer } from './core/formats/msgpack-serializer.ts'
+export { type AvroType, type AvroTypes, avroFormat } from './core/formats/schemas/avro.ts'
+export {
+  type JsonSchemaCheck,
+  jsonSchemaFormat,
+  type SchemaViolation,
+} from './core/formats/schemas/json-schema.ts'
 export {
   type FieldType,
   type StructField,

@@ -405,6 +405,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'connectors/transactions': ['connectors/records', 'core', 'core/options', 'operators/port'],
   core: ['core/hash'],
   'core/formats': ['core', 'core/numbers', 'core/options', 'core/shapes', 'core/text'],
+  'core/formats/schemas': ['core', 'core/formats', 'core/options'],
   'core/formats/struct': ['core', 'core/formats', 'core/options', 'core/text'],
   'core/hash': [],
   'core/lifetime': ['core'],

@@ -1,5 +1,9 @@
+import { Ajv } from 'ajv'
+import avro from 'avsc'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { WeirError } from '../../src/core/errors.ts'
+import { avroFormat } from '../../src/core/formats/schemas/avro.ts'
+import { jsonSchemaFormat } from '../../src/core/formats/schemas/json-schema.ts'
 import { structFormat } from '../../src/core/formats/struct/format.ts'
 import {
   type EvolvingSerializer,
@@ -105,6 +109,50 @@ describe('after a restore with a changed job', () => {
     }
     const { cause } = error as { readonly cause?: WeirError }
     expect(cause?.details['code']).toBe('STATE_CONFLICT')
+  })
+
+  it('a record of an Avro schema has gained, renamed and widened a field by the rules of Avro', async () => {
+    const run = job()
+    const recordOf = (...fields: readonly object[]) => ({ type: 'record', name: 'Count', fields })
+    const before = avroFormat<Count>(avro.Type, recordOf({ name: 'n', type: 'int' }))
+    await run.run(counting({ serializer: before }, counts), ['a', 'a', 'b'])
+    const after = avroFormat<Total>(
+      avro.Type,
+      recordOf(
+        { name: 'total', type: 'double', aliases: ['n'] },
+        { name: 'last', type: 'string', default: 'none' },
+      ),
+    )
+    expect(await run.run(counting({ serializer: after }, totals), ['a', 'c'])).toEqual([
+      'a {"total":2.5,"last":"none+"}',
+      'c {"total":1,"last":"new"}',
+    ])
+    const narrow = avroFormat<Total>(avro.Type, recordOf({ name: 'last', type: 'int' }))
+    await expect(run.run(counting({ serializer: narrow }, totals), ['a'])).rejects.toThrow(
+      'the Avro schemas cannot be resolved',
+    )
+  })
+
+  it('a record of a JSON schema gets defaults, and is refused where it does not fit', async () => {
+    const run = job()
+    const ajv = new Ajv({ useDefaults: true })
+    const format = <T>(properties: object) => {
+      const schema = { type: 'object', properties, required: Object.keys(properties) }
+      return jsonSchemaFormat<T>(schema, ajv.compile(schema))
+    }
+    const before = format<Count>({ n: { type: 'integer' } })
+    await run.run(counting({ serializer: before }, counts), ['a', 'a'])
+    const last = { type: 'string', default: 'none' }
+    const after = format<Count & { last: string }>({ n: { type: 'number' }, last })
+    const next = (value: Count & { last: string }) => ({ ...value, n: value.n + 0.5 })
+    const one = { n: 1, last: 'new' }
+    expect(await run.run(counting({ serializer: after }, { one, next }), ['a'])).toEqual([
+      'a {"n":2.5,"last":"none"}',
+    ])
+    const wrong = format<Count>({ n: { type: 'string' } })
+    await expect(run.run(counting({ serializer: wrong }, counts), ['a'])).rejects.toThrow(
+      'a value does not fit its JSON schema: /n must be string',
+    )
   })
 
   it('a serializer reads the older ids that it names', async () => {

@@ -19,10 +19,13 @@ export function jsonFormat<T>(options: JsonFormatOptions<T> = {}): Serializer<T>
   return textFormat<T>({
     id: 'json/1',
     parse: (text) => check(JSON.parse(text)),
-    format(value) {
-      const text: string | undefined = JSON.stringify(value)
-      requireArgument(text !== undefined, 'undefined, functions and symbols have no JSON')
-      return text
-    },
+    format: jsonText,
   })
+}
+
+/** The JSON text of a value. Throws INVALID_ARGUMENT for what has none. */
+export function jsonText(value: unknown): string {
+  const text: string | undefined = JSON.stringify(value)
+  requireArgument(text !== undefined, 'undefined, functions and symbols have no JSON')
+  return text
 }
