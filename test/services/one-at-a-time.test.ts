@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { oneAtATime } from './one-at-a-time.ts'
 
@@ -14,14 +15,19 @@ function newLock(): string {
 it('work waits for the work before it, also where that fails', async () => {
   const lock = newLock()
   const events: string[] = []
+  const begun = Promise.withResolvers<void>()
   const first = oneAtATime(lock, async () => {
     events.push('first')
+    begun.resolve()
+    await setImmediate()
+    events.push('first ends')
     throw new Error('it failed')
   })
+  await begun.promise
   const second = oneAtATime(lock, async () => events.push('second'))
   await expect(first).rejects.toThrow('it failed')
   await second
-  expect(events).toEqual(['first', 'second'])
+  expect(events).toEqual(['first', 'first ends', 'second'])
   expect(existsSync(lock)).toBe(false)
 })
 
