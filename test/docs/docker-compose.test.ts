@@ -16,12 +16,14 @@ import { parseWebHdfsUrl } from '../../src/webhdfs/address.ts'
 
 interface Service {
   readonly image: string
+  readonly user?: string
+  readonly network_mode?: string
   readonly hostname?: string
   readonly command?: readonly string[]
   readonly environment?: Readonly<Record<string, string | number>>
   readonly ports?: readonly string[]
   readonly volumes?: readonly string[]
-  readonly depends_on?: readonly string[]
+  readonly depends_on?: readonly string[] | Readonly<Record<string, unknown>>
 }
 
 const file = new URL('../../docker-compose.yml', import.meta.url)
@@ -70,15 +72,39 @@ describe('docker-compose.yml', () => {
   })
 
   it('has the services of the set-up, each reachable under its name', () => {
-    expect(Object.keys(services)).toEqual(['kafka', 'namenode', 'datanode', 'weir'])
+    expect(Object.keys(services)).toEqual(['kafka', 'namenode', 'datanode', 'weir', 'volumes'])
     for (const [name, { hostname, depends_on, volumes }] of Object.entries(services)) {
       expect([name, undefined]).toContain(hostname)
-      for (const other of depends_on ?? []) expect(services).toHaveProperty(other)
+      const others = Array.isArray(depends_on) ? depends_on : Object.keys(depends_on ?? {})
+      for (const other of others) expect(services).toHaveProperty(other)
       const named = (volumes ?? []).map((volume) => volume.split(':')[0]!)
       for (const volume of named.filter((word) => !word.startsWith('.'))) {
         expect(compose.volumes).toHaveProperty(volume)
       }
     }
+  })
+
+  it('names its images by digest, as the project of npm create does', () => {
+    const byDigest = /^[a-z/]+:[\w.-]+@sha256:[0-9a-f]{64}$/
+    for (const { image } of Object.values(services)) expect(image).toMatch(byDigest)
+    expect(services['volumes']!.image).toBe(services['weir']!.image)
+    const template = readFileSync(
+      new URL('../../create/template/Dockerfile', import.meta.url),
+      'utf8',
+    )
+    expect(template).toContain(`\nFROM ${services['weir']!.image}\n`)
+    expect(template).toContain('\nUSER node\n')
+  })
+
+  it('runs nothing as root but what gives the volumes to their user, without a network', () => {
+    for (const [name, { user, network_mode, volumes = [] }] of Object.entries(services)) {
+      if (name !== 'volumes') expect(user).toMatch(/^(appuser|hadoop|\$\{WEIR_UID:-1000\}:.*)$/)
+      else {
+        expect({ user, network_mode }).toEqual({ user: 'root', network_mode: 'none' })
+        expect(volumes.map((volume) => volume.split(':')[0])).toEqual(Object.keys(compose.volumes))
+      }
+    }
+    expect(services['volumes']!.command![1]).toBe(services['weir']!.user)
   })
 
   it('starts the quickstart with options that it takes', () => {
