@@ -255,8 +255,9 @@ export class WeirClient implements ModelReader {
     checkProduct('client.predictLinear', state, features, LINEAR_PREDICT, options)
     const answer = await this.product(state, features, options, true)
     if (!answer.ok) throw answer.error
-    const { value, envelope } = answer
-    return linearPrediction(this.pool, { state, ...value, ...envelope }, options)
+    const { sum, unknown } = answer.value
+    const { modelVersion } = answer.envelope
+    return linearPrediction(this.pool, { state, sum, unknown, modelVersion }, options)
   }
 
   private product(

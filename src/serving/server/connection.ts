@@ -61,6 +61,8 @@ export class QueryConnection implements ConnectionOutput {
   private readonly requests: ConnectionRequests
   private readonly held: HeldFrame
   private phase: Phase = 'hello'
+  /** The chunk that frames are read from in place. */
+  private inPlace: Uint8Array | undefined
   private flushScheduled = false
   /** Output that is not sent; a connection without any holds no buffer. */
   private unsent: FrameWriter | undefined
@@ -123,24 +125,29 @@ export class QueryConnection implements ConnectionOutput {
     const { options, metrics } = this.context
     const startedAt = options.clock.monotonicMs()
     metrics.bytesIn.increment(chunk.length)
-    const isCopied = this.frames.append(chunk)
+    if (!this.frames.append(chunk)) this.inPlace = chunk
+    else {
+      this.giveBack()
+      giveChunk(chunk)
+    }
     if (!this.inTurn) {
       if (this.serve(startedAt + QUANTUM_MS)) this.lastReadAt = startedAt
       // The rest of a large frame may come in dozens of chunks, which Node reads in one turn.
       else if (this.frames.buffered > LARGE_BYTES) this.waitForTurn()
     }
-    if (isCopied || this.hasRead()) giveChunk(chunk)
     metrics.latencyMs.observe(options.clock.monotonicMs() - startedAt)
   }
 
   /**
-   * Whether no frame of the last chunk is still to be served. The begin of the next frame is copied then: chunks that wait
-   * for the collector make V8 mark the heap of the thread several times a second.
+   * Gives the chunk back that frames were read from in place, which none is read from any more. Chunks that wait for the
+   * collector make V8 mark the heap of the thread several times a second.
    */
-  private hasRead(): boolean {
-    if (this.inTurn || this.blocked || this.requests.isSuspended) return false
+  private giveBack(): void {
+    const { inPlace } = this
+    if (inPlace === undefined || this.requests.isSuspended) return
+    this.inPlace = undefined
     this.frames.detach()
-    return true
+    giveChunk(inPlace)
   }
 
   /**
@@ -170,7 +177,7 @@ export class QueryConnection implements ConnectionOutput {
         break
       }
       this.flush()
-      this.block()
+      if (!this.block() && !this.inTurn) this.giveBack()
       const { buffered } = frames
       if (this.held.concerns(buffered)) this.held.note(this.client, buffered)
     } catch (error) {
