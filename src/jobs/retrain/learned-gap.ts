@@ -19,7 +19,7 @@ export interface LearnedFacts {
 
 /**
  * What a job has learned and a training on all that the topic has would not see, in words; undefined if there is nothing, or
- * if the model is learned from a topic of another name, which whoever names that topic has said. Of a version that was
+ * if the model is learned from a topic of another name: who names that topic has said so. Of a version that was
  * trained elsewhere it is not known where its learning began.
  */
 export function learnedGap({ learning, live, present, bounds }: LearnedFacts): string | undefined {

@@ -51,7 +51,7 @@ describe('a request with a deadline', () => {
   it('ends at it on every operation of the document, when nothing that the gateway asks answers', async () => {
     const world = new GatewayWorld()
     const never = (): Promise<never> => new Promise(() => {})
-    /** Each of its methods waits for ever; it is no promise. */
+    /** Each of its methods waits forever; it is no promise. */
     const silent = (known: object): object =>
       new Proxy(known, {
         get: (_, name) => (name === 'then' ? undefined : (Reflect.get(known, name) ?? never)),

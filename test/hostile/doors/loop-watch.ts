@@ -6,7 +6,7 @@ import type { LoopFigures } from './loop-figures.ts'
 /*
  * Loaded before a server: looks at the clock and at the processor time of its main thread every two ms. What the thread
  * computed between two looks is a turn of its event loop; what passed beside that, the system let other programs run. SIGUSR2
- * writes the figures to a file and begins anew.
+ * writes the figures to a file and begins again.
  */
 
 /** Time between two looks, ms. */

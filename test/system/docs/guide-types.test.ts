@@ -44,6 +44,9 @@ const ENTRIES: Readonly<Record<string, string>> = {
   '@weirjs/weir/tracing': 'tracing/index.ts',
 }
 
+/** Packages that a program of the guide installs. */
+const INSTALLED: Readonly<Record<string, string>> = { avsc: 'avsc/types/index.d.ts' }
+
 interface Block {
   /** Name of its file: the page and the line, or the name that the page gives it. */
   readonly file: string
@@ -78,7 +81,13 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 function compilerOptions(): object {
-  const paths = Object.entries(ENTRIES).map(([name, entry]) => [name, [join(ROOT, 'src', entry)]])
+  const paths = [
+    ...Object.entries(ENTRIES).map(([name, entry]) => [name, [join(ROOT, 'src', entry)]]),
+    ...Object.entries(INSTALLED).map(([name, types]) => [
+      name,
+      [join(ROOT, 'node_modules', types)],
+    ]),
+  ]
   return {
     noEmit: true,
     isolatedDeclarations: false,
