@@ -1,3 +1,4 @@
+import avro from 'avsc'
 import * as weir from '../../../../src/index.ts'
 import * as learning from '../../../../src/learning.ts'
 import type { World } from '../calls.ts'
@@ -81,6 +82,8 @@ export const JOB_CALLS: ArgumentsCalls = {
   'savepointWriter.changeValues': on(writer, 'changeValues', 'u', change),
   'savepointWriter.changeWindows': on(writer, 'changeWindows', 'u', change),
   'savepointWriter.changeKeys': on(writer, 'changeKeys', 'u', change),
+  avroFormat: of(weir.avroFormat, avro.Type, 'string'),
+  jsonSchemaFormat: of(weir.jsonSchemaFormat, {}, () => true),
   structFormat: of(weir.structFormat, { n: { type: 'int32' } }),
   trainedWith: of(learning.trainedWith, {}),
   createModelTopics: of(weir.createModelTopics, undefined, 't'),
