@@ -27,11 +27,17 @@ function withDeadLetters(draft: GraphDraft, graph: StreamGraph): StreamGraph {
   const failing = graph.nodes.filter((node) => node.onError === DEAD_LETTERS)
   if (typeof onError !== 'object' || failing.length === 0) return graph
   const sink: StreamNode = {
-    ...{ id: graph.nodes.length, uid: DEAD_LETTERS_UID, uidGenerated: false, name: 'Dead letters' },
-    ...{ parallelism: draft.defaultParallelism, hasOwnParallelism: false, chainable: true },
+    id: graph.nodes.length,
+    uid: DEAD_LETTERS_UID,
+    uidGenerated: false,
+    name: 'Dead letters',
+    parallelism: draft.defaultParallelism,
+    hasOwnParallelism: false,
     maxParallelism: draft.defaultMaxParallelism ?? defaultMaxParallelism(draft.defaultParallelism),
     body: { kind: 'operator', create: () => new SinkOperator(onError.deadLetters, graph.jobName) },
-    ...{ inputs: 1, isSink: true },
+    inputs: 1,
+    chainable: true,
+    isSink: true,
   }
   const edges = failing.map(({ id, parallelism }): StreamEdge => {
     const kind = parallelism === sink.parallelism ? 'forward' : 'rebalance'

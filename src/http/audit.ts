@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { AuditOutcome, AuditSink } from '../access/audit.ts'
+import type { AuditEntry, AuditOutcome, AuditSink } from '../access/audit.ts'
+import type { Principal } from '../access/token-verifier.ts'
 import { clientAddressOf } from './client-address.ts'
 import './principal.ts'
 
@@ -30,22 +31,24 @@ export function addAudit(
     const note = async (request: FastifyRequest, { statusCode }: FastifyReply): Promise<void> => {
       const { principal, params, query } = request
       const named = { ...(params as object), ...(query as object), ...fieldOf(request) }
-      audit({
-        who: principal?.id ?? (statusCode === 401 ? 'nobody' : 'anonymous'),
-        name: principal?.name ?? '',
-        from: clientAddressOf(request),
-        did,
-        on: textOf(named),
-        outcome: auditOutcomeOf(statusCode),
-        status: String(statusCode),
-      })
+      const from = clientAddressOf(request)
+      audit({ ...endOf(statusCode, principal), from, did, on: textOf(named) })
     }
     route.onResponse = [route.onResponse ?? [], note].flat()
   })
 }
 
-/** Whether a request was refused for who sent it, failed, or will end later, by its status of HTTP. */
-export function auditOutcomeOf(status: number): AuditOutcome {
+/** Who asked, and how it ended, by the status that HTTP has for the answer. */
+export function endOf(
+  status: number,
+  principal: Principal | undefined,
+): Pick<AuditEntry, 'who' | 'name' | 'outcome' | 'status'> {
+  const who = principal?.id ?? (status === 401 ? 'nobody' : 'anonymous')
+  return { who, name: principal?.name ?? '', outcome: outcomeOf(status), status: String(status) }
+}
+
+/** Whether a request was refused for who sent it, failed, or will end later. */
+function outcomeOf(status: number): AuditOutcome {
   if (status === 401 || status === 403 || status === 429) return 'refused'
   if (status >= 400) return 'failed'
   return status === 202 ? 'accepted' : 'done'

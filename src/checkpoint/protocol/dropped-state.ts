@@ -42,7 +42,10 @@ export function hasLostKeys(stored: OperatorManifest, operator: ClaimingOperator
   return operator.isKeyed === false && stored.segments.some(({ entries }) => entries > 0)
 }
 
-/** Whether an operator has any state in the checkpoint; `aboutState`: as in `RestoreOptions`. */
+/**
+ * Whether an operator has any state in the checkpoint. States whose names begin with `aboutState` say something of others, and
+ * do not count.
+ */
 export function hasState(operator: OperatorManifest, aboutState?: string): boolean {
   const entries = operator.operatorState
     .flat()

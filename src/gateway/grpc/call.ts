@@ -5,6 +5,7 @@ import type { Cancel, Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { FairTurns } from '../../http/fair-turns.ts'
 import { RequestOwner } from '../../serving/port/request-owner.ts'
+import { UNCOUNTED_BYTES } from '../http/body-limits.ts'
 import { CallReply } from './call-reply.ts'
 import type { Caller } from './caller.ts'
 import { type MessageReceiver, MessageStream } from './message-stream.ts'
@@ -16,9 +17,6 @@ export interface CallTerms {
   readonly turns: FairTurns
   readonly clock: Clock
 }
-
-/** Messages of at most so many bytes count as one request, as bodies over HTTP. */
-const FREE_BYTES = 16 * 1024
 
 /** Milliseconds of the units of `grpc-timeout`. */
 const UNITS: Readonly<Record<string, number>> = { H: 3.6e6, M: 6e4, S: 1e3, m: 1, u: 1e-3, n: 1e-6 }
@@ -101,7 +99,7 @@ export class Call {
         } catch (error) {
           reject(error)
         }
-        if (bytes <= FREE_BYTES) return
+        if (bytes <= UNCOUNTED_BYTES) return
         this.caller.charge(furtherRequests({ bytes, ms: performance.now() - startMs }))
       })
     })

@@ -6,7 +6,7 @@ import type { Role } from '../../access/role.ts'
 import type { Clock } from '../../core/clock.ts'
 import { isWeirError, WeirError } from '../../core/errors.ts'
 import { SharedPlaces } from '../../core/lifetime/shared-places.ts'
-import { auditOutcomeOf } from '../../http/audit.ts'
+import { endOf } from '../../http/audit.ts'
 import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
 import type { InferenceAnswers, InferenceTarget } from '../inference/answers.ts'
 import { indexOf, metadataOf } from '../inference/descriptions.ts'
@@ -168,12 +168,8 @@ export class GrpcCalls {
         on = `model=${model}`
       },
       end: (how: CallEnd | undefined): void => {
-        const status = how?.httpStatus ?? 200
         const { principal, address: from } = caller
-        const who = principal?.id ?? (status === 401 ? 'nobody' : 'anonymous')
-        const outcome = auditOutcomeOf(status)
-        const name = principal?.name ?? ''
-        this.context.audit({ who, name, from, did, on, outcome, status: String(status) })
+        this.context.audit({ ...endOf(how?.httpStatus ?? 200, principal), from, did, on })
       },
     }
   }

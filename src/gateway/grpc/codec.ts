@@ -1,7 +1,6 @@
 import { fromJSON, type MethodDefinition, type ServiceDefinition } from '@grpc/proto-loader'
-import { WeirError } from '../../core/errors.ts'
 import { SCHEMA, SERVICE, STREAM } from './schema.ts'
-import { requireFewValues } from './value-limit.ts'
+import { malformed, requireFewValues } from './value-limit.ts'
 
 /** Reads the requests of a method and writes its answers. */
 export interface Codec {
@@ -32,8 +31,7 @@ function codecOf(
           Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length),
         ) as never
       } catch (cause) {
-        const message = 'the bytes are no message of the protocol'
-        throw new WeirError('MALFORMED_DATA', message, { cause })
+        throw malformed(cause)
       }
     },
     encode: (answer) => responseSerialize(answer),

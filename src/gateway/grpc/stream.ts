@@ -66,27 +66,34 @@ export class InferStream {
 
   private take(bytes: Buffer, done: () => void): boolean {
     const startedMs = this.models.clock.monotonicMs()
+    const ended = (httpStatus: number): void => {
+      this.models.ended(httpStatus, startedMs)
+      done()
+    }
     this.underWay += 1
     const before = this.turn
     const read = this.read(bytes)
     const answered = read.then(async (request) => {
-      if (request.kind === 'whole') await before
-      const httpStatus =
-        request.kind === 'whole' ? request.httpStatus : await this.sendParts(request)
-      this.models.ended(httpStatus, startedMs)
-      done()
-      if (request.kind === 'whole') this.send(request.reply, () => this.left())
-      else this.left()
+      if (request.kind === 'parts') return await this.answerInParts(request, ended)
+      await before
+      ended(request.httpStatus)
+      this.send(request.reply, () => this.left())
     })
-    this.turn = Promise.all([
-      before,
-      read.then(({ kind }) => (kind === 'whole' ? answered : undefined)),
-    ]).then(() => {})
+    const inOrder = read.then(({ kind }) => (kind === 'whole' ? answered : undefined))
+    this.turn = Promise.all([before, inOrder]).then(() => {})
     this.answers.add(answered)
     // What ends the stream ends it at once, not in its order.
     this.turn.catch(this.end.reject)
     answered.catch(this.end.reject).then(() => this.answers.delete(answered))
     return this.underWay >= MOST_OF_STREAM
+  }
+
+  private async answerInParts(
+    request: Extract<Read, { kind: 'parts' }>,
+    ended: (httpStatus: number) => void,
+  ): Promise<void> {
+    ended(await this.sendParts(request))
+    this.left()
   }
 
   private send(reply: StreamReply, sent: () => void): void {

@@ -67,7 +67,9 @@ function countedOf([type, , kind]: Field): CountedField {
   const message = kind === 'map' ? entryOf(type) : innerOf(type)
   const wire = message === undefined ? (WIRES[type] ?? VARINT) : DELIMITED
   return {
-    ...{ wire, message, isRaw: false },
+    wire,
+    message,
+    isRaw: false,
     isPackable: kind === 'list' && wire !== DELIMITED,
     weight: WIDE.has(type) ? WIDE_VALUES : 1,
   }
@@ -177,6 +179,7 @@ function tooMuch(limit: string): WeirError {
   return new WeirError('FRAME_TOO_LARGE', message)
 }
 
-function malformed(): WeirError {
-  return new WeirError('MALFORMED_DATA', 'the bytes are no message of the protocol')
+/** The error of bytes that are no message of the protocol. */
+export function malformed(cause?: unknown): WeirError {
+  return new WeirError('MALFORMED_DATA', 'the bytes are no message of the protocol', { cause })
 }

@@ -1,14 +1,8 @@
-import type { FastifyBaseLogger } from 'fastify'
-import type { AccessControl } from '../../access/control.ts'
 import { alsKey, MEAN_IF_UNKNOWN } from '../../models/als/row-key.ts'
 import type { EncodedPairs, PairPredictions } from '../../wire/encoded-pairs.ts'
 import type { PredictOptions } from '../../wire/model-reader.ts'
-import { type Refusal, refusalOf } from '../http/authorization.ts'
-import { loggedProblem } from '../http/errors.ts'
-import { problemFieldsOf } from '../http/problem.ts'
 import { DEFAULT_DEADLINE_MS } from '../http/query-options.ts'
 import { DEFAULT_STATE } from '../http/schemas.ts'
-import type { RouteMetrics } from '../metrics/request-metrics.ts'
 import type { ServedState } from '../port/services.ts'
 import { type PredictedPair, predictionBody } from '../routes/prediction-body.ts'
 import { mostBytesOf, predictionsBody, writeScores } from '../routes/predictions-body.ts'
@@ -16,20 +10,13 @@ import type { AnswerText } from './answer-text.ts'
 import { giveBuffer, takeBuffer } from './batch-buffers.ts'
 import type { AnswerBytes, HotAnswer, HotExchange } from './connection.ts'
 import type { HotRequest } from './request-reader.ts'
-
-/** What hot predictions work with. */
-export interface HotPredictionsContext {
-  readonly state: ServedState
-  readonly text: AnswerText
-  /** Metrics of the routes that answer other forms of the same requests. */
-  readonly metrics: Readonly<Record<PredictionRequest['kind'], RouteMetrics>>
-  readonly log: Pick<FastifyBaseLogger, 'error' | 'info'>
-  /** @default every request may run */
-  readonly access: AccessControl | undefined
-}
+import type { HotRoute } from './route.ts'
 
 /** A request for predictions. */
 type PredictionRequest = Extract<HotRequest, { readonly kind: 'pair' | 'pairs' }>
+
+/** The routes of single pairs and of batches. */
+export type PredictionRoutes = Readonly<Record<PredictionRequest['kind'], HotRoute>>
 
 /** The object of all hot predictions. */
 const MODEL = { kind: 'state', name: DEFAULT_STATE } as const
@@ -45,23 +32,21 @@ const OPTIONS: PredictOptions = {
  * the event loop are asked together, so that pairs share a frame on the way to the job, and batches a write.
  */
 export class HotPredictions {
-  private readonly context: HotPredictionsContext
+  private readonly state: ServedState
+  private readonly text: AnswerText
+  private readonly routes: PredictionRoutes
   private asked: [HotExchange, PredictionRequest][] = []
 
-  constructor(context: HotPredictionsContext) {
-    this.context = context
+  constructor(state: ServedState, routes: PredictionRoutes) {
+    this.state = state
+    this.text = routes.pair.text
+    this.routes = routes
   }
 
   /** Answers a request with a bearer token. */
   answer(exchange: HotExchange, request: PredictionRequest, token: string | undefined): void {
-    const decision = this.context.access?.authorize(token, 'read', {
-      on: MODEL,
-      from: exchange.from,
-    })
-    if (decision !== undefined && decision.kind !== 'allowed') {
-      this.refuse(exchange, request, refusalOf(decision))
-      return
-    }
+    const who = this.routes[request.kind].admit(exchange, token, { role: 'read', on: MODEL })
+    if (who === undefined) return
     if (this.asked.push([exchange, request]) === 1) setImmediate(this.ask)
   }
 
@@ -69,9 +54,10 @@ export class HotPredictions {
     const { asked } = this
     this.asked = []
     for (const [exchange, request] of asked) {
+      const route = this.routes[request.kind]
       this.answerOf(request).then(
-        (answer) => this.send(exchange, request, 200, answer),
-        (error: unknown) => this.fail(exchange, request, error),
+        (answer) => route.send(exchange, 200, answer),
+        (error: unknown) => route.fail(exchange, error),
       )
     }
   }
@@ -81,7 +67,7 @@ export class HotPredictions {
   }
 
   private async predict(pair: PredictedPair): Promise<string> {
-    const { state, text } = this.context
+    const { state, text } = this
     const { user, item } = pair
     const answer = await state.predictWithEnvelope(
       DEFAULT_STATE,
@@ -94,7 +80,7 @@ export class HotPredictions {
   }
 
   private async predictPairs(pairs: EncodedPairs): Promise<HotAnswer> {
-    const { state, text } = this.context
+    const { state, text } = this
     const predictions = await state.predictPairs(DEFAULT_STATE, pairs, OPTIONS)
     giveBuffer(pairs.bytes)
     if (predictions.errors.size === 0) return this.answerOfScores(predictions)
@@ -102,29 +88,10 @@ export class HotPredictions {
   }
 
   private answerOfScores(predictions: PairPredictions): AnswerBytes {
-    const { text } = this.context
+    const { text } = this
     const { headRoom } = text
     const buffer = takeBuffer(headRoom + mostBytesOf(predictions))
     const end = writeScores(buffer, headRoom, predictions)
     return { bytes: text.okAround(buffer, headRoom, end), sent: () => giveBuffer(buffer) }
-  }
-
-  private fail(exchange: HotExchange, request: PredictionRequest, thrown: unknown): void {
-    const problem = loggedProblem(this.context.log, thrown)
-    this.refuse(exchange, request, { problem, fields: problemFieldsOf(problem) })
-  }
-
-  private refuse(exchange: HotExchange, request: PredictionRequest, refusal: Refusal): void {
-    this.send(exchange, request, refusal.problem.status, this.context.text.problem(refusal))
-  }
-
-  private send(
-    exchange: HotExchange,
-    { kind }: PredictionRequest,
-    status: number,
-    answer: HotAnswer,
-  ): void {
-    exchange.finish(answer)
-    this.context.metrics[kind].observe(status, performance.now() - exchange.startedMs)
   }
 }

@@ -1,28 +1,11 @@
-import type { FastifyBaseLogger } from 'fastify'
-import type { AccessControl } from '../../access/control.ts'
 import type { QueryOptions } from '../../wire/model-reader.ts'
-import { type Refusal, refusalOf } from '../http/authorization.ts'
-import { loggedProblem } from '../http/errors.ts'
-import { problemFieldsOf } from '../http/problem.ts'
 import { DEFAULT_DEADLINE_MS } from '../http/query-options.ts'
 import { DEFAULT_STATE } from '../http/schemas.ts'
-import type { RouteMetrics } from '../metrics/request-metrics.ts'
 import { listText } from '../recommender/listing.ts'
 import type { Recommender } from '../recommender/recommender.ts'
-import type { AnswerText } from './answer-text.ts'
 import type { HotExchange } from './connection.ts'
 import type { RecommendRequest } from './request-reader.ts'
-
-/** What hot recommendations work with. */
-export interface HotRecommendationsContext {
-  readonly recommender: Pick<Recommender, 'recommend'>
-  readonly text: AnswerText
-  /** Metrics of the route that answers other forms of the same requests. */
-  readonly metrics: RouteMetrics
-  readonly log: Pick<FastifyBaseLogger, 'error' | 'info'>
-  /** @default every request may run */
-  readonly access: AccessControl | undefined
-}
+import type { HotRoute } from './route.ts'
 
 /** The object of all hot recommendations. */
 const MODEL = { kind: 'state', name: DEFAULT_STATE } as const
@@ -34,41 +17,28 @@ const OPTIONS: QueryOptions = {
 
 /** Answers requests for the best items of a user. */
 export class HotRecommendations {
-  private readonly context: HotRecommendationsContext
+  private readonly recommender: Pick<Recommender, 'recommend'>
+  private readonly route: HotRoute
 
-  constructor(context: HotRecommendationsContext) {
-    this.context = context
+  constructor(recommender: Pick<Recommender, 'recommend'>, route: HotRoute) {
+    this.recommender = recommender
+    this.route = route
   }
 
   /** Answers a request with a bearer token. */
   answer(exchange: HotExchange, request: RecommendRequest, token: string | undefined): void {
-    const decision = this.context.access?.authorize(token, 'read', {
-      on: MODEL,
-      from: exchange.from,
-    })
-    if (decision !== undefined && decision.kind !== 'allowed') {
-      this.refuse(exchange, refusalOf(decision))
-    } else void this.recommend(exchange, request)
+    const who = this.route.admit(exchange, token, { role: 'read', on: MODEL })
+    if (who !== undefined) void this.recommend(exchange, request)
   }
 
   private async recommend(exchange: HotExchange, request: RecommendRequest): Promise<void> {
-    const { recommender, text } = this.context
+    const { recommender, route } = this
     const { user, howMany, type } = request
     try {
       const items = await recommender.recommend(user, { howMany, offset: 0 }, OPTIONS)
-      this.send(exchange, 200, text.list(type, listText(type, items)))
+      route.send(exchange, 200, route.text.list(type, listText(type, items)))
     } catch (thrown) {
-      const problem = loggedProblem(this.context.log, thrown)
-      this.refuse(exchange, { problem, fields: problemFieldsOf(problem) })
+      route.fail(exchange, thrown)
     }
-  }
-
-  private refuse(exchange: HotExchange, refusal: Refusal): void {
-    this.send(exchange, refusal.problem.status, this.context.text.problem(refusal))
-  }
-
-  private send(exchange: HotExchange, status: number, answer: string): void {
-    exchange.finish(answer)
-    this.context.metrics.observe(status, performance.now() - exchange.startedMs)
   }
 }

@@ -5,6 +5,7 @@ import type { TrustedProxies } from '../../access/proxies/trusted-proxies.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { CountedConnection } from '../../http/connection-share.ts'
 import type { FairTurns } from '../../http/fair-turns.ts'
+import { inferenceProblem } from '../http/problem.ts'
 import type { InferenceAnswers } from '../inference/answers.ts'
 import { INFER_ROUTES } from '../inference/routes.ts'
 import type { RequestMetrics } from '../metrics/request-metrics.ts'
@@ -19,6 +20,7 @@ import { type AnswerHot, HotListener } from './listener.ts'
 import { HotObservations } from './observations.ts'
 import { HotPredictions } from './predictions.ts'
 import { HotRecommendations } from './recommendations.ts'
+import { type HotPort, HotRoute } from './route.ts'
 
 /** Longest body of a hot request: that of a batch of the most pairs with ids of usual length. */
 const MAX_BODY_BYTES = 128 * 1024
@@ -52,37 +54,28 @@ export interface HotRoutesContext {
  */
 export function addHotRoutes(app: FastifyInstance, context: HotRoutesContext): void {
   const { requests } = context
-  const shared = {
+  const port: HotPort = {
     text: new AnswerText(context.clock, app.server.keepAliveTimeout),
     log: app.log,
     access: context.access,
   }
-  const predictions = new HotPredictions({
-    ...shared,
-    state: context.state,
-    metrics: {
-      pair: requests.of('GET', PREDICT_ROUTE),
-      pairs: requests.of('POST', PAIRS_ROUTE),
-    },
+  const routeOf = (method: string, path: string): HotRoute =>
+    new HotRoute(port, requests.of(method, path))
+  const predictions = new HotPredictions(context.state, {
+    pair: routeOf('GET', PREDICT_ROUTE),
+    pairs: routeOf('POST', PAIRS_ROUTE),
   })
-  const [live, version] = INFER_ROUTES.map((route) => requests.of('POST', route))
-  const inferences = new HotInferences({
-    ...shared,
-    answers: context.answers,
-    metrics: { live: live!, version: version! },
-  })
-  const recommendations = new HotRecommendations({
-    ...shared,
-    recommender: context.recommender,
-    metrics: requests.of('GET', RECOMMEND_ROUTE),
-  })
-  const { observations: topic } = context
+  const [live, version] = INFER_ROUTES.map(
+    (path) => new HotRoute(port, requests.of('POST', path), inferenceProblem),
+  )
+  const inferences = new HotInferences(context.answers, { live: live!, version: version! })
+  const recommendations = new HotRecommendations(
+    context.recommender,
+    routeOf('GET', RECOMMEND_ROUTE),
+  )
+  const { observations: topic, state, turns } = context
   const observations =
-    topic &&
-    new HotObservations({
-      ...{ ...shared, topic, state: context.state, turns: context.turns },
-      metrics: requests.of('POST', OBSERVE_ROUTE),
-    })
+    topic && new HotObservations({ topic, state, turns }, routeOf('POST', OBSERVE_ROUTE))
   const { bodyLimit = MAX_BODY_BYTES } = app.initialConfig
   const maxBodyBytes = Math.min(bodyLimit, MAX_BODY_BYTES)
   const answer: AnswerHot = (exchange, token) => {

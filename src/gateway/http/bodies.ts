@@ -11,7 +11,7 @@ import { clientAddressOf } from '../../http/client-address.ts'
 import { hasBody } from '../../http/connection-share.ts'
 import type { FairTurns } from '../../http/fair-turns.ts'
 import { addJsonParser } from '../../http/json-parser.ts'
-import { FREE_BYTES, MOST_RATIO, noRoomError, ratioError } from './body-limits.ts'
+import { FREE_BYTES, MOST_RATIO, noRoomError, ratioError, UNCOUNTED_BYTES } from './body-limits.ts'
 import { StagedBytes } from './staged-bytes.ts'
 
 /** Media types whose bodies a route gets as bytes. */
@@ -22,9 +22,6 @@ const RAW_TYPES = [
   'application/jsonl',
   'application/octet-stream',
 ] as const
-
-/** Bodies of at most so many bytes are not counted: each connection has one. */
-const UNCOUNTED_BYTES = 16 * 1024
 
 /** Bytes of a decoder that come in one turn of the event loop. */
 const DECODED_BYTES = 128 * 1024

@@ -130,8 +130,12 @@ export class ModelRequests {
 /** Parameters of a request, of an input and of an output; others would change nothing, which would go unnoticed. */
 const KNOWN_PARAMETERS = {
   request: [
-    ...['binary_data_output', 'non_finite_as_null', 'timeout'],
-    ...['sequence_id', 'sequence_start', 'sequence_end'],
+    'binary_data_output',
+    'non_finite_as_null',
+    'timeout',
+    'sequence_id',
+    'sequence_start',
+    'sequence_end',
   ],
   input: ['binary_data_size'],
   output: ['binary_data', 'classification'],

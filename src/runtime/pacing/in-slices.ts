@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../core/clock.ts'
 
 /** Time between two turns of the event loop, ms. */
@@ -15,13 +16,9 @@ export async function inSlices(
   let untilMs = clock.monotonicMs() + SLICE_MS
   while (steps.next().done !== true) {
     if (clock.monotonicMs() < untilMs) continue
-    await turn()
+    await nextTurn()
     if (!mayGoOn()) return false
     untilMs = clock.monotonicMs() + SLICE_MS
   }
   return true
-}
-
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }

@@ -63,7 +63,7 @@ function whereAndWhy(failure: SlotFailure): string {
   const parts = [
     ...(place === undefined ? [] : [`at ${place}`]),
     ...(record === undefined ? [] : [`at the record ${recordText(record)}`]),
-    ...(key === undefined ? [] : [`key ${shortened(key)}`]),
+    ...(key === undefined ? [] : [`key ${key}`]),
     ...(timestamp === undefined ? [] : [`event time ${timeText(timestamp)}`]),
     ...causes.filter((cause) => !message.includes(cause)).map((cause) => `caused by ${cause}`),
   ]
@@ -79,13 +79,6 @@ function timeText(timestamp: number): string {
 function recordText({ source, topic, partition, offset }: FailedRecord): string {
   const ofTopic = topic === undefined || topic === source ? '' : `, topic ${topic}`
   return `${partition}:${offset} of source ${source}${ofTopic}`
-}
-
-/** Most characters of a key in a message. */
-const LONGEST_KEY = 60
-
-function shortened(text: string): string {
-  return text.length > LONGEST_KEY ? `${text.slice(0, LONGEST_KEY)}...` : text
 }
 
 function whoFailed({ task, operator, part }: SlotFailure): string {

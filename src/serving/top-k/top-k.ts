@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../core/clock.ts'
 import { FairQueue } from '../../core/lifetime/fair-queue.ts'
 import { innerProduct } from '../../kernels/inner-product.ts'
@@ -242,8 +243,4 @@ export class LocalTopK {
       from = successorOf(answers.at(-1)!.key)
     }
   }
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }

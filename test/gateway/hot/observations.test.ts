@@ -4,6 +4,7 @@ import { expect, it } from 'vitest'
 import { AnswerText } from '../../../src/gateway/hot/answer-text.ts'
 import { HotConnection } from '../../../src/gateway/hot/connection.ts'
 import { HotObservations } from '../../../src/gateway/hot/observations.ts'
+import { HotRoute } from '../../../src/gateway/hot/route.ts'
 import { RouteMetrics } from '../../../src/gateway/metrics/request-metrics.ts'
 import { FairTurns } from '../../../src/http/fair-turns.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
@@ -22,15 +23,16 @@ function world() {
     },
     reachable: async () => {},
   }
-  const observations = new HotObservations({
-    topic,
-    state: { routing: { epoch: 1, job: 'j', endpoints: [], states: [], sources: [] } },
-    turns: new FairTurns(() => nowMs),
+  const port = {
     text: new AnswerText(new ManualClock(), 5000),
-    metrics: new RouteMetrics('POST', '/v1/observe'),
     log: { error: () => {}, info: () => {} },
     access: undefined,
-  })
+  }
+  const state = { routing: { epoch: 1, job: 'j', endpoints: [], states: [], sources: [] } }
+  const observations = new HotObservations(
+    { topic, state, turns: new FairTurns(() => nowMs) },
+    new HotRoute(port, new RouteMetrics('POST', '/v1/observe')),
+  )
   const connect = (remoteAddress: string): Duplex => {
     const socket = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() })
     new HotConnection(Object.assign(socket, { remoteAddress }) as Duplex as Socket, {

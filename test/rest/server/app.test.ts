@@ -258,30 +258,6 @@ describe('the REST interface', () => {
     expect(answer.body).toContain('POST /jobs')
   })
 
-  it('rescales a job, and says what became of it', async () => {
-    const job = new FakeJob()
-    await using app = await fakeApp(fakeCluster([job]))
-    const path = `${JOB}/rescaling`
-    const rescaled = async (parallelism: number): Promise<unknown> => {
-      const answer = await app.inject({
-        method: 'PATCH',
-        url: `${path}?parallelism=${parallelism}`,
-      })
-      expect(answer.statusCode).toBe(200)
-      const { 'request-id': id } = answer.json<{ readonly 'request-id': string }>()
-      return (await app.inject({ url: `${path}/${id}` })).json()
-    }
-    expect(await rescaled(4)).toEqual({ status: { id: 'COMPLETED' }, operation: {} })
-    expect(await rescaled(200)).toMatchObject({
-      status: { id: 'COMPLETED' },
-      operation: { 'failure-cause': { class: 'INVALID_ARGUMENT' } },
-    })
-    expect(job.calls).toEqual(['rescale 4'])
-    for (const query of ['', '?parallelism=0', '?parallelism=two']) {
-      expect((await app.inject({ method: 'PATCH', url: `${path}${query}` })).statusCode).toBe(400)
-    }
-  })
-
   describe('resource requirements', () => {
     const fixedSource = snapshot({ vertices: [{ ...SOURCE, hasOwnParallelism: true }, COUNT] })
     const bounds = (lowerBound: number, upperBound: number) => ({

@@ -13,6 +13,7 @@ import { commitSeed } from '../../services/commit-seed.ts'
 import { sharedBrowser } from '../../services/lending/browser.ts'
 import { type CommandProcess, REPOSITORY, weir } from '../cli/command-process.ts'
 import { seriousViolations } from './axe.ts'
+import { cutTexts } from './cut-texts.ts'
 import { PAGES, type ShownJobs } from './page-table.ts'
 import { SeverableProxy } from './severable-proxy.ts'
 
@@ -174,20 +175,6 @@ async function open(
   await page.goto(`${url}/${hash}`)
   await check(page)
   expect(errors).toEqual([])
-}
-
-/** Texts that are larger than their element, which hides the rest; frames of a flame graph are as wide as their share. */
-async function cutTexts(page: Page): Promise<string[]> {
-  return await page.evaluate(() =>
-    [...document.querySelectorAll('main *')]
-      .filter((element) => {
-        const hides = ['hidden', 'clip'].includes(getComputedStyle(element).overflowX)
-        const { scrollWidth, clientWidth, scrollHeight, clientHeight } = element
-        const isLarger = scrollWidth > clientWidth + 1 || scrollHeight > clientHeight + 1
-        return hides && isLarger && element.closest('.hidden, .flames, .chart > div') === null
-      })
-      .map(({ textContent }) => textContent ?? ''),
-  )
 }
 
 describe('the dashboard', needs(existsSync(CHROMIUM), `no browser at ${CHROMIUM}`), () => {

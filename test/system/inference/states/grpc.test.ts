@@ -4,19 +4,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import {
-  type ChannelCredentials,
-  type Client,
-  credentials,
-  loadPackageDefinition,
-  Metadata,
-  status,
-} from '@grpc/grpc-js'
-import { fromJSON } from '@grpc/proto-loader'
+import { credentials, status } from '@grpc/grpc-js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AllowedHosts } from '../../../../src/access/allowed-hosts.ts'
 import { nodeFileSystem } from '../../../../src/files/node-file-system.ts'
-import { SCHEMA } from '../../../../src/gateway/grpc/schema.ts'
 import { LocalGateway } from '../../../../src/gateway/local.ts'
 import { openInferenceEngine } from '../../../../src/inference/engine/engine.ts'
 import { pushModel } from '../../../../src/inference/repository/push.ts'
@@ -27,6 +18,16 @@ import { hasOpenssl, writeCertificates } from '../../../services/certificates.ts
 import { pythonWith } from '../../../services/python-packages.ts'
 import { linearModel } from '../models.ts'
 import { wordsModule } from '../parts/words-model.ts'
+import {
+  call,
+  clientOf,
+  floatsOf,
+  partOf,
+  type Reply,
+  raw,
+  type StreamedReply,
+  words,
+} from './grpc-calls.ts'
 
 const run = promisify(execFile)
 const python = await pythonWith('tritonclient[grpc]==2.73.0')
@@ -98,96 +99,10 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-interface Reply {
-  readonly [field: string]: unknown
-  readonly raw_output_contents: readonly Buffer[]
-}
-
-const definition = loadPackageDefinition(
-  fromJSON(SCHEMA, { longs: String, defaults: true, oneofs: true }),
-) as unknown as {
-  readonly inference: {
-    readonly GRPCInferenceService: new (
-      address: string,
-      security: unknown,
-    ) => Client & Record<string, (...words: unknown[]) => { cancel(): void } & NodeJS.EventEmitter>
-  }
-}
-
-/** A client by name: with TLS, @grpc/grpc-js gives an address as the server's name, which Node.js warns about (DEP0123). */
-const clientOf = (gateway: LocalGateway, security = credentials.createInsecure()) =>
-  new definition.inference.GRPCInferenceService(`localhost:${gateway.grpcPort}`, security)
-
-/** One call, with a bearer token and a deadline where they are given. */
-async function call(
-  gateway: LocalGateway,
-  method: string,
-  message: object,
-  {
-    token,
-    deadlineMs,
-    security,
-  }: { token?: string; deadlineMs?: number; security?: ChannelCredentials } = {},
-): Promise<Reply> {
-  const client = clientOf(gateway, security)
-  const metadata = new Metadata()
-  if (token !== undefined) metadata.set('authorization', `Bearer ${token}`)
-  const options = deadlineMs === undefined ? {} : { deadline: Date.now() + deadlineMs }
-  try {
-    return await new Promise<Reply>((done, fail) => {
-      client[method]!(message, metadata, options, (error: unknown, reply: Reply) =>
-        error === null ? done(reply) : fail(error),
-      )
-    })
-  } finally {
-    client.close()
-  }
-}
-
-const floats = (...values: number[]): Buffer => Buffer.from(Float32Array.from(values).buffer)
-const floatsOf = (bytes: Buffer): number[] => [...new Float32Array(Uint8Array.from(bytes).buffer)]
-
-const raw = (model_name: string, shape: number[], ...values: number[]) => ({
-  model_name,
-  id: 'a1',
-  inputs: [{ name: 'x', datatype: 'FP32', shape }],
-  raw_input_contents: [floats(...values)],
-})
-
-const words = (word: string, count: number) => ({
-  model_name: 'words',
-  inputs: [
-    {
-      name: 'text_input',
-      datatype: 'BYTES',
-      shape: [1],
-      contents: { bytes_contents: [Buffer.from(word)] },
-    },
-    { name: 'count', datatype: 'INT32', shape: [1], contents: { int_contents: [count] } },
-  ],
-})
-
-/** A reply of a stream. */
-interface StreamedReply {
-  readonly error_message: string
-  readonly infer_response: Reply & {
-    readonly parameters: Readonly<Record<string, { readonly bool_param: boolean }>>
-  }
-}
-
-/** A part of an answer: its id, the word, its number, and whether it is the last one of its request. */
-function partOf({ infer_response: { id, raw_output_contents, parameters } }: StreamedReply) {
-  const [word, index] = raw_output_contents.length === 2 ? raw_output_contents : []
-  return [
-    id,
-    word?.subarray(4).toString(),
-    index?.readInt32LE(),
-    parameters['triton_final_response']?.bool_param,
-  ]
-}
-
 const endedOf = (word: string): number =>
   readFileSync(log, 'utf8').split(`${word} ended\n`).length - 1
+
+type CancellableStream = NodeJS.ReadWriteStream & { cancel(): void }
 
 describe('a client of gRPC', () => {
   it('sees the server, its models and their tensors', async () => {
@@ -302,7 +217,7 @@ describe('a client of gRPC', () => {
 
   it('gets each part of an answer before the model makes the next one, beside other answers', async () => {
     const client = clientOf(open)
-    const stream = client['ModelStreamInfer']!() as unknown as NodeJS.ReadWriteStream
+    const stream = client['ModelStreamInfer']!() as unknown as CancellableStream
     const replies: StreamedReply[] = []
     stream.on('data', (reply) => replies.push(reply))
     stream.write({ ...words('waits', 5), id: 'long' } as never)
@@ -326,8 +241,9 @@ describe('a client of gRPC', () => {
       infer_response: { id: 'broken' },
     })
     expect(endedOf('waits')).toBe(0)
-    // The client goes away in the middle, which its own stream calls an error.
+    // The client goes away in the middle, which its own stream calls an error. A client that is only closed keeps its stream.
     stream.on('error', () => {})
+    stream.cancel()
     client.close()
     await until('the model ends', () => endedOf('waits') === 1)
   })
@@ -370,7 +286,7 @@ describe(
   'gRPC with TLS',
   needs(await hasOpenssl(), 'openssl cannot make certificates here'),
   () => {
-    it('has the certificate of the HTTP port, and answers nobody without it', async () => {
+    it('has the certificate of the HTTP port, and gives no answer without it', async () => {
       await writeCertificates(folder)
       const read = (name: string): string => readFileSync(join(folder, name), 'utf8')
       await using secure = await LocalGateway.start({
