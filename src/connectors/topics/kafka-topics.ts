@@ -22,10 +22,8 @@ import {
   type TopicStore,
 } from './store.ts'
 
-/** Timeout of requests for which someone waits in silence. Records are sent for longer. */
-const SILENT_TIMEOUT_MS = 5_000
-/** Timeout of requests where a notice says what is waited for: one connection to a busy broker may take 5 s. */
-const TIMEOUT_MS = 15_000
+/** Timeout of requests for which a person waits: a connection to a busy broker may take 5 s. Records are sent for longer. */
+const REQUEST_TIMEOUT_MS = 15_000
 
 /** The topics of a Kafka. */
 export class KafkaTopics implements TopicStore {
@@ -34,12 +32,11 @@ export class KafkaTopics implements TopicStore {
   private readonly requests: KafkaCluster
   private readonly clusters: KafkaCluster[]
 
-  /** `onOutage` takes the notices that the brokers do not answer; with it, requests are tried for longer. */
+  /** `onOutage` takes the notices that no broker answers. */
   constructor(options: KafkaClientOptions, onOutage?: OutageListener) {
     this.options = options
     this.place = `Kafka at ${options.brokers}`
-    const timeoutMs = onOutage === undefined ? SILENT_TIMEOUT_MS : TIMEOUT_MS
-    const deliveryTimeoutMs = options.deliveryTimeoutMs ?? timeoutMs
+    const deliveryTimeoutMs = options.deliveryTimeoutMs ?? REQUEST_TIMEOUT_MS
     this.requests = new KafkaCluster({ ...options, deliveryTimeoutMs }, { onOutage })
     this.clusters = [this.requests]
   }
