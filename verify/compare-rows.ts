@@ -11,7 +11,7 @@ import { QUERY_HOST } from './world/query-line.ts'
 
 /** Time in which the timers of the last records must fire. */
 const TIMERS_MS = 5_000
-const ROWS_DEADLINE_MS = 30_000
+const ROWS_DEADLINE_MS = 120_000
 /** Partition of keys that have no record. */
 const NO_PARTITION = -1
 /** A key after every other, and more rows than there are. */

@@ -30,7 +30,7 @@ export async function judge(verification: Verification): Promise<VerifyReport> {
   await compareRows(verification, input, rows)
   if (violations.length === 0) {
     await Promise.all(verification.jobs.map((job) => job.signal('SIGKILL')))
-    await verification.until('both jobs run again', 60_000, () =>
+    await verification.until('both jobs run again', verification.limitMs, () =>
       verification.jobs.every(({ running }) => running),
     )
     await compareRows(verification, input, rows)

@@ -33,7 +33,7 @@ the last line of standard output is the verdict as JSON. The exit code is 1 when
   --faults A,B  Only these faults: ${FAULTS.map(({ name }) => name).join(', ')}
   --mutate M    Put an error into a job, so that the verdict must be "failed": at-least-once (a sink that
                 repeats results), repeated-deltas (a fold that does not drop repeated deltas)
-  --deadline S  Maximum seconds of a recovery (default 60; use more on a busy machine)
+  --deadline S  Maximum seconds of a recovery (default 240)
   --keep        Keep the working folder also when the verdict is "passed"
   --campaign C  Run only this campaign (mutants: the verifier on Weirs with an error; combinations uses a
                 Kafka; the others need no Kafka and no HDFS): ${Object.keys(CAMPAIGNS).join(', ')}
@@ -60,7 +60,7 @@ function given() {
       seed: { type: 'string', default: String(Date.now() % 1_000_000) },
       rounds: { type: 'string', default: '1' },
       faults: { type: 'string' },
-      deadline: { type: 'string', default: '60' },
+      deadline: { type: 'string', default: '240' },
       mutate: { type: 'string', default: 'none' },
       keep: { type: 'boolean', default: false },
       campaign: { type: 'string' },

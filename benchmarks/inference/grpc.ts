@@ -6,10 +6,12 @@ import { requestWriter } from '../../src/load/http/request.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
 import { measureSequential, measureThroughput } from '../load/generator.ts'
 import { HttpConnections } from '../load/http-connections.ts'
+import { ChildServer } from '../served/child-server.ts'
 import { startModelsOverGrpc, writeRepository } from './linear-repository.ts'
 import { binaryRequest, CONNECTIONS, overHttp, values } from './linear-requests.ts'
 import { percentile } from './serving.ts'
 
+const EMPTY_SERVER = join(import.meta.dirname, 'empty-grpc-process.ts')
 const SECONDS = 5
 const CALLS = 4000
 const ONE = JSON.stringify({ inputs: [{ name: 'x', datatype: 'FP32', shape: [1, 1], data: [1] }] })
@@ -49,7 +51,24 @@ const p50 = (latencies: Float64Array): number =>
     0.5,
   )
 
-/** `infer-grpc`: the port of gRPC beside the HTTP port of the same process. */
+/** Calls of one client that Node.js answers with nothing, as the client that measures sees them. */
+async function limitOf(calls: number, seconds: number) {
+  await using empty = await ChildServer.start([EMPTY_SERVER])
+  const single = callsOf(empty.port, 'noop', Float32Array.of(1), 1)
+  await measureSequential(single.ask, Math.ceil(calls / 4))
+  const limitMs = p50(await measureSequential(single.ask, calls))
+  single.close()
+  const many = callsOf(empty.port, 'linear', values(), CONNECTIONS)
+  await measureThroughput(many.ask, CONNECTIONS, seconds * 0.4)
+  const { perSecond } = await measureThroughput(many.ask, CONNECTIONS, seconds)
+  many.close()
+  return { limitMs, limitPerSecond: Math.round(perSecond) }
+}
+
+/**
+ * `infer-grpc`: the port of gRPC beside the HTTP port of the same process. The limit is what the client of grpc-js gets
+ * of a server of `node:http2` that does nothing.
+ */
 export const inferGrpcBenchmark: Benchmark = {
   name: 'infer-grpc',
   summary:
@@ -74,6 +93,7 @@ export const inferGrpcBenchmark: Benchmark = {
     await measureThroughput(linear.ask, CONNECTIONS, seconds * 0.4)
     const linearGrpc = await measureThroughput(linear.ask, CONNECTIONS, seconds)
     linear.close()
+    const { limitMs, limitPerSecond } = await limitOf(calls, seconds)
     return [
       {
         name: 'infer-grpc-p50',
@@ -83,7 +103,7 @@ export const inferGrpcBenchmark: Benchmark = {
         targetRatio: 0.9,
         rival: http,
         rivalName: 'own HTTP',
-        details: { calls },
+        details: { calls, limitMs },
       },
       {
         name: 'infer-grpc-linear',
@@ -91,7 +111,7 @@ export const inferGrpcBenchmark: Benchmark = {
         unit: 'answers/s',
         rival: linearHttp.perSecond,
         rivalName: 'own HTTP, bytes',
-        details: { connections: CONNECTIONS },
+        details: { connections: CONNECTIONS, limitPerSecond },
       },
     ]
   },

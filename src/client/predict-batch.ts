@@ -12,6 +12,7 @@ import type { Answer, Consistency, Prediction, PredictOptions } from '../wire/mo
 import { beginRequest } from '../wire/request.ts'
 import { OK } from '../wire/status.ts'
 import { RequestBatch } from './request-batch.ts'
+import { hintOf } from './retries.ts'
 
 /** Terms that all predictions of a batch share, with every default filled in. */
 export interface PredictTerms {
@@ -25,8 +26,8 @@ export interface PredictTerms {
   readonly withEnvelope: boolean
   /** 1 for a first try. */
   readonly attempt: number
-  /** Server (`host:port`) that a NOT_OWNER answer named. */
-  readonly hint: string | undefined
+  /** Error of the try before, which may name a server. */
+  readonly before: WeirError | undefined
 }
 
 /** Resolves a call with a `Prediction`, or with an `Answer<Prediction>` if the terms say so. */
@@ -153,7 +154,7 @@ export class PredictBatch extends RequestBatch {
 
   /** Preferred server (`host:port`), if any. */
   get hint(): string | undefined {
-    return this.terms.hint
+    return hintOf(this.terms.before)
   }
 
   protected tooLarge(_length: number, limit: number): WeirError {

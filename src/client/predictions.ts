@@ -7,7 +7,7 @@ import type { ConnectionPool } from './connection-pool.ts'
 import type { ResolvedClientOptions } from './options.ts'
 import { framesOf, PairBatch, PairsCall } from './pair-batch.ts'
 import { type FailedPrediction, PredictBatch, type PredictTerms } from './predict-batch.ts'
-import { hintOf, type Retries } from './retries.ts'
+import type { Retries } from './retries.ts'
 
 const KEPT_BATCHES = 256
 /** Smaller batches wait for the end of the turn: a frame costs as much as this number of calls. */
@@ -168,7 +168,7 @@ export class Predictions {
       deadlineMs: options.deadlineMs ?? this.options.deadlineMs,
       withEnvelope,
       attempt: 1,
-      hint: undefined,
+      before: undefined,
     }
   }
 
@@ -221,7 +221,7 @@ export class Predictions {
   failed(call: FailedPrediction): void {
     const { error, deadlineAt, terms } = call
     this.retries.next(
-      { error, deadlineAt, attempt: terms.attempt },
+      { error, before: terms.before, deadlineAt, attempt: terms.attempt },
       () => this.retry(call),
       (last) => this.reject(call, last),
     )
@@ -235,8 +235,8 @@ export class Predictions {
   private retry(call: FailedPrediction): void {
     const left = call.deadlineAt - this.options.clock.monotonicMs()
     const deadlineMs = Math.max(1, Math.ceil(left))
-    const hint = hintOf(call.error)
-    const terms = { ...call.terms, deadlineMs, attempt: call.terms.attempt + 1, hint }
+    const attempt = call.terms.attempt + 1
+    const terms = { ...call.terms, deadlineMs, attempt, before: call.error }
     const batch = this.begin(terms)
     batch.append(call.left, call.right, call.resolve, call.reject)
     this.inFlight++

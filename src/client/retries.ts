@@ -8,6 +8,8 @@ import { decideRetry } from './retry-decision.ts'
 /** One try of a call that failed. */
 export interface FailedTry {
   readonly error: WeirError
+  /** Error of the try before it, if any. */
+  readonly before: WeirError | undefined
   /** 1 for a first try. */
   readonly attempt: number
   /** Monotonic ms. */
@@ -26,11 +28,11 @@ export class Retries {
   /** Calls `again` after a wait where another try can help, or else `giveUp` with the call's error. */
   next(tried: FailedTry, again: () => void, giveUp: (error: WeirError) => void): void {
     const { clock, retry, random } = this.options
-    const { error, attempt, deadlineAt } = tried
+    const { error, before, attempt, deadlineAt } = tried
     const leftMs = deadlineAt - clock.monotonicMs()
     const decision = decideRetry({ error, attempt, leftMs }, retry, random)
     if (decision.kind !== 'retry' || this.isClosed) {
-      giveUp(decision.kind === 'too-late' ? tooLate(error) : error)
+      giveUp(decision.kind === 'too-late' ? tooLate(error) : withReason(error, before))
       return
     }
     const { waitMs } = decision
@@ -48,10 +50,12 @@ export class Retries {
     first?: WeirError,
   ): Promise<T> {
     let error = first
+    let before: WeirError | undefined
     for (let attempt = first === undefined ? 0 : 1; ; attempt++) {
-      if (error !== undefined) await this.wait({ error, attempt, deadlineAt })
+      if (error !== undefined) await this.wait({ error, before, attempt, deadlineAt })
+      before = error
       try {
-        return await work(error === undefined ? undefined : hintOf(error))
+        return await work(hintOf(before))
       } catch (thrown) {
         error = answerErrorOf(thrown)
       }
@@ -69,10 +73,16 @@ export class Retries {
 }
 
 /** The server (`host:port`) that a NOT_OWNER answer names. */
-export function hintOf(error: WeirError): string | undefined {
+export function hintOf(error: WeirError | undefined): string | undefined {
   if (!isWeirError(error, 'NOT_OWNER')) return undefined
   const endpoint = error.details['endpoint']
   return typeof endpoint === 'string' ? endpoint : undefined
+}
+
+/** The error of a call: a last try that had a few ms left and got no answer says less than the one before it. */
+function withReason(error: WeirError, before: WeirError | undefined): WeirError {
+  if (before === undefined || !isWeirError(error, 'DEADLINE_EXCEEDED')) return error
+  return tooLate(before)
 }
 
 function tooLate(error: WeirError): WeirError {

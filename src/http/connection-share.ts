@@ -50,7 +50,8 @@ export interface CountedConnection {
 interface Entry extends CountedConnection {
   readonly socket: Socket
   readonly address: string
-  readonly openedMs: number
+  /** Monotonic time, without the time in which the thread was held. */
+  openedMs: number
   /** Whether it has sent a whole request, or is served. */
   isHeard: boolean
   /** Since when a body is received that is not whole yet. */
@@ -85,6 +86,8 @@ export class ConnectionShare implements Disposable {
   private readonly perAddress = new Map<string, number>()
   private readonly known = new WeakMap<Socket, Entry>()
   private cancelSweep: Cancel | undefined
+  /** When the next sweep is due, monotonic ms. */
+  private sweepDueMs = 0
 
   constructor(limits: ConnectionLimits, clock: Clock) {
     const { most, helloMs = HELLO_MS, proxies = new TrustedProxies() } = limits
@@ -241,7 +244,7 @@ export class ConnectionShare implements Disposable {
     this.known.set(socket, entry)
     this.perAddress.set(address, (this.perAddress.get(address) ?? 0) + 1)
     socket.once('close', () => this.remove(key, entry))
-    this.cancelSweep ??= this.clock.after(SWEEP_MS, this.sweep)
+    if (this.cancelSweep === undefined) this.sweepLater()
   }
 
   private remove(key: string, entry: Entry): void {
@@ -306,9 +309,17 @@ export class ConnectionShare implements Disposable {
     return entry
   }
 
+  private sweepLater(): void {
+    this.sweepDueMs = this.clock.monotonicMs() + SWEEP_MS
+    this.cancelSweep = this.clock.after(SWEEP_MS, this.sweep)
+  }
+
   private readonly sweep = (): void => {
     const nowMs = this.clock.monotonicMs()
+    // What has come while this thread was held is not read yet: that time is no silence of a client.
+    const heldMs = nowMs - this.sweepDueMs
     for (const [key, entry] of this.silent) {
+      entry.openedMs = Math.min(nowMs, entry.openedMs + heldMs)
       // node:http answers a half head with 408; who has sent nothing waits for no answer.
       const graceMs = entry.socket.bytesRead === 0 ? 0 : ANSWER_MS
       if (nowMs - entry.openedMs >= this.helloMs + graceMs) this.drop(key, entry)
@@ -319,7 +330,8 @@ export class ConnectionShare implements Disposable {
       entry.bytes = bytesRead + bytesWritten
       entry.quietMs = nowMs
     }
-    this.cancelSweep = this.size === 0 ? undefined : this.clock.after(SWEEP_MS, this.sweep)
+    this.cancelSweep = undefined
+    if (this.size > 0) this.sweepLater()
   }
 }
 

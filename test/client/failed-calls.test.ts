@@ -4,6 +4,7 @@ import { channels, WeirClient } from '../../src/client/index.ts'
 import { WeirError } from '../../src/core/errors.ts'
 import { QueryServer } from '../../src/serving/server/query-server.ts'
 import { tokenOf } from '../access/tokens.ts'
+import { until } from '../run/until.ts'
 import { TestedClient } from './tested-client.ts'
 
 let tested: TestedClient
@@ -70,6 +71,22 @@ describe('a call that fails', () => {
     const values = client.values('ALS_MODEL', ['count'], options)
     await expect(values).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' })
     expect(client.outstanding).toBe(0)
+    gate.resolve()
+  })
+
+  it('says why it failed before where no answer comes to its last try', async () => {
+    const client = await tested.start({}, { retry: { maxMs: 1 } })
+    const failing = { error: new WeirError('RESTORING', 'not promoted'), times: 10_000 }
+    tested.backend.failing.set('1-U', failing)
+    const gate = Promise.withResolvers<void>()
+    tested.backend.gate = gate.promise
+    const failure = client.predict('ALS_MODEL', '1-U', '7-I', { deadlineMs: 300 }).catch((e) => e)
+    await until('it has failed', () => failing.times < 9_998)
+    tested.backend.slowKeys.add('1-U')
+    expect(await failure).toMatchObject({
+      code: 'DEADLINE_EXCEEDED',
+      details: { lastError: 'RESTORING' },
+    })
     gate.resolve()
   })
 

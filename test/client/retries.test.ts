@@ -81,6 +81,18 @@ describe('retries', () => {
     })
   })
 
+  it('say why the tries before failed where the last one had no time for an answer', async () => {
+    const { clock, retries } = retriesOf()
+    const waits = new WeirError('RESTORING', 'version 1 is published, not promoted')
+    const { work } = failing(waits, waits, new WeirError('DEADLINE_EXCEEDED', 'within 3 ms'))
+    await expect(settle(clock, retries.run(1000, work))).rejects.toMatchObject({
+      code: 'DEADLINE_EXCEEDED',
+      message: expect.stringContaining('version 1 is published, not promoted'),
+      cause: waits,
+      details: { lastError: 'RESTORING' },
+    })
+  })
+
   it('ask the server that a NOT_OWNER answer names', async () => {
     const { clock, retries } = retriesOf()
     const details = { endpoint: 'other:9071' }

@@ -14,9 +14,18 @@ afterEach(() => {
   for (const close of closers.splice(0)) close()
 })
 
+/** A clock whose thread can be held: time goes on, and no timer fires. */
+class HeldClock extends ManualClock {
+  heldMs = 0
+
+  override monotonicMs(): number {
+    return super.monotonicMs() + this.heldMs
+  }
+}
+
 /** A server with a share of connections, whose answers a test gives. */
 class World {
-  readonly clock = new ManualClock()
+  readonly clock = new HeldClock()
   readonly share: ConnectionShare
   readonly server: Server
   readonly pending: ServerResponse[] = []
@@ -212,6 +221,17 @@ describe('the connections of an HTTP port', () => {
     expect(world.share.size).toBe(2)
     world.clock.advance(4000)
     await isClosed(later)
+  })
+
+  it('are not silent for the time in which the thread was held, and read nothing', async () => {
+    const world = await World.open(10)
+    const socket = await world.connect()
+    world.clock.heldMs = 20_000
+    world.clock.advance(1000)
+    expect(world.share.size).toBe(1)
+    world.clock.advance(3000)
+    await world.request(socket)
+    expect([socket.destroyed, world.share.size]).toEqual([false, 1])
   })
 
   it('ask for no time when there are none', async () => {

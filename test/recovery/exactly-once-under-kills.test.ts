@@ -60,7 +60,7 @@ describe.each(BACKENDS)('a job on %s', (backend) => {
       // one has committed results, so that the final run has something to repeat or to lose.
       process_ ??= new FoldChild(root, { backend, parallelism: 2, bounded: false })
       await expect
-        .poll(async () => (await readResults(join(root, 'out'))).length, { timeout: 90_000 })
+        .poll(async () => (await readResults(join(root, 'out'))).length)
         .toBeGreaterThan(0)
       await process_.kill()
       load = false

@@ -14,9 +14,7 @@ const COUNT = 2000
 /** Number of observations between two kills. */
 const BATCH = 500
 
-it('keeps every block equal to its base plus the distinct deltas, under kills', {
-  timeout: 120_000,
-}, async () => {
+it('keeps every block equal to its base plus the distinct deltas, under kills', async () => {
   const seed = commitSeed()
   console.log(`WEIR_SEED=${seed}`)
   const random = seededRandom(seed)

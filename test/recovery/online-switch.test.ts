@@ -123,5 +123,5 @@ describe('a switch of versions under a steady load', () => {
     fixture.versions.setDesired({ live: 2, rollback: 1 })
     // Without new ratings, the switch still replays the observations that the version lacks.
     await expectLearned(fixture, 2, learned)
-  }, 120_000)
+  })
 })

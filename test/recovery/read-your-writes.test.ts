@@ -84,7 +84,7 @@ it('rows of user and item include a rating that is acknowledged, in every versio
   // Ratings of other partitions may have come after it.
   const source = expect.toBeOneOf([OBSERVATIONS, DELTAS])
   expect(ofItem).toMatchObject({ ok: true, envelope: { source, modelVersion: 2 } })
-}, 120_000)
+})
 
 it('a position that is not reached is not granted, and windows of deltas refuse one', async () => {
   await using fixture = await start('windows', { window: { count: 100, intervalMs: 60_000 } })

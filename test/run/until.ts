@@ -6,7 +6,7 @@ export const PATIENCE_VARIABLE = 'TEST_PATIENCE_MS'
 
 /** Options of {@link until}. */
 export interface UntilOptions {
-  /** @default as long as the tests of the project may wait: 15 s in unit tests, else 60 s */
+  /** @default as long as the tests of the project may wait: 15 s in unit tests, else 180 s */
   readonly timeoutMs?: number
   /** Time between two looks; with 0 there is one in each turn of the event loop. @default 5 ms */
   readonly everyMs?: number
@@ -51,4 +51,4 @@ export async function untilPasses(check: () => unknown): Promise<void> {
   await until('the check passes', passes, { everyMs: 20 }).catch(() => Promise.reject(last))
 }
 
-const patienceMs = (): number => Number(process.env[PATIENCE_VARIABLE] ?? 60_000)
+const patienceMs = (): number => Number(process.env[PATIENCE_VARIABLE] ?? 180_000)

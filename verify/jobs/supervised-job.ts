@@ -220,7 +220,7 @@ export class SupervisedJob {
   }
 
   /** Ends the process without a restart. A process that does not end in time is killed; then returns false. */
-  async stop(signal: 'SIGKILL' | 'SIGTERM', limitMs = 30_000): Promise<boolean> {
+  async stop(signal: 'SIGKILL' | 'SIGTERM', limitMs = 120_000): Promise<boolean> {
     this.stopping = true
     this.frozen?.kill('SIGKILL')
     let late = false

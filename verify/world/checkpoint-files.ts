@@ -2,7 +2,7 @@ import { userInfo } from 'node:os'
 import type { World } from './world.ts'
 
 const LOOK_MS = 5
-const LIMIT_MS = 20_000
+const LIMIT_MS = 120_000
 
 /** The files of one job's checkpoints, read from HDFS past the proxy. */
 export class CheckpointFiles {

@@ -21,7 +21,7 @@ export async function rowsAreInCheckpoint({
   keys,
   limitMs,
 }: PublishedRows): Promise<void> {
-  const client = await WeirClient.connect({ host: QUERY_HOST, port, deadlineMs: 5000 })
+  const client = await WeirClient.connect({ host: QUERY_HOST, port, deadlineMs: 60_000 })
   const options = { consistency: { level: 'checkpoint' }, version: 1 } as const
   const giveUpAt = performance.now() + limitMs
   try {

@@ -2,7 +2,7 @@ import type { KafkaCluster } from '../../connectors/kafka/client/cluster.ts'
 import type { Flags, OptionSpec } from '../command/command.ts'
 import { UsageError } from '../command/command.ts'
 import { addresses } from '../flag-kinds/places.ts'
-import { KAFKA_OPTIONS, kafkaOptionsOf } from './kafka.ts'
+import { KAFKA_OPTIONS, kafkaOptionsOf, kafkaTopicsOf } from './kafka.ts'
 
 /** Flags of commands that work on Kafka only. */
 export const BROKER_OPTIONS: Readonly<Record<string, OptionSpec>> = {
@@ -16,6 +16,5 @@ export async function kafkaClusterOf(
 ): Promise<AsyncDisposable & { readonly cluster: KafkaCluster }> {
   const options = kafkaOptionsOf(flags)
   if (options === undefined) throw new UsageError('--brokers HOST:PORT is required')
-  const { KafkaTopics } = await import('../../connectors/topics/kafka-topics.ts')
-  return new KafkaTopics(options)
+  return await kafkaTopicsOf(options)
 }

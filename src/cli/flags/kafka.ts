@@ -1,7 +1,9 @@
 import type { KafkaClientOptions, SaslOptions } from '../../connectors/kafka/client/options.ts'
+import type { KafkaTopics } from '../../connectors/topics/kafka-topics.ts'
 import { openTopics } from '../../connectors/topics/open.ts'
 import type { TopicsPlace } from '../../connectors/topics/place.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
+import { printableLines } from '../../core/text/printable.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
 import { type Flags, needs, type OptionSpec, UsageError } from '../command/command.ts'
 import { textOfFile } from '../command/text-file.ts'
@@ -87,9 +89,18 @@ export function topicsPlaceOf(flags: Flags): TopicsPlace {
   return { logDirectory: dataDirectory(flags.string('data-dir')).log }
 }
 
-/** Opens the topics of a command. */
-export function topicsOf(flags: Flags): Promise<TopicStore> {
-  return openTopics(topicsPlaceOf(flags))
+/** Opens the topics of a command, which says when the brokers do not answer. */
+export async function topicsOf(flags: Flags): Promise<TopicStore> {
+  const place = topicsPlaceOf(flags)
+  return place.kafka === undefined ? await openTopics(place) : await kafkaTopicsOf(place.kafka)
+}
+
+/** The topics of a Kafka, whose notices that no broker answers go to the standard error. */
+export async function kafkaTopicsOf(options: KafkaClientOptions): Promise<KafkaTopics> {
+  const { KafkaTopics } = await import('../../connectors/topics/kafka-topics.ts')
+  return new KafkaTopics(options, ({ message }) => {
+    process.stderr.write(`weir: ${printableLines(message)}\n`)
+  })
 }
 
 function saslOf(flags: Flags): SaslOptions | undefined {

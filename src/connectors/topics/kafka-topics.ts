@@ -1,4 +1,5 @@
 import { isWeirError, WeirError } from '../../core/errors.ts'
+import type { OutageListener } from '../../core/lifetime/outage.ts'
 import { checkOptions } from '../../core/options/shape.ts'
 import type { Source } from '../../operators/port/source.ts'
 import { KafkaCluster } from '../kafka/client/cluster.ts'
@@ -21,8 +22,10 @@ import {
   type TopicStore,
 } from './store.ts'
 
-/** Timeout of requests for which a person waits. Records are sent for longer. */
-const REQUEST_TIMEOUT_MS = 5_000
+/** Timeout of requests for which someone waits in silence. Records are sent for longer. */
+const SILENT_TIMEOUT_MS = 5_000
+/** Timeout of requests where a notice says what is waited for: one connection to a busy broker may take 5 s. */
+const TIMEOUT_MS = 15_000
 
 /** The topics of a Kafka. */
 export class KafkaTopics implements TopicStore {
@@ -31,11 +34,13 @@ export class KafkaTopics implements TopicStore {
   private readonly requests: KafkaCluster
   private readonly clusters: KafkaCluster[]
 
-  constructor(options: KafkaClientOptions) {
+  /** `onOutage` takes the notices that the brokers do not answer; with it, requests are tried for longer. */
+  constructor(options: KafkaClientOptions, onOutage?: OutageListener) {
     this.options = options
     this.place = `Kafka at ${options.brokers}`
-    const deliveryTimeoutMs = options.deliveryTimeoutMs ?? REQUEST_TIMEOUT_MS
-    this.requests = new KafkaCluster({ ...options, deliveryTimeoutMs })
+    const timeoutMs = onOutage === undefined ? SILENT_TIMEOUT_MS : TIMEOUT_MS
+    const deliveryTimeoutMs = options.deliveryTimeoutMs ?? timeoutMs
+    this.requests = new KafkaCluster({ ...options, deliveryTimeoutMs }, { onOutage })
     this.clusters = [this.requests]
   }
 

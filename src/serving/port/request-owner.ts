@@ -9,13 +9,14 @@ import type { ReplyLease } from './reply-lease.ts'
  * works for an answer that no one reads.
  */
 export class RequestOwner {
-  /** Undefined while the connection is there; afterwards the error that its requests end with. */
-  gone: WeirError | undefined
   /** Whose share of answers in parts its requests take; undefined for one without. */
   readonly client: string | undefined
   /** As `Asker.group`. */
   readonly group: object
   private readonly listeners = new Set<() => void>()
+  /** Why it is gone, in words; undefined while it is there. */
+  private why: string | undefined
+  private error: WeirError | undefined
 
   /** `client`: @default its requests have no share. `group`: @default itself */
   constructor({
@@ -26,6 +27,13 @@ export class RequestOwner {
     this.group = group ?? this
   }
 
+  /** Undefined while the connection is there; afterwards the error that its requests end with. */
+  get gone(): WeirError | undefined {
+    // An error costs microseconds, and most connections that end have no request under way.
+    if (this.why !== undefined) this.error ??= new WeirError('UNAVAILABLE', this.why)
+    return this.error
+  }
+
   /** Calls `listener` once when the connection is gone, unless canceled. It must not be gone yet. */
   onGone(listener: () => void): Cancel {
     this.listeners.add(listener)
@@ -34,8 +42,8 @@ export class RequestOwner {
 
   /** The connection is gone, or its requests end for another reason. Idempotent. */
   leave(why = 'the connection that asked is closed'): void {
-    if (this.gone !== undefined) return
-    this.gone = new WeirError('UNAVAILABLE', why)
+    if (this.why !== undefined) return
+    this.why = why
     for (const listener of this.listeners) listener()
     this.listeners.clear()
   }

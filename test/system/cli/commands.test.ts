@@ -223,7 +223,7 @@ describe('weir run', () => {
         'rest.enabled=false',
       ],
     )
-    expect({ code, stderr }).toMatchObject({ code: 0 })
+    expect(code, stderr).toBe(0)
     expect(jsonLines(stdout).map(({ event }) => event)).toEqual(['started', 'finished'])
   })
 

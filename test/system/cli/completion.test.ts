@@ -92,7 +92,7 @@ beforeAll(async () => {
   }
   jobManager = new CommandProcess(process.execPath, ['-e', JOBS])
   ;[, port] = (await jobManager.printed(/port (\d+)/)) as unknown as [string, string]
-}, 120_000)
+})
 
 afterAll(async () => {
   jobManager?.signal('SIGKILL')
@@ -138,9 +138,7 @@ describe.each(SHELLS)('the completion script of %s', (shell, completeWith) => {
         words: readonly string[],
         names: readonly string[],
       ): Promise<void> => {
-        await expect
-          .poll(() => [...complete([...words, ''])].sort(), { timeout: 60_000 })
-          .toEqual(names)
+        await expect.poll(() => [...complete([...words, ''])].sort()).toEqual(names)
       }
       const data = ['--data-dir', join(folder, 'data')]
       await proposes(['topic', 'consume', ...data], ['clicks', 'ratings'])

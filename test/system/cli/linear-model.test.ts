@@ -54,7 +54,7 @@ beforeAll(async () => {
   learning = weir(['learn', 'svm', '--data-dir', data, ...args])
   port = (await learning.printed(/"started","port":(\d+)/))[1]!
   await learning.printed(/"event":"learning","version":1/)
-}, 180_000)
+})
 
 afterAll(async () => {
   learning?.signal('SIGINT')
@@ -70,7 +70,7 @@ describe('a linear model from its training to a rollback', () => {
     const evaluated = await ask('evaluate', 'svm', '--examples', golden, '--json')
     const summary = JSON.parse(evaluated.stdout) as { accuracy: { mean: number } }
     expect(summary.accuracy.mean).toBeGreaterThan(0.75)
-  }, 120_000)
+  })
 
   it('is retrained, checked, promoted and rolled back; each version learns each example once', async () => {
     await produce(lines(2000))
@@ -92,7 +92,7 @@ describe('a linear model from its training to a rollback', () => {
     ])
     await learning.printed(/"event":"learning","version":2/)
     await produce(lines(10))
-    await expect.poll(() => learnedOffsets(2), { timeout: 60_000, interval: 200 }).toHaveLength(10)
+    await expect.poll(() => learnedOffsets(2), { interval: 200 }).toHaveLength(10)
     const offsets = await learnedOffsets(2)
     expect(new Set(offsets).size).toBe(10)
     const shown = await run('model', 'show', '2', '--model', MODEL)
@@ -101,9 +101,9 @@ describe('a linear model from its training to a rollback', () => {
     await learning.printed(/"event":"learning","version":1[\s\S]*"event":"learning","version":1/)
     // Version 1 goes on where it was left: the ten examples are new to it.
     const everything = async () => (await learnedOffsets(1)).length
-    await expect.poll(everything, { timeout: 60_000, interval: 200 }).toBe(2010)
+    await expect.poll(everything, { interval: 200 }).toBe(2010)
     expect(new Set(await learnedOffsets(1)).size).toBe(2010)
-  }, 240_000)
+  })
 
   it('is not promoted when its examples are poisoned', async () => {
     const turned = lines(3000).replaceAll(/^[12]/gm, (label) => (label === '1' ? '2' : '1'))
@@ -113,7 +113,7 @@ describe('a linear model from its training to a rollback', () => {
     const { code, stdout } = await inProcess(args)
     expect(code).toBe(1)
     expect(stdout).toMatch(/was not promoted: the quality check failed/)
-  }, 240_000)
+  })
 
   it('is loaded from text weights, and answers with its labels', async () => {
     const file = join(folder, 'weights.txt')
@@ -129,10 +129,10 @@ describe('a linear model from its training to a rollback', () => {
     const words = ['classify', '1:1', '--version', version, '--port', port, '--data-dir', data]
     const classify = () => inProcess(words)
     await expect
-      .poll(classify, { timeout: 60_000, interval: 200 })
+      .poll(classify, { interval: 200 })
       .toMatchObject({ code: 0, stdout: expect.stringMatching(/^ {2}7 {2}2\.5/) })
     expect((await ask('classify', '3:1', '--version', version)).stdout).toMatch(/^ {2}3 {2}-1\.5/)
-  }, 120_000)
+  })
 })
 
 /** Positions of the examples whose deltas are of a version, as `<partition>/<offset>`. */

@@ -286,9 +286,7 @@ describe('the package', () => {
     const [, port] = await job.printed(/serving queries on [^ ]+:(\d+)/)
     expect((await shell(produce).ended).code).toBe(0)
     await expect
-      .poll(async () => (await shell(query, { WEIR_PORT: port! }).ended).stdout, {
-        timeout: 60_000,
-      })
+      .poll(async () => (await shell(query, { WEIR_PORT: port! }).ended).stdout)
       .toMatch(/^home +1$/m)
     job.signal('SIGINT')
     await job.ended
@@ -321,9 +319,7 @@ describe('the package', () => {
     }).input('home\ndocs\nhome\n')
     expect((await produced.ended).code).toBe(0)
     const query = [weir, 'query', 'VISITS', 'home', '--values', '--port', port!]
-    await expect
-      .poll(() => node(query, project, program).catch(() => ''), { timeout: 60_000 })
-      .toBe('home  2\n')
+    await expect.poll(() => node(query, project, program).catch(() => '')).toBe('home  2\n')
     job.signal('SIGINT')
     expect((await job.ended).code).toBe(0)
   }

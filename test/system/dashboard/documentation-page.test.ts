@@ -29,7 +29,7 @@ beforeAll(async () => {
   gateway = weir(['gateway', '--job', asked!, '--listen', '0', '--json'])
   urls['the gateway'] = (await gateway.printed(/"url":"([^"]+)"/))[1]!
   browser = await sharedBrowser()
-}, 300_000)
+})
 
 afterAll(async () => {
   await browser?.close()

@@ -139,7 +139,7 @@ beforeAll(async () => {
   await done(produce, `${ratings.join('\n')}\n`)
   await submit('run', 'histories', ...often)
   await done(['generate', 'als-model', '--users', '20', '--items', '20', ...data])
-}, 300_000)
+})
 
 afterAll(async () => {
   await browser?.close()

@@ -26,7 +26,7 @@ beforeAll(async () => {
   manager = weir(['jobmanager', ...words])
   url = (await manager.printed(/REST interface on (http:[^\s;]+)/))[1]!
   browser = await sharedBrowser()
-}, 300_000)
+})
 
 afterAll(async () => {
   await browser?.close()

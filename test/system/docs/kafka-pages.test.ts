@@ -30,7 +30,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'weir-kafka-pages-'))
   kafka = await sharedKafka()
   // A service starts on a machine that may be busy.
-}, 240_000)
+})
 
 afterAll(async () => {
   await kafka?.[Symbol.asyncDispose]()

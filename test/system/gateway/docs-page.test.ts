@@ -42,7 +42,7 @@ describe(
       processes.unshift(gateway)
       urls['gateway'] = (await gateway.printed(/"url":"([^"]+)"/))[1]!
       browser = await sharedBrowser()
-    }, 300_000)
+    })
 
     afterAll(async () => {
       await browser?.close()

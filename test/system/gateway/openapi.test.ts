@@ -20,5 +20,5 @@ describe('schemathesis from PyPI', needs(python, 'schemathesis cannot be install
     })
     process.stdout.write(`${summary}\n`)
     expect(violations, `WEIR_SEED=${seed}`).toEqual([])
-  }, 240_000)
+  })
 })

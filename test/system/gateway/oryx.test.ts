@@ -81,23 +81,15 @@ const idsOf = (list: unknown): readonly string[] =>
 
 describe('the commands of the documentation of Oryx', () => {
   it('ingest ratings, and ask about users, items and their histories', async () => {
-    await expect.poll(async () => (await curl('/ready'))[1], { timeout: 60_000 }).toBe('200')
+    await expect.poll(async () => (await curl('/ready'))[1]).toBe('200')
     const file = join(folder, 'ratings.csv')
     expect(await curl('/ingest', '-X', 'POST', '--data-binary', `@${file}`)).toEqual(['', '200'])
     expect(await curl('/pref/u2/i7', '-X', 'POST', '--data', '4.5')).toEqual(['', '200'])
-    await expect
-      .poll(async () => idsOf(await json('/mostActiveUsers?howMany=1')), { timeout: 60_000 })
-      .toEqual(['u1'])
-    await expect
-      .poll(async () => (await curl('/knownItems/u2'))[0], { timeout: 60_000 })
-      .toBe('i1\ni2\ni3\ni7\n')
+    await expect.poll(async () => idsOf(await json('/mostActiveUsers?howMany=1'))).toEqual(['u1'])
+    await expect.poll(async () => (await curl('/knownItems/u2'))[0]).toBe('i1\ni2\ni3\ni7\n')
 
-    await expect
-      .poll(async () => (await curl('/knownItems/u3'))[0], { timeout: 60_000 })
-      .toBe('i1\ni2\ni3\ni4\n')
-    await expect
-      .poll(async () => (await curl('/mostPopularItems?howMany=1'))[0], { timeout: 60_000 })
-      .toBe('i1,20\n')
+    await expect.poll(async () => (await curl('/knownItems/u3'))[0]).toBe('i1\ni2\ni3\ni4\n')
+    await expect.poll(async () => (await curl('/mostPopularItems?howMany=1'))[0]).toBe('i1,20\n')
     const recommended = idsOf(await json('/recommend/u1?howMany=5'))
     expect(recommended).not.toContain('i1')
     expect(idsOf(await json('/recommend/u1?howMany=5&considerKnownItems=true'))).toHaveLength(5)
@@ -146,7 +138,7 @@ describe('weir recommend', () => {
     const all = ['i1', 'i2', 'i3', 'i4', 'i5', 'i6', 'i7', 'i8']
     const histories = ['--histories', `127.0.0.1:${ports.histories}`]
     const unrated = all.filter((item) => !['i1', 'i2', 'i3', 'i4'].includes(item))
-    await expect.poll(() => itemsFor('u3', ...histories), { timeout: 60_000 }).toEqual(unrated)
+    await expect.poll(() => itemsFor('u3', ...histories)).toEqual(unrated)
     expect(await itemsFor('u3', ...histories, '--exclude', 'i8')).toEqual(unrated.slice(0, -1))
     expect(await itemsFor('u3', ...histories, '--consider-known-items')).toEqual(all)
     expect(await itemsFor('u3')).toEqual(all)

@@ -32,7 +32,7 @@ describe('a job with its checkpoints in HDFS', () => {
     await run.untilInProgress()
     await cluster.stopNameNode('SIGKILL')
     await expect
-      .poll(() => run.job.waits, { timeout: 60_000 })
+      .poll(() => run.job.waits)
       .toContainEqual({
         operator: undefined,
         code: 'CONNECTOR_FAILED',
@@ -55,7 +55,7 @@ describe('a job with its checkpoints in HDFS', () => {
     })
     await run.untilInProgress()
     await cluster.stopDataNode('SIGKILL')
-    await expect.poll(() => run.job.attempt, { timeout: 60_000 }).toBeGreaterThan(1)
+    await expect.poll(() => run.job.attempt).toBeGreaterThan(1)
     await cluster.startDataNode()
     await run.untilCheckpoints(2)
     await run.finish()

@@ -72,7 +72,7 @@ export class HdfsFold implements AsyncDisposable {
   /** Waits for a number of further completed checkpoints. */
   async untilCheckpoints(more: number): Promise<void> {
     const goal = this.completed + more
-    await expect.poll(() => this.completed, { timeout: 60_000 }).toBeGreaterThanOrEqual(goal)
+    await expect.poll(() => this.completed).toBeGreaterThanOrEqual(goal)
   }
 
   /** Waits for another checkpoint that fails. */

@@ -105,7 +105,7 @@ describe('a model whose file changes on disk', () => {
     await writeFile(module, times(2))
     await untilPasses(async () => expect(await ask(engine, 'times', [1])).toBe(4))
     expect(engine.statistics()[0]).not.toHaveProperty('problem')
-  }, 120_000)
+  })
 })
 
 describe('a version that was copied into the repository by hand', () => {
@@ -148,5 +148,5 @@ describe('a version that was copied into the repository by hand', () => {
     await writeFile(module, before)
     await untilPasses(async () => expect(await answer(2)).toBe(4))
     expect(models.list('times')[0]!.versions[0]).toMatchObject({ state: 'READY', reason: '' })
-  }, 120_000)
+  })
 })

@@ -85,7 +85,7 @@ describe('an engine with a limit of memory', () => {
     }
     // Without a fetch each request would find the other model in the only place.
     expect(found).toBe(2)
-  }, 120_000)
+  })
 
   it('keeps a model that never leaves, and leaves room for the others', async () => {
     await using engine = openInferenceEngine({ memoryBytes: 25 * MIB })
@@ -106,7 +106,7 @@ describe('an engine with a limit of memory', () => {
     expect(others.every(({ evictions }) => evictions > 0)).toBe(true)
     await expect(load(7, true)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
     expect(engine.models()).toHaveLength(3)
-  }, 120_000)
+  })
 
   it('measures what a model takes, and refuses one that can never fit', async () => {
     await using engine = openInferenceEngine({ memoryBytes: 2 * MIB })
@@ -124,7 +124,7 @@ describe('an engine with a limit of memory', () => {
     })
     expect(await engine.measure(large, { sloMs: 1, maxBatchItems: 1 })).toBeGreaterThan(3 * MIB)
     expect(engine.models()).toEqual([])
-  }, 120_000)
+  })
 
   it('loads two models at the same time (ray#65346: one lock for all loads)', async () => {
     await using engine = openInferenceEngine({ memoryBytes: 20 * MIB })
@@ -142,7 +142,7 @@ describe('an engine with a limit of memory', () => {
       ['a', 'b'].map((name) => engine.load({ name, version: 1 }, together, deployment)),
     )
     expect(engine.models()).toHaveLength(2)
-  }, 120_000)
+  })
 
   it('answers one model while another one is being loaded', async () => {
     await using engine = openInferenceEngine({ memoryBytes: 20 * MIB })
@@ -166,5 +166,5 @@ describe('an engine with a limit of memory', () => {
     Atomics.store(isAllowed, 0, 1)
     await loading
     expect(engine.models()).toHaveLength(2)
-  }, 120_000)
+  })
 })

@@ -62,7 +62,7 @@ it('a process that serves models has a REST interface: its models, and its end',
   expect(await read(`${url}/weir/jobs/${job}/live`)).toMatchObject({ vertices: [] })
   await cancel(url!, job)
   expect((await server.ended).code).toBe(0)
-}, 120_000)
+})
 
 it('speaks the Open Inference Protocol itself with --http, and checks the same tokens', async () => {
   writeFileSync(join(folder, 'token'), 'abc')
@@ -83,17 +83,17 @@ it('speaks the Open Inference Protocol itself with --http, and checks the same t
   expect((await post('/infer', {}, JSON.stringify({ inputs }))).status).toBe(401)
   const wrong = JSON.stringify({ inputs: [{ ...inputs[0], shape: [1, 2] }] })
   expect((await post('/infer', bearer, wrong)).status).toBe(400)
-}, 120_000)
+})
 
 it('refuses --http for a job', async () => {
   const words = ['run', 'als-serving', '--http', '127.0.0.1:0']
   const { code, stderr } = await weir(words, { cwd: folder }).ended
   expect(code).toBe(2)
   expect(stderr).toContain('weir gateway')
-}, 60_000)
+})
 
 it('runs in the foreground only: a JobManager would run the modules of any folder', async () => {
   const { code, stderr } = await weir(['run', 'models', '-d'], { cwd: folder }).ended
   expect(code).toBe(2)
   expect(stderr).toContain('leave out --detached')
-}, 60_000)
+})

@@ -236,7 +236,7 @@ export default {
     ).toEqual([['triple 12'], ['double 8'], ['triple 12', 'double 8'], ['double 8', 'triple 12']])
     await untilPasses(() => expect(own.statistics()[0]).toMatchObject({ batches: 1, items: 4 }))
     await client.close()
-  }, 120_000)
+  })
 })
 
 describe('a run', () => {

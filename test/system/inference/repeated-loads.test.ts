@@ -5,7 +5,6 @@ import { needs } from '../../run/needs.ts'
 
 it('models that are loaded and unloaded leave no memory, descriptors or threads behind', {
   ...needs(process.platform === 'linux', 'only Linux has descriptors and threads in /proc'),
-  timeout: 120_000,
 }, async () => {
   const count = campaignSize(10, 30)
   const { violations } = await runLoads({ seed: 1, count, say() {} })

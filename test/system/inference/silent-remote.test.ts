@@ -38,4 +38,4 @@ it('a remote model whose server never answers keeps neither the ports closed nor
   await server.printed(new RegExp(`the model server ${url} does not answer`))
   silent.close()
   rmSync(folder, { recursive: true, force: true })
-}, 120_000)
+})

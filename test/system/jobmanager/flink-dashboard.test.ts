@@ -104,7 +104,7 @@ describe('Flink 1.20’s web dashboard', () => {
       .replace('SLOT', `${job}-slot-0`)
     const problems = await load(place)
     const pattern = new RegExp(shows.source.replace('JOB', job), shows.flags)
-    await page.getByText(pattern).locator('visible=true').first().waitFor({ timeout: 30_000 })
+    await page.getByText(pattern).locator('visible=true').first().waitFor({ timeout: 180_000 })
     await page.waitForLoadState('networkidle', { timeout: 10_000 }).catch(() => {})
     await page.screenshot({ path: join(SCREENSHOTS, `${path.slice(1).replaceAll('/', '-')}.png`) })
     expect(problems).toEqual([])
@@ -118,7 +118,7 @@ describe('Flink 1.20’s web dashboard', () => {
       ['Configuration', 'Exactly Once'],
     ] as const) {
       await page.getByRole('tab', { name: tab }).last().click()
-      await page.getByText(shows).locator('visible=true').first().waitFor({ timeout: 30_000 })
+      await page.getByText(shows).locator('visible=true').first().waitFor({ timeout: 180_000 })
       await page.screenshot({ path: join(SCREENSHOTS, `checkpoints-${tab}.png`) })
     }
     expect(problems).toEqual([])

@@ -27,7 +27,7 @@ async function post(path: string, body: object = {}): Promise<[status: number, a
 describe('the REST interface about the data of a job', () => {
   it('has the log of the job, here as JSON lines that name the job', async () => {
     const log = async () => (await fetch(`${cluster.url}/taskmanagers/${job}-slot-0/log`)).text()
-    await expect.poll(log, { timeout: 60_000 }).toContain('version 1 is live')
+    await expect.poll(log).toContain('version 1 is live')
     const lines = (await log()).split('\n').filter((line) => line.startsWith('{"level"'))
     const live = lines.map((line) => JSON.parse(line)).find(({ msg }) => msg.includes('is live'))
     expect(live).toMatchObject({ level: 30, name: 'weir', job: 'als-serving', jobId: job })
@@ -35,7 +35,7 @@ describe('the REST interface about the data of a job', () => {
   })
 
   it('reads states, pages through keys and recommends', async () => {
-    await expect.poll(() => read('models'), { timeout: 60_000 }).toMatchObject({ serving: 1 })
+    await expect.poll(() => read('models')).toMatchObject({ serving: 1 })
     expect(await read('states')).toEqual({
       states: [expect.objectContaining({ name: 'ALS_MODEL', kind: 'vector', liveVersion: 1 })],
     })
@@ -69,7 +69,7 @@ describe('the REST interface about the data of a job', () => {
 
   it('shows how far the job has applied its topics', async () => {
     const topics = async () => (await read('topics'))['sources']
-    await expect.poll(topics, { timeout: 60_000 }).toMatchObject([{ topic: 'als-model', lag: 0 }])
+    await expect.poll(topics).toMatchObject([{ topic: 'als-model', lag: 0 }])
   })
 
   it('lists versions, tells them apart, promotes one and rolls back', async () => {
@@ -77,7 +77,7 @@ describe('the REST interface about the data of a job', () => {
     const published = await cluster.local(...second)
     expect(published.code, published.stderr).toBe(0)
     await expect
-      .poll(async () => (await read('states'))['states'], { timeout: 60_000 })
+      .poll(async () => (await read('states'))['states'])
       .toMatchObject([{ versions: [1, 2] }])
     expect(await post('2/promote')).toEqual([
       409,
@@ -93,7 +93,7 @@ describe('the REST interface about the data of a job', () => {
       { model: 'als-model', live: 2, before: 1, how: 'forced' },
     ])
     await expect
-      .poll(() => read('models'), { timeout: 60_000 })
+      .poll(() => read('models'))
       .toMatchObject({
         model: 'als-model',
         state: 'ALS_MODEL',
@@ -119,6 +119,6 @@ describe('the REST interface about the data of a job', () => {
       200,
       { live: 1, before: 2, how: 'rolled back' },
     ])
-    await expect.poll(() => read('models'), { timeout: 60_000 }).toMatchObject({ serving: 1 })
+    await expect.poll(() => read('models')).toMatchObject({ serving: 1 })
   })
 })

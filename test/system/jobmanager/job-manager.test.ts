@@ -41,9 +41,7 @@ describe('a JobManager', () => {
     expect(checkpoint.stdout).toMatch(/^Checkpoint \d+ for job [0-9a-f]{32} completed\.$/m)
     process.kill(await cluster.jobPid(first), 'SIGKILL')
     const lost = { exceptionHistory: { entries: [{ exceptionName: 'JOB_PROCESS_LOST' }] } }
-    await expect
-      .poll(() => cluster.read(`/jobs/${first}/exceptions`), { timeout: 60_000 })
-      .toMatchObject(lost)
+    await expect.poll(() => cluster.read(`/jobs/${first}/exceptions`)).toMatchObject(lost)
     await cluster.reaches(first, 'RUNNING')
     expect(await cluster.read(`/jobs/${first}/exceptions`)).toMatchObject(lost)
     const { latest } = await cluster.read<{ latest: { restored: { id: number } | null } }>(
@@ -54,7 +52,7 @@ describe('a JobManager', () => {
     const before = await cluster.jobPid(second)
     process.kill(cluster.pid, 'SIGKILL')
     const status = async () => (await cluster.local('cluster', 'status')).code
-    await expect.poll(status, { timeout: 60_000 }).toBe(1)
+    await expect.poll(status).toBe(1)
     await cluster.startJobManager()
     await Promise.all([cluster.reaches(first, 'RUNNING'), cluster.reaches(second, 'RUNNING')])
     expect(await cluster.jobPid(second)).not.toBe(before)
@@ -108,7 +106,7 @@ describe('a JobManager', () => {
     const stop = await cluster.send<{ 'request-id': string }>('POST', `/jobs/${second}/stop`, {})
     const stopped = () => cluster.read(`/jobs/${second}/savepoints/${stop['request-id']}`)
     await expect
-      .poll(stopped, { timeout: 60_000, interval: 1 })
+      .poll(stopped, { interval: 1 })
       .toMatchObject({ status: { id: 'COMPLETED' }, operation: { location: expect.any(String) } })
     const third = await submit()
     await cluster.send('PATCH', `/jobs/${third}?mode=cancel`)
@@ -125,7 +123,7 @@ describe('a JobManager', () => {
       )
       const results = operation === 'checkpoints' ? 'checkpoints' : 'savepoints'
       await expect
-        .poll(() => cluster.read(`/jobs/${jobid}/${results}/${id}`), { timeout: 60_000 })
+        .poll(() => cluster.read(`/jobs/${jobid}/${results}/${id}`))
         .toMatchObject({
           status: { id: 'COMPLETED' },
           operation: expect.not.objectContaining({ 'failure-cause': expect.anything() }),

@@ -16,5 +16,5 @@ describe('schemathesis from PyPI', needs(python, 'schemathesis cannot be install
     const { violations, summary } = await runOpenApi(python!, options)
     process.stdout.write(`${summary}\n`)
     expect(violations, `WEIR_SEED=${seed}`).toEqual([])
-  }, 300_000)
+  })
 })

@@ -4,7 +4,6 @@ import { pause } from '../../run/pause.ts'
 import { TestCluster } from './cluster-fixture.ts'
 import { type Learned, LearningCluster, RATINGS } from './learning-cluster.ts'
 
-const PATIENT = { timeout: 120_000 }
 function expectSame(found: Learned, expected: Learned): void {
   expect([...found.rows.keys()]).toEqual([...expected.rows.keys()])
   for (const [key, row] of found.rows) {
@@ -54,7 +53,7 @@ describe('rescaling a job that learns', () => {
       `/jobs/${job}/rescaling?parallelism=${wanted}`,
     )
     await expect
-      .poll(() => cluster.read(`/jobs/${job}/rescaling/${id}`), PATIENT)
+      .poll(() => cluster.read(`/jobs/${job}/rescaling/${id}`))
       .toEqual({ status: { id: 'COMPLETED' }, operation: {} })
     expect(Math.max(...(await learning.parallelism()))).toBe(wanted)
     const after = await learning.settled()
@@ -103,9 +102,9 @@ describe('rescaling', () => {
     const pid = await cluster.jobPid(job)
     await cluster.send('PATCH', `/jobs/${job}/rescaling?parallelism=2`)
     // The process of the job ends when the record with the new parallelism is stored.
-    await expect.poll(() => hasTitle(pid, 'weir'), { ...PATIENT, interval: 5 }).toBe(false)
+    await expect.poll(() => hasTitle(pid, 'weir'), { interval: 5 }).toBe(false)
     process.kill(cluster.pid, 'SIGKILL')
-    await expect.poll(async () => (await cluster.local('cluster', 'status')).code, PATIENT).toBe(1)
+    await expect.poll(async () => (await cluster.local('cluster', 'status')).code).toBe(1)
     await cluster.startJobManager()
     await cluster.reaches(job, 'RUNNING')
     const { vertices } = await cluster.read<{ vertices: { parallelism: number }[] }>(`/jobs/${job}`)

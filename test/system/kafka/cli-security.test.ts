@@ -163,7 +163,7 @@ describe('a user with few rights', () => {
     writeFileSync(rows, '1,U,1;0\n1,I,2.5;0\n')
     const load = ['model', 'load', rows, '--topic', 'eve-model', '--json']
     await expect
-      .poll(async () => (await runVerb([...load, ...as('eve')], EVE)).err, { timeout: 60_000 })
+      .poll(async () => (await runVerb([...load, ...as('eve')], EVE)).err)
       .toMatch(/^(loading .*)?$/)
     const listed = await runVerb(['topic', 'list', ...as('eve')], EVE)
     expect(listed).toMatchObject({ code: 0, err: '' })

@@ -67,5 +67,5 @@ describe.each(GUARANTEES)('%s on three brokers', (guarantee) => {
     expect(numbers(await reading)).toEqual(Array.from({ length: total }, (_, i) => i))
     await broker.startNode(victim)
     expect(numbers(await readAll({ ...client(), topic }))).toHaveLength(total)
-  }, 120_000)
+  })
 })

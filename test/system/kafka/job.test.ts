@@ -148,7 +148,7 @@ describe('event time of a job from Kafka', () => {
       )
     await send(['a'], 0, 10)
     await send(['b'], 0, 250)
-    await expect.poll(() => counted.values, { timeout: 60_000 }).toEqual(['0: a'])
+    await expect.poll(() => counted.values).toEqual(['0: a'])
     // Records before the watermark are late, later ones are not, although the partition was idle.
     await send(['late'], 1, 20)
     await send(['c'], 1, 260)
@@ -156,7 +156,7 @@ describe('event time of a job from Kafka', () => {
     await send(['e'], 1, 290)
     await send(['f'], 1, 1_200)
     const held = ['0: a', '200: b,c,e']
-    await expect.poll(() => counted.values, { timeout: 60_000 }).toEqual(held)
+    await expect.poll(() => counted.values).toEqual(held)
   })
 })
 
@@ -183,7 +183,7 @@ describe('a running job from Kafka', () => {
       [0, 0],
       [1, 0],
     ])
-    await expect.poll(() => groupLag(broker, groupId), { timeout: 60_000 }).toEqual(caughtUp)
+    await expect.poll(() => groupLag(broker, groupId)).toEqual(caughtUp)
   })
 
   it('continues when its group rejects the commit, and counts that', async () => {
@@ -201,7 +201,7 @@ describe('a running job from Kafka', () => {
     )
     await produce(client(), topic, ['k=1', 'k=2'])
     const failed = async (): Promise<number> => (await job.metrics())['values.0.commitsFailed'] ?? 0
-    await expect.poll(failed, { timeout: 60_000 }).toBeGreaterThan(0)
+    await expect.poll(failed).toBeGreaterThan(0)
     await expect.poll(() => seen.values).toEqual(['1', '2'])
     expect(job.status).toBe('RUNNING')
   })
@@ -220,7 +220,7 @@ describe('a running job from Kafka', () => {
         .sinkTo(sink),
     )
     const held = async (): Promise<number> => (await job.metrics())['values.0.prefetchedBytes'] ?? 0
-    await expect.poll(held, { timeout: 60_000 }).toBeGreaterThan(100_000)
+    await expect.poll(held).toBeGreaterThan(100_000)
     for (let i = 0; i < 10; i++) {
       // Two partitions, each with a full buffer and one more answer.
       expect(await held()).toBeLessThanOrEqual(2 * (100_000 + 50_000 + 20_000))
@@ -228,7 +228,7 @@ describe('a running job from Kafka', () => {
     }
     expect(written).toHaveLength(0)
     open()
-    await expect.poll(() => written.length, { timeout: 60_000 }).toBe(count)
+    await expect.poll(() => written.length).toBe(count)
     expect(new Set(written).size).toBe(count)
   })
 })

@@ -89,4 +89,4 @@ it('a job that is started on another topic in its data folder says so and reads 
   await copyUntil('s1', 3)
   await copyUntil('s2', 6, '-D', `execution.checkpointing.dir=${join(folder, 'checkpoints')}`)
   expect(await copies()).toEqual(['a', 'b', 'c', 'x', 'y', 'z'])
-}, 240_000)
+})

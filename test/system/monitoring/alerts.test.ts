@@ -88,14 +88,14 @@ describe(
       await until('all ports are scraped', async () => {
         return (await alerting.value('count(weir_refused_requests_total)')) === '6'
       })
-    }, 120_000)
+    })
 
     afterAll(async () => {
       const all = [job, manager, ...others]
       for (const command of all) command.signal('SIGINT')
       await Promise.all(all.map((command) => command.ended))
       rmSync(folder, { recursive: true, force: true })
-    }, 60_000)
+    })
 
     const predict = (): Promise<Response> =>
       fetch(`http://127.0.0.1:${ports.gateway}/v1/predict/1/1`, {
@@ -118,7 +118,7 @@ describe(
         await fires('WeirQueryTokensRefused')
         await ends('WeirTokensRefused')
         await ends('WeirQueryTokensRefused')
-      }, 120_000)
+      })
 
       it.concurrent('fires for a job that has completed no checkpoint since its start, and ends with the first', async () => {
         await fires('WeirCheckpointOld')
@@ -127,7 +127,7 @@ describe(
         const taken = await weir(['savepoint', 'als-serving', ...rest], { env }).ended
         expect(taken.code, taken.stderr).toBe(0)
         await ends('WeirCheckpointOld')
-      }, 120_000)
+      })
 
       it.concurrent('fires for a process that is started again and again, and ends', async () => {
         const startTime = (): Promise<string> =>
@@ -141,7 +141,7 @@ describe(
           return (await alerting.firing(ports.manager)).includes('WeirProcessRestarts')
         })
         await ends('WeirProcessRestarts', ports.manager)
-      }, 180_000)
+      })
 
       it.concurrent('fires for slow queries while they wait for a position that does not come, and ends', async () => {
         const client = await WeirClient.connect({ port: ports.query, token })
@@ -164,7 +164,7 @@ describe(
         } finally {
           await client.close()
         }
-      }, 300_000)
+      })
     })
 
     it('fires for slow answers while the job stops again and again, and ends', async () => {
@@ -177,7 +177,7 @@ describe(
         return (await alerting.firing()).includes('WeirGatewayLatency')
       })
       await ends('WeirGatewayLatency')
-    }, 180_000)
+    })
 
     it('fires for a job that was killed, at its port and at a gateway whose requests fail, and ends when it is back', async () => {
       expect(await alerting.firing()).not.toContain('WeirDown')
@@ -195,6 +195,6 @@ describe(
       await ends('WeirDown', ports.rest)
       await ends('WeirGatewayJobUnreachable', ports.gateway)
       await ends('WeirGatewayErrors', ports.gateway)
-    }, 180_000)
+    })
   },
 )

@@ -109,7 +109,7 @@ describe(
       await until('the jobs are scraped', async () => {
         return (await alerting.value('sum(weir_job_status{status="RUNNING"})')) === '2'
       })
-    }, 120_000)
+    })
 
     afterAll(async () => {
       for (const producer of producers.values()) await producer.close()
@@ -117,7 +117,7 @@ describe(
       for (const command of running) if (!command.hasEnded) command.signal('SIGINT')
       await Promise.all(running.map((command) => command.ended))
       rmSync(folder, { recursive: true, force: true })
-    }, 60_000)
+    })
 
     it.concurrent('fires for a job whose function throws and that restarts again and again, and ends when it is fixed', async () => {
       await whileThere('broken', async () => {
@@ -127,7 +127,7 @@ describe(
       })
       await alerting.ends('WeirJobDown', 'broken')
       await alerting.ends('WeirJobRestarts', 'broken')
-    }, 240_000)
+    })
 
     it.concurrent('fires for a slow operator: waiting tasks, growing lag, failed checkpoints; and ends when it is quick', async () => {
       const names = ['WeirBackPressure', 'WeirLagGrowing', 'WeirCheckpointsFailing']
@@ -142,6 +142,6 @@ describe(
       await alerting.ends('WeirBackPressure', 'slow')
       await alerting.ends('WeirLagGrowing', 'slow')
       await alerting.ends('WeirCheckpointsFailing', 'slow')
-    }, 240_000)
+    })
   },
 )

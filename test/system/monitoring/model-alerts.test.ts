@@ -79,7 +79,7 @@ describe(
       alerting = await Alerting.start({ folder, port: prometheus, targets: [rest, gateway] })
       running.push(alerting.server)
       producer = await topics.producer('observations')
-    }, 120_000)
+    })
 
     afterAll(async () => {
       await producer?.close()
@@ -87,7 +87,7 @@ describe(
       for (const command of running) if (!command.hasEnded) command.signal('SIGINT')
       await Promise.all(running.map((command) => command.ended))
       rmSync(folder, { recursive: true, force: true })
-    }, 60_000)
+    })
 
     it('fires for a model without a live version, and ends with the first', async () => {
       await alerting.fires('WeirNoLiveVersion')
@@ -109,7 +109,7 @@ describe(
       })
       const { predictions } = (await answer.json()) as { predictions: { score: number }[] }
       published = predictions.map(({ score }) => score)
-    }, 180_000)
+    })
 
     it('fires for ratings that are learned later and later, and ends with present ones', async () => {
       serving.signal('SIGINT')
@@ -127,7 +127,7 @@ describe(
         await rate(() => 0, Date.now())
         return !(await alerting.firing()).includes('WeirLearningBehind')
       })
-    }, 180_000)
+    })
 
     it('fires for ratings of which learning makes predictions worse, and for the change of the error, and ends', async () => {
       const fired = new Set<string>()
@@ -141,6 +141,6 @@ describe(
         return !(await alerting.firing()).includes('WeirErrorDrift')
       })
       await alerting.ends('WeirDriftAlarms')
-    }, 180_000)
+    })
   },
 )

@@ -79,7 +79,7 @@ it('SIGTERM of a job that is held back says so at once, answers probes and metri
   expect(messages.at(-1)).toBe(
     'no last checkpoint: it was not complete within 8000 ms; the next start continues from the checkpoint before, and reads again what came after it',
   )
-}, 90_000)
+})
 
 it('the last checkpoint of a job with unaligned checkpoints overtakes the records that hold it back', async () => {
   const { job } = await start(
@@ -91,4 +91,4 @@ it('the last checkpoint of a job with unaligned checkpoints overtakes the record
   const { code, stderr } = await job.ended
   expect(code).toBe(0)
   expect(jsonLines(stderr).at(-1)).toMatchObject({ msg: 'checkpoint 1 is the last one' })
-}, 90_000)
+})

@@ -40,7 +40,7 @@ beforeAll(async () => {
   if (!campaignSize(false, true)) return
   const rival = await FlinkRival.compile(join(folder, 'classes'))
   flink = (await rival.rows(COMPARED, EVENTS, folder)) as Rows
-}, 300_000)
+})
 
 afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
@@ -179,7 +179,7 @@ describe.each(PARALLELISMS)('queries of Nexmark in %i slots that are killed', (p
 
   beforeAll(async () => {
     weir = await rowsThroughKills(parallelism)
-  }, 240_000)
+  })
 
   it.each(queries)('%s gives the rows of Flink', (query) => {
     const found = comparable(query, weir.get(query)!)

@@ -129,10 +129,10 @@ describe('slots in worker threads', () => {
         const answers = await client.values('COUNTS', keys).catch(() => [])
         return answers.filter((answer) => answer !== undefined).length
       }
-      await expect.poll(found, { timeout: 60_000 }).toBe(keys.length)
+      await expect.poll(found).toBe(keys.length)
       const { members } = threads as unknown as { members: { worker: Worker }[] }
       await members[0]!.worker.terminate()
-      await expect.poll(found, { timeout: 60_000 }).toBe(keys.length)
+      await expect.poll(found).toBe(keys.length)
     } finally {
       await client.close()
     }

@@ -53,7 +53,7 @@ describe('serveAls', () => {
     expect(here).toMatchObject({ ok: true, envelope: { servedBy: 'local/0' } })
     expect(here).toMatchObject({ ok: true, value: there!.ok ? there!.value : undefined })
     const second = await publish(2)
-    await expect.poll(() => live, { timeout: 60_000 }).toEqual([1, 2])
+    await expect.poll(() => live).toEqual([1, 2])
     const [row] = await model.reader.rows(model.state, ['3-U'])
     expect(row).toMatchObject({
       ok: true,
@@ -88,9 +88,7 @@ describe('learnAls', () => {
     await producer.sync()
     await producer.close()
     await expect
-      .poll(async () => (await model.reader.predict(model.state, '3-U', '5-I')).score, {
-        timeout: 60_000,
-      })
+      .poll(async () => (await model.reader.predict(model.state, '3-U', '5-I')).score)
       .toBeGreaterThan(before.score + 0.1)
   })
 })

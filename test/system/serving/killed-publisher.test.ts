@@ -98,7 +98,7 @@ it('what a killed publisher has sent leaves the memory of a job, is listed, and 
     [1, 'live'],
     [3, 'candidate'],
   ])
-}, 180_000)
+})
 
 it('what a killed publisher has left is dropped by name', async () => {
   const root = folderOfTest()
@@ -115,4 +115,4 @@ it('what a killed publisher has left is dropped by name', async () => {
   expect(jsonLines(await model(root, ['list', '--json']))).toMatchObject([{ number: 1 }])
   const again = await weir(['model', 'drop', '2', '--data-dir', root]).ended
   expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('UNKNOWN_VERSION') })
-}, 180_000)
+})

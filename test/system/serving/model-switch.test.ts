@@ -92,7 +92,7 @@ describe('switching the live version', () => {
       const number = 3 - from
       const command = { name: TOPIC, number, expectedLive: from, atMs: 0, force: 'test' }
       await registry.require({ kind: 'promote', ...command })
-      await expect.poll(() => live.at(-1), { interval: 2, timeout: 60_000 }).toBe(number)
+      await expect.poll(() => live.at(-1), { interval: 2 }).toBe(number)
       expect((await client.predict('ALS_MODEL', '1-U', '2-I')).score).toBe(scoreOf(number))
     }
     load.stop()
@@ -103,7 +103,7 @@ describe('switching the live version', () => {
     expect(load.mixed).toEqual([])
     expect(load.answered).toBeGreaterThan(SWITCHES * 100)
     expect(load.versions).toEqual(new Set([1, 2]))
-  }, 120_000)
+  })
 
   it('lets clients ask for every version by its number', async () => {
     for (const version of [1, 2]) {

@@ -49,12 +49,10 @@ describe('query worker threads', () => {
       expect((await client.predict('ALS_MODEL', '1-U', '7-I')).score).toBe(1)
     }
     expect(lost).toEqual([0])
-    await expect.poll(() => threads.routing.endpoints.length, { timeout: 60_000 }).toBe(2)
+    await expect.poll(() => threads.routing.endpoints.length).toBe(2)
     expect(threads.routing.endpoints[0]?.port).not.toBe(before[0]?.port)
     await expect
-      .poll(() => client.predict('ALS_MODEL', '1-U', '7-I').then(() => client.routing.endpoints), {
-        timeout: 60_000,
-      })
+      .poll(() => client.predict('ALS_MODEL', '1-U', '7-I').then(() => client.routing.endpoints))
       .toEqual(threads.routing.endpoints)
   })
 })

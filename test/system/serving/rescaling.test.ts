@@ -124,4 +124,4 @@ it('a client that asks while a job starts again with more slots, and with fewer,
     channels.retry.unsubscribe(note)
     await job[Symbol.asyncDispose]()
   }
-}, 300_000)
+})

@@ -30,7 +30,7 @@ async function started(): Promise<{ readonly client: WeirClient; readonly port: 
     const hasAll = async (): Promise<boolean> =>
       (await client.scan(state, { from: '', to: '\u{10ffff}', limit: 100 })).length >=
       (state === 'BOOLEANS' ? 2 : KEYS)
-    await expect.poll(hasAll, { timeout: 30_000 }).toBe(true)
+    await expect.poll(hasAll).toBe(true)
   }
   return { client, port: job.port }
 }

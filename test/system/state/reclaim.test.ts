@@ -36,7 +36,7 @@ it.each([
       dropTable(registry)
       await between()
     }
-    await expect.poll(() => held, { timeout: 60_000, interval: 50 }).toBeLessThan(5)
+    await expect.poll(() => held, { interval: 50 }).toBeLessThan(5)
   },
 )
 
@@ -80,6 +80,6 @@ it.each([
       collectGarbage()
       return dropped.some((memory) => memory.deref() !== undefined)
     }
-    await expect.poll(isHeld, { timeout: 20_000, interval: 20 }).toBe(false)
+    await expect.poll(isHeld, { interval: 20 }).toBe(false)
   },
 )

@@ -97,7 +97,7 @@ it('a model of implicit feedback stays one when it is learned, checked and train
   const gram = await run('learn', 'als', '--rule', 'gram', '--port', '0')
   expect(gram.code).not.toBe(0)
   expect(gram.stderr).toContain('was trained on implicit feedback')
-}, 240_000)
+})
 
 it('the first version of a model is trained on implicit feedback by a retraining that says so', async () => {
   await ok('topic', 'create', 'clicks', '--partitions', '2')
@@ -124,4 +124,4 @@ it('the first version of a model is trained on implicit feedback by a retraining
     code: 2,
     stderr: expect.stringContaining('version 1 of rated was trained on explicit feedback'),
   })
-}, 120_000)
+})

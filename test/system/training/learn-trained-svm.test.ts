@@ -47,7 +47,7 @@ beforeAll(async () => {
     ...['model', 'promote', '1', '--model', MODEL, '--force', 'the first one'],
     ...['--data-dir', at('imported')],
   )
-}, 180_000)
+})
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 

@@ -69,7 +69,7 @@ it('a promotion that the job that learns could not follow is refused before it i
   await service.learn(100)
   expect(service.warnings).toEqual([])
   await service.stop()
-}, 60_000)
+})
 
 it('a job whose rule changes keeps its rows and says that it drops what the old rule kept', async () => {
   const service = new LearningService()
@@ -88,7 +88,7 @@ it('a job whose rule changes keeps its rows and says that it drops what the old 
     expect(await service.rmse(), rule).toBeLessThan(before + INTERVAL)
   }
   await service.stop()
-}, 60_000)
+})
 
 it('LEARNING_ERROR counts each rating once, and goes on, whatever the number of slots was before', async () => {
   const service = new LearningService()
@@ -117,7 +117,7 @@ it('LEARNING_ERROR counts each rating once, and goes on, whatever the number of 
     expect(Math.abs(error!.frozenMse - mse)).toBeLessThan(0.1)
     await service.stop()
   }
-}, 60_000)
+})
 
 it('a stop with a savepoint writes back what was learned, before it is answered', async () => {
   const service = new LearningService()
@@ -128,7 +128,7 @@ it('a stop with a savepoint writes back what was learned, before it is answered'
   await service.stopWithSavepoint()
   expect(await service.topicRows(1)).toEqual(served)
   await service.stop()
-}, 60_000)
+})
 
 it('a job that is canceled says that the topic lacks what it learned since the last write-back', async () => {
   const service = new LearningService()
@@ -141,7 +141,7 @@ it('a job that is canceled says that the topic lacks what it learned since the l
   await until('it says so', () => service.warnings.some((warning) => warning.includes(said)))
   expect(await service.topicRows(1)).toEqual(published)
   await service.stop()
-}, 60_000)
+})
 
 it('a version of a file that goes live beside a learner learns what was learned before, and nothing of its file', async () => {
   const service = new LearningService()
@@ -176,4 +176,4 @@ it('a version of a file that goes live beside a learner learns what was learned 
   await service.learn(100)
   expect((await service.error(3))?.ratings ?? 0).toBeLessThanOrEqual(100)
   await service.stop()
-}, 60_000)
+})

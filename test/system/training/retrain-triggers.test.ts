@@ -29,7 +29,7 @@ beforeAll(async () => {
   const untimed = lines.map((line) => line.split(',').slice(0, 3).join(','))
   writeFileSync(file, `${untimed.join('\n')}\n`)
   await run('train', 'als', '--ratings', file, '--factors', '4', '--iterations', '3')
-}, 180_000)
+})
 
 afterAll(async () => {
   for (const job of running) await job[Symbol.asyncDispose]()
@@ -80,7 +80,7 @@ describe('weir retrain', () => {
     expect(aged.code).toBe(2)
     expect(aged.stderr).toContain('--freshness can never hold: version 1 does not say')
     await ended(job)
-  }, 120_000)
+  })
 
   it('beside a job that serves says that it predicts, what it left out, and fires', async () => {
     const { job, port } = await started('run', 'als-serving')
@@ -101,7 +101,7 @@ describe('weir retrain', () => {
     const { stderr } = await ended(loop)
     expect(stderr.match(/are no observations/g)).toHaveLength(1)
     await ended(job)
-  }, 120_000)
+  })
 
   it('beside a job that learns says how many predictions the error is of', async () => {
     // The topic has ratings of the training, which the learner would ask about.
@@ -118,5 +118,5 @@ describe('weir retrain', () => {
     )
     await ended(first)
     await ended(job)
-  }, 120_000)
+  })
 })

@@ -150,7 +150,7 @@ export function itLearnsAfterTheFile(kafkaFlags: () => readonly string[]): void 
     expect(ofFresh - ofTrained).toBeGreaterThan(0.1)
     expect(error.ratings).toBe(FRESH)
     expect(Math.abs(error.mse - ofFresh)).toBeLessThan((ofFresh - ofTrained) / 3)
-  }, 180_000)
+  })
 
   it('examples of the training file are in the topic, too: only the later ones are learned', async () => {
     const day = new FirstDay(kafkaFlags())
@@ -183,7 +183,7 @@ export function itLearnsAfterTheFile(kafkaFlags: () => readonly string[]): void 
     expect(ofTrained - ofFresh).toBeGreaterThan(0.05)
     expect(error.examples).toBe(FRESH)
     expect(Math.abs(error.accuracy - ofFresh)).toBeLessThan((ofTrained - ofFresh) / 2)
-  }, 180_000)
+  })
 
   it('a learner that cannot tell which records were in the file asks, and takes the answer for good', async () => {
     const day = new FirstDay(kafkaFlags())
@@ -228,7 +228,7 @@ export function itLearnsAfterTheFile(kafkaFlags: () => readonly string[]): void 
       ({ ratings }) => ratings,
     )
     expect(again.error.ratings).toBe(300)
-  }, 180_000)
+  })
 
   it.each([
     ['start', 500],

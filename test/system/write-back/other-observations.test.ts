@@ -53,4 +53,4 @@ it('deltas of another topic are not taken for those of the topic that is learned
     )
     await job.close()
   }
-}, 120_000)
+})

@@ -140,7 +140,7 @@ beforeAll(async () => {
 export default { signature: { inputs: [spec('x')], outputs: [spec('y')] }, run: ([x]) => [{ ...x, name: 'y' }] }
 `,
   )
-}, 120_000)
+})
 
 afterAll(async () => {
   for (const server of servers) await server[Symbol.asyncDispose]()
@@ -206,7 +206,7 @@ describe('the commands that texts of Weir advise', () => {
       if (code !== 0) failed[advice] = stderr
     }
     expect(failed).toEqual({})
-  }, 240_000)
+  })
 
   it('serve, beside one another', async () => {
     await serve(await project('histories', 'data'), 'run histories')

@@ -53,7 +53,7 @@ beforeAll(async () => {
   write('honest', 'model.mjs', module('(all) => all.map((one) => one * 2)', 'batches: true'))
   write('lying', 'model.mjs', module(CENTRED), `${WAITING}batches: true\ncache: 1 MiB\n`)
   models = await ModelsProcess.start({ repository: folder, port: 0, engine: openInferenceEngine() })
-}, 60_000)
+})
 
 afterAll(async () => {
   await models[Symbol.asyncDispose]()

@@ -27,7 +27,6 @@ it.each([
   'a worker (%s) that is lost by the value %d is replaced, and leaves nothing behind',
   {
     ...needs(process.platform === 'linux', 'only Linux has descriptors and threads in /proc'),
-    timeout: 120_000,
   },
   async (isolation, value) => {
     await using engine = openInferenceEngine()

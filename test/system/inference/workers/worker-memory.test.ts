@@ -35,7 +35,7 @@ it('a run that takes its process above the memory limit is ended, and only its r
   const [statistics] = engine.statistics()
   expect(statistics).toMatchObject({ answered: 9, failed: 1 })
   expect(statistics!.workersLost).toBeGreaterThanOrEqual(1)
-}, 120_000)
+})
 
 it('a model that is larger than the memory limit is not loaded', async () => {
   await using engine = openInferenceEngine()
@@ -46,4 +46,4 @@ it('a model that is larger than the memory limit is not loaded', async () => {
   await expect(
     engine.load(id, source, { sloMs: 1000, memoryLimitBytes: MIB }),
   ).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
-}, 120_000)
+})

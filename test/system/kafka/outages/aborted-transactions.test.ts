@@ -63,7 +63,7 @@ describe('an exactly-once job whose transactions the broker has aborted', () => 
     const last = new JobProcess(folder, 2, { ...job, bounded: true })
     expect(await last.exited).toBe(0)
     await expectEachOnce(broker, output, load)
-  }, 180_000)
+  })
 
   it('goes on by itself, and writes every result once, when its transactional ids have expired', async () => {
     const folder = temporaryFolder()
@@ -86,5 +86,5 @@ describe('an exactly-once job whose transactions the broker has aborted', () => 
     const last = new JobProcess(folder, 2, { ...job, bounded: true })
     expect(await last.exited).toBe(0)
     await expectEachOnce(broker, output, load)
-  }, 120_000)
+  })
 })

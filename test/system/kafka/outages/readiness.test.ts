@@ -79,7 +79,7 @@ it('weir run is not ready while its broker is away, says why over REST, and live
   expect(await get('/v1/health/ready')).toEqual([200, ready])
   job.signal('SIGTERM')
   await job.ended
-}, 120_000)
+})
 
 it('observations of a gateway whose broker is away end at their deadline, its probe knows it, and both work when it is back', async () => {
   await using broker = await KafkaBroker.start({ startsQuickly: true })
@@ -110,4 +110,4 @@ it('observations of a gateway whose broker is away end at their deadline, its pr
   const [after] = await appender.append([rating], 60_000)
   // The one whose deadline was over is stored, too: a client learns that this is not known.
   expect(after).toEqual({ partition: before!.partition, offset: 2 })
-}, 120_000)
+})

@@ -97,5 +97,5 @@ describe('an unclean election of a leader that has missed records', () => {
     // A checkpoint of an earlier build has no epoch, and is read as before.
     const old = checkpoint.map(({ leaderEpoch: _, ...split }) => split)
     expect(await drain(await restored(old, 'fail'), 200)).toHaveLength(200)
-  }, 180_000)
+  })
 })

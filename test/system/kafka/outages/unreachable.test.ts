@@ -112,5 +112,5 @@ describe('a running job whose broker stops', () => {
     await until('the job waits for nothing', () => job.waits.length === 0)
     expect(job.attempt).toBe(1)
     await job.cancel()
-  }, 120_000)
+  })
 })
