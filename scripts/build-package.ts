@@ -2,7 +2,7 @@
  * Builds the package: `node scripts/build-package.ts [FOLDER]`, by default into `dist/`. TypeScript checks and
  * compiles every module and writes the types. Then rolldown joins the modules into few files, because finding,
  * reading and linking two hundred modules takes most of a thread's start
- * (docs/decisions/0007-recovery.md). Every module is in exactly one file, so a job's module gets the same
+ * (docs/decisions/recovery.md#start-up). Every module is in exactly one file, so a job's module gets the same
  * classes from `@weirjs/weir` as the threads that run it.
  */
 import { execFileSync } from 'node:child_process'

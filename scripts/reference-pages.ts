@@ -1,4 +1,5 @@
 import { apiReference } from './api-reference.ts'
+import { benchmarkPage } from './benchmark-results.ts'
 import { cliReference } from './cli-reference.ts'
 import { configurationReference } from './configuration-reference.ts'
 import { errorReference } from './error-reference.ts'
@@ -13,6 +14,7 @@ export const REFERENCE_PAGES: Readonly<Record<string, () => string>> = {
   'api/learning.md': () => apiReference('@weirjs/weir/learning', 'learning.ts'),
   'api/testing.md': () => apiReference('@weirjs/weir/testing', 'testing/index.ts'),
   'api/tracing.md': () => apiReference('@weirjs/weir/tracing', 'tracing/index.ts'),
+  'benchmarks.md': benchmarkPage,
   'cli.md': cliReference,
   'configuration.md': configurationReference,
   'errors.md': errorReference,

@@ -1,21 +1,17 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { BENCHMARK_RESULTS, type BenchmarkResult } from '../../scripts/benchmark-results.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const textOf = (path: string): string => readFileSync(resolve(ROOT, path), 'utf8')
 
-interface Headline {
-  readonly benchmark: string
-  readonly conditions: string
-  readonly weir: string
-  /** What was measured beside it; empty for nothing. */
-  readonly rival: string
-  /** Figure of the rival, or the ratio to it. */
-  readonly besides: string
-}
+/** A result that README or guide quotes: its words are beside it there. */
+type Headline = BenchmarkResult & { readonly conditions: string }
 
-const HEADLINES = JSON.parse(textOf('docs/reference/headline-figures.json')) as readonly Headline[]
+const HEADLINES = BENCHMARK_RESULTS.filter(
+  (result): result is Headline => result.conditions !== undefined,
+)
 const GUIDE = ['comparison', 'sizing', 'from-flink', 'serving-papers']
 const PAGES = ['README.md', ...GUIDE.map((name) => `docs/guide/${name}.md`)]
 const NUMBER = String.raw`(\d[\d,.]*(?: to \d[\d,.]*)?)`
@@ -50,17 +46,23 @@ function rowsOf([header = '', , ...rows]: readonly string[]): readonly Part[] {
 }
 
 /** Headlines of the benchmarks that a part names. */
-const namedIn = ({ text }: Part): readonly Headline[] =>
-  HEADLINES.filter(({ benchmark }) => text.includes(`\`${benchmark}\``))
+function namedIn({ text }: Part): readonly Headline[] {
+  const names = [...text.matchAll(/`([\w-]+)`/g)].map(([, name]) => name!)
+  const isNamed = (benchmark: string) =>
+    names.some((name) => benchmark === name || benchmark.startsWith(`${name}-`))
+  return HEADLINES.filter(({ benchmark }) => isNamed(benchmark))
+}
 
 /** Figures of Weir in a part that no benchmark that it names has, with its conditions and its rival. */
 function bareFigures(part: Part, speed: RegExp): readonly string[] {
   const named = namedIn(part)
   const figures = [...part.ofWeir.matchAll(speed)].map(([, figure]) => figure!)
   return figures.filter((figure) => {
-    const ofFigure = named.filter(({ weir, besides }) => weir === figure || besides === figure)
-    return !ofFigure.some(({ conditions, rival, besides }) =>
-      [conditions, rival, besides].every((word) => part.text.includes(word)),
+    const ofFigure = named.filter(
+      ({ weir, rivalFigure }) => weir === figure || rivalFigure === figure,
+    )
+    return !ofFigure.some(({ conditions, rival = '', rivalFigure, ratio = '' }) =>
+      [conditions, rival, rivalFigure ?? ratio].every((word) => part.text.includes(word)),
     )
   })
 }
@@ -76,18 +78,7 @@ describe.each(PAGES)('each speed on %s', (page) => {
   })
 })
 
-describe.each(HEADLINES)('the figure $weir of $benchmark', (headline) => {
-  const { weir, benchmark, rival, besides } = headline
-  const benchmarks = textOf('docs/reference/benchmarks.md').split('\n')
-  const rows = benchmarks.filter((row) => row.startsWith('| `'))
-  const row = rows.find((one) => one.split('|')[1]!.includes(`\`${benchmark}\``)) ?? ''
-
-  it('is the one of the table of benchmarks, with its rival', () => {
-    expect(row).toContain(weir)
-    const beside = [row, ...benchmarks.filter((line) => line.includes(`| ${rival} `))]
-    expect(beside.some((line) => line.includes(rival) && line.includes(besides))).toBe(true)
-  })
-
+describe.each(HEADLINES)('the figure $weir of $benchmark', ({ weir = '' }) => {
   it('is on a page', () => {
     const using = PAGES.filter((page) => partsOf(page).some((part) => part.text.includes(weir)))
     expect(using).not.toEqual([])

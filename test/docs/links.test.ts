@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { filesOf } from '../architecture/source-tree.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 
@@ -38,9 +39,25 @@ function brokenLinks(page: string): string[] {
     .map((link) => `${relative(ROOT, join(ROOT, page))}: ${link}`)
 }
 
+/** Pages of decisions that a source file names and that are not there, as `file: link`. */
+function brokenReferences(file: string): string[] {
+  const text = readFileSync(join(ROOT, file), 'utf8')
+  return [...text.matchAll(/docs\/decisions\/[\w-]+\.md(?:#([\w-]+))?/g)]
+    .filter(([link, fragment]) => {
+      const target = join(ROOT, link.split('#')[0]!)
+      return !existsSync(target) || (fragment !== undefined && !hasHeading(target, fragment))
+    })
+    .map(([link]) => `${file}: ${link}`)
+}
+
 describe('the documentation', () => {
   it('has no link that leads nowhere', () => {
     expect(pages().flatMap(brokenLinks)).toEqual([])
+  })
+
+  it('has the decisions that comments of the source name', () => {
+    const files = filesOf('src', 'test', 'benchmarks', 'scripts', 'verify')
+    expect(files.flatMap(brokenReferences)).toEqual([])
   })
 
   it('is reachable from its index', () => {

@@ -34,7 +34,7 @@ export interface Measured {
 /**
  * The largest p99 beside an attack that passes. Attackers are processes of the same machine: the control is
  * what their work costs whatever the server does, so that the larger of both figures is the baseline
- * (docs/decisions/0015-fairness-among-clients.md). `noiseMs` is never too late.
+ * (docs/decisions/fairness.md#how-it-is-measured). `noiseMs` is never too late.
  */
 export function mostMs(
   { soloMs, controlMs }: Pick<P99, 'soloMs' | 'controlMs'>,

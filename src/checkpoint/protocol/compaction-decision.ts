@@ -17,7 +17,7 @@ export interface CompactionPolicy {
 /**
  * The default policy, similar to RocksDB's universal compaction. Sizes in a chain double, so the longest one limits how far
  * state can grow before large segments are merged for each new small one: with 8 within an hour of checkpoints each
- * second, with 16 not within ten hours (decision 0073).
+ * second, with 16 not within ten hours (docs/decisions/checkpoints.md#chains-of-segments).
  */
 export const DEFAULT_COMPACTION_POLICY: CompactionPolicy = Object.freeze({
   maxChainLength: 16,

@@ -29,7 +29,7 @@ export interface HdfsStorageOptions extends WebHdfsClientOptions {
  * Checkpoint storage in HDFS, over WebHDFS. A file is written under a temporary name, its length
  * compared with what was sent, and renamed: readers see a whole file or none. `createExclusive` is a
  * rename that does not overwrite, which the NameNode grants to one caller only; see
- * docs/decisions/0003-hdfs.md for why it is not a CREATE.
+ * docs/decisions/connectors.md#hdfs for why it is not a CREATE.
  */
 export class HdfsCheckpointStorage implements CheckpointStorage {
   private readonly root: string

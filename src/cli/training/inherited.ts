@@ -43,7 +43,8 @@ export function feedbackFor(flags: Flags, newest: RegisteredVersion | undefined)
 
 /**
  * The trainer where no flag names it: that of the live version, and ALS for implicit feedback. Where no version is live
- * it is the chain, which is better at equal time (decision 0018), or ALS if a flag that only ALS has is given.
+ * it is the chain, which is better at equal time (docs/decisions/matrix-factorisation.md#bayesian-factorisation), or ALS
+ * if a flag that only ALS has is given.
  */
 function usualTrainer(
   flags: Flags,

@@ -6,7 +6,7 @@ const MOST_BYTES = 8 * 1024 * 1024
 /**
  * Buffers that are used again. What lies outside of the heap counts in V8 as growth of the old generation until it is
  * collected: clients that send thousands of frames and leave would otherwise make the collector look through the whole
- * heap every few hundred milliseconds (docs/decisions/0015-fairness-among-clients.md).
+ * heap every few hundred milliseconds (docs/decisions/fairness.md#what-a-client-waits-for).
  */
 export class LargeBuffers {
   /** Free buffers by the logarithm of their size. */

@@ -37,7 +37,7 @@ const OPTIONS: ServerOptions = {
 
 /**
  * The Open Inference Protocol over gRPC. It is HTTP/2 of Node.js, so that connections, memory, time and rights are
- * those of the HTTP ports (docs/decisions/0106-doors-of-grpc.md).
+ * those of the HTTP ports (docs/decisions/inference-protocols.md#the-port-of-grpc).
  */
 export class GrpcServer implements AsyncDisposable {
   readonly port: number

@@ -28,7 +28,7 @@ const LOOK_EVERY = 8
 const QUANTILE = 0.99
 /**
  * Largest ratio. Runs that take longer met a pause of the machine, which adds to a run and does not multiply it:
- * smaller batches meet it as often. A larger ratio would shed what is in time (decision 0017 has figures).
+ * smaller batches meet it as often. A larger ratio would shed what is in time (figures: docs/decisions/inference-queue.md#the-queue).
  */
 const LARGEST_RATIO = 1.5
 

@@ -55,7 +55,7 @@ const MOST_IN_FLIGHT: Readonly<Record<LaneKind, number>> = { short: 16, scan: 1,
 /**
  * While the reading thread also serves short requests, a slot gets no scan for this many times as long as it took for the
  * last one, so that scans take a quarter of its time at most: on a machine whose processors are all taken, each further
- * thread that computes holds up the short requests (docs/decisions/0015-fairness-among-clients.md).
+ * thread that computes holds up the short requests (docs/decisions/fairness.md#what-a-client-waits-for).
  */
 const REST_AFTER_SCAN = 3
 /** Longest such rest: a slot that was stopped for seconds owes none for them. */

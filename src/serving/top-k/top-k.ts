@@ -41,7 +41,7 @@ interface Waiting {
  * Exact top-k over the live rows of versions. Up to 16 queries that wait for one version share a pass
  * over its rows, taken from every connection in turn. A pass runs in turns of a millisecond, or less
  * while there are other requests, so that the thread answers those in between. Rows are screened by their codes, which are a quarter of the bytes
- * (docs/decisions/0005-topk-screening.md). Spilled rows are fetched from the slot page by page after the
+ * (docs/decisions/queries.md#exact-top-k). Spilled rows are fetched from the slot page by page after the
  * pass over memory, so that a row that moves meanwhile is read in at least one of the two.
  */
 export class LocalTopK {

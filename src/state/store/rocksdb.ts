@@ -34,7 +34,7 @@ const binding = createRequire(import.meta.url)('@nxtedition/rocksdb/binding.js')
 
 /**
  * Memory of an engine. It takes about 5 bytes per row more for index and filter, see
- * docs/decisions/0002-rocksdb-binding.md.
+ * docs/decisions/stored-state.md#rocksdb.
  */
 export interface RocksDbMemory {
   /** Bytes of all write buffers; the engine may briefly take half as much again. */

@@ -14,9 +14,10 @@ const SUFFICIENT = 1e-2
 /**
  * Newton's method on the primal objective, for the losses with a derivative: conjugate gradients with the
  * diagonal of the Hessian as preconditioner, and a step that is halved until the objective falls (Galli
- * and Lin, "A study on truncated Newton methods for linear classification", IEEE TNNLS 2021; decision 0032
- * compares it with the trust region of Lin, Weng, Keerthi, JMLR 2008). The scale of a feature hardly
- * changes the number of its steps, which the steps of coordinate ascent depend on.
+ * and Lin, "A study on truncated Newton methods for linear classification", IEEE TNNLS 2021;
+ * docs/decisions/linear-models.md#newtons-method compares it with the trust region of Lin, Weng, Keerthi,
+ * JMLR 2008). The scale of a feature hardly changes the number of its steps, which the steps of coordinate
+ * ascent depend on.
  *
  * The dual variables alpha = -C L'(margin) certify the weights: with them the duality gap is exactly
  * 1/2 |gradient|^2.

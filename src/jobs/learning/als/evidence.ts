@@ -8,7 +8,7 @@ import type { KeyedState } from '../../../state/port/keyed-state.ts'
 /**
  * Ratings that a row counts as where its publisher did not count those that it was trained on. A rule that weighs several rows
  * of a user moves further at first: with 20, a model of many ratings a user had an error above its interval. Measured on other
- * data in decision 0089.
+ * data (docs/decisions/rating-rules.md#rows-without-a-count).
  */
 const UNCOUNTED_EVIDENCE: Readonly<Record<OnlineRuleOptions['rule'], number>> = {
   gram: 20,

@@ -76,7 +76,7 @@ export class StackRule implements OnlineRule {
     const count = this.rules.length
     const start = new Float64Array(count + (biased ? 1 : 0))
     start.fill(1 / count, 0, count)
-    // One more in the sum changes a prediction as the mean rating does (decision 0098).
+    // One more in the sum changes a prediction as the mean rating does: docs/decisions/rating-rules.md#the-level-of-a-stack
     const level = { count, strength: stackPrior * globalMean ** 2 }
     const settings = { forgetting: stackForgetting, prior: stackPrior, level }
     this.weights = new StackWeights(start, settings)
