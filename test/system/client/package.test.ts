@@ -60,7 +60,7 @@ beforeAll(async () => {
   const quiet = ['--offline', '--no-audit', '--no-fund', '--loglevel=error']
   await output('npm', ['install', ...quiet, join(folder, tarball)], project)
   cpSync(join(ROOT, 'test/fixtures/client-consumer'), project, { recursive: true })
-})
+}, 240_000)
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
