@@ -62,10 +62,27 @@ ${sections.join('\n\n')}
 `
 }
 
+/** The names that an entry of the package exports, in order. */
+export function exportedNames(entry: string): readonly string[] {
+  const module = moduleAt(new URL(`../src/${entry}`, import.meta.url))
+  const names = module.body.flatMap((statement) => exportedBy(module, statement)?.names ?? [])
+  return names.map(({ exported }) => exported!.name).sort()
+}
+
+/** What a statement exports of another module; undefined where it exports nothing of one. */
+function exportedBy(
+  module: Module,
+  { source, specifiers }: Node,
+): { readonly from: Module; readonly names: readonly Specifier[] } | undefined {
+  if (source === null || source === undefined) return undefined
+  const from = moduleAt(new URL(source.value, module.url))
+  return { from, names: specifiers ?? declaredBy(from) }
+}
+
 function exportsOf(module: Module, statement: Node): readonly string[] {
-  if (statement.source === null || statement.source === undefined) return []
-  const from = moduleAt(new URL(statement.source.value, module.url))
-  const names = statement.specifiers ?? declaredBy(from)
+  const found = exportedBy(module, statement)
+  if (found === undefined) return []
+  const { from, names } = found
   const heading = lineCommentBefore(module.text, statement.start)
   const items = names.map(({ local, exported }) => itemOf(from, local.name, exported!.name))
   return heading === undefined ? items : [`## ${heading}`, ...items]

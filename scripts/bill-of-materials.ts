@@ -43,20 +43,27 @@ export interface BillOfMaterials {
   readonly components: readonly Component[]
 }
 
-/** The bill of materials of the text of a lock file. */
-export function billOfMaterials(lockFile: string): BillOfMaterials {
+/** A package that contains some packages of the lock file, and needs no others. */
+export interface ContainingPackage {
+  readonly name: string
+  readonly contains: readonly string[]
+}
+
+/** The bill of materials of the text of a lock file: of the package that it is for, or of one of `ContainingPackage`. */
+export function billOfMaterials(lockFile: string, of?: ContainingPackage): BillOfMaterials {
   const { packages } = JSON.parse(lockFile) as {
     readonly packages: Readonly<Record<string, LockedPackage>>
   }
   const components = Object.entries(packages)
     .filter(([path, { dev }]) => path !== '' && dev !== true)
     .map(([path, locked]) => componentOf(nameOf(path, locked), locked))
+    .filter(({ name }) => of === undefined || of.contains.includes(name))
   const own = packages['']!
   return {
     bomFormat: 'CycloneDX',
     specVersion: '1.6',
     version: 1,
-    metadata: { component: componentOf(own.name ?? '', own) },
+    metadata: { component: componentOf(of?.name ?? own.name ?? '', own) },
     // One package may be in several folders.
     components: [...new Map(components.map((one) => [one['bom-ref'], one])).values()],
   }
@@ -90,9 +97,9 @@ function licenseOf(text: string): object {
   return text.includes(' ') ? { expression: text } : { license: { id: text } }
 }
 
-/** Writes the bill of materials of this checkout into a file. */
-export function writeBillOfMaterials(file: string): void {
-  const bill = billOfMaterials(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))
+/** Writes the bill of materials of this checkout, or of another package of it, into a file. */
+export function writeBillOfMaterials(file: string, of?: ContainingPackage): void {
+  const bill = billOfMaterials(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'), of)
   writeFileSync(file, `${JSON.stringify(bill, undefined, 2)}\n`)
 }
 

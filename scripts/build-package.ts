@@ -43,18 +43,28 @@ const ALONE: ReadonlySet<string> = new Set(['serving/threads/worker', 'runtime/s
 export async function buildPackage(folder: string): Promise<void> {
   const modules = mkdtempSync(join(tmpdir(), 'weir-build-'))
   try {
-    const compiler = join(ROOT, 'node_modules/typescript/bin/tsc')
-    const args = [compiler, '-p', 'tsconfig.build.json', '--outDir', modules]
-    execFileSync(process.execPath, args, { cwd: ROOT, stdio: 'inherit' })
+    compile('tsconfig.build.json', modules)
     rmSync(folder, { recursive: true, force: true })
     await bundle({ modules, folder, ending: '.js' })
-    const isType = (path: string): boolean => statSync(path).isDirectory() || path.endsWith('.d.ts')
-    cpSync(modules, folder, { recursive: true, filter: isType })
+    copyTypes(modules, folder)
     buildDashboard(join(folder, 'dashboard'))
     writeBillOfMaterials(join(folder, 'bom.cdx.json'))
   } finally {
     rmSync(modules, { recursive: true, force: true })
   }
+}
+
+/** Compiles what a configuration of TypeScript names into a folder, with its types. Throws when it has an error. */
+export function compile(configuration: string, folder: string): void {
+  const compiler = join(ROOT, 'node_modules/typescript/bin/tsc')
+  const args = [compiler, '-p', configuration, '--outDir', folder]
+  execFileSync(process.execPath, args, { cwd: ROOT, stdio: 'inherit' })
+}
+
+/** Copies the types of compiled modules. */
+export function copyTypes(modules: string, folder: string): void {
+  const isType = (path: string): boolean => statSync(path).isDirectory() || path.endsWith('.d.ts')
+  cpSync(modules, folder, { recursive: true, filter: isType })
 }
 
 /** Builds the dashboard and copies it to where the REST server looks for it. */

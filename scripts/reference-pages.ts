@@ -8,7 +8,7 @@ import { kafkaErrorReference } from './kafka-error-reference.ts'
 /** Generated pages of docs/reference: the text of each, by file name. */
 export const REFERENCE_PAGES: Readonly<Record<string, () => string>> = {
   'api/weir.md': () => apiReference('@weirjs/weir', 'index.ts'),
-  'api/client.md': () => apiReference('@weirjs/weir/client', 'client/index.ts'),
+  'api/client.md': () => apiReference('@weirjs/client', 'client/index.ts'),
   'api/inference.md': () => apiReference('@weirjs/weir/inference', 'inference.ts'),
   'api/kafka.md': () => apiReference('@weirjs/weir/kafka', 'connectors/kafka/index.ts'),
   'api/learning.md': () => apiReference('@weirjs/weir/learning', 'learning.ts'),

@@ -13,4 +13,4 @@ export {
 export { HistogramAccumulator } from './operators/accumulators/histogram.ts'
 export { ListAccumulator } from './operators/accumulators/list.ts'
 export { registerAccumulator } from './operators/accumulators/registry.ts'
-export type { Accumulator, AccumulatorAccess } from './operators/port/accumulator.ts'
+export type { Accumulator } from './operators/port/accumulator.ts'

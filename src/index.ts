@@ -1,7 +1,7 @@
 /**
- * `@weirjs/weir`: what the author of a job needs. Clients in other processes import `@weirjs/weir/client` alone, tests
+ * `@weirjs/weir`: what the author of a job needs. Clients in other processes install `@weirjs/client` alone, tests import
  * `@weirjs/weir/testing`, jobs on Kafka `@weirjs/weir/kafka`, jobs that learn `@weirjs/weir/learning`, programs
- * that trace `@weirjs/weir/tracing` besides. Above 300 lines because it is a list.
+ * that trace `@weirjs/weir/tracing` besides. A name belongs here when a program writes it.
  */
 
 import './core/lifetime/require-node.ts'
@@ -25,11 +25,6 @@ export {
 } from './connectors/log/sink.ts'
 export { LogSource } from './connectors/log/source.ts'
 export type { LogSourceOptions, RawLogSourceOptions } from './connectors/log/source-options.ts'
-export type { FetchedBatches } from './connectors/log/storage/fetched-batches.ts'
-export type {
-  PartitionReader,
-  PartitionReaderOptions,
-} from './connectors/log/storage/partition-reader.ts'
 export type { PartitionStatus } from './connectors/log/storage/partition-status.ts'
 export type { StoredTopic, TopicConfig } from './connectors/log/storage/topic-config.ts'
 export type { LogOptions } from './connectors/log/writer/log-options.ts'
@@ -73,10 +68,8 @@ export type {
   TopicSourceOptions,
   TopicStore,
 } from './connectors/topics/store.ts'
-export type { ProducerIdentity } from './connectors/transactions/producer-identity.ts'
 // Vocabulary: errors, bytes, time, chance, metrics.
 export { ByteReader } from './core/byte-reader.ts'
-export { type ByteSpan, spanSerializer } from './core/byte-span.ts'
 export { ByteWriter } from './core/byte-writer.ts'
 export { type Cancel, type Clock, systemClock } from './core/clock.ts'
 export {
@@ -119,7 +112,7 @@ export type { StructType } from './core/formats/struct/types.ts'
 export { type TextCodec, textFormat } from './core/formats/text.ts'
 export type { Counter, Gauge, Histogram, MetricGroup, MetricSnapshot } from './core/metrics.ts'
 export { type ModelVersion, modelVersion } from './core/model-version.ts'
-export { NO_POSITION, type SourcePosition } from './core/position.ts'
+export type { SourcePosition } from './core/position.ts'
 export { type Random, seededRandom } from './core/random.ts'
 export {
   bytesSerializer,
@@ -168,12 +161,8 @@ export type {
   ExecuteOptions,
   JobExecutor,
   JobResult,
-  NodeBody,
-  Partitioning,
   StartedJob,
-  StreamEdge,
   StreamGraph,
-  StreamNode,
 } from './dataflow/stream-graph.ts'
 export type { GraphIssue } from './dataflow/validate-graph.ts'
 export {
@@ -243,7 +232,6 @@ export { ServedJob, type ServedJobOptions } from './jobs/served-job.ts'
 export { type StartJobOptions, startJob } from './jobs/start-job.ts'
 export {
   type AlsRow,
-  biasedRow,
   decodeFactors,
   encodeFactors,
   predictRating,
@@ -273,14 +261,7 @@ export {
 } from './models/ratings/parser.ts'
 export { clipRating, type Rating, type RatingRange } from './models/ratings/rating.ts'
 export type { RefusedLine } from './models/ratings/rating-fields.ts'
-export {
-  decodeMarker,
-  encodeMarker,
-  isMarkerKey,
-  type ModelVersionEvent,
-  type ModelVersionMarker,
-  markerKey,
-} from './models/registry/version-marker.ts'
+export type { ModelVersionMarker } from './models/registry/version-marker.ts'
 export type { AsyncFunction } from './operators/async/function.ts'
 export {
   type AsyncRetryStrategy,
@@ -292,7 +273,6 @@ export { DiscardingSink } from './operators/basic/discarding-sink.ts'
 export type { FlatMapFunction } from './operators/basic/flat-map.ts'
 export type { Synchronous } from './operators/basic/map.ts'
 export { PrintSink } from './operators/basic/print-sink.ts'
-export type { FoldingDescriptor } from './operators/basic/queryable-state.ts'
 export type { FailedInference } from './operators/inference/function.ts'
 export type { InferStreamOptions } from './operators/inference/infer-stream.ts'
 // Functions and operators of one's own.
@@ -314,7 +294,6 @@ export type {
   OperatorContext,
   Output,
   StreamOperator,
-  WatermarkingOperator,
 } from './operators/port/operator.ts'
 export type { OperatorStateStore, Redistribution } from './operators/port/operator-state.ts'
 export { OutputTag } from './operators/port/output-tag.ts'
@@ -370,20 +349,16 @@ export type {
   AppendingState,
   ListState,
   MapState,
-  RowMeta,
   ValueState,
   VectorRow,
   VectorState,
   WriteOrigin,
 } from './state/port/handles.ts'
-export { DEFAULT_MAX_KEY_BYTES } from './state/port/key-length.ts'
 export type { KeyedState } from './state/port/keyed-state.ts'
-export type { KeyedStateBackend } from './state/port/keyed-state-backend.ts'
 export * from './training.ts'
 export * from './watermarks.ts'
 export * from './windows.ts'
 // Tensors of the models that a stream asks.
-export type { InferAnswer } from './wire/inference/infer.ts'
 export type { Datatype } from './wire/inference/tensor.ts'
 export type {
   InferResult,

@@ -5,11 +5,7 @@ export { type CrossValidation, crossValidateAls } from './training/als/cross-val
 export { evaluateAls } from './training/als/evaluate.ts'
 export { evaluateRanking, type RankingOptions } from './training/als/evaluate-ranking.ts'
 export { alsLearningCurve } from './training/als/learning-curve.ts'
-export {
-  type AlsModel,
-  coverageOf,
-  type ScoredPair,
-} from './training/als/solver/model.ts'
+export type { AlsModel, ScoredPair } from './training/als/solver/model.ts'
 export type {
   AlsDeviceChoice,
   AlsDeviceName,
@@ -49,8 +45,4 @@ export type { ClassificationSummary } from './training/metrics/classification.ts
 export type { CoverageCounts, ErrorSummary, PairCoverage } from './training/metrics/errors.ts'
 export type { MeanEstimate, RankingSummary } from './training/metrics/ranking.ts'
 export { RatingsSpill, type RatingsSpillOptions } from './training/spill/ratings-spill.ts'
-export type {
-  SpilledFiles,
-  SpilledRatings,
-  SpilledSide,
-} from './training/spill/spilled-ratings.ts'
+export type { SpilledRatings } from './training/spill/spilled-ratings.ts'

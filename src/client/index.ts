@@ -1,4 +1,7 @@
-/** `@weirjs/weir/client`: the queryable-state client, usable alone. */
+/**
+ * `@weirjs/client`, a package of its own without dependencies, and `@weirjs/weir/client`, the same modules beside the
+ * engine: the client that asks jobs for predictions, state and models.
+ */
 
 import '../core/lifetime/require-node.ts'
 

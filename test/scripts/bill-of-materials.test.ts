@@ -25,6 +25,12 @@ it('the bill of materials lists what the package needs at run time, with version
   for (const name of ['typescript', 'vitest', '@biomejs/biome']) expect(names.has(name)).toBe(false)
 })
 
+it('the bill of materials of a package that contains some packages lists these alone', () => {
+  const bill = billOfMaterials(LOCK, { name: '@weirjs/client', contains: ['msgpackr'] })
+  expect(bill.metadata.component).toMatchObject({ name: '@weirjs/client' })
+  expect(bill.components.map(({ name }) => name)).toEqual(['msgpackr'])
+})
+
 it('a component has the form of CycloneDX 1.6', () => {
   const lock = {
     packages: {

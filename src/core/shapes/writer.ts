@@ -1,13 +1,23 @@
 import type { ByteWriter } from '../byte-writer.ts'
 import type { Serializer } from '../serializer.ts'
 import { ASCII_ROOM, writeAscii } from '../text/ascii.ts'
-import { fieldsWriterOf, type WriteFields } from './fields-writer.ts'
 import { FrequentTexts, hashOfText, LONGEST_KEPT, writePlace } from './frequent-texts.ts'
 import { DEEPEST, KINDS } from './shape.ts'
 import { type ShapeNode, ShapeTree } from './tree.ts'
 
 /** Longest text whose length fits one byte. */
 const LONGEST_LATIN = 255
+
+/**
+ * Appends the values of the fields of a record, which has the names of one shape in their order; false where only the
+ * serializer can write it: one is no plain data, or the record is an instance of a class.
+ */
+type WriteFields = (
+  record: object,
+  writer: ByteWriter,
+  depth: number,
+  values: ShapeWriter,
+) => boolean
 
 /**
  * Writes a stream of values: plain data without the names of its fields, which are written once for each
@@ -65,7 +75,7 @@ export class ShapeWriter {
     writer.uint8(KINDS.object)
     writer.uint8(node.id)
     // Made with the first record after the one that brought the shape.
-    node.made ??= fieldsWriterOf(Object.keys(value), writeNumber)
+    node.made ??= fieldsWriterOf(Object.keys(value))
     return node.made(value, writer, depth + 1, this)
   }
 
@@ -180,4 +190,39 @@ function writeLatin(text: string, writer: ByteWriter): boolean {
   if (end < 0) return false
   writer.length = end
   return true
+}
+
+/**
+ * The function that writes the fields of one shape: the engine knows where it finds them, where a look at each through
+ * its name costs as much as to write it. Where the process forbids code from text, a loop does the same.
+ */
+function fieldsWriterOf(names: readonly string[]): WriteFields {
+  const fields = names.map(
+    (name) => `value = record[${JSON.stringify(name)}]
+      if (typeof value === 'number') writeNumber(value, writer)
+      else if (!values.writeValue(value, writer, depth)) return false`,
+  )
+  try {
+    const make = new Function(
+      'writeNumber',
+      `return (record, writer, depth, values) => {
+        let value
+        ${fields.join('\n')}
+        const prototype = Object.getPrototypeOf(record)
+        return prototype === Object.prototype || prototype === null
+      }`,
+    ) as (write: typeof writeNumber) => WriteFields
+    return make(writeNumber)
+  } catch {
+    return loopOver(names)
+  }
+}
+
+function loopOver(names: readonly string[]): WriteFields {
+  return (record, writer, depth, values) => {
+    const prototype: unknown = Object.getPrototypeOf(record)
+    if (prototype !== Object.prototype && prototype !== null) return false
+    const fields = record as Readonly<Record<string, unknown>>
+    return names.every((name) => values.writeValue(fields[name], writer, depth))
+  }
 }

@@ -14,6 +14,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { nodeOfVersion, npmPackage } from '../../services/npm-package.ts'
+import { importedPackages } from '../client/imported-packages.ts'
 import { CommandProcess } from './command-process.ts'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
@@ -99,22 +100,6 @@ async function packedFiles(): Promise<string[]> {
   })
   const [packed] = JSON.parse(stdout) as Packed[]
   return packed!.files.map(({ path }) => path).sort()
-}
-
-/** Packages that the built files import or require by name. */
-function importedPackages(dist: string): Set<string> {
-  const names = new Set<string>()
-  for (const file of readdirSync(dist, { recursive: true, encoding: 'utf8' })) {
-    if (!file.endsWith('.js')) continue
-    const text = readFileSync(join(dist, file), 'utf8')
-    const found = text.matchAll(
-      /(?: from |import |import\(|require(?:\$\d+)?(?:\.resolve|\([^)]*\))?\()["']([@a-z][^"':]*)["']/gi,
-    )
-    for (const [, name] of found) {
-      names.add(name!.split('/', name!.startsWith('@') ? 2 : 1).join('/'))
-    }
-  }
-  return names
 }
 
 /** Modules of `src` that are started or imported by their URL, without ending. */
@@ -209,6 +194,19 @@ describe('the package', () => {
     expect(
       Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies }).sort(),
     ).toEqual([...importedPackages(join(built, 'dist'))].sort())
+  })
+
+  it('is packed with the package of the client by one command', async () => {
+    await node([join(ROOT, 'scripts/build-client-package.ts'), join(built, 'dist-client')], ROOT)
+    const { scripts } = JSON.parse(readFileSync(join(built, 'package.json'), 'utf8')) as {
+      scripts: Record<string, string>
+    }
+    // What is before `&&` builds both.
+    const [, pack] = scripts['packages']!.split(' && ')
+    const { stdout } = await run('sh', ['-c', `${pack} --dry-run --json`], { cwd: built })
+    const packed = JSON.parse(stdout) as { name: string; version: string }[]
+    expect(packed.map(({ name }) => name)).toEqual(['@weirjs/weir', '@weirjs/client'])
+    expect(new Set(packed.map(({ version }) => version)).size).toBe(1)
   })
 
   it('has types that a strict project compiles against', async () => {

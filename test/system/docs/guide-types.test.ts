@@ -36,6 +36,7 @@ const CONTEXT: Readonly<Record<string, string>> = {
 /** Entry points of the package. */
 const ENTRIES: Readonly<Record<string, string>> = {
   '@weirjs/weir': 'index.ts',
+  '@weirjs/client': 'client/index.ts',
   '@weirjs/weir/client': 'client/index.ts',
   '@weirjs/weir/inference': 'inference.ts',
   '@weirjs/weir/kafka': 'connectors/kafka/index.ts',

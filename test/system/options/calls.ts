@@ -197,7 +197,6 @@ export const CALLS: Readonly<Record<string, OptionsCall>> = {
     call: (o) => weir.buildJob(learning.onlineSvm, o),
   },
   PageHinkleyOptions: { call: (o) => new weir.PageHinkley(o) },
-  PartitionReaderOptions: { call: (o, { log }) => log.reader('orders', 0, o) },
   PredictExamplesOptions: {
     valid: { state: 's', query: {} },
     call: (o) => weir.predictExamples(fn as never, bytes(), o).next(),

@@ -48,7 +48,6 @@ export const TRAINING_CALLS: ArgumentsCalls = {
   'new LinearExamples': made(weir.LinearExamples),
   'new RatingsParser': made(weir.RatingsParser, fn),
   modelVersion: of(weir.modelVersion, 1),
-  markerKey: of(weir.markerKey, 1),
   alsKey: of(weir.alsKey, '1', 'U'),
   parseAlsKey: of(weir.parseAlsKey, '1-U'),
   parseTextRow: of(weir.parseTextRow, '1,U,1;2', 1),
