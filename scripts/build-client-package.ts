@@ -1,7 +1,7 @@
 /*
  * Builds the package of the client, `@weirjs/client`: `node scripts/build-client-package.ts [FOLDER]`, by default into
  * `dist-client/`, from where `npm pack` takes it. It has the modules that `tsconfig.client.json` reaches, and msgpackr,
- * so that it depends on no package (docs/decisions/0112-a-package-for-clients.md).
+ * so that it depends on no package (docs/decisions/layout.md#a-package-for-clients).
  */
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
