@@ -7,7 +7,7 @@ import { fastFolder } from '../files/temporary-folder.ts'
 import { sharedKafka } from '../services/lending/kafka.ts'
 import { Encryption } from './encryption.ts'
 import { securedKafka } from './storage.ts'
-import { type Trial, trials } from './table.ts'
+import { type Share, type Trial, trials } from './table.ts'
 import { type Problem, TrialRun } from './trial-run.ts'
 
 /** Options of the campaign of combinations. */
@@ -15,6 +15,8 @@ export interface CombinationsOptions {
   readonly seed: number
   /** Number of trials, those with the most pairs first. @default all of the table */
   readonly count?: number | undefined
+  /** The pairs that the table has, beside others. @default all pairs */
+  readonly share?: Share | undefined
   readonly say?: (line: string) => void
 }
 
@@ -43,11 +45,12 @@ const LANES = Math.min(2, availableParallelism())
 export async function runCombinations({
   seed,
   count,
+  share,
   say = () => {},
 }: CombinationsOptions): Promise<CombinationsReport> {
   const certificates = mkdtempSync(join(tmpdir(), 'weir-certificates-'))
   const encryption = await Encryption.in(certificates)
-  const table = trials(seededRandom(seed), encryption !== undefined)
+  const table = trials(seededRandom(seed), { hasCertificates: encryption !== undefined, share })
   const chosen = table.slice(0, count)
   const violations: string[] = []
   const found = { wrong: 0, lost: 0 }

@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest'
 import { seededRandom } from '../../src/core/random.ts'
-import { FACTORS, trials } from './table.ts'
+import { namesIn } from './design/pairwise.ts'
+import { FACTORS, type Trial, trials } from './table.ts'
 
 it('the table of combinations has every part, and no part where it cannot be', () => {
-  const table = trials(seededRandom(1), true)
+  const table = trials(seededRandom(1), { hasCertificates: true })
   for (const [factor, levels] of Object.entries(FACTORS)) {
     const used = new Set(table.map((trial) => trial[factor as keyof typeof FACTORS]))
     expect([...used].sort(), factor).toEqual([...levels].sort())
@@ -20,8 +21,19 @@ it('the table of combinations has every part, and no part where it cannot be', (
 })
 
 it('the table of a machine without certificates has plain ports, and all else', () => {
-  const ports = trials(seededRandom(1), false).map((trial) => trial.ports)
+  const ports = trials(seededRandom(1), { hasCertificates: false }).map((trial) => trial.ports)
   expect(new Set(ports)).toEqual(new Set(['plain']))
-  const steps = trials(seededRandom(1), false).map(({ step }) => step)
+  const steps = trials(seededRandom(1), { hasCertificates: false }).map(({ step }) => step)
   expect([...new Set(steps)].sort()).toEqual([...FACTORS.step].sort())
+})
+
+it('five shares of the table have every pair that it has, whatever the seed of each', () => {
+  const pairsOf = (rows: readonly Trial[]): readonly string[] =>
+    [...new Set(rows.flatMap((row) => namesIn(row)))].sort()
+  const shares = [0, 1, 2, 3, 4].map((turn) =>
+    trials(seededRandom(10 + turn), { hasCertificates: true, share: { of: 5, turn } }),
+  )
+  const whole = trials(seededRandom(1), { hasCertificates: true })
+  expect(pairsOf(shares.flat())).toEqual(pairsOf(whole))
+  for (const share of shares) expect(share.length).toBeLessThan(whole.length / 3)
 })

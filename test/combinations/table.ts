@@ -1,5 +1,5 @@
-import type { Random } from '../../src/core/random.ts'
-import { type Allows, type Combination, pairwise } from './design/pairwise.ts'
+import { type Random, seededRandom } from '../../src/core/random.ts'
+import { type Allows, type Combination, namesIn, pairwise } from './design/pairwise.ts'
 
 /** What is combined: the parts of the product that each know only themselves. */
 export const FACTORS = {
@@ -31,6 +31,9 @@ export const FACTORS = {
     'rescale under the JobManager',
   ],
 } as const
+
+/** Of the table by which pairs are shared: each run has the same shares. */
+const SEED_OF_SHARES = 1
 
 /** A trial on Kafka takes twice as long. */
 const COSTLY: ReadonlySet<string> = new Set(['Kafka'] satisfies (typeof FACTORS.storage)[number][])
@@ -73,12 +76,49 @@ const allows: Allows<typeof FACTORS> = ({ kind, publisher, job, rule, slots, ste
   return !(step === 'write-back' && (job === 'serving' || rule === 'none'))
 }
 
-/**
- * Rows in which each pair of parts that can be together occurs. `hasCertificates`: whether ports can be encrypted
- * here.
- */
-export function trials(random: Random, hasCertificates: boolean): readonly Trial[] {
+/** One of `of` shares of all pairs of parts, which together have each pair. */
+export interface Share {
+  readonly of: number
+  /** Which one, from 0. */
+  readonly turn: number
+}
+
+/** What decides which trials there are. */
+export interface TrialsOptions {
+  /** Whether ports can be encrypted here. */
+  readonly hasCertificates: boolean
+  /** @default all pairs of parts */
+  readonly share?: Share | undefined
+}
+
+/** Rows in which each pair of parts that can be together occurs, or each pair of a share of them. */
+export function trials(
+  random: Random,
+  { hasCertificates, share }: TrialsOptions,
+): readonly Trial[] {
   const here: Allows<typeof FACTORS> = (part) =>
     allows(part) && (hasCertificates || part.ports !== 'encrypted')
-  return pairwise(FACTORS, random, here, COSTLY)
+  const options = { allows: here, costly: COSTLY }
+  if (share === undefined) return pairwise(FACTORS, random, options)
+  return pairwise(FACTORS, random, { ...options, pairs: pairsOfShare(share) })
+}
+
+/** The table by which pairs are shared, once it was needed. */
+let sharedTable: readonly Trial[] | undefined
+
+/**
+ * Names of the pairs of a share: those that come first in some rows of a table, so that no more rows than those are
+ * needed for them.
+ */
+function pairsOfShare({ of, turn }: Share): ReadonlySet<string> {
+  const options = { allows, costly: COSTLY }
+  sharedTable ??= pairwise(FACTORS, seededRandom(SEED_OF_SHARES), options)
+  const seen = new Set<string>()
+  const pairs = new Set<string>()
+  for (const [n, row] of sharedTable.entries()) {
+    const news = namesIn(row).filter((name) => !seen.has(name))
+    for (const name of news) seen.add(name)
+    if (n % of === turn) for (const name of news) pairs.add(name)
+  }
+  return pairs
 }

@@ -106,7 +106,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
   },
   {
     promise: 'no fault of processes, services and connections loses, repeats or falsifies a result',
-    was: 'all faults; now one of each group, and every second one (of CI every sixth), each by the seed; all in npm run verify -- --minutes 1',
+    was: 'all faults; now one of each group, and every second one, each by the seed; all in npm run verify -- --minutes 1',
     now: [
       {
         file: `${SYSTEM}/cli/verify.test.ts`,
@@ -116,7 +116,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
   },
   {
     promise: 'the fault verifier finds errors of jobs and of Weir',
-    was: 'four errors; now one of them, by the seed; all fourteen of Weir in npm run verify -- --campaign mutants',
+    was: 'four errors; now one of them by the seed, in CI in each third commit, and two; all fourteen of Weir in npm run verify -- --campaign mutants',
     now: [
       { file: `${SYSTEM}/cli/verify.test.ts`, test: 'fails a sink that writes twice' },
       {
@@ -604,7 +604,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
   {
     promise:
       'the parts of the product fit together, two by two, when each command is a process of its own',
-    was: 'test/system/combinations/campaign.test.ts, which started a process for each command; now services are processes, and the other commands run in that of the test. The short part has 40 trials of some 80, those with the most pairs by the seed; all in npm run verify -- --campaign combinations',
+    was: 'test/system/combinations/campaign.test.ts, which started a process for each command; now services are processes, and the other commands run in that of the test. A run has a fifth of all pairs of parts, by the seed, in some 25 trials; all pairs, in some 110, in npm run verify -- --campaign combinations',
     now: [
       {
         file: `${SYSTEM}/combinations/campaign.test.ts`,
@@ -754,7 +754,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
   },
   {
     promise: 'each page of the dashboard is right in light, in dark and on a phone',
-    was: 'all three; now in light and, from page to page, one of the others, and in all three',
+    was: 'all three; now in one of them, from page to page and from seed to seed another one (of CI in two), and in all three',
     now: [
       {
         file: `${SYSTEM}/dashboard/pages.test.ts`,

@@ -6,13 +6,16 @@ import { oneAtATime } from './one-at-a-time.ts'
 
 const run = promisify(execFile)
 
+/** Folder of downloaded services; git ignores `.weir`. */
+const CACHE = resolve('.weir/services')
+
 /**
  * Installs Python packages from PyPI into a virtual environment below `.weir/services`, once, and returns
  * its interpreter. Undefined, with the reason printed, where Python or the registry is missing.
  */
 export function pythonWith(...packages: readonly string[]): Promise<string | undefined> {
   const name = packages.join('-').replaceAll(/[^A-Za-z0-9.-]+/g, '-')
-  const folder = resolve('.weir/services', `python-${name}`)
+  const folder = join(CACHE, `python-${name}`)
   return oneAtATime(`${folder}.lock`, () => installed(packages, folder))
 }
 
@@ -21,10 +24,13 @@ async function installed(packages: readonly string[], folder: string): Promise<s
   const complete = join(folder, 'complete')
   if (existsSync(complete)) return interpreter
   try {
+    const pip = await oneAtATime(join(CACHE, 'pip.lock'), pipInterpreter)
     rmSync(folder, { recursive: true, force: true })
-    await run('python3', ['-m', 'venv', folder])
-    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...packages]
-    await run(interpreter, pip, { timeout: 200_000 })
+    await run('python3', ['-m', 'venv', '--without-pip', folder])
+    // Python compiles what a test imports, a small part of the packages, when it does.
+    const options = ['--quiet', '--disable-pip-version-check', '--no-compile']
+    const words = ['-m', 'pip', '--python', interpreter, 'install', ...options, ...packages]
+    await run(pip, words, { timeout: 200_000 })
     mkdirSync(complete)
     return interpreter
   } catch (error) {
@@ -33,4 +39,16 @@ async function installed(packages: readonly string[], folder: string): Promise<s
     )
     return undefined
   }
+}
+
+/** A Python that has pip, which installs for the others: to install pip itself takes some seconds of a processor. */
+async function pipInterpreter(): Promise<string> {
+  const folder = join(CACHE, 'pip')
+  const interpreter = join(folder, 'bin', 'python')
+  const complete = join(folder, 'complete')
+  if (existsSync(complete)) return interpreter
+  rmSync(folder, { recursive: true, force: true })
+  await run('python3', ['-m', 'venv', folder])
+  mkdirSync(complete)
+  return interpreter
 }

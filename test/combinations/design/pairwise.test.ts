@@ -30,10 +30,19 @@ const pairsOf = (rows: readonly Record<string, string>[]): readonly string[] =>
 
 describe('a pairwise table', () => {
   it.each([1, 2, 3, 4, 5])('of seed %i has every pair that an allowed row can have', (seed) => {
-    const table = pairwise(FACTORS, seededRandom(seed), allows)
+    const table = pairwise(FACTORS, seededRandom(seed), { allows })
     expect(pairsOf(table)).toEqual(pairsOf(allRows(FACTORS).filter(allows)))
     expect(table.filter((row) => !allows(row))).toEqual([])
     expect(table.length).toBeLessThan(allRows(FACTORS).length / 3)
+  })
+
+  it('has some pairs alone in fewer rows, all of which are allowed', () => {
+    const all = pairsOf(allRows(FACTORS).filter(allows))
+    const pairs = new Set(all.filter((_, n) => n % 4 === 0))
+    const table = pairwise(FACTORS, seededRandom(1), { allows, pairs })
+    expect([...pairs].filter((name) => !pairsOf(table).includes(name))).toEqual([])
+    expect(table.filter((row) => !allows(row))).toEqual([])
+    expect(table.length).toBeLessThan(pairwise(FACTORS, seededRandom(1), { allows }).length)
   })
 
   it('without a rule is hardly longer than the product of the two longest factors', () => {
@@ -44,7 +53,7 @@ describe('a pairwise table', () => {
 
   it('has a level that takes long only in rows that need it', () => {
     const rowsWith = (costly: readonly string[]): number => {
-      const table = pairwise(FACTORS, seededRandom(1), allows, new Set(costly))
+      const table = pairwise(FACTORS, seededRandom(1), { allows, costly: new Set(costly) })
       expect(pairsOf(table)).toEqual(pairsOf(allRows(FACTORS).filter(allows)))
       return table.filter(({ size }) => size === 'large').length
     }
@@ -59,7 +68,7 @@ describe('a pairwise table', () => {
       ((colour ?? 'blue') === 'blue' &&
         (size ?? 'large') === 'large' &&
         (weight ?? 'unknown') === 'unknown')
-    const table = pairwise(FACTORS, seededRandom(1), lonely)
+    const table = pairwise(FACTORS, seededRandom(1), { allows: lonely })
     expect(table).toContainEqual({
       shape: 'star',
       colour: 'blue',
@@ -70,8 +79,8 @@ describe('a pairwise table', () => {
   })
 
   it('is the same for the same seed, with the row of the most pairs first', () => {
-    const table = pairwise(FACTORS, seededRandom(7), allows)
-    expect(pairwise(FACTORS, seededRandom(7), allows)).toEqual(table)
+    const table = pairwise(FACTORS, seededRandom(7), { allows })
+    expect(pairwise(FACTORS, seededRandom(7), { allows })).toEqual(table)
     const news: number[] = []
     const seen = new Set<string>()
     for (const row of table) {

@@ -15,24 +15,34 @@ export type Costly = ReadonlySet<string>
 /** Whether these levels can be in one row. It is asked of rows that are not complete, too. */
 export type Allows<F extends Factors> = (part: Part<F>) => boolean
 
+/** Options of a table. */
+export interface PairwiseOptions<F extends Factors> {
+  /** @default each row is allowed */
+  readonly allows?: Allows<F>
+  /** @default none */
+  readonly costly?: Costly
+  /** Names of the pairs that the rows have, beside others. @default those of all pairs */
+  readonly pairs?: ReadonlySet<string> | undefined
+}
+
 interface Pair<F extends Factors> {
   readonly name: string
   readonly part: Part<F>
 }
 
 /**
- * Rows in which each pair of levels of two factors occurs that any allowed row can have. Each row begins with a pair
- * that no row has yet and goes on, factor by factor, with the level that has the most further new pairs (after Cohen,
- * Dalal, Fredman and Patton, "The AETG system", 1997). Rows with the most new pairs come first, so that the first ones of a
- * table are its best part.
+ * Rows in which each pair of levels of two factors occurs that any allowed row can have, or each of some
+ * pairs. Each row begins with a pair that no row has yet and goes on, factor by factor, with the level that has the most
+ * further new pairs (after Cohen, Dalal, Fredman and Patton, "The AETG system", 1997). Rows with the most new pairs come
+ * first, so that the first ones of a table are its best part.
  */
 export function pairwise<F extends Factors>(
   factors: F,
   random: Random,
-  allows: Allows<F> = () => true,
-  costly: Costly = new Set(),
+  { allows = () => true, costly = new Set(), pairs }: PairwiseOptions<F> = {},
 ): readonly Combination<F>[] {
-  const missing = new Map(pairsOf(factors).map(({ name, part }) => [name, part]))
+  const wanted = pairsOf(factors).filter(({ name }) => pairs?.has(name) ?? true)
+  const missing = new Map(wanted.map(({ name, part }) => [name, part]))
   const rows: Combination<F>[] = []
   for (const [name, part] of missing) {
     if (!missing.delete(name)) continue

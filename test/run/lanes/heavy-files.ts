@@ -6,6 +6,7 @@ const BY_WORK = {
   'hundreds or thousands of cases': [
     'test/checkpoint/simulation/coordinator-simulation.test.ts',
     'test/cli/flag-walk.test.ts',
+    'test/combinations/table.test.ts',
     'test/connectors/log/check/log-repair.test.ts',
     'test/dataflow/any-function.test.ts',
     'test/dataflow/folded-windows.test.ts',
