@@ -94,8 +94,7 @@ export class StateTable {
     this.kind = declaration.kind
     this.format = declaration.format
     this.index = new EntryIndex(context.keyGroups)
-    this.groups =
-      declaration.kind === 'map' ? new PrefixGroups(this.index, context.keyGroups) : undefined
+    if (this.kind === 'map') this.groups = new PrefixGroups(this.index, context.keyGroups)
   }
 
   /** The live, unexpired entry, brought in from the store if necessary. */
