@@ -1,6 +1,6 @@
 import type { Counter } from '../../core/metrics.ts'
 import { int53Serializer } from '../../core/serializer.ts'
-import { MAX_TIMESTAMP, MIN_TIMESTAMP, NO_TIMESTAMP } from '../../core/time.ts'
+import { NO_TIMESTAMP } from '../../core/time.ts'
 import { listState, mapState } from '../../state/port/descriptors.ts'
 import { isEventTime, withoutEventTime } from '../port/event-time.ts'
 import type { OutputTag } from '../port/output-tag.ts'
@@ -20,7 +20,7 @@ import type {
   FunctionSnapshotContext,
   RichFunction,
 } from '../process/function-life.ts'
-import { type TimedBuffer, TimedBuffers } from './timed-buffer.ts'
+import { TimedBuffer, TimedBuffers } from './timed-buffer.ts'
 
 /** Times of a right record that joins a left one: `left + lowerMs` to `left + upperMs`, both included. */
 export interface JoinInterval {
@@ -45,8 +45,8 @@ export interface ProcessJoinFunction<A, B, OUT> extends RichFunction<FunctionCon
   processElement(left: A, right: B, context: JoinContext, out: Collector<OUT>): void
 }
 
-/** Bounds with which records were buffered; not known of checkpoints of former releases. */
-type UsedBounds = readonly [lowerMs: number, upperMs: number] | 'unknown'
+/** Former releases stored their bounds there. Where they find none, they rely on no timer of a record. */
+const FORMER_BOUNDS = listState('interval-join/bounds')
 
 /**
  * Joins two keyed streams by time. Both sides are kept until the watermark says that no partner can come;
@@ -60,8 +60,6 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
   private buffers!: TimedBuffers<A, B>
   private isRestored = false
   private dropped!: Counter
-  /** Whether timers of other bounds may be there, which stand for other times of records. */
-  private hasOldTimers = false
   private pair: PairContext | undefined
   /** Whether it has warned of a record without event time. */
   private hasWarned = false
@@ -78,23 +76,21 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
   }
 
   initializeState(context: FunctionInitializationContext): void | Promise<void> {
-    const { lowerMs, upperMs } = this.interval
-    const bounds = context.getUnionListState(listState<UsedBounds>('interval-join/bounds'))
+    context.getUnionListState(FORMER_BOUNDS).clear()
     this.isRestored = context.isRestored
-    // Each subtask has stored the same ones.
-    const used = new Map(bounds.get().map((each) => [String(each), each]))
-    if (context.isRestored && used.size === 0) used.set('unknown', 'unknown')
-    used.set(String([lowerMs, upperMs]), [lowerMs, upperMs])
-    this.hasOldTimers = used.size > 1
-    bounds.update([...used.values()])
     return this.join.initializeState?.(context)
   }
 
   open(context: KeyedFunctionContext): void | Promise<void> {
+    const { lowerMs, upperMs } = this.interval
     const keySerializer = int53Serializer
     const left = context.getMapState(mapState<number, A[]>('left-buffer', { keySerializer }))
     const right = context.getMapState(mapState<number, B[]>('right-buffer', { keySerializer }))
-    this.buffers = new TimedBuffers(left, right, this.isRestored)
+    this.buffers = new TimedBuffers(
+      new TimedBuffer(left, Math.max(0, upperMs)),
+      new TimedBuffer(right, Math.max(0, -lowerMs)),
+      this.isRestored,
+    )
     this.dropped = context.metrics.counter('numLateRecordsDropped')
     return this.join.open?.(context)
   }
@@ -109,7 +105,7 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
     const { left, right } = this.select(context)
     // Before the function, which may change the record.
     left.add(time, value)
-    context.timerService.registerEventTimeTimer(time + Math.max(0, upperMs))
+    this.setTimer(context)
     for (const rightTime of right.between(time + lowerMs, time + upperMs)) {
       for (const other of right.at(rightTime)) {
         this.emit([value, time], [other, rightTime], { context, out })
@@ -126,7 +122,7 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
     }
     const { left, right } = this.select(context)
     right.add(time, value)
-    context.timerService.registerEventTimeTimer(time + Math.max(0, -lowerMs))
+    this.setTimer(context)
     for (const leftTime of left.between(time - upperMs, time - lowerMs)) {
       for (const other of left.at(leftTime)) {
         this.emit([other, leftTime], [value, time], { context, out })
@@ -136,15 +132,8 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
 
   /** Removes the records that no later one can join. */
   onTimer(timestamp: number, context: OnTimerContext<K>): void {
-    const { left, right } = this.select(context)
-    const leftMs = Math.max(0, this.interval.upperMs)
-    const rightMs = Math.max(0, -this.interval.lowerMs)
-    left.remove(timestamp - leftMs)
-    right.remove(timestamp - rightMs)
-    if (!this.hasOldTimers) return
-    const register = (time: number): void => context.timerService.registerEventTimeTimer(time)
-    expire(left, { keptMs: leftMs, now: timestamp, register })
-    expire(right, { keptMs: rightMs, now: timestamp, register })
+    this.select(context).removeDue(timestamp, context.timerService.currentWatermark)
+    this.setTimer(context)
   }
 
   snapshotState(context: FunctionSnapshotContext): void | Promise<void> {
@@ -158,6 +147,12 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
   private select({ currentKeyBytes }: KeyedProcessContext<K>): TimedBuffers<A, B> {
     this.buffers.select(currentKeyBytes)
     return this.buffers
+  }
+
+  /** Sets the timer that the key lacks, if it lacks one. */
+  private setTimer({ timerService }: KeyedProcessContext<K>): void {
+    const time = this.buffers.missingTimer()
+    if (time !== undefined) timerService.registerEventTimeTimer(time)
   }
 
   /** The event time of a record; undefined for a late one, and for one that has none. */
@@ -219,20 +214,5 @@ class PairCollector<OUT> implements Collector<OUT> {
 
   collect(value: OUT, timestamp = this.timestamp): void {
     this.out.collect(value, timestamp)
-  }
-}
-
-/** When records leave a buffer. */
-interface Expiry {
-  readonly keptMs: number
-  readonly now: number
-  readonly register: (time: number) => void
-}
-
-/** Removes all records whose time is over, and sets timers for the others. */
-function expire<T>(buffer: TimedBuffer<T>, { keptMs, now, register }: Expiry): void {
-  for (const time of buffer.between(MIN_TIMESTAMP, MAX_TIMESTAMP)) {
-    if (time + keptMs <= now) buffer.remove(time)
-    else register(time + keptMs)
   }
 }

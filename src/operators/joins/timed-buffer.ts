@@ -1,4 +1,5 @@
 import { murmur3 } from '../../core/hash/murmur3.ts'
+import { MAX_TIMESTAMP } from '../../core/time.ts'
 import type { MapState } from '../../state/port/handles.ts'
 
 /** Times in memory above which all are forgotten, and read from state again when they are needed. */
@@ -6,6 +7,9 @@ const MOST_TIMES = 1_000_000
 
 /** Places before the first time that stay as they are, so that few of many times need to move. */
 const MOST_FREE = 32
+
+/** Times that are removed in one turn: between two turns, barriers and cancels get through. */
+const MOST_REMOVED = 1000
 
 const NO_TIMES: readonly number[] = []
 
@@ -31,14 +35,21 @@ class Times {
     return true
   }
 
-  /** Removes a time; false if it is not there. */
-  remove(time: number): boolean {
-    const { places } = this
-    const at = this.positionOf(time)
-    if (places[at] !== time) return false
-    if (at === this.first) this.removeFirst()
-    else places.splice(at, 1)
-    return true
+  /** The first time; infinite where there is none. */
+  get earliest(): number {
+    return this.length === 0 ? Number.POSITIVE_INFINITY : this.places[this.first]!
+  }
+
+  /** Removes the first ones up to `last`, but no more than `most`, and returns them. */
+  takeUpTo(last: number, most: number): readonly number[] {
+    const { places, first } = this
+    const bound = Math.min(places.length, first + most)
+    let end = first
+    while (end < bound && places[end]! <= last) end += 1
+    if (end === first) return NO_TIMES
+    const taken = places.slice(first, end)
+    this.dropBefore(end)
+    return taken
   }
 
   /** Those from `from` to `to`, both included. */
@@ -50,10 +61,10 @@ class Times {
     return end === first ? NO_TIMES : places.slice(first, end)
   }
 
-  private removeFirst(): void {
-    this.first += 1
-    if (this.first < MOST_FREE || this.first < this.length) return
-    this.places = this.places.slice(this.first)
+  private dropBefore(position: number): void {
+    this.first = position
+    if (position < MOST_FREE || position < this.length) return
+    this.places = this.places.slice(position)
     this.first = 0
   }
 
@@ -80,9 +91,19 @@ export class TimedBuffer<T> {
   /** Times that were added and not removed, of all keys. */
   size = 0
   private readonly state: MapState<number, T[]>
+  private readonly keptMs: number
 
-  constructor(state: MapState<number, T[]>) {
+  /** A record is due, which means that it goes, `keptMs` after its time. */
+  constructor(state: MapState<number, T[]>, keptMs: number) {
     this.state = state
+    this.keptMs = keptMs
+  }
+
+  /** When the first record of the selected key is due; infinite where there is none. */
+  get firstDue(): number {
+    const { earliest } = this.times
+    if (earliest === Number.POSITIVE_INFINITY) return earliest
+    return Math.min(earliest + this.keptMs, MAX_TIMESTAMP)
   }
 
   /** Takes the times that state has of the current key, which nothing knows yet. */
@@ -102,10 +123,13 @@ export class TimedBuffer<T> {
     this.size += 1
   }
 
-  remove(time: number): void {
-    if (!this.times.remove(time)) return
-    this.state.remove(time)
-    this.size -= 1
+  /** Removes records that are due at a moment, those of up to `most` times, the first ones first; returns the number of times. */
+  removeDue(moment: number, most: number): number {
+    const last = moment === MAX_TIMESTAMP ? moment : moment - this.keptMs
+    const times = this.times.takeUpTo(last, most)
+    for (const time of times) this.state.remove(time)
+    this.size -= times.length
+    return times.length
   }
 
   /** The times of records from `from` to `to`, both included. */
@@ -124,9 +148,14 @@ interface TimesOfKey {
   readonly key: Uint8Array
   readonly left: Times
   readonly right: Times
+  /** Time of the first timer that is known to be set; infinite where none is. */
+  timer: number
 }
 
-/** The buffers of both sides of an interval join, and the times of each key in memory. */
+/**
+ * The buffers of both sides of an interval join, and the times of each key in memory. A key needs one timer, for the record
+ * that is due first: when it fires, all go that are due by then.
+ */
 export class TimedBuffers<A, B> {
   readonly left: TimedBuffer<A>
   readonly right: TimedBuffer<B>
@@ -137,18 +166,14 @@ export class TimedBuffers<A, B> {
    */
   private byHash = new Map<number, TimesOfKey>()
   private sweep = this.byHash.entries()
+  private selected!: TimesOfKey
   /** Whether a key that is not in memory has no records in state. */
   private isComplete: boolean
 
   /** `isRestored`: whether state may have records already. */
-  constructor(
-    left: MapState<number, A[]>,
-    right: MapState<number, B[]>,
-    isRestored: boolean,
-    most = MOST_TIMES,
-  ) {
-    this.left = new TimedBuffer(left)
-    this.right = new TimedBuffer(right)
+  constructor(left: TimedBuffer<A>, right: TimedBuffer<B>, isRestored: boolean, most = MOST_TIMES) {
+    this.left = left
+    this.right = right
     this.isComplete = !isRestored
     this.most = most
   }
@@ -164,12 +189,35 @@ export class TimedBuffers<A, B> {
       times = this.byHash.get(place)
     }
     times ??= this.create(place, key)
+    this.selected = times
     left.times = times.left
     right.times = times.right
   }
 
+  /** The time of the timer that the selected key lacks, which counts as set from now on; undefined where it lacks none. */
+  missingTimer(): number | undefined {
+    const { left, right, selected } = this
+    const due = Math.min(left.firstDue, right.firstDue)
+    if (due >= selected.timer) return undefined
+    selected.timer = due
+    return due
+  }
+
+  /** A timer of the selected key has fired: removes records that are due at a moment; if there are very many, some of them. */
+  removeDue(firedAt: number, moment: number): void {
+    const { left, right, selected } = this
+    if (selected.timer <= firedAt) selected.timer = Number.POSITIVE_INFINITY
+    const removed = left.removeDue(moment, MOST_REMOVED)
+    right.removeDue(moment, MOST_REMOVED - removed)
+  }
+
   private create(place: number, key: Uint8Array): TimesOfKey {
-    const times: TimesOfKey = { key: key.slice(), left: new Times(), right: new Times() }
+    const times: TimesOfKey = {
+      key: key.slice(),
+      left: new Times(),
+      right: new Times(),
+      timer: Number.POSITIVE_INFINITY,
+    }
     if (!this.isComplete) {
       this.left.read(times.left)
       this.right.read(times.right)

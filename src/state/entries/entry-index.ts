@@ -54,6 +54,18 @@ export class EntryIndex {
     this.buckets[entry.keyGroup - this.firstKeyGroup]!.remove(entry)
   }
 
+  /** Number of entries of a key group. */
+  sizeOf(keyGroup: number): number {
+    return this.buckets[keyGroup - this.firstKeyGroup]?.size ?? 0
+  }
+
+  /** The entries of a key group, in no order; none may come or leave meanwhile. */
+  *entriesOf(keyGroup: number): IterableIterator<KeyedEntry> {
+    for (const head of this.buckets[keyGroup - this.firstKeyGroup]?.heads ?? []) {
+      for (let entry = head; entry !== null; entry = entry.next) yield entry
+    }
+  }
+
   /** Whether entries of a key group may be in the store. */
   hasSpilled(keyGroup: number): boolean {
     return this.buckets[keyGroup - this.firstKeyGroup]?.spilled === true

@@ -1,7 +1,6 @@
 import { bytesOfLatin1, latin1Of } from '../../core/text/latin1.ts'
 import { type KeyedEntry, LIVE } from '../entries/keyed-entry.ts'
 import type { EntryValue } from '../values/entry.ts'
-import { groupsOf } from './prefix-groups.ts'
 import { STORE_KEY_HEADER, storeKeyOf, valueOfStored } from './store-keys.ts'
 import type { StateTable } from './table.ts'
 
@@ -21,7 +20,7 @@ export function* scanPrefix(
   keyGroup: number,
   prefix: string,
 ): IterableIterator<PrefixEntry> {
-  const group = groupsOf(table)?.of(prefix)
+  const group = table.groups?.of(keyGroup, prefix)
   const inMemory = group === undefined ? [] : [...group].sort(byKey)
   const now = table.ttl === undefined ? 0 : table.context.clock.nowMs()
   if (!table.index.hasSpilled(keyGroup)) {

@@ -23,7 +23,7 @@ import type { EntryValue } from '../values/entry.ts'
 import { ListValue } from '../values/list.ts'
 import { isDefault, type KeyWindow, type PrefixRange } from './key-windows.ts'
 import { readChunk } from './list-chunks.ts'
-import { groupsOf } from './prefix-groups.ts'
+import type { PrefixGroups } from './prefix-groups.ts'
 import { isVisible, type PrefixEntry, scanPrefix, storedRange } from './prefix-scan.ts'
 import { storeKeyOf, valueOfStored } from './store-keys.ts'
 import type { StateTable } from './table.ts'
@@ -211,23 +211,38 @@ function* offerAll(
 /** Goes down from the last entry: one that is removed meanwhile leaves its place to one already seen. */
 function* offerMemory(
   table: StateTable,
-  { from, to }: PrefixRange,
+  range: PrefixRange,
   smallest: SmallestStrings,
 ): Generator<void, void> {
   const { entries } = table
-  const groups = groupsOf(table)
-  let step = 0
-  if (groups !== undefined) {
-    for (const prefix of groups.prefixes()) {
-      if (prefix >= from && prefix < to) offerKey(prefix, smallest)
-      if (++step % STEP_ENTRIES === 0) yield
-    }
+  if (table.groups !== undefined) {
+    yield* offerGroups(table, table.groups, { range, smallest })
     return
   }
+  const { from, to } = range
+  let step = 0
   for (let at = entries.length - 1; at >= 0; at = Math.min(at, entries.length) - 1) {
     const { key } = entries.at(at)
     if (key >= from && key < to) offerKey(key, smallest)
     if (++step % STEP_ENTRIES === 0) yield
+  }
+}
+
+function* offerGroups(
+  { context }: StateTable,
+  groups: PrefixGroups,
+  {
+    range: { from, to },
+    smallest,
+  }: { readonly range: PrefixRange; readonly smallest: SmallestStrings },
+): Generator<void, void> {
+  const { first, last } = context.keyGroups
+  let step = 0
+  for (let keyGroup = first; keyGroup <= last; keyGroup++) {
+    for (const prefix of groups.prefixes(keyGroup)) {
+      if (prefix >= from && prefix < to) offerKey(prefix, smallest)
+      if (++step % STEP_ENTRIES === 0) yield
+    }
   }
 }
 

@@ -29,7 +29,7 @@ import {
   writeEntryValue,
 } from '../values/entry.ts'
 import { KeyWindows } from './key-windows.ts'
-import { groupsOf, MOST_UNGROUPED, type PrefixGroups } from './prefix-groups.ts'
+import { PrefixGroups } from './prefix-groups.ts'
 import { ReadKey, storeKeyOfEntry, valueOfStored } from './store-keys.ts'
 import type { TableContext, TableTtl, TimersOfEntries } from './table-context.ts'
 
@@ -77,8 +77,8 @@ export class StateTable {
   readonly dirty = new DirtyEntries()
   /** Position of the eviction clock. */
   hand = 0
-  /** Kept for map state only, once it is scanned or large; see `groupsOf`. */
-  groups: PrefixGroups | undefined
+  /** Of map state only. */
+  readonly groups: PrefixGroups | undefined
   /** Keys in their order, for scans. */
   readonly windows = new KeyWindows()
   /** The entry found for the selection of this version; void when the versions differ. */
@@ -94,6 +94,7 @@ export class StateTable {
     this.kind = declaration.kind
     this.format = declaration.format
     this.index = new EntryIndex(context.keyGroups)
+    if (this.kind === 'map') this.groups = new PrefixGroups(this.index, context.keyGroups)
   }
 
   /** The live, unexpired entry, brought in from the store if necessary. */
@@ -172,8 +173,7 @@ export class StateTable {
     this.entries.push(entry)
     this.context.bytes += ENTRY_OVERHEAD + entry.key.length
     this.context.snapshot?.onCreated(entry)
-    if (this.groups !== undefined) this.groups.add(entry)
-    else if (this.entries.length > MOST_UNGROUPED) groupsOf(this)
+    this.groups?.add(entry)
     this.windows.add(entry.key)
     return entry
   }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { seededRandom } from '../../../src/core/random.ts'
-import { TimedBuffers } from '../../../src/operators/joins/timed-buffer.ts'
+import { MAX_TIMESTAMP } from '../../../src/core/time.ts'
+import { TimedBuffer, TimedBuffers } from '../../../src/operators/joins/timed-buffer.ts'
 import type { MapState } from '../../../src/state/port/handles.ts'
 
 /** The map state of several keys; counts the scans of a key's entries. */
@@ -39,9 +40,13 @@ const KEYS = [
 
 const SIDES = ['left', 'right'] as const
 
-/** The state and the buffers of both sides. */
+/** How long records are kept, in ms. */
+const KEPT_MS = { left: 7, right: 2 }
+
+/** The state and the buffers of both sides, and the timers that are set. */
 class Buffers {
   readonly maps = { left: new KeyedMap(), right: new KeyedMap() }
+  readonly timers = new Map<string, Set<number>>()
   buffers: TimedBuffers<string, string>
   private readonly most: number
 
@@ -59,9 +64,37 @@ class Buffers {
     this.buffers.select(Buffer.from(key, 'hex'))
   }
 
+  /** Sets the timer of the selected key that is missing. */
+  setTimer(): void {
+    const time = this.buffers.missingTimer()
+    if (time === undefined) return
+    const { current } = this.maps.left
+    const timers = this.timers.get(current) ?? new Set<number>()
+    this.timers.set(current, timers.add(time))
+  }
+
+  /** Fires the timers of all keys up to a moment, also those that are set meanwhile. */
+  advance(moment: number): void {
+    for (const [key, timers] of this.timers) {
+      for (;;) {
+        const time = Math.min(...timers)
+        if (time > moment) break
+        timers.delete(time)
+        this.select(key)
+        this.buffers.removeDue(time, moment)
+        this.setTimer()
+      }
+    }
+  }
+
   private open(isRestored: boolean): TimedBuffers<string, string> {
     const { left, right } = this.maps
-    return new TimedBuffers(left.state(), right.state(), isRestored, this.most)
+    return new TimedBuffers(
+      new TimedBuffer(left.state(), KEPT_MS.left),
+      new TimedBuffer(right.state(), KEPT_MS.right),
+      isRestored,
+      this.most,
+    )
   }
 }
 
@@ -74,18 +107,18 @@ function step(
 ): void {
   const key = KEYS[random.below(KEYS.length)]!
   const side: Side = SIDES[random.below(2)]!
-  const time = random.below(30) - 10
-  both.select(key)
-  const buffer = both.buffers[side]
-  const name = `${side} ${key} ${time}`
-  if (random.below(2) === 0) {
-    buffer.remove(time)
-    held.delete(name)
-  } else {
-    buffer.add(time, `value-${at}`)
-    held.set(name, [...(held.get(name) ?? []), `value-${at}`])
+  const time = at - random.below(30)
+  if (random.below(8) === 0) {
+    const moment = at - random.below(30)
+    both.advance(moment)
+    for (const name of held.keys()) if (dueOf(name) <= moment) held.delete(name)
   }
-  const from = random.below(30) - 12
+  both.select(key)
+  const name = `${side} ${key} ${time}`
+  both.buffers[side].add(time, `value-${at}`)
+  both.setTimer()
+  held.set(name, [...(held.get(name) ?? []), `value-${at}`])
+  const from = at - random.below(40)
   const to = from + random.below(12)
   for (const each of SIDES) {
     const expected: [number, string[]][] = []
@@ -93,9 +126,16 @@ function step(
       const values = held.get(`${each} ${key} ${moment}`)
       if (values !== undefined) expected.push([moment, values])
     }
-    const found = both.buffers[each]
-    expect(found.between(from, to).map((moment) => [moment, found.at(moment)])).toEqual(expected)
+    const buffer = both.buffers[each]
+    const found = buffer.between(from, to).map((moment) => [moment, buffer.at(moment)])
+    if (JSON.stringify(found) !== JSON.stringify(expected)) expect(found).toEqual(expected)
   }
+}
+
+/** When records of a side, a key and a time are due. */
+function dueOf(name: string): number {
+  const [side, , time] = name.split(' ') as [Side, string, string]
+  return Number(time) + KEPT_MS[side]
 }
 
 describe('the records of both sides of an interval join', () => {
@@ -120,10 +160,43 @@ describe('the records of both sides of an interval join', () => {
     const { left } = both.buffers
     for (let time = 0; time < 1000; time++) {
       left.add(time, `value-${time}`)
-      if (time >= 100) left.remove(time - 100)
+      both.setTimer()
+      if (time % 10 === 0) both.advance(time - 100 + KEPT_MS.left)
     }
+    both.advance(899 + KEPT_MS.left)
     expect(left.between(0, 2000)).toEqual(Array.from({ length: 100 }, (_, n) => 900 + n))
     expect([left.size, both.maps.left.byKey.get('00')!.size]).toEqual([100, 100])
+  })
+
+  it('need one timer for each key, also where very many are due at once', () => {
+    const both = new Buffers(1_000_000)
+    for (let time = 0; time < 5000; time++) {
+      both.select(`0${time % 2}`)
+      both.buffers.left.add(time, `value-${time}`)
+      both.setTimer()
+    }
+    expect([...both.timers.values()].map((timers) => [...timers])).toEqual([[7], [8]])
+    both.advance(4990 + KEPT_MS.left)
+    expect([...both.timers.values()].map((timers) => [...timers])).toEqual([[4999], [4998]])
+    expect(both.buffers.left.size).toBe(9)
+    both.advance(MAX_TIMESTAMP)
+    expect([...both.timers.values()].map((timers) => [...timers])).toEqual([[], []])
+    expect(both.maps.left.byKey.get('00')!.size).toBe(0)
+  })
+
+  it('that come before the others need a timer of their own', () => {
+    const both = new Buffers(1_000_000)
+    both.select('00')
+    for (const time of [50, 60, 40, 45]) {
+      both.buffers.left.add(time, 'value')
+      both.setTimer()
+    }
+    both.buffers.right.add(41, 'value')
+    both.setTimer()
+    expect([...both.timers.get('00')!]).toEqual([57, 47, 43])
+    both.advance(47)
+    expect(both.buffers.left.between(0, 100)).toEqual([45, 50, 60])
+    expect([...both.timers.get('00')!]).toEqual([57, 52])
   })
 
   it('are not scanned on a fresh start, and once for each key after a restore', () => {
