@@ -72,10 +72,10 @@ describe('weir token', () => {
     const create = ['token', 'create', '--tokens', file, '--json', '--role', 'read']
     const used = JSON.parse((await run(...create, '--right', 'read:model:fraud-*')).out[0]!)
     await run(...create)
-    await addUses(file, new Map([[used.id, { lastMs: 0, from: '10.0.0.7' }]]))
+    await addUses(file, new Map([[used.id, { lastMs: 1_000, from: '10.0.0.7' }]]))
     const [first, second] = (await run('token', 'list', '--tokens', file)).out
     expect(first).toMatch(/read:model:fraud-\*/)
-    expect(first).toContain('used 1970-01-01T00:00:00Z from 10.0.0.7')
+    expect(first).toContain('used 1970-01-01T00:00:01Z from 10.0.0.7')
     expect(second).not.toContain('10.0.0.7')
   })
 

@@ -159,12 +159,13 @@ export class DoorLane implements AsyncDisposable {
     }, PEAK_EVERY_MS)
     await open.loop()
     const measurement = await this.measureUntilOver(open, kind)
-    const { turnMs, waited } = await open.loop()
+    const loop = await open.loop()
     clearInterval(look)
     const { longestMs, fullMs, lateMs } = await this.command<AttackerFigures>({ kind: 'end' })
     return {
       attack: measurement,
-      ...{ turnMs, waited, peakBytes, fullMs, attackersLateMs: lateMs },
+      ...loop,
+      ...{ peakBytes, fullMs, attackersLateMs: lateMs },
       longestMs: kind.isHolding ? longestMs : undefined,
     }
   }

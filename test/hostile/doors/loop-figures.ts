@@ -9,11 +9,13 @@ export interface LoopFigures {
   readonly turnMs: number
   /** How long its thread waited for a processor: at worst, and in all but a hundredth of the time. */
   readonly waited: Waits
+  /** Part of the time in which it waited for one. */
+  readonly waitedShare: number
 }
 
 /** Time in which a process says what its loop did, ms. */
 const MOST_SILENT_MS = 60_000
-const NOTHING: LoopFigures = { turnMs: 0, waited: { p99Ms: 0, worstMs: 0 } }
+const NOTHING: LoopFigures = { turnMs: 0, waited: { p99Ms: 0, worstMs: 0 }, waitedShare: 0 }
 
 /** Environment of a server whose loop is watched; `folder` gets the figures. */
 export function loopWatched(folder: string): Readonly<Record<string, string>> {

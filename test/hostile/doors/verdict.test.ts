@@ -9,6 +9,7 @@ import {
   MOST_BYTES,
   MOST_TLS_BYTES,
   MOST_TURN_MS,
+  MOST_WAITED_SHARE,
   worstOf,
 } from './verdict.ts'
 import type { Measurement } from './waits.ts'
@@ -29,6 +30,7 @@ const SOUND: DoorMeasured = {
   attack: measurement(30, 100),
   turnMs: MOST_TURN_MS,
   waited: { p99Ms: 0, worstMs: 0 },
+  waitedShare: MOST_WAITED_SHARE,
   fullMs: LEAST_FULL_MS,
   attackersLateMs: 0,
   peakBytes: BUDGET_BYTES + MOST_BYTES,
@@ -90,6 +92,18 @@ test('neither is one for which the server had no processor', () => {
   expect(unjudged).toHaveLength(2)
   const later = measurement(38, 141)
   expect(judge({ ...SOUND, attack: later, waited }).late).toHaveLength(2)
+})
+
+test('nor any of a server that had no processor again and again; what it did is', () => {
+  const late = { ...SOUND, attack: measurement(31, 900, ['no answer']), waitedShare: 0.3 }
+  expect(judge(late)).toEqual({
+    harms: ['the good client lost 1 answers: no answer'],
+    late: [],
+    unjudged: [
+      expect.stringContaining('900.0 ms, at most 100.0 ms; the server had no processor for 30 %'),
+      expect.stringContaining('31.0 ms, at most 30.0 ms; the server had no processor for 30 %'),
+    ],
+  })
 })
 
 test('nor the life of a connection whose end the attackers saw late', () => {

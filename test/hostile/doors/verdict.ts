@@ -27,6 +27,8 @@ const SEEN_LATE_TIMES = 5
 export const LEAST_SAMPLES = 100
 /** Time below which an attack was not seen: the attackers get what servers and clients leave of the processors, ms. */
 export const LEAST_FULL_MS = 1_000
+/** Part of the time without a processor from which waits say nothing: a request then waits for one again and again. */
+export const MOST_WAITED_SHARE = 0.05
 
 /** Most bytes that a door may keep. */
 export function mostKeptBytes({ isTls }: { readonly isTls: boolean }): number {
@@ -41,6 +43,8 @@ export interface DoorMeasured {
   readonly turnMs: number
   /** How long the thread of that loop waited for a processor. */
   readonly waited: Waits
+  /** Part of the time in which it waited for one. */
+  readonly waitedShare: number
   /** How long the attack had all its connections begun, ms. */
   readonly fullMs: number
   /** How late the attackers saw the end of a connection at worst, ms. */
@@ -87,10 +91,14 @@ interface TimeLimit {
 export function judge(measured: DoorMeasured, noiseMs = 0): Judgement {
   const late: string[] = []
   const unjudged = unseen(measured)
+  const share = measured.waitedShare
+  const machine =
+    share > MOST_WAITED_SHARE ? `had no processor for ${percent(share)} of the time` : ''
   for (const { what, valueMs, mostMs, lateMs } of timesOf(measured, noiseMs)) {
     if (valueMs <= mostMs) continue
     const text = `${what} ${ms(valueMs)}, at most ${ms(mostMs)}`
-    if (valueMs - lateMs > mostMs) late.push(text)
+    if (machine !== '') unjudged.push(`${text}; the server ${machine}`)
+    else if (valueMs - lateMs > mostMs) late.push(text)
     else unjudged.push(`${text}; the machine was late by ${ms(lateMs)}`)
   }
   return { harms: harmsOf(measured, noiseMs), late, unjudged }
@@ -181,5 +189,6 @@ export function worstOf(cases: readonly DoorMeasured[]): WorstFigures {
   }
 }
 
+const percent = (share: number): string => `${Math.round(share * 100)} %`
 const ms = (value: number): string => `${value.toFixed(1)} ms`
 const mib = (bytes: number): string => `${Math.round(bytes / MIB)} MiB`

@@ -27,7 +27,10 @@ describe('the socket of the owner of a log', () => {
   it('is for the user of its process alone', async () => {
     const directory = temporaryFolder()
     await openLog(directory)
-    expect(statSync(join(directory, '.owner.sock')).mode & 0o777).toBe(0o600)
+    await connect(directory)
+    const modeOf = () => statSync(join(directory, '.owner.sock')).mode & 0o777
+    // It listens for a moment before it is closed to others, in a folder of its user.
+    await expect.poll(modeOf).toBe(0o600)
   })
 
   it.each([
