@@ -86,6 +86,7 @@ setInterval(() => {
 }, LOOK_MS)
 process.on('message', async (command: AttackerCommand) => {
   if (command.kind === 'attack') begin(command)
-  process.send!(command.kind === 'end' ? await end() : figures())
+  const answer = command.kind === 'end' ? await end() : figures()
+  if (process.connected) process.send!(answer)
 })
 process.on('disconnect', () => process.exit())
