@@ -32,6 +32,8 @@ export interface CampaignOptions {
   readonly mutants: readonly string[] | undefined
   /** Names of attacks; undefined for all. */
   readonly attacks: readonly string[] | undefined
+  /** Names of doors; undefined for all. */
+  readonly doors: readonly string[] | undefined
   /** Duration of a campaign that has one; undefined for its default. */
   readonly minutes: number | undefined
   /** Number of switches, of loads or of trials; undefined for the default. */
@@ -65,9 +67,9 @@ export const CAMPAIGNS: Readonly<
   damage: ({ seed, schedules, say }) =>
     runDamageCampaign({ seed, cases: schedules, onViolation: say }),
   /** Hostile clients at every door, with frames, and mutated input; a schedule is one round of an attack with frames. */
-  hostile: ({ seed, minutes, attacks, schedules, say }) =>
+  hostile: ({ seed, minutes, attacks, doors, schedules, say }) =>
     runHostile({
-      ...{ seed, minutes, attacks, say },
+      ...{ seed, minutes, attacks, doors, say },
       rounds: schedules === undefined ? ROUNDS : Math.ceil(schedules / FRAME_ATTACKS),
     }),
   /** The verifier on mutants of Weir, with Kafka and HDFS. */

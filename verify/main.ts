@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util'
 import { messageOf } from '../src/core/errors.ts'
 import { CAMPAIGNS } from './campaign.ts'
 import { FAULTS } from './faults.ts'
-import { HOSTILE_ATTACKS } from './hostile-campaign.ts'
+import { HOSTILE_ATTACKS, HOSTILE_DOORS } from './hostile-campaign.ts'
 import { MUTANTS } from './mutants/seeded.ts'
 import { TESTED_MUTANTS } from './mutants/tested.ts'
 import { runVerification } from './run.ts'
@@ -42,6 +42,7 @@ the last line of standard output is the verdict as JSON. The exit code is 1 when
                 of combinations (default: all of its table)
   --mutants A,B Only these mutants of the campaign: ${ALL_MUTANTS.map(({ name }) => name).join(', ')}
   --attack A    Only this attack of the campaign hostile; may be given again: ${HOSTILE_ATTACKS.join('; ')}
+  --door D      Only this port of the campaign hostile, without frames and mutated input; may be given again: ${HOSTILE_DOORS.join('; ')}
 `
 
 const MUTATIONS: readonly Mutation[] = ['none', 'at-least-once', 'repeated-deltas']
@@ -68,6 +69,7 @@ function given() {
       count: { type: 'string' },
       mutants: { type: 'string' },
       attack: { type: 'string', multiple: true },
+      door: { type: 'string', multiple: true },
       help: { type: 'boolean', default: false },
     },
   }).values
@@ -158,6 +160,7 @@ async function runCampaign(name: string, values: Given): Promise<number> {
     minutes: numberOf(values, 'minutes'),
     mutants: namesOf(values.mutants, 'mutant', ALL_MUTANTS),
     attacks: knownNames(values.attack, 'attack', HOSTILE_ATTACKS),
+    doors: knownNames(values.door, 'door', HOSTILE_DOORS),
   }
   say(`campaign ${name}, seed ${options.seed}`)
   const startMs = performance.now()

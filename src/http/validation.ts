@@ -24,9 +24,38 @@ export const buildValidator = ((
   }
   const converting = build(schemas, options)
   const strict = build(schemas, strictOptions)
-  return (route: { readonly httpPart?: string }) =>
-    (route.httpPart === 'body' ? strict : converting)(route as never)
+  return (route: BodyRoute) => {
+    if (route.httpPart !== 'body') return converting(route as never)
+    return withoutBytes(strict(route as never) as Validate, route.schema)
+  }
 }) as BuildValidator
+
+/** What a validator is made of. */
+interface BodyRoute {
+  readonly httpPart?: string
+  readonly schema: object
+}
+
+/** A validator of Ajv. */
+interface Validate {
+  (value: unknown): boolean
+  errors?: readonly object[] | null
+}
+
+const NO_JSON = { keyword: 'type', instancePath: '', message: 'must be JSON', params: {} }
+
+/** Refuses bytes where a schema says what fields and elements there are: for Ajv each byte would be a field. */
+function withoutBytes(validate: Validate, schema: object): Validate {
+  const isOfJson = ['properties', 'items', 'anyOf', 'oneOf', '$ref'].some((key) => key in schema)
+  if (!isOfJson) return validate
+  const checked: Validate = (value) => {
+    const isBytes = value instanceof Uint8Array
+    const isValid = !isBytes && validate(value)
+    checked.errors = isBytes ? [NO_JSON] : (validate.errors ?? null)
+    return isValid
+  }
+  return checked
+}
 
 /** Validation of requests: a body of JSON has types, so that the id `1592` is no text. */
 export const VALIDATION: Pick<
@@ -75,15 +104,17 @@ function rankOf({ instancePath, keyword }: Refusal): number {
 
 function sentenceOf(error: Refusal, place: string): string {
   const { keyword, data, parentSchema, params } = error
-  const shown = JSON.stringify(data)?.slice(0, SHOWN)
   const unknown = unknownFieldOf(error)
   if (unknown !== undefined) {
     return unknownField(place, unknown, Object.keys(parentSchema?.properties ?? {}))
   }
-  if (keyword === 'enum') return `${place} cannot be ${shown}${adviceOf(data, params)}`
+  if (keyword === 'enum') return `${place} cannot be ${shownOf(data)}${adviceOf(data, params)}`
   if (keyword !== 'pattern') return `${place} ${error.message ?? 'is not valid'}`
-  return `${place} cannot be ${shown}. ${parentSchema?.description ?? error.message}`
+  return `${place} cannot be ${shownOf(data)}. ${parentSchema?.description ?? error.message}`
 }
+
+/** The beginning of a refused value. Only of errors about one value: that of others may be the whole body. */
+const shownOf = (data: unknown): string | undefined => JSON.stringify(data)?.slice(0, SHOWN)
 
 /** The field that an object does not have; a required one may be missing because it is misspelt. */
 function unknownFieldOf({ keyword, data, parentSchema = {}, params }: Refusal): string | undefined {

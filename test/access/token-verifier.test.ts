@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { digestOf } from '../../src/access/token.ts'
 import { TokenVerifier } from '../../src/access/token-verifier.ts'
 import { tokenOf } from './tokens.ts'
@@ -34,6 +34,17 @@ describe('TokenVerifier', () => {
     ['almost the shared token', 'open sesam'],
   ])('refuses %s', (_, text) => {
     expect(verifier.verify(text, 0)).toBeUndefined()
+  })
+
+  it('compares hashes, in a time that does not depend on them, whatever the text', () => {
+    const { timingSafeEqual } = process.getBuiltinModule('node:crypto')
+    const compared = vi.spyOn(process.getBuiltinModule('node:crypto'), 'timingSafeEqual')
+    compared.mockImplementation((a, b) => a.byteLength === 32 && timingSafeEqual(a, b))
+    for (const text of ['', reader.text, forged(reader.text), tokenOf(3).text, 'open sesame']) {
+      verifier.verify(text, 0)
+      expect(compared.mock.calls.splice(0)).toHaveLength(1)
+    }
+    compared.mockRestore()
   })
 
   it('refuses a token from the moment at which it expires', () => {

@@ -39,7 +39,7 @@ export const PAUSES: Readonly<Record<string, readonly Pause[]>> = {
     ['LEAD_MS', 'a load is in full swing before it is measured'],
     ['250', 'memory comes back over time'],
   ],
-  'test/hostile/doors/campaign.ts': [
+  'test/hostile/doors/lane.ts': [
     ['LEAD_MS', 'an attack warms the server up'],
     ['LEAD_MS', 'a load is in full swing before it is measured'],
     ['250', 'memory comes back over time'],

@@ -49,11 +49,12 @@ describe.each([
 function rowsOf(path: string, heading?: string): readonly string[] {
   const text = readFileSync(join(ROOT, 'docs', path), 'utf8')
   const part = heading === undefined ? text : text.split(`\n## ${heading}\n`)[1]!.split('\n## ')[0]!
-  return part.split('\n').filter((line) => /^\| (?!failure |limit |-)/.test(line))
+  return part.split('\n').filter((line) => /^\| (?!failure |limit |attacker |-)/.test(line))
 }
 
 describe.each([
   ['each promise', rowsOf('guide/promises.md'), 50],
+  ['each attacker', rowsOf('guide/security.md', 'What is promised'), 45],
   ['each limit of the gateway', rowsOf('guide/gateway.md', 'Limits'), 14],
   ['each limit of a query port', rowsOf('reference/query-protocol.md', 'Limits'), 11],
 ])('the guide names for %s', (_, rows, least) => {

@@ -37,14 +37,14 @@ describe('nodeFileSystem', () => {
   })
 
   it(
-    'lets no user outside the group read new files and folders',
+    'lets no other user read new files and folders',
     needs(process.platform !== 'win32', 'Windows has no permissions of files'),
     async () => {
       const folder = join(await newFolder(), 'data')
       await nodeFileSystem.makeFolder(folder)
       nodeFileSystem.openSync(join(folder, 'a'), 'new').closeSync()
-      expect(statSync(folder).mode & 0o007).toBe(0)
-      expect(statSync(join(folder, 'a')).mode & 0o007).toBe(0)
+      expect(statSync(folder).mode & 0o777).toBe(0o700)
+      expect(statSync(join(folder, 'a')).mode & 0o777).toBe(0o600)
     },
   )
 })

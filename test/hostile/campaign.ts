@@ -9,6 +9,7 @@ import { Child } from './child.ts'
 import { GoodClient, type Latencies } from './good-client.ts'
 import type { ServerFigures } from './server-process.ts'
 import {
+  isClear,
   KEPT_BYTES,
   lowerMedianOf,
   type Measured,
@@ -27,8 +28,10 @@ const REST_MS = 500
 /** Options of the campaign. */
 export interface HostileCampaignOptions {
   readonly seed: number
-  /** How often each attack runs. */
+  /** How often each attack runs, at most. */
   readonly rounds: number
+  /** Rounds after which an attack ends whose figures are far below their limits. @default all */
+  readonly leastRounds?: number
   /** Length of each measurement in ms. */
   readonly attackMs: number
   /** A p99 below this, in ms, is never too late: other processes of the machine make as much. */
@@ -48,6 +51,10 @@ export interface AttackFigures extends Measured {
   readonly attack: string
   readonly verdict: 'passed' | 'failed'
   readonly problems: readonly string[]
+  /** How often it ran. */
+  readonly rounds: number
+  /** Requests behind the p99 of a round, at least. */
+  readonly samples: number
   /** Processors that the attack takes, of the attackers and of the server. */
   readonly cores: { readonly attackers: number; readonly server: number }
   /** Bytes of memory above the start at the end of a round. */
@@ -171,8 +178,9 @@ class HostileCampaign implements AsyncDisposable {
     const violations = attacks.flatMap(({ attack, problems }) => {
       return problems.map((problem) => `${attack}: ${problem}`)
     })
-    const { seed, rounds } = this.options
-    return { campaign: 'hostile', seed, cases: attacks.length * rounds, attacks, violations }
+    const { seed } = this.options
+    const cases = attacks.reduce((sum, { rounds }) => sum + rounds, 0)
+    return { campaign: 'hostile', seed, cases, attacks, violations }
   }
 
   /** Runs the first attacks unmeasured: code is compiled and heaps grow to their usual size. */
@@ -198,12 +206,9 @@ class HostileCampaign implements AsyncDisposable {
   private async measure(name: string): Promise<AttackFigures> {
     const { rssBytes } = await this.figures()
     const rounds: Round[] = []
-    for (let round = 0; round < this.options.rounds; round++) {
-      rounds.push(await this.round(name, rssBytes))
-    }
+    while (this.needsMore(rounds)) rounds.push(await this.round(name, rssBytes))
     const measured: Measured = {
-      prediction: this.p99Of(rounds, 'prediction'),
-      value: this.p99Of(rounds, 'value'),
+      ...this.p99sOf(rounds),
       checkpoints: {
         completed: rounds.reduce((sum, round) => sum + round.completedCheckpoints, 0),
         due: rounds.reduce((sum, round) => sum + round.soloCheckpoints, 0),
@@ -217,6 +222,8 @@ class HostileCampaign implements AsyncDisposable {
       verdict: problems.length === 0 ? 'passed' : 'failed',
       problems,
       ...measured,
+      rounds: rounds.length,
+      samples: Math.min(...rounds.map(({ attack }) => attack.samples)),
       cores: {
         attackers: medianOf(rounds.map((round) => round.attackerCores)),
         server: medianOf(rounds.map((round) => round.serverCores)),
@@ -225,7 +232,17 @@ class HostileCampaign implements AsyncDisposable {
     }
   }
 
-  private p99Of(rounds: readonly Round[], of: keyof Latencies): P99 {
+  private needsMore(rounds: readonly Round[]): boolean {
+    const { rounds: most, leastRounds = most } = this.options
+    if (rounds.length < leastRounds) return true
+    return rounds.length < most && !Object.values(this.p99sOf(rounds)).every(isClear)
+  }
+
+  private p99sOf(rounds: readonly Round[]): Pick<Measured, 'prediction' | 'value'> {
+    return { prediction: this.p99Of(rounds, 'prediction'), value: this.p99Of(rounds, 'value') }
+  }
+
+  private p99Of(rounds: readonly Round[], of: 'prediction' | 'value'): P99 {
     const soloMs = lowerMedianOf(rounds.flatMap(({ solo }) => solo.map((one) => one[of])))
     const controlMs = medianOf(rounds.map(({ control }) => control[of]))
     const attackMs = medianOf(rounds.map(({ attack }) => attack[of]))

@@ -9,6 +9,8 @@ export interface Latencies {
   readonly prediction: number
   /** Of a read of a value, which a slot answers. */
   readonly value: number
+  /** Requests behind each of them, at least. */
+  readonly samples: number
 }
 
 /** Asks for a prediction and for a value, one after the other, and keeps what fails. */
@@ -41,7 +43,7 @@ export class GoodClient {
 
   async measure(forMs: number): Promise<Latencies> {
     const end = performance.now() + forMs
-    const ask = async (request: () => Promise<unknown>): Promise<number> => {
+    const ask = async (request: () => Promise<unknown>): Promise<number[]> => {
       const times: number[] = []
       while (performance.now() < end) {
         const start = performance.now()
@@ -53,7 +55,7 @@ export class GoodClient {
         times.push(performance.now() - start)
         await pause(1, 'the good client asks now and then')
       }
-      return p99(times)
+      return times
     }
     const [prediction, value] = await Promise.all([
       ask(() => this.client.predict(ROWS, 'key-1', 'key-2', { version: 1 })),
@@ -62,7 +64,8 @@ export class GoodClient {
         if (answer?.ok !== true) throw answer?.error
       }),
     ])
-    return { prediction, value }
+    const samples = Math.min(prediction.length, value.length)
+    return { prediction: p99(prediction), value: p99(value), samples }
   }
 
   /** Errors since the last call. */

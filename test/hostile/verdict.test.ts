@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import {
+  isClear,
   KEPT_BYTES,
   lowerMedianOf,
   type Measured,
@@ -48,6 +49,11 @@ test('the figure beside an attack on another server is reported and changes no l
   expect(problemsOf({ ...MEASURED, prediction })).toEqual([
     'p99 of a prediction 6.1 ms, at most 6.0 ms (0.5 ms without the attack, 2.0 ms beside the same work elsewhere, 5.9 ms beside the same attack on another server)',
   ])
+})
+
+test('a figure at half of its limit is clear', () => {
+  expect(isClear(p99(1, 2, 3))).toBe(true)
+  expect(isClear(p99(1, 2, 3.1))).toBe(false)
 })
 
 test('the median of rounds leaves one outlier out', () => {

@@ -63,6 +63,11 @@ export function problemsOf({ prediction, value, checkpoints, keptBytes }: Measur
   return problems
 }
 
+/** Whether a figure is so far below its limit that more rounds would not change what it says. */
+export function isClear({ attackMs, mostMs: most }: P99): boolean {
+  return attackMs <= most / 2
+}
+
 function elsewhereOf({ elsewhereMs }: P99): string {
   return elsewhereMs === undefined
     ? ''

@@ -31,8 +31,13 @@ afterEach(() => {
 })
 
 /** Whom the server takes for the client of a request. */
-async function seen(to: number, from: string, field?: string): Promise<string> {
-  const headers = field === undefined ? {} : { 'x-forwarded-for': field }
+async function seen(
+  to: number,
+  from: string,
+  field?: string,
+  name = 'x-forwarded-for',
+): Promise<string> {
+  const headers = field === undefined ? {} : { [name]: field }
   const options = { host: '127.0.0.1', port: to, localAddress: from, headers, agent: false }
   const [answer] = (await once(get(options), 'response')) as [IncomingMessage]
   return String((await once(answer, 'data'))[0])
@@ -44,6 +49,10 @@ it('the client of a request is the one that a trusted proxy names, for each requ
   expect(await seen(proxy.port, '127.0.0.4')).toBe('127.0.0.4')
   expect(await seen(proxy.port, '127.0.0.4', '9.9.9.9')).toBe('127.0.0.4')
   expect(await seen(port, PROXY)).toBe(PROXY)
+})
+
+it('the field Forwarded says nothing, whoever sends it', async () => {
+  expect(await seen(port, PROXY, 'for=9.9.9.9', 'forwarded')).toBe(PROXY)
 })
 
 it('what another peer says of its client is not believed', async () => {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { TokenVerifier } from '../../../src/access/token-verifier.ts'
 import { readTokens } from '../../../src/access/tokens-on-disk.ts'
+import { addUses } from '../../../src/access/uses-file.ts'
 import { runCommandLine } from '../../../src/cli/run-command-line.ts'
 import { temporaryFolder } from '../../connectors/log/fixture.ts'
 import { recordedIo } from '../recorded-io.ts'
@@ -64,6 +65,18 @@ describe('weir token', () => {
     )
     expect(await run('token', 'revoke', first.id, '--tokens', file)).toMatchObject({ code: 0 })
     expect(readTokens(file).map(({ id }) => id)).toEqual([second.id])
+  })
+
+  it('lists when and from where each token was last used, beside its rights', async () => {
+    const file = newFile()
+    const create = ['token', 'create', '--tokens', file, '--json', '--role', 'read']
+    const used = JSON.parse((await run(...create, '--right', 'read:model:fraud-*')).out[0]!)
+    await run(...create)
+    await addUses(file, new Map([[used.id, { lastMs: 1_000, from: '10.0.0.7' }]]))
+    const [first, second] = (await run('token', 'list', '--tokens', file)).out
+    expect(first).toMatch(/read:model:fraud-\*/)
+    expect(first).toContain('used 1970-01-01T00:00:01Z from 10.0.0.7')
+    expect(second).not.toContain('10.0.0.7')
   })
 
   it.each([

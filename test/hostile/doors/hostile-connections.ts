@@ -20,14 +20,26 @@ export class HostileConnections {
   private readonly door: Door
   private readonly addresses: readonly string[]
   private readonly openedAt = new Map<Socket, number>()
+  private readonly fullCount: number
+  /** The first connections, as many as the attack has at a time, that are not closed. */
+  private readonly first = new Set<Socket>()
+  private fullSinceMs = Number.POSITIVE_INFINITY
 
-  constructor(door: Door, origin: Origin) {
+  /** `fullCount`: how many connections the attack has at a time. */
+  constructor(door: Door, origin: Origin, fullCount: number) {
     this.door = door
     this.addresses = ADDRESSES[origin]
+    this.fullCount = fullCount
   }
 
-  get size(): number {
-    return this.openedAt.size
+  /** How long ago the attack had begun as many connections as it has at a time, ms. */
+  get fullMs(): number {
+    return Math.max(0, performance.now() - this.fullSinceMs)
+  }
+
+  /** Whether each of the first connections has ended. */
+  get isFirstOver(): boolean {
+    return this.made >= this.fullCount && this.first.size === 0
   }
 
   /** Connects; it never rejects: a refused connection is closed at once. */
@@ -41,8 +53,10 @@ export class HostileConnections {
       ? connectTls({ socket: raw, rejectUnauthorized: false, ...alpn })
       : raw
     for (const one of new Set<Socket>([raw, socket])) one.on('error', () => {})
+    this.note(raw)
     raw.on('close', () => {
       this.end(raw)
+      this.first.delete(raw)
       socket.destroy()
     })
     const ready = once(socket, isEncrypted ? 'secureConnect' : 'connect').then(() => {
@@ -50,6 +64,11 @@ export class HostileConnections {
     })
     await Promise.race([ready, once(raw, 'close')]).catch(() => {})
     return socket
+  }
+
+  private note(raw: Socket): void {
+    if (this.made <= this.fullCount) this.first.add(raw)
+    if (this.made === this.fullCount) this.fullSinceMs = performance.now()
   }
 
   private end(raw: Socket): void {

@@ -9,9 +9,13 @@ export interface LoopFigures {
   readonly turnMs: number
   /** How long its thread waited for a processor: at worst, and in all but a hundredth of the time. */
   readonly waited: Waits
+  /** Part of the time in which it waited for one. */
+  readonly waitedShare: number
 }
 
-const NOTHING: LoopFigures = { turnMs: 0, waited: { p99Ms: 0, worstMs: 0 } }
+/** Time in which a process says what its loop did, ms. */
+const MOST_SILENT_MS = 60_000
+const NOTHING: LoopFigures = { turnMs: 0, waited: { p99Ms: 0, worstMs: 0 }, waitedShare: 0 }
 
 /** Environment of a server whose loop is watched; `folder` gets the figures. */
 export function loopWatched(folder: string): Readonly<Record<string, string>> {
@@ -19,17 +23,23 @@ export function loopWatched(folder: string): Readonly<Record<string, string>> {
   return { WEIR_TURNS: folder, NODE_OPTIONS: `--import=${watch}` }
 }
 
-/** The figures of the event loop of a process since the last time; nothing for a process that has ended. */
+/**
+ * The figures of the event loop of a process since the last time; nothing for a process that has ended. One that does not say
+ * them is still in its turn.
+ */
 export async function loopFigures(folder: string, pid: number): Promise<LoopFigures> {
   const file = join(folder, `turns-${pid}`)
   rmSync(file, { force: true })
   const isWritten = (): boolean => existsSync(file) && readFileSync(file, 'utf8').endsWith('}')
   try {
     process.kill(pid, 'SIGUSR2')
-    const limits = { timeoutMs: 30_000, everyMs: 5 }
-    await until('the process says how long its turns were', isWritten, limits)
-    return JSON.parse(readFileSync(file, 'utf8')) as LoopFigures
   } catch {
     return NOTHING
   }
+  const limits = { timeoutMs: MOST_SILENT_MS, everyMs: 5 }
+  const said = until('the process says how long its turns were', isWritten, limits)
+  return await said.then(
+    () => JSON.parse(readFileSync(file, 'utf8')) as LoopFigures,
+    () => ({ ...NOTHING, turnMs: MOST_SILENT_MS }),
+  )
 }

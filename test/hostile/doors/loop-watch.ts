@@ -34,14 +34,14 @@ if (isMainThread) {
       gaps.push({ wallMs, waitedMs: Math.max(0, wallMs - cpu - EVERY_MS) })
   }, EVERY_MS).unref()
   process.on('SIGUSR2', () => {
-    const figures: LoopFigures = { turnMs, waited: waitedOf(gaps) }
+    const figures: LoopFigures = { turnMs, ...waitedOf(gaps) }
     writeFileSync(join(process.env['WEIR_TURNS']!, `turns-${process.pid}`), JSON.stringify(figures))
     turnMs = 0
     gaps = []
   })
 }
 
-function waitedOf(gaps: Gap[]): LoopFigures['waited'] {
+function waitedOf(gaps: Gap[]): Pick<LoopFigures, 'waited' | 'waitedShare'> {
   gaps.sort((a, b) => a.waitedMs - b.waitedMs)
   const all = gaps.reduce((sum, { wallMs }) => sum + wallMs, 0)
   let passed = 0
@@ -49,7 +49,9 @@ function waitedOf(gaps: Gap[]): LoopFigures['waited'] {
     passed += wallMs
     return passed >= all * 0.99
   })
-  return { p99Ms: at?.waitedMs ?? 0, worstMs: gaps.at(-1)?.waitedMs ?? 0 }
+  const waited = { p99Ms: at?.waitedMs ?? 0, worstMs: gaps.at(-1)?.waitedMs ?? 0 }
+  const waitedMs = gaps.reduce((sum, gap) => sum + gap.waitedMs, 0)
+  return { waited, waitedShare: waitedMs / Math.max(1, all) }
 }
 
 function cpuMs(): number {

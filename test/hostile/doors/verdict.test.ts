@@ -2,11 +2,14 @@ import { expect, test } from 'vitest'
 import {
   BUDGET_BYTES,
   type DoorMeasured,
-  doorProblems,
+  judge,
+  LEAST_FULL_MS,
+  LEAST_SAMPLES,
   LONGEST_REQUEST_MS,
   MOST_BYTES,
   MOST_TLS_BYTES,
   MOST_TURN_MS,
+  MOST_WAITED_SHARE,
   worstOf,
 } from './verdict.ts'
 import type { Measurement } from './waits.ts'
@@ -18,7 +21,7 @@ const measurement = (
 ): Measurement => ({
   good: { p99Ms, worstMs },
   witness: { p99Ms: 1, worstMs: 5 },
-  answered: 100,
+  answered: LEAST_SAMPLES,
   lost,
 })
 
@@ -27,62 +30,102 @@ const SOUND: DoorMeasured = {
   attack: measurement(30, 100),
   turnMs: MOST_TURN_MS,
   waited: { p99Ms: 0, worstMs: 0 },
+  waitedShare: MOST_WAITED_SHARE,
+  fullMs: LEAST_FULL_MS,
+  attackersLateMs: 0,
   peakBytes: BUDGET_BYTES + MOST_BYTES,
   keptBytes: MOST_BYTES,
   isTls: false,
   longestMs: LONGEST_REQUEST_MS,
 }
+const PASSED = { harms: [], late: [], unjudged: [] }
 
 test('waits, memory and lives at their limits are no problem', () => {
-  expect(doorProblems(SOUND)).toEqual([])
-  expect(doorProblems({ ...SOUND, longestMs: undefined })).toEqual([])
+  expect(judge(SOUND)).toEqual(PASSED)
+  expect(judge({ ...SOUND, longestMs: undefined })).toEqual(PASSED)
 })
 
 test('each figure beyond its limit is a problem', () => {
   expect(
-    doorProblems({
-      solo: measurement(10, 20),
+    judge({
+      ...SOUND,
       attack: measurement(31, 101, ['no answer', 'no answer']),
       turnMs: MOST_TURN_MS + 1,
-      waited: { p99Ms: 0, worstMs: 0 },
       peakBytes: BUDGET_BYTES + MOST_BYTES + 1024 ** 2,
       keptBytes: MOST_BYTES + 1024 ** 2,
-      isTls: false,
       longestMs: LONGEST_REQUEST_MS + 1,
     }),
-  ).toEqual([
-    'the good client lost 2 answers: no answer',
-    'the good client waited 101.0 ms, at most 100.0 ms',
-    'p99 31.0 ms, at most 30.0 ms (10.0 ms without the attack)',
-    'a turn of the event loop took 101.0 ms, at most 100.0 ms',
-    'memory grew by 321 MiB',
-    '65 MiB stay',
-    'a request that was not whole lived 14001.0 ms',
-  ])
+  ).toEqual({
+    harms: [
+      'the good client lost 2 answers: no answer',
+      'a turn of the event loop took 101.0 ms, at most 100.0 ms',
+      'memory grew by 321 MiB',
+      '65 MiB stay',
+    ],
+    late: [
+      'the good client waited 101.0 ms, at most 100.0 ms',
+      'p99 of 102 answers, 10.0 ms without the attack: 31.0 ms, at most 30.0 ms',
+      'a request that was not whole lived 14001.0 ms, at most 14000.0 ms',
+    ],
+    unjudged: [],
+  })
 })
 
-test('what the machine is late by itself, as the witness shows, is no fault of the server', () => {
+test('a wait that the machine explains, as the witness shows, is not judged', () => {
   const late = { ...measurement(31, 130), witness: { p99Ms: 2, worstMs: 35 } }
-  expect(doorProblems({ ...SOUND, attack: late })).toEqual([])
+  expect(judge({ ...SOUND, attack: late })).toEqual({
+    ...PASSED,
+    unjudged: [
+      'the good client waited 130.0 ms, at most 100.0 ms; the machine was late by 30.0 ms',
+      expect.stringContaining('31.0 ms, at most 30.0 ms; the machine was late by 1.0 ms'),
+    ],
+  })
   const later = { ...late, good: { p99Ms: 32, worstMs: 131 } }
-  expect(doorProblems({ ...SOUND, attack: later })).toHaveLength(2)
+  expect(judge({ ...SOUND, attack: later }).late).toHaveLength(2)
 })
 
-test('neither is the time in which the server had no processor', () => {
+test('neither is one for which the server had no processor', () => {
   const late = measurement(37, 140)
   const waited = { p99Ms: 7, worstMs: 40 }
-  expect(doorProblems({ ...SOUND, attack: late, waited })).toEqual([])
+  const { harms, late: tooLate, unjudged } = judge({ ...SOUND, attack: late, waited })
+  expect([harms, tooLate]).toEqual([[], []])
+  expect(unjudged).toHaveLength(2)
   const later = measurement(38, 141)
-  expect(doorProblems({ ...SOUND, attack: later, waited })).toHaveLength(2)
+  expect(judge({ ...SOUND, attack: later, waited }).late).toHaveLength(2)
+})
+
+test('nor any of a server that had no processor again and again; what it did is', () => {
+  const late = { ...SOUND, attack: measurement(31, 900, ['no answer']), waitedShare: 0.3 }
+  expect(judge(late)).toEqual({
+    harms: ['the good client lost 1 answers: no answer'],
+    late: [],
+    unjudged: [
+      expect.stringContaining('900.0 ms, at most 100.0 ms; the server had no processor for 30 %'),
+      expect.stringContaining('31.0 ms, at most 30.0 ms; the server had no processor for 30 %'),
+    ],
+  })
+})
+
+test('nor the life of a connection whose end the attackers saw late', () => {
+  const old = { ...SOUND, longestMs: LONGEST_REQUEST_MS + 500 }
+  expect(judge({ ...old, attackersLateMs: 500 }).unjudged).toHaveLength(1)
+  expect(judge({ ...old, attackersLateMs: 499 }).late).toHaveLength(1)
+})
+
+test('an attack that hardly ran, or beside which hardly anyone asked, shows nothing', () => {
+  const short = { ...SOUND, fullMs: LEAST_FULL_MS - 1 }
+  expect(judge(short).unjudged).toEqual(['the attack ran for 999.0 ms only'])
+  const few = { ...SOUND, attack: { ...SOUND.attack, answered: LEAST_SAMPLES - 1 } }
+  expect(judge(few).unjudged).toEqual(['99 answers have no 99th percentile'])
 })
 
 test('what a busy machine adds to waits and to the end of lives may be left out, of memory nothing', () => {
   const late = { ...SOUND, attack: measurement(130, 200), keptBytes: MOST_BYTES + 1024 ** 2 }
-  expect(doorProblems(late)).toHaveLength(3)
-  expect(doorProblems(late, 100)).toEqual(['65 MiB stay'])
+  expect(judge(late).late).toHaveLength(2)
+  expect(judge(late, 100)).toEqual({ ...PASSED, harms: ['65 MiB stay'] })
   const old = { ...SOUND, longestMs: LONGEST_REQUEST_MS + 500 }
-  expect(doorProblems(old, 99)).toHaveLength(1)
-  expect(doorProblems(old, 100)).toEqual([])
+  expect(judge(old, 99).late).toHaveLength(1)
+  expect(judge(old, 100)).toEqual(PASSED)
 })
 
 test('the worst figures of cases are each those of the worst case, without what the machine was late', () => {
@@ -95,6 +138,6 @@ test('the worst figures of cases are each those of the worst case, without what 
 
 test('a door with TLS may keep more', () => {
   const tls = { ...SOUND, isTls: true, keptBytes: MOST_TLS_BYTES }
-  expect(doorProblems(tls)).toEqual([])
-  expect(doorProblems({ ...tls, keptBytes: MOST_TLS_BYTES + 1024 ** 2 })).toEqual(['161 MiB stay'])
+  expect(judge(tls)).toEqual(PASSED)
+  expect(judge({ ...tls, keptBytes: MOST_TLS_BYTES + 1024 ** 2 }).harms).toEqual(['161 MiB stay'])
 })

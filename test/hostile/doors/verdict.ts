@@ -23,6 +23,12 @@ export const LONGEST_REQUEST_MS = 14_000
 
 /** Times as late as the good client the attackers may be. */
 const SEEN_LATE_TIMES = 5
+/** Requests below which there is no 99th percentile. */
+export const LEAST_SAMPLES = 100
+/** Time below which an attack was not seen: the attackers get what servers and clients leave of the processors, ms. */
+export const LEAST_FULL_MS = 1_000
+/** Part of the time without a processor from which waits say nothing: a request then waits for one again and again. */
+export const MOST_WAITED_SHARE = 0.05
 
 /** Most bytes that a door may keep. */
 export function mostKeptBytes({ isTls }: { readonly isTls: boolean }): number {
@@ -37,6 +43,12 @@ export interface DoorMeasured {
   readonly turnMs: number
   /** How long the thread of that loop waited for a processor. */
   readonly waited: Waits
+  /** Part of the time in which it waited for one. */
+  readonly waitedShare: number
+  /** How long the attack had all its connections begun, ms. */
+  readonly fullMs: number
+  /** How late the attackers saw the end of a connection at worst, ms. */
+  readonly attackersLateMs: number
   /** Most bytes of memory above the start. */
   readonly peakBytes: number
   /** Bytes of memory above the start, at most 30 s after the attack. */
@@ -54,43 +66,99 @@ function lateBy(figure: keyof Waits, { solo, attack, waited }: DoorMeasured): nu
   return Math.max(0, attack.witness[figure] - solo.witness[figure], waited[figure])
 }
 
+/** What is said of an attack. */
+export interface Judgement {
+  /** Why it harms the good client or the server, whatever else the machine did. */
+  readonly harms: readonly string[]
+  /** Times that are too long, and longer than what the machine is late by itself. */
+  readonly late: readonly string[]
+  /** What cannot be said: times that are too long, of which the machine explains what is too much, or an attack that did not run. */
+  readonly unjudged: readonly string[]
+}
+
+/** A time, its limit, and what the machine adds to it. */
+interface TimeLimit {
+  readonly what: string
+  readonly valueMs: number
+  readonly mostMs: number
+  readonly lateMs: number
+}
+
 /**
- * Why an attack harms the good client or the server; empty when it does not. `noiseMs`: what a machine that runs other
- * programs adds to waits, beside what the witness shows. An attacker has the lowest priority, and sees the end of its
- * connection later.
+ * Whether an attack harms the good client or the server. `noiseMs`: what a machine that runs other programs adds to waits,
+ * beside what the witness shows. An attacker has the lowest priority, and sees the end of its connection later.
  */
-export function doorProblems(measured: DoorMeasured, noiseMs = 0): string[] {
-  const { solo, attack, turnMs, peakBytes, keptBytes, longestMs } = measured
+export function judge(measured: DoorMeasured, noiseMs = 0): Judgement {
+  const late: string[] = []
+  const unjudged = unseen(measured)
+  const share = measured.waitedShare
+  const machine =
+    share > MOST_WAITED_SHARE ? `had no processor for ${percent(share)} of the time` : ''
+  for (const { what, valueMs, mostMs, lateMs } of timesOf(measured, noiseMs)) {
+    if (valueMs <= mostMs) continue
+    const text = `${what} ${ms(valueMs)}, at most ${ms(mostMs)}`
+    if (machine !== '') unjudged.push(`${text}; the server ${machine}`)
+    else if (valueMs - lateMs > mostMs) late.push(text)
+    else unjudged.push(`${text}; the machine was late by ${ms(lateMs)}`)
+  }
+  return { harms: harmsOf(measured, noiseMs), late, unjudged }
+}
+
+/** Problems that no other program of the machine explains. */
+function harmsOf(measured: DoorMeasured, noiseMs: number): readonly string[] {
+  const { attack, turnMs, peakBytes, keptBytes } = measured
   const mostBytes = mostKeptBytes(measured)
+  const [lost] = attack.lost
   const problems: string[] = []
   const problem = (isOne: boolean, text: string): void => {
     if (isOne) problems.push(text)
   }
-  const [lost] = attack.lost
   problem(lost !== undefined, `the good client lost ${attack.lost.length} answers: ${lost}`)
-  const mostWorstMs = MOST_WORST_MS + noiseMs + lateBy('worstMs', measured)
-  problem(
-    attack.good.worstMs > mostWorstMs,
-    `the good client waited ${ms(attack.good.worstMs)}, at most ${ms(mostWorstMs)}`,
-  )
-  const mostP99Ms =
-    Math.max(NOISE_MS, MOST_TIMES * solo.good.p99Ms) + noiseMs + lateBy('p99Ms', measured)
-  problem(
-    attack.good.p99Ms > mostP99Ms,
-    `p99 ${ms(attack.good.p99Ms)}, at most ${ms(mostP99Ms)} (${ms(solo.good.p99Ms)} without the attack)`,
-  )
   problem(
     turnMs > MOST_TURN_MS + noiseMs,
     `a turn of the event loop took ${ms(turnMs)}, at most ${ms(MOST_TURN_MS)}`,
   )
   problem(peakBytes > BUDGET_BYTES + mostBytes, `memory grew by ${mib(peakBytes)}`)
   problem(keptBytes > mostBytes, `${mib(keptBytes)} stay`)
-  problem(
-    (longestMs ?? 0) > LONGEST_REQUEST_MS + SEEN_LATE_TIMES * noiseMs,
-    `a request that was not whole lived ${ms(longestMs ?? 0)}`,
-  )
   return problems
 }
+
+function timesOf(measured: DoorMeasured, noiseMs: number): readonly TimeLimit[] {
+  const { solo, attack, longestMs = 0, attackersLateMs } = measured
+  const ownMs = solo.good.p99Ms
+  return [
+    {
+      what: 'the good client waited',
+      valueMs: attack.good.worstMs,
+      mostMs: MOST_WORST_MS + noiseMs,
+      lateMs: lateBy('worstMs', measured),
+    },
+    {
+      what: `p99 of ${samplesOf(attack)} answers, ${ms(ownMs)} without the attack:`,
+      valueMs: attack.good.p99Ms,
+      mostMs: Math.max(NOISE_MS, MOST_TIMES * ownMs) + noiseMs,
+      lateMs: lateBy('p99Ms', measured),
+    },
+    {
+      what: 'a request that was not whole lived',
+      valueMs: longestMs,
+      mostMs: LONGEST_REQUEST_MS + SEEN_LATE_TIMES * noiseMs,
+      lateMs: attackersLateMs,
+    },
+  ]
+}
+
+/** Why an attack was not seen. */
+function unseen({ solo, attack, fullMs }: DoorMeasured): string[] {
+  const fewest = Math.min(samplesOf(solo), samplesOf(attack))
+  return [
+    ...(fullMs < LEAST_FULL_MS ? [`the attack ran for ${ms(fullMs)} only`] : []),
+    ...(fewest < LEAST_SAMPLES ? [`${fewest} answers have no 99th percentile`] : []),
+  ]
+}
+
+/** Requests behind the figures of a measurement. */
+export const samplesOf = ({ answered, lost }: Measurement): number => answered + lost.length
 
 /** The worst figures of some cases. */
 export interface WorstFigures {
@@ -121,5 +189,6 @@ export function worstOf(cases: readonly DoorMeasured[]): WorstFigures {
   }
 }
 
+const percent = (share: number): string => `${Math.round(share * 100)} %`
 const ms = (value: number): string => `${value.toFixed(1)} ms`
 const mib = (bytes: number): string => `${Math.round(bytes / MIB)} MiB`

@@ -17,12 +17,35 @@ export interface Measurement {
   readonly lost: readonly string[]
 }
 
-/** Asks the good client's server and the witness in turn, for a time. */
-export async function measure(good: Ask, witness: Ask, forMs: number): Promise<Measurement> {
+/** Requests that a measurement has unless its time ends before: the p99 is then the third largest of their waits. */
+export const ENOUGH_SAMPLES = 300
+
+/** How long a measurement takes. */
+export interface Span {
+  /** Ms that it takes at least. */
+  readonly leastMs: number
+  /** Ms after which it ends in any case. */
+  readonly mostMs: number
+  /** Whether what is measured has been seen whole. @default always */
+  readonly isOver?: () => boolean
+}
+
+/** Asks the good client's server and the witness in turn: until there are enough samples, and what is measured is over. */
+export async function measure(
+  good: Ask,
+  witness: Ask,
+  { leastMs, mostMs, isOver = () => true }: Span,
+): Promise<Measurement> {
   const goodMs: number[] = []
   const witnessMs: number[] = []
   const lost: string[] = []
-  for (const end = performance.now() + forMs; performance.now() < end; ) {
+  const startMs = performance.now()
+  const goesOn = (): boolean => {
+    const forMs = performance.now() - startMs
+    if (forMs >= mostMs) return false
+    return forMs < leastMs || goodMs.length < ENOUGH_SAMPLES || !isOver()
+  }
+  while (goesOn()) {
     await timed(goodMs, good).catch((error) => lost.push(String(error)))
     await timed(witnessMs, witness)
     await pause(2, 'the good client asks now and then')

@@ -4,6 +4,7 @@ import { readErrorFrame } from '../../../src/wire/answer.ts'
 import { KIND } from '../../../src/wire/frame.ts'
 import { readWelcome } from '../../../src/wire/hello.ts'
 import { beginRequest } from '../../../src/wire/request.ts'
+import { keySetOf, rsaKey, signed } from '../../access/people/issuer.ts'
 import { tokenOf } from '../../access/tokens.ts'
 import { PREAMBLE, TestedServer } from './tested-server.ts'
 
@@ -23,6 +24,17 @@ describe('the access of a query server', () => {
       expect(readErrorFrame(answer!).code).toBe('UNAUTHENTICATED')
     }
     expect(readWelcome((await client.hello('secret'))!).version).toBe(1)
+  })
+
+  it('takes no token of a person, whose issuer the HTTP ports ask', async () => {
+    const [key, issuer] = [rsaKey('one'), 'https://id.example.org']
+    const people = { issuer, audience: 'weir', claim: 'groups', clockSkewSeconds: 30 }
+    const grants = { ops: { role: 'admin' } } as const
+    const settings = { ...people, keys: { json: keySetOf(key) }, grants }
+    await served.start({ access: shareAccess([], 'secret', settings) })
+    const claims = { iss: issuer, aud: 'weir', sub: 'a', groups: ['ops'], exp: 2 ** 31 }
+    const answer = await served.open().hello(signed(key, claims))
+    expect(readErrorFrame(answer!).code).toBe('UNAUTHENTICATED')
   })
 
   it('closes the connections of a token that is revoked, and keeps the others', async () => {

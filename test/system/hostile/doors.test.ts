@@ -14,8 +14,9 @@ const ATTACKS = shuffled(allCases(random, await hasOpenssl()), random).slice(
 )
 
 /**
- * A machine that runs other tests beside this one makes waits of hundreds of ms by itself: those are never too late here.
- * `npm run verify -- --campaign hostile` compares with 100 ms, and has all attacks: they take half an hour.
+ * A machine that runs other tests beside this one makes waits of hundreds of ms by itself: those are never too late here,
+ * and longer ones that it explains are printed and not judged.
+ * `npm run verify -- --campaign hostile` compares with 100 ms, and has all attacks.
  */
 it('a good client is answered beside hostile ones at a door, and memory comes back', async () => {
   const report = await runDoorCampaign({
@@ -24,6 +25,8 @@ it('a good client is answered beside hostile ones at a door, and memory comes ba
     goesOn: () => true,
     retries: 3,
     noiseMs: 1_000,
+    // A machine may be three times slower.
+    givenBackMs: 90_000,
     say: (line) => process.stdout.write(`${line}\n`),
   })
   expect(report.violations, `WEIR_SEED=${seed}`).toEqual([])

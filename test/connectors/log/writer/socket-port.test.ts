@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { statSync } from 'node:fs'
 import { createConnection, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { serialize } from 'node:v8'
@@ -23,6 +24,15 @@ const request = (method: unknown, args: unknown): Buffer =>
   frame(serialize({ id: 1, method, args }))
 
 describe('the socket of the owner of a log', () => {
+  it('is for the user of its process alone', async () => {
+    const directory = temporaryFolder()
+    await openLog(directory)
+    await connect(directory)
+    const modeOf = () => statSync(join(directory, '.owner.sock')).mode & 0o777
+    // It listens for a moment before it is closed to others, in a folder of its user.
+    await expect.poll(modeOf).toBe(0o600)
+  })
+
   it.each([
     ['bytes that are no message', frame(Buffer.from('this is no structured clone'))],
     ['null', frame(serialize(null))],

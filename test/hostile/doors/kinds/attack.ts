@@ -20,12 +20,15 @@ export interface DoorAttack {
   readonly run: (site: AttackSite) => Promise<void>
   /** Whether it holds connections whose requests are not whole: each must be closed in time. */
   readonly isHolding: boolean
+  /** Connections that it has at a time. */
+  readonly connections: number
 }
 
 /** Runs `one` again and again, so many at a time. */
 export function again(atOnce: number, one: (site: AttackSite) => Promise<void>): DoorAttack {
   return {
     isHolding: false,
+    connections: atOnce,
     async run(site) {
       const loop = async (): Promise<void> => {
         while (!site.signal.aborted) await one(site)
@@ -64,6 +67,7 @@ export function hold({ count, first, rest, ...dialing }: Held): DoorAttack {
   }
   return {
     isHolding: true,
+    connections: count,
     async run(site) {
       const held = new Map<Socket, number>()
       const more = rest?.(site.door)

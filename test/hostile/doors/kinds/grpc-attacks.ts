@@ -107,6 +107,7 @@ function holdCalls(
 ): DoorAttack {
   return {
     isHolding: true,
+    connections,
     async run(site) {
       const held = new Set<Socket>()
       const begin = async (): Promise<void> => {
