@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type ModelControlRights, modelControlText } from '../../access/model-control.ts'
 import { systemClock } from '../../core/clock.ts'
+import type { ModelEvent, SequenceEvent } from '../../jobs/models/events.ts'
 import type { ModelsProcess } from '../../jobs/models/process.ts'
 import type { KeptCheckpoints } from '../../jobs/models/sequence-checkpoints.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
@@ -103,13 +104,16 @@ async function openModels(
     import('../../jobs/models/process.ts'),
     import('../../inference/engine/engine.ts'),
   ])
+  const say = (event: ModelEvent | SequenceEvent): void =>
+    report({ ...eventJson(event) }, eventText(event))
   return await ModelsProcess.open({
     ...listenerOf(flags, io),
     repository: resolve(flags.string('repository')),
     port: flags.number('port'),
     engine: openInferenceEngine(options),
     ...(kept === undefined ? {} : { checkpoints: kept }),
-    onEvent: (event) => report({ ...eventJson(event) }, eventText(event)),
+    onEvent: say,
+    onSequenceEvent: say,
   })
 }
 

@@ -24,10 +24,12 @@ export interface ModelsProcessOptions extends QueryAccessOptions {
   readonly engine: InferenceEngine
   /** Time between two looks at the repository, in ms. @default 500 */
   readonly scanMs?: number
-  /** Called when a model changes, or something about the checkpoints. @default ignored */
-  readonly onEvent?: (event: ModelEvent | SequenceEvent) => void
+  /** Called when a model changes. @default ignored */
+  readonly onEvent?: (event: ModelEvent) => void
   /** Checkpoints of what models carry for sequences. @default none: a restart ends all sequences */
   readonly checkpoints?: KeptCheckpoints
+  /** Called when something of these checkpoints changes. @default ignored */
+  readonly onSequenceEvent?: (event: SequenceEvent) => void
 }
 
 /** Bytes of answers that a client may leave unread; images and embeddings are large. */
@@ -81,6 +83,7 @@ export class ModelsProcess implements AsyncDisposable {
    */
   static async open(options: ModelsProcessOptions): Promise<ModelsProcess> {
     const { engine, repository, checkpoints, onEvent = () => {} } = options
+    const { onSequenceEvent = () => {} } = options
     await using started = new ResourceStack()
     started.use(engine)
     const { access, tls } = await queryAccessOf(options, undefined)
@@ -99,8 +102,8 @@ export class ModelsProcess implements AsyncDisposable {
     if (checkpoints !== undefined) {
       const { sequences } = models
       const { SequenceCheckpoints } = await import('./sequence-checkpoints.ts')
-      const facts = { sequences, repository, checkpoints, clock: systemClock, onEvent }
-      const opened = await SequenceCheckpoints.open(facts)
+      const facts = { sequences, repository, checkpoints, clock: systemClock }
+      const opened = await SequenceCheckpoints.open({ ...facts, onEvent: onSequenceEvent })
       if (opened !== undefined) started.use(opened)
     }
     const backend = new ModelsQueryBackend(
