@@ -177,6 +177,10 @@ export const ERROR_CODES = {
     false,
     'What a request of a sequence needs from the earlier ones is not there; the sentence says why. Begin the sequence again.',
   ),
+  SEQUENCE_OUT_OF_STEP: entry(
+    false,
+    'A request of a sequence follows another answer than the last one that is stored, or does not say which; the sentence says what is stored.',
+  ),
   // Learning
   EMPTY_DATASET: entry(false, 'There is nothing to train on or to evaluate.'),
   GPU_UNAVAILABLE: entry(

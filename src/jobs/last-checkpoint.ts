@@ -1,6 +1,15 @@
 import { type Clock, orAfter } from '../core/clock.ts'
 import { asWeirError } from '../core/errors.ts'
-import type { JobExecution } from '../runtime/job/execution.ts'
+import type { CheckpointConfiguration } from '../runtime/configuration/configuration.ts'
+
+/** What takes checkpoints: the execution of a job, or what stands for it. */
+export interface Checkpointed {
+  readonly status: string
+  readonly configuration: {
+    readonly checkpoints: Pick<CheckpointConfiguration, 'directory' | 'shutdownTimeoutMs'>
+  }
+  triggerCheckpoint(overtakes: boolean): Promise<number>
+}
 
 /** What became of the last checkpoint of a process that ends by a signal. */
 export type LastCheckpoint =
@@ -16,7 +25,7 @@ export type LastCheckpoint =
  * barriers overtake such records where the job allows that. Does not throw.
  */
 export async function takeLastCheckpoint(
-  execution: JobExecution,
+  execution: Checkpointed,
   clock: Clock,
 ): Promise<LastCheckpoint> {
   const { directory, shutdownTimeoutMs } = execution.configuration.checkpoints

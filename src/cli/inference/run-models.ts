@@ -2,16 +2,26 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type ModelControlRights, modelControlText } from '../../access/model-control.ts'
 import { systemClock } from '../../core/clock.ts'
+import type { ModelEvent, SequenceEvent } from '../../jobs/models/events.ts'
 import type { ModelsProcess } from '../../jobs/models/process.ts'
+import type { KeptCheckpoints } from '../../jobs/models/sequence-checkpoints.ts'
+import { dataDirectory } from '../../jobs/serve/data-directory.ts'
+import type { CheckpointConfiguration } from '../../runtime/configuration/configuration.ts'
 import { parseConfiguration } from '../../runtime/configuration/keys.ts'
 import { type CommandIo, type Flags, UsageError, unlessInterrupted } from '../command/command.ts'
 import { addressOf } from '../flag-kinds/places.ts'
 import { listenerOf } from '../flags/listener.ts'
-import { keyValuesOf } from '../flags/serving.ts'
+import { configurationOf } from '../flags/serving.ts'
 import { packageVersion } from '../text/package-version.ts'
 import { engineOptionsOf } from './engine-options.ts'
 import { modelControlOf } from './model-control.ts'
 import { eventJson, eventText } from './model-event.ts'
+
+/** Time between checkpoints where the configuration has only a folder, ms: that of a job. */
+const CHECKPOINT_EVERY_MS = 10_000
+
+const IN_MEMORY =
+  'models: states of sequences are in memory only: a restart ends all sequences; -D execution.checkpointing.interval=10s keeps them'
 
 /** Name of the process in messages, and of the job that it is for the REST interface. */
 const NAME = 'models'
@@ -22,15 +32,16 @@ export async function runModels(flags: Flags, io: CommandIo): Promise<number> {
   const report = (event: Record<string, unknown>, sentence: string): void =>
     json ? io.out(JSON.stringify(event)) : io.err(sentence)
   // A wrong key is reported before anything is loaded.
-  const configuration = keyValuesOf(flags, 'set')
-  parseConfiguration(configuration)
+  const configuration = configurationOf(flags)
+  const { checkpoints } = parseConfiguration(configuration)
   const modelControl = rightsOf(flags, io)
   const places = placesOf(flags)
   const repository = flags.string('repository')
   if (!existsSync(repository)) {
     throw new UsageError(`--repository names ${repository}, and there is no such folder`)
   }
-  await using models = await unlessInterrupted(openModels(flags, io, report), io)
+  const kept = keptCheckpoints(checkpoints, flags)
+  await using models = await unlessInterrupted(openModels(flags, io, { report, kept }), io)
   const place = `${flags.string('host')}:${models.port}`
   report(
     { event: 'started', port: models.port },
@@ -40,7 +51,10 @@ export async function runModels(flags: Flags, io: CommandIo): Promise<number> {
   const { control, rest } = await openRest(models, configuration, io)
   await using _rest = rest
   if (rest !== undefined) report({ event: 'rest', url: rest.url }, `REST interface on ${rest.url}`)
-  void models.loaded.then(() => reportLoaded(models, report))
+  void models.loaded.then(() => {
+    reportLoaded(models, report)
+    if (kept === undefined && carriesStates(models)) report({ event: 'sequences' }, IN_MEMORY)
+  })
   await Promise.race([io.interrupted, control.canceled])
   control.end()
   return 0
@@ -58,18 +72,48 @@ function reportLoaded(models: ModelsProcess, report: Report): void {
   )
 }
 
-async function openModels(flags: Flags, io: CommandIo, report: Report): Promise<ModelsProcess> {
+/** Whether a model carries a state for sequences. */
+function carriesStates(models: ModelsProcess): boolean {
+  return models.list().some(({ info }) => info.statistics['sequences'] !== undefined)
+}
+
+/**
+ * Where and how often the states of sequences are kept: only where the configuration has a folder or a time for checkpoints,
+ * because a folder serves one process at a time.
+ */
+function keptCheckpoints(
+  checkpoints: CheckpointConfiguration,
+  flags: Flags,
+): KeptCheckpoints | undefined {
+  const { directory, intervalMs } = checkpoints
+  if (directory === undefined && intervalMs === undefined) return undefined
+  return {
+    ...checkpoints,
+    intervalMs: intervalMs ?? CHECKPOINT_EVERY_MS,
+    directory: directory ?? dataDirectory(flags.string('data-dir')).checkpoints,
+  }
+}
+
+async function openModels(
+  flags: Flags,
+  io: CommandIo,
+  { report, kept }: { readonly report: Report; readonly kept: KeptCheckpoints | undefined },
+): Promise<ModelsProcess> {
   const options = engineOptionsOf(flags, io)
   const [{ ModelsProcess }, { openInferenceEngine }] = await Promise.all([
     import('../../jobs/models/process.ts'),
     import('../../inference/engine/engine.ts'),
   ])
+  const say = (event: ModelEvent | SequenceEvent): void =>
+    report({ ...eventJson(event) }, eventText(event))
   return await ModelsProcess.open({
     ...listenerOf(flags, io),
     repository: resolve(flags.string('repository')),
     port: flags.number('port'),
     engine: openInferenceEngine(options),
-    onEvent: (event) => report({ ...eventJson(event) }, eventText(event)),
+    ...(kept === undefined ? {} : { checkpoints: kept }),
+    onEvent: say,
+    onSequenceEvent: say,
   })
 }
 

@@ -25,7 +25,7 @@ const JOBS_OF: Readonly<Record<string, readonly RunJob[]>> = {
   'allow-remote': ['models'],
   'restore-from': STREAM_JOBS,
   'allow-non-restored-state': STREAM_JOBS,
-  'take-over': STREAM_JOBS,
+  'take-over': [...STREAM_JOBS, 'models'],
   'accept-lost-transactions': STREAM_JOBS,
   detached: STREAM_JOBS,
 }

@@ -115,8 +115,9 @@ export const runCommand: Command = {
 takes a checkpoint and stops the job. A second start of a job in a data folder is refused while the first
 runs: give two jobs two folders (--data-dir), or end the first with --take-over. "histories" keeps the items that each
 user rated, for the recommender routes of "weir gateway" and for "weir recommend". "models" serves the models
-of any kind in --repository, and follows the folder: a new version is swapped in ("weir model push"). Your own
-job asks the models of the same folder with "infer". An error that cannot pass ends it with exit status 1.
+of any kind in --repository, and follows the folder: a new version is swapped in ("weir model push"). With
+execution.checkpointing.interval it keeps the states of sequences over a restart. Your own job asks the models of
+the same folder with "infer". An error that cannot pass ends it with exit status 1.
 
 Examples:
   weir run als-serving

@@ -105,6 +105,12 @@ function valuesOf(parameters: Parameters): Readonly<Record<string, unknown>> {
   )
 }
 
+function parametersOf(texts: Readonly<Record<string, string>>): Parameters {
+  return Object.fromEntries(
+    Object.entries(texts).map(([name, text]) => [name, { string_param: text }]),
+  )
+}
+
 /** The answer with the outputs that the request wants, as raw bytes. Throws INVALID_ARGUMENT for unknown ones. */
 export function replyOf(
   head: AnswerHead,
@@ -115,8 +121,10 @@ export function replyOf(
     const count = request.classesOf(tensor.name)
     return count === 0 ? tensor : classified(tensor, count)
   })
+  const { parameters, ...named } = head
   return {
-    ...head,
+    ...named,
+    ...(parameters === undefined ? {} : { parameters: parametersOf(parameters) }),
     id: request.id ?? '',
     outputs: wanted.map(({ name, datatype, shape }) => ({ name, datatype, shape })),
     raw_output_contents: wanted.map(bytesOfData),

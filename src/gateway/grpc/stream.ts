@@ -171,7 +171,8 @@ export class InferStream {
 
 /** The answer with the parameter of Triton that says whether it is the last one of its request. */
 function withEnd(answer: InferReply, isLast: boolean): InferReply {
-  return { ...answer, parameters: { triton_final_response: { bool_param: isLast } } }
+  const parameters = { ...answer.parameters, triton_final_response: { bool_param: isLast } }
+  return { ...answer, parameters }
 }
 
 function failed(id: string, { error }: CallEnd): StreamReply {

@@ -6,7 +6,7 @@ import { WayOut } from '../http/way-out.ts'
 import { requireLive } from '../routes/require-live.ts'
 import { type InferenceRequest, ModelRequests } from './message.ts'
 import type { InferenceModel } from './model.ts'
-import { type AnswerHead, type EncodedAnswer, ModelAnswers } from './model-answers.ts'
+import { type AnswerHead, answerHead, type EncodedAnswer, ModelAnswers } from './model-answers.ts'
 import { type ModelRepository, versionNumber } from './repository.ts'
 import type { InferenceStatistics } from './statistics.ts'
 import type { Tensor } from './tensor.ts'
@@ -102,9 +102,9 @@ export class InferenceAnswers {
       if (sequence !== undefined && model.takesSequences !== true) throw noSequences(info.name)
       const by = { owner, sequence: sequence && { ...sequence, client } }
       const result = await model.infer(name, request.inputs, asked, by)
-      const { outputs, modelVersion, items, served } = result
-      const answered = String(modelVersion)
-      const head = { model_name: info.name, model_version: answered }
+      const { outputs, items, served } = result
+      const head = answerHead(info.name, result)
+      const answered = head.model_version
       const answer = form.write(codec.answers, { head, outputs, request })
       const endedMs = clock.monotonicMs()
       if (served?.isCached === false) {

@@ -136,6 +136,7 @@ const KNOWN_PARAMETERS = {
     'sequence_id',
     'sequence_start',
     'sequence_end',
+    'sequence_after',
   ],
   input: ['binary_data_size'],
   output: ['binary_data', 'classification'],

@@ -1,6 +1,7 @@
 import { WeirError } from '../../core/errors.ts'
 import { classified } from './classification.ts'
 import type { InferenceRequest } from './message.ts'
+import type { InferenceResult } from './model.ts'
 import { bytesOfData, jsonOfData, type Tensor } from './tensor.ts'
 
 /** An inference answer on the wire: JSON, and the tensors that follow it as bytes. */
@@ -13,6 +14,18 @@ export interface EncodedAnswer {
 export interface AnswerHead {
   readonly model_name: string
   readonly model_version: string
+  /** Of an answer in a sequence. */
+  readonly parameters?: { readonly sequence_step: string }
+}
+
+/** The head of an answer of a model. */
+export function answerHead(
+  model_name: string,
+  { modelVersion, sequenceStep }: Pick<InferenceResult, 'modelVersion' | 'sequenceStep'>,
+): AnswerHead {
+  const head = { model_name, model_version: String(modelVersion) }
+  if (sequenceStep === undefined) return head
+  return { ...head, parameters: { sequence_step: sequenceStep } }
 }
 
 /** An answer whose outputs were all bytes. */
@@ -36,6 +49,8 @@ export class ModelAnswers {
   write(head: AnswerHead, tensors: readonly Tensor[], request: InferenceRequest): EncodedAnswer {
     const wanted = wantedOutputs(tensors, request.outputs)
     const { known } = this
+    // The step of a sequence is another one each time.
+    if (head.parameters !== undefined) return encode(head, wanted, request)
     if (known?.isBinary === request.isBinary && known.version === head.model_version) {
       const binary = wanted.map(bytesOfData)
       if (hasSizes(known, wanted, binary)) return { json: known.json, tensors: binary }

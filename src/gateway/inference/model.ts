@@ -10,6 +10,8 @@ export interface InferenceResult {
   readonly outputs: readonly Tensor[]
   /** Items of the batch. */
   readonly items: number
+  /** Step of the sequence after this answer. */
+  readonly sequenceStep?: string | undefined
   /** Wait for a worker, its run, and whether a cache answered; a model of rows has none of them. */
   readonly served?: {
     readonly queueNs: number

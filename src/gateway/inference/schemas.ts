@@ -94,8 +94,14 @@ export const INFER_ANSWER = {
     content: {
       'application/json': {
         schema: object(
-          { model_name: TEXT, model_version: TEXT, id: TEXT, outputs: list(OUTPUT_TENSOR) },
-          ['id'],
+          {
+            model_name: TEXT,
+            model_version: TEXT,
+            parameters: PARAMETERS,
+            id: TEXT,
+            outputs: list(OUTPUT_TENSOR),
+          },
+          ['parameters', 'id'],
         ),
       },
       'application/octet-stream': { schema: { type: 'string', format: 'binary' } },

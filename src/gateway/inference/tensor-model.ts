@@ -1,5 +1,5 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
-import type { RawInferResult } from '../../wire/inference/infer.ts'
+import type { LocalInferResult } from '../../wire/inference/infer.ts'
 import type { ModelInfo, TensorSignature } from '../../wire/inference/models.ts'
 import type { QueryOptions } from '../../wire/model-reader.ts'
 import type { ServedTensorModels } from '../port/services.ts'
@@ -76,11 +76,11 @@ export class TensorModel implements InferenceModel {
   }
 }
 
-function resultOf(inputs: readonly Tensor[], answer: RawInferResult): InferenceResult {
-  const { modelVersion, isCached, queueMicros, runMicros } = answer
+function resultOf(inputs: readonly Tensor[], answer: LocalInferResult): InferenceResult {
+  const { modelVersion, isCached, queueMicros, runMicros, sequenceStep } = answer
   const outputs = answer.outputs.map((output) => new BytesTensor(output))
   const served = { isCached, queueNs: queueMicros * 1000, computeNs: runMicros * 1000 }
-  return { modelVersion, items: inputs[0]?.shape[0] ?? 1, outputs, served }
+  return { modelVersion, items: inputs[0]?.shape[0] ?? 1, outputs, sequenceStep, served }
 }
 
 function metadataOf({ name, datatype, shape, itemAxis, takes }: TensorSignature): TensorMetadata {

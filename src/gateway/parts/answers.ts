@@ -8,7 +8,7 @@ import {
 } from '../inference/answers.ts'
 import { type InferenceRequest, ModelRequests } from '../inference/message.ts'
 import type { InferenceModel } from '../inference/model.ts'
-import { type AnswerHead, wantedOutputs } from '../inference/model-answers.ts'
+import { type AnswerHead, answerHead, wantedOutputs } from '../inference/model-answers.ts'
 import { versionNumber } from '../inference/repository.ts'
 import type { Tensor } from '../inference/tensor.ts'
 import { requireLive } from '../routes/require-live.ts'
@@ -65,9 +65,9 @@ export class PartsAnswers {
       }
       const by = { owner: asker, sequence: request.sequence }
       for await (const result of partsOf(model, name, { inputs: request.inputs, asked, by })) {
-        answered = String(result.modelVersion)
+        const head = answerHead(info.name, result)
+        answered = head.model_version
         items = Math.max(items, result.items)
-        const head = { model_name: info.name, model_version: answered }
         yield { head, outputs: wantedOutputs(result.outputs, request.outputs), request }
       }
       isWhole = true

@@ -3,7 +3,7 @@ import type { SequenceTerms } from '../../inference/sequences/sequence-states.ts
 import type { Rating } from '../../models/ratings/rating.ts'
 import type { RequestOwner } from '../../serving/port/request-owner.ts'
 import type { EncodedPairs, PairPredictions } from '../../wire/encoded-pairs.ts'
-import type { InferRequest, RawInferResult } from '../../wire/inference/infer.ts'
+import type { InferRequest, LocalInferResult } from '../../wire/inference/infer.ts'
 import type { ModelInfo } from '../../wire/inference/models.ts'
 import type { LinearPrediction, LinearPredictOptions } from '../../wire/linear-prediction.ts'
 import type {
@@ -28,7 +28,7 @@ export interface ServedTensorModels {
   /** Whether `inferRaw` takes an owner; over the network it does not. @default false */
   readonly takesOwner?: boolean
   /** Runs a model on tensors whose elements are bytes. Rejects with the answer's error. */
-  inferRaw(model: string, request: InferRequest, options?: RunOptions): Promise<RawInferResult>
+  inferRaw(model: string, request: InferRequest, options?: RunOptions): Promise<LocalInferResult>
   /**
    * Runs a model that may answer in parts. Rejects with the answer's error. Not over the network, where a model gives whole
    * answers only.
@@ -37,7 +37,7 @@ export interface ServedTensorModels {
     model: string,
     request: InferRequest,
     options?: RunOptions,
-  ): AsyncIterable<RawInferResult>
+  ): AsyncIterable<LocalInferResult>
   /** All models, with their statistics. */
   models(options?: QueryOptions): Promise<readonly ModelInfo[]>
   /** Inputs, outputs and versions of a model. Rejects with UNKNOWN_MODEL. */

@@ -1,9 +1,9 @@
 import { WeirError } from '../../core/errors.ts'
-import type { InferAnswer } from '../../wire/inference/infer.ts'
+import type { LocalInferAnswer } from '../../wire/inference/infer.ts'
 import type { InferAnswer as EngineAnswer } from '../port/request.ts'
 
 /** An answer of the engine as INFER carries it, with the wanted outputs. Throws SIGNATURE_MISMATCH. */
-export function wireAnswer(answer: EngineAnswer, wanted: readonly string[]): InferAnswer {
+export function wireAnswer(answer: EngineAnswer, wanted: readonly string[]): LocalInferAnswer {
   const { outputs, flags } = answer
   return {
     outputs: wanted.length === 0 ? outputs : wanted.map((name) => outputNamed(outputs, name)),
@@ -14,6 +14,7 @@ export function wireAnswer(answer: EngineAnswer, wanted: readonly string[]): Inf
     queueMicros: answer.queueMs * 1000,
     runMicros: answer.runMs * 1000,
     batchItems: answer.batchItems,
+    ...(flags.sequenceStep === undefined ? {} : { sequenceStep: flags.sequenceStep }),
   }
 }
 

@@ -44,6 +44,8 @@ export interface AnswerFlags {
   readonly isHedged?: boolean
   /** Earlier attempts whose worker was lost. */
   readonly lostAttempts?: number
+  /** Of a request of a sequence: the step of this answer, as `stepText`. */
+  readonly sequenceStep?: string
 }
 
 /** Answer of one request. */

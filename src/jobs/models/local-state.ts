@@ -2,7 +2,7 @@ import { WeirError } from '../../core/errors.ts'
 import type { InferTerms, ModelsBackend } from '../../serving/port/models-backend.ts'
 import type { QueryBackend } from '../../serving/port/query-backend.ts'
 import type { OwnedQueryOptions } from '../../serving/port/request-owner.ts'
-import type { InferRequest, RawInferResult } from '../../wire/inference/infer.ts'
+import type { InferRequest, LocalInferResult } from '../../wire/inference/infer.ts'
 import type { ModelInfo } from '../../wire/inference/models.ts'
 import type { ModelReader } from '../../wire/model-reader.ts'
 import type { RoutingTable } from '../../wire/routing-table.ts'
@@ -64,7 +64,7 @@ export class LocalModelsState implements ModelReader {
     model: string,
     request: InferRequest,
     options: OwnedQueryOptions = {},
-  ): Promise<RawInferResult> {
+  ): Promise<LocalInferResult> {
     const answered = await this.backend.models.infer(model, request, termsOf(options))
     return { modelVersion: answered.version, ...answered.answer }
   }
@@ -74,7 +74,7 @@ export class LocalModelsState implements ModelReader {
     model: string,
     request: InferRequest,
     options: OwnedQueryOptions = {},
-  ): AsyncGenerator<RawInferResult> {
+  ): AsyncGenerator<LocalInferResult> {
     const parts = this.backend.models.inferParts(model, request, termsOf(options))
     for await (const part of parts) {
       yield { modelVersion: part.version, ...part.answer }

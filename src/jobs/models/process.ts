@@ -10,8 +10,9 @@ import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
 import type { AskedModel } from '../asked-models.ts'
 import { type QueryAccessOptions, queryAccessOf, watchQueryAccess } from '../query-access.ts'
 import { MODELS_JOB, ModelsQueryBackend } from './backend.ts'
-import type { ModelEvent } from './events.ts'
+import type { ModelEvent, SequenceEvent } from './events.ts'
 import { LocalModelsState } from './local-state.ts'
+import type { KeptCheckpoints } from './sequence-checkpoints.ts'
 import { ServedModels } from './served-models.ts'
 
 /** Options of a process that serves the models of a repository. */
@@ -25,6 +26,10 @@ export interface ModelsProcessOptions extends QueryAccessOptions {
   readonly scanMs?: number
   /** Called when a model changes. @default ignored */
   readonly onEvent?: (event: ModelEvent) => void
+  /** Checkpoints of what models carry for sequences. @default none: a restart ends all sequences */
+  readonly checkpoints?: KeptCheckpoints
+  /** Called when something of these checkpoints changes. @default ignored */
+  readonly onSequenceEvent?: (event: SequenceEvent) => void
 }
 
 /** Bytes of answers that a client may leave unread; images and embeddings are large. */
@@ -74,10 +79,11 @@ export class ModelsProcess implements AsyncDisposable {
   /**
    * Listens, and begins to load the models that are in the repository. A model that cannot be loaded is an event, and
    * the others are served. The engine belongs to the process from now on. Rejects with FILE_NOT_FOUND when the
-   * repository is missing, and with CONNECTOR_FAILED when the port is taken.
+   * repository is missing, with CONNECTOR_FAILED when the port is taken, and as `SequenceCheckpoints.open`.
    */
   static async open(options: ModelsProcessOptions): Promise<ModelsProcess> {
-    const { engine, repository, onEvent = () => {} } = options
+    const { engine, repository, checkpoints, onEvent = () => {} } = options
+    const { onSequenceEvent = () => {} } = options
     await using started = new ResourceStack()
     started.use(engine)
     const { access, tls } = await queryAccessOf(options, undefined)
@@ -92,6 +98,14 @@ export class ModelsProcess implements AsyncDisposable {
         ...(options.scanMs === undefined ? {} : { scanMs: options.scanMs }),
       }),
     )
+    // Before the ports: a request must not find a sequence that is still to be restored.
+    if (checkpoints !== undefined) {
+      const { sequences } = models
+      const { SequenceCheckpoints } = await import('./sequence-checkpoints.ts')
+      const facts = { sequences, repository, checkpoints, clock: systemClock }
+      const opened = await SequenceCheckpoints.open({ ...facts, onEvent: onSequenceEvent })
+      if (opened !== undefined) started.use(opened)
+    }
     const backend = new ModelsQueryBackend(
       models,
       () => models.epoch,

@@ -62,7 +62,8 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
   private readonly options: ServedModelsOptions
   private readonly models = new Map<string, ServedModel>()
   private readonly caches: ModelCaches
-  private readonly sequences: ModelSequences
+  /** What models carry from one request of a client to the next. */
+  readonly sequences: ModelSequences
   private readonly remotes: RemoteWatches
   private readonly work = new Map<Promise<void>, ServedModel>()
   /** Gives up the loads that are under way. */
@@ -172,6 +173,7 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
     for (const version of [...load, ...model.outdated]) this.run(model, this.load(model, version))
     if (model.isGone) {
       this.models.delete(model.name)
+      this.sequences.forget(model)
       this.remotes.retries.ended(model.name)
     } else {
       this.noteRevision(model)

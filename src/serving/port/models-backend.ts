@@ -1,5 +1,5 @@
 import type { SequenceTerms } from '../../inference/sequences/sequence-states.ts'
-import type { InferAnswer, InferRequest } from '../../wire/inference/infer.ts'
+import type { InferRequest, LocalInferAnswer } from '../../wire/inference/infer.ts'
 import type { ModelInfo, ModelsRequest } from '../../wire/inference/models.ts'
 import type { RequestOwner } from './request-owner.ts'
 
@@ -18,7 +18,7 @@ export interface InferTerms {
 /** Answer of a model, with the version that gave it. */
 export interface VersionedInferAnswer {
   readonly version: number
-  readonly answer: InferAnswer
+  readonly answer: LocalInferAnswer
 }
 
 /** What the routing table has of a model. */

@@ -43,6 +43,16 @@ export interface RawInferResult extends InferAnswer {
   readonly modelVersion: number
 }
 
+/** An answer of a model in this process, which may be one of a sequence: no frame has its step. */
+export interface LocalInferAnswer extends InferAnswer {
+  readonly sequenceStep?: string
+}
+
+/** A local answer with the version that gave it. */
+export interface LocalInferResult extends LocalInferAnswer {
+  readonly modelVersion: number
+}
+
 /** Appends the body of an INFER request. Throws INVALID_ARGUMENT, KEY_TOO_LONG. */
 export function writeInferRequest(writer: FrameWriter, request: InferRequest): void {
   writer.uint16(request.outputs.length)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ModelRequests } from '../../../src/gateway/inference/message.ts'
-import { ModelAnswers } from '../../../src/gateway/inference/model-answers.ts'
+import { answerHead, ModelAnswers } from '../../../src/gateway/inference/model-answers.ts'
 import type { Tensor } from '../../../src/gateway/inference/tensor.ts'
 
 const requests = new ModelRequests([{ name: 'x', datatype: 'FP32', shape: [-1] }])
@@ -45,6 +45,19 @@ describe('the answers of one model', () => {
     const second = answers.write(head(), [floats('y', [1], 3)], requestOf())
     expect(second.json).toBe(first.json)
     expect(read(answers, [floats('y', [1], 4)])).toEqual([said([1], 4), [4]])
+  })
+
+  it('say which step of a sequence each is', () => {
+    const answers = new ModelAnswers()
+    const steps = ['1-aaaaaaaaaaaa', '2-aaaaaaaaaaaa', undefined].map((sequenceStep) => {
+      const answered = answerHead('m', { modelVersion: 1, sequenceStep })
+      return JSON.parse(answers.write(answered, [floats('y', [1], 2)], requestOf()).json).parameters
+    })
+    expect(steps).toEqual([
+      { sequence_step: '1-aaaaaaaaaaaa' },
+      { sequence_step: '2-aaaaaaaaaaaa' },
+      undefined,
+    ])
   })
 
   it('say what has changed: items, version, id, wanted outputs', () => {

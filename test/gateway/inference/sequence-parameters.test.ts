@@ -16,6 +16,14 @@ describe('the sequence of a request', () => {
       { id: '18446744073709551615', isStart: false, isEnd: false },
     ],
     [{ sequence_id: 2n ** 63n }, { id: '9223372036854775808', isStart: false, isEnd: false }],
+    [
+      { sequence_id: 7, sequence_after: '5-0f9a3c52b7d1' },
+      { id: '7', isStart: false, isEnd: false, after: { step: 5, beginning: '0f9a3c52b7d1' } },
+    ],
+    [
+      { sequence_id: 7, sequence_start: true, sequence_after: '' },
+      { id: '7', isStart: true, isEnd: false },
+    ],
     [{ sequence_id: 0 }, undefined],
     [{ sequence_id: '', sequence_start: false }, undefined],
     [{}, undefined],
@@ -31,6 +39,15 @@ describe('the sequence of a request', () => {
     [{ sequence_id: 1, sequence_start: 1 }, 'sequence_start is true or false'],
     [{ sequence_start: true }, 'need the sequence_id'],
     [{ sequence_id: 0, sequence_end: true }, 'need the sequence_id'],
+    [{ sequence_after: '5-0f9a3c52b7d1' }, 'need the sequence_id'],
+    [
+      { sequence_id: 1, sequence_after: 5 },
+      'the sequence_step of the answer that the request follows',
+    ],
+    [
+      { sequence_id: 1, sequence_start: true, sequence_after: '5-0f9a3c52b7d1' },
+      'the first request of a sequence follows no answer',
+    ],
   ])('is refused: %o', (parameters, message) => {
     expect(() => sequenceOf(parameters)).toThrow(message)
   })

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Tensor } from '../../../src/inference/port/tensor.ts'
 import { SequenceStates } from '../../../src/inference/sequences/sequence-states.ts'
+import { readStep } from '../../../src/inference/sequences/step.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
 
 const tensor = (value: number): Tensor => ({
@@ -12,12 +13,15 @@ const numberOf = (carried: readonly Tensor[]): number => carried[0]!.data[0]!
 
 /** Sequences of a model that adds: each answer is the sum of all numbers of its sequence. */
 class Sums {
-  readonly clock = new ManualClock()
+  readonly clock: ManualClock
   readonly states: SequenceStates
+  /** Step of the last answer. */
+  step = ''
   /** What holds up the next runs. */
   gate: Promise<void> = Promise.resolve()
 
-  constructor(limits: { ttlMs?: number; most?: number } = {}) {
+  constructor(limits: { ttlMs?: number; most?: number } = {}, clock = new ManualClock()) {
+    this.clock = clock
     this.states = new SequenceStates(this.clock, { ttlMs: 1000, most: 10, ...limits })
   }
 
@@ -31,15 +35,17 @@ class Sums {
       deadlineMs = 60_000,
       fails = false,
       client = undefined as string | undefined,
+      after = undefined as string | undefined,
     } = {},
   ): Promise<number> {
     return this.states.answer({
-      terms: { id, isStart, isEnd, client },
+      terms: { id, isStart, isEnd, client, after: after === undefined ? after : readStep(after) },
       version,
       deadlineMs,
       start: () => [tensor(0)],
-      run: async (carried) => {
+      run: async (carried, _deadlineMs, step) => {
         await this.gate
+        this.step = step
         if (fails) throw new Error('the run failed')
         const sum = numberOf(carried) + number
         return { answer: sum, next: [tensor(sum)] }
@@ -49,6 +55,21 @@ class Sums {
 }
 
 const START = { isStart: true }
+
+/** The sequences of another process that goes on from a checkpoint of these. */
+function restored(
+  from: Sums,
+  {
+    isLast = true,
+    awayMs = 0,
+    ...limits
+  }: { isLast?: boolean; awayMs?: number; most?: number } = {},
+): Sums {
+  const stored = [...from.states.stored(isLast)].map((one) => ({ model: 'm', ...one }))
+  const next = new Sums(limits, new ManualClock(from.clock.nowMs() + awayMs))
+  next.states.restore(stored)
+  return next
+}
 
 describe('what a model carries for each sequence', () => {
   it('is that of the sequence alone, and begins anew with its start', async () => {
@@ -169,5 +190,177 @@ describe('what a model carries for each sequence', () => {
       asked.push(answer.then((got) => expect(got).toBe(sum)))
     }
     await Promise.all(asked)
+  })
+})
+
+describe('the steps of a sequence', () => {
+  it('are counted by its answers, those of another beginning under other names', async () => {
+    const sums = new Sums()
+    await sums.add('a', 1, START)
+    const [first, beginning] = sums.step.split('-')
+    expect(first).toBe('1')
+    await expect(sums.add('a', 2, { fails: true })).rejects.toThrow('the run failed')
+    await sums.add('a', 2)
+    expect(sums.step).toBe(`2-${beginning}`)
+    await sums.add('a', 1, START)
+    expect(sums.step).toMatch(/^1-[0-9a-f]{12}$/)
+    expect(sums.step).not.toBe(`1-${beginning}`)
+  })
+
+  it('let a request run after the answer that it names only', async () => {
+    const sums = new Sums()
+    await sums.add('a', 1, START)
+    const first = sums.step
+    expect(await sums.add('a', 2, { after: first })).toBe(3)
+    // As from a client that lost the answer and asks again.
+    const again = sums.add('a', 2, { after: first })
+    await expect(again).rejects.toMatchObject({
+      code: 'SEQUENCE_OUT_OF_STEP',
+      details: { step: 2, why: 'answered' },
+    })
+    expect(await sums.add('a', 3, { after: sums.step })).toBe(6)
+    await sums.add('a', 1, START)
+    await expect(sums.add('a', 2, { after: first.replace(/^1/, '2') })).rejects.toMatchObject({
+      details: { why: 'other-beginning' },
+    })
+  })
+
+  it('are judged in the turn of a request, and one that is refused fails those that were sent behind it', async () => {
+    const sums = new Sums()
+    await sums.add('a', 1, START)
+    const after = sums.step
+    const [second, repeated, behind] = [1, 2, 3].map((number) =>
+      sums.add('a', number, number === 2 ? { after } : {}),
+    )
+    expect(await second).toBe(2)
+    await expect(repeated).rejects.toMatchObject({ code: 'SEQUENCE_OUT_OF_STEP' })
+    await expect(behind).rejects.toMatchObject({ code: 'SEQUENCE_LOST' })
+    expect(await sums.add('a', 4)).toBe(6)
+  })
+})
+
+describe('what a checkpoint has of sequences', () => {
+  it('goes on in the next process after a planned end as if nothing had been', async () => {
+    const sums = new Sums()
+    await sums.add('a', 1, START)
+    await sums.add('a', 2)
+    await sums.add('b', 5, START)
+    const next = restored(sums)
+    expect(await next.add('a', 4)).toBe(7)
+    expect(next.step).toMatch(/^3-/)
+    expect(await next.add('b', 1)).toBe(6)
+  })
+
+  it('needs the answer that a request follows where later ones may be lost', async () => {
+    const sums = new Sums()
+    await sums.add('a', 1, START)
+    const stored = sums.step
+    const next = restored(sums, { isLast: false })
+    await sums.add('a', 2)
+    const lostStep = sums.step
+    await expect(next.add('a', 4)).rejects.toMatchObject({ details: { step: 1, why: 'unnamed' } })
+    await expect(next.add('a', 4, { after: lostStep })).rejects.toMatchObject({
+      code: 'SEQUENCE_OUT_OF_STEP',
+      details: { step: 1, sequenceStep: stored, why: 'behind' },
+    })
+    expect(await next.add('a', 2, { after: stored })).toBe(3)
+    // It is known to be right from here on.
+    expect(await next.add('a', 4)).toBe(7)
+  })
+
+  it('is not taken for whole when it was not, although the next process ended as planned', async () => {
+    const sums = new Sums()
+    await sums.add('a', 1, START)
+    const between = restored(sums, { isLast: false })
+    await expect(restored(between).add('a', 2)).rejects.toMatchObject({
+      details: { why: 'unnamed' },
+    })
+  })
+
+  it('is of a beginning, so that one under the same id with as many answers does not go on from it', async () => {
+    const sums = new Sums()
+    await sums.add('a', 1, START)
+    const next = restored(sums, { isLast: false })
+    await sums.add('a', 100, START)
+    await expect(next.add('a', 1, { after: sums.step })).rejects.toMatchObject({
+      details: { why: 'other-beginning' },
+    })
+  })
+
+  it('is as the last answer left it while a request runs, and not whole', async () => {
+    const sums = new Sums()
+    await sums.add('a', 1, START)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    sums.gate = promise
+    const begun = sums.add('b', 1, START)
+    const second = sums.add('a', 2)
+    const stored = [...sums.states.stored(true)]
+    expect(stored.map(({ id, step, isWhole }) => ({ id, step, isWhole }))).toEqual([
+      { id: 'a', step: 1, isWhole: false },
+    ])
+    expect(numberOf(stored[0]!.carried)).toBe(1)
+    let isIdle = false
+    const idle = sums.states.idle().then(() => {
+      isIdle = true
+    })
+    await Promise.resolve()
+    expect(isIdle).toBe(false)
+    resolve()
+    await Promise.all([idle, second, begun])
+  })
+
+  it('has nothing of a sequence that has ended, or was forgotten', async () => {
+    const sums = new Sums()
+    await sums.add('a', 1, START)
+    sums.clock.advance(600)
+    await sums.add('b', 1, START)
+    await sums.add('b', 1, { isEnd: true })
+    await sums.add('c', 1, START)
+    sums.clock.advance(600)
+    expect([...sums.states.stored(false)].map(({ id }) => id)).toEqual(['c'])
+  })
+
+  it('is forgotten by the time that has passed in between', async () => {
+    const sums = new Sums()
+    await sums.add('a', 1, START)
+    sums.clock.advance(400)
+    await sums.add('b', 1, START)
+    const next = restored(sums, { awayMs: 700 })
+    await expect(next.add('a', 1)).rejects.toMatchObject({ code: 'SEQUENCE_LOST' })
+    expect(await next.add('b', 1)).toBe(2)
+    const late = restored(sums, { awayMs: 600 })
+    late.clock.advance(400)
+    await expect(late.add('b', 1)).rejects.toThrow('had no request for 1000 ms')
+  })
+
+  it('lives no longer where the clock was set back', async () => {
+    const sums = new Sums({}, new ManualClock(1_000_000))
+    await sums.add('a', 1, START)
+    const next = restored(sums, { awayMs: -500_000 })
+    next.clock.advance(1000)
+    await expect(next.add('a', 1)).rejects.toMatchObject({ code: 'SEQUENCE_LOST' })
+  })
+
+  it('means nothing to another version', async () => {
+    const sums = new Sums()
+    await sums.add('a', 1, START)
+    await expect(restored(sums).add('a', 1, { version: 'v2' })).rejects.toThrow(
+      'began on another version',
+    )
+  })
+
+  it('takes no place before its next request, and the latest stay where there are too many', async () => {
+    const sums = new Sums({ most: 4 })
+    for (const id of ['a', 'b', 'c']) {
+      await sums.add(id, 1, START)
+      sums.clock.advance(1)
+    }
+    const next = restored(sums, { most: 2 })
+    await expect(next.add('a', 1)).rejects.toMatchObject({ code: 'SEQUENCE_LOST' })
+    await next.add('d', 1, START)
+    expect(await next.add('b', 1)).toBe(2)
+    await expect(next.add('c', 1)).rejects.toMatchObject({ code: 'OVERLOADED' })
+    await next.add('b', 1, { isEnd: true })
+    expect(await next.add('c', 1)).toBe(2)
   })
 })

@@ -26,7 +26,7 @@ it('every command of the guide page works, in its order', async () => {
   let server: CommandProcess | undefined
   let port = ''
   try {
-    expect(commands.length).toBe(17)
+    expect(commands.length).toBe(18)
     for (const words of commands) {
       const isLocal = ['push', 'alias', 'configure', 'revisions'].includes(words[1]!)
       if (words[0] === 'run') {

