@@ -22,6 +22,8 @@ import { inferGrpcBenchmark } from './inference/grpc.ts'
 import { hedgeBenchmark } from './inference/hedge.ts'
 import { inferLoadBenchmark } from './inference/load-time.ts'
 import { inferServedBenchmark } from './inference/over-network.ts'
+import { inferOverloadBenchmark } from './inference/overload.ts'
+import { inferPhotoBenchmark } from './inference/photo.ts'
 import { inferRivalsBenchmark } from './inference/rivals.ts'
 import { swapBenchmark } from './inference/swap.ts'
 import { inferTinyModelsBenchmark } from './inference/tiny-models.ts'
@@ -123,6 +125,8 @@ export const BENCHMARKS: readonly Benchmark[] = [
   inferGrpcBenchmark,
   inferLoadBenchmark,
   inferTinyModelsBenchmark,
+  inferOverloadBenchmark,
+  inferPhotoBenchmark,
   inferRivalsBenchmark,
   hedgeBenchmark,
   floodBenchmark,

@@ -56,15 +56,30 @@ export const plainJsonRequest = (): string => json('/json', { data: pixels() })
 /** The same floats for BentoML, as a matrix of one row. */
 export const matrixJsonRequest = (): string => json('/infer', { x: [pixels()] })
 
+/** A request with a body of any bytes. */
+export function bytesRequest(
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  body: Uint8Array,
+): Buffer {
+  const length = { 'content-length': String(body.length) }
+  const writer = requestWriter({
+    method: 'POST',
+    host: 'localhost',
+    headers: { ...headers, ...length },
+  })
+  return Buffer.concat([Buffer.from(writer(path)), body])
+}
+
 /** Connections that send the same bytes again and again, after a warm-up. */
 export async function overHttp(
   port: number,
-  request: string,
+  request: string | Buffer,
   seconds: number,
 ): Promise<Throughput> {
   using connections = new HttpConnections(port, CONNECTIONS)
   // A text would be encoded again for each request, by the client that shares the cores with the server.
-  const bytes = Buffer.from(request)
+  const bytes = typeof request === 'string' ? Buffer.from(request) : request
   await measureThroughput(() => connections.ask(bytes), CONNECTIONS, seconds * 0.4)
   return await measureThroughput(() => connections.ask(bytes), CONNECTIONS, seconds)
 }

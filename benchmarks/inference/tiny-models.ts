@@ -4,6 +4,7 @@ import { seededRandom } from '../../src/core/random.ts'
 import { requestWriter } from '../../src/load/http/request.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
 import { HttpConnections } from '../load/http-connections.ts'
+import { askAtRate } from '../load/open-loop.ts'
 import { residentBytes } from '../load/resident-bytes.ts'
 import { matrixModel } from './engine.ts'
 import { startModelsOverHttp } from './linear-repository.ts'
@@ -34,15 +35,11 @@ async function askAll(port: number, models: number, seconds: number): Promise<nu
   const headers = { 'content-type': 'application/json' }
   const writer = requestWriter({ method: 'POST', host: 'localhost', headers })
   const random = seededRandom(7)
-  const startedAt = performance.now()
-  const asked: Promise<number>[] = []
-  for (let i = 0; i < seconds * PER_SECOND; i++) {
-    const dueAt = startedAt + (i * 1000) / PER_SECOND
-    await new Promise((resolve) => setTimeout(resolve, Math.max(0, dueAt - performance.now())))
-    const path = `/v2/models/tiny-${random.below(models)}/infer`
-    asked.push(connections.ask(writer(path, BODY)).then(() => performance.now() - dueAt))
+  const ask = async (dueAt: number): Promise<number> => {
+    await connections.ask(writer(`/v2/models/tiny-${random.below(models)}/infer`, BODY))
+    return performance.now() - dueAt
   }
-  return await Promise.all(asked)
+  return await askAtRate(ask, PER_SECOND, seconds)
 }
 
 /** `infer-tiny-models`: a thousand models of a few bytes in one process. */

@@ -16,7 +16,6 @@ import { collectWhenIdle } from '../core/lifetime/idle-collection.ts'
 import { type AddedRoute, addAudit } from '../http/audit.ts'
 import { clientAddressOf } from '../http/client-address.ts'
 import { ConnectionShare, HANDSHAKE_TIMES, REQUEST_TIMES } from '../http/connection-share.ts'
-import { requireLoopbackName, requireOwnOrigin } from '../http/own-origin.ts'
 import { addSecurityHeaders } from '../http/security-headers.ts'
 import { refuseUnknownFields } from '../http/unknown-fields.ts'
 import { VALIDATION } from '../http/validation.ts'
@@ -26,11 +25,13 @@ import { addAuthorization } from './http/authorization.ts'
 import { addBodyParsers } from './http/bodies.ts'
 import { addDeadlines } from './http/deadline.ts'
 import { addErrorHandlers, EARLY_ERRORS } from './http/errors.ts'
+import { addOrigins, type OriginOptions } from './http/origins.ts'
 import { DEADLINE_HEADER } from './http/query-options.ts'
 import { withSessions } from './http/session.ts'
 import { addTracing } from './http/tracing.ts'
 import { addUnknownPathHandler } from './http/unknown-paths.ts'
 import { InferenceAnswers } from './inference/answers.ts'
+import { JSON_LENGTH_HEADER } from './inference/message.ts'
 import { ModelRepository } from './inference/repository.ts'
 import { addInferenceRoutes } from './inference/routes.ts'
 import { InferenceStatistics } from './inference/statistics.ts'
@@ -52,7 +53,7 @@ import { addPredictRoutes } from './routes/predict.ts'
 import { addStateRoutes } from './routes/states.ts'
 
 /** Options of a gateway. */
-export interface GatewayOptions {
+export interface GatewayOptions extends OriginOptions {
   /** @default false */
   readonly logger?: FastifyServerOptions['logger']
   /** Largest body in bytes, of routes without a limit of their own. @default 1 MiB */
@@ -78,8 +79,6 @@ export interface GatewayOptions {
   readonly proxies?: TrustedProxies
   /** Takes an entry for each change that a client asks for. @default none is kept */
   readonly audit?: AuditSink
-  /** Refuses requests that name another host than this machine, as those of a page with a name that resolves to it do. @default false */
-  readonly onlyLoopbackNames?: boolean
   /** Certificate and key (PEM) of HTTPS; with `ca` clients need a certificate, too. @default plain HTTP */
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca?: string }
 }
@@ -161,7 +160,7 @@ export async function createGateway(
   const recommender = recommenderOf(services)
   addDeadlines(app, options.clock)
   addSecurityHeaders(app, options.tls !== undefined)
-  addOriginChecks(app, options)
+  addOrigins(app, options, [JSON_LENGTH_HEADER])
   if (options.access !== undefined) addAuthorization(app, options.access)
   addErrorHandlers(app)
   addUnknownPathHandler(app)
@@ -236,18 +235,6 @@ function schemaOf({ routeOptions }: FastifyRequest): FastifySchema | undefined {
 /** The word of the audit for a route that changes models. */
 function changeOf({ config }: AddedRoute): string | undefined {
   return (config as FastifyContextConfig | undefined)?.change
-}
-
-/** Refuses what a browser sends for a page of another site. */
-function addOriginChecks(
-  app: FastifyInstance,
-  { onlyLoopbackNames = false }: Pick<GatewayOptions, 'onlyLoopbackNames'>,
-): void {
-  app.addHook('onRequest', (request, _reply, done) => {
-    requireOwnOrigin(request)
-    if (onlyLoopbackNames) requireLoopbackName(request)
-    done()
-  })
 }
 
 /**

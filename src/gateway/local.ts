@@ -21,6 +21,8 @@ export interface LocalGatewaySettings {
   /** What clients may change in the models. @default nothing */
   readonly modelControl?: ModelControlRights
   readonly access: AccessControl
+  /** As of `OriginOptions`. */
+  readonly allowedOrigins?: readonly string[]
   /** Certificate and key (PEM) of HTTPS. @default plain HTTP */
   readonly tls?: NonNullable<GatewayOptions['tls']>
   /** Version in the OpenAPI document. */
@@ -68,6 +70,7 @@ export class LocalGateway implements AsyncDisposable {
         ...(checked === undefined ? {} : { access: checked }),
         audit: access.audit,
         proxies: access.proxies,
+        allowedOrigins: settings.allowedOrigins,
         onlyLoopbackNames: isLoopback(settings.host) && !access.needsToken,
         ...(logger === undefined ? {} : { logger }),
         ...(tls === undefined ? {} : { tls }),

@@ -37,6 +37,8 @@ export interface GatewaySettings {
   readonly histories?: GatewaySettings['job']
   /** Who may use the gateway. */
   readonly access: AccessShare
+  /** As of `OriginOptions`. */
+  readonly allowedOrigins?: readonly string[]
   /** Certificate and key (PEM) of HTTPS. @default plain HTTP */
   readonly tls?: NonNullable<GatewayOptions['tls']>
   /** The topic that takes observations; without it the gateway takes none. */
@@ -118,6 +120,7 @@ export class RunningGateway implements AsyncDisposable {
           file: settings.auditFile,
           clock: systemClock,
         }),
+        allowedOrigins: settings.allowedOrigins,
         onlyLoopbackNames: isLoopback(settings.host) && !settings.access.needsToken,
         siblings,
         ...(logger === undefined ? {} : { logger }),

@@ -7,18 +7,20 @@ export function isRead(method: string): boolean {
 }
 
 /**
- * Throws ACCESS_DENIED for a change that a page of another site sends from a browser. Browsers say where a
- * request comes from in `Sec-Fetch-Site`, and to plain HTTP in `Origin` alone; other programs say nothing.
+ * Whether a request is a read, or a change that no page of another site sends from a browser. Browsers say where a request
+ * comes from in `Sec-Fetch-Site`, and to plain HTTP in `Origin` alone; other programs say nothing.
  */
-export function requireOwnOrigin({ method, headers, host }: FastifyRequest): void {
-  if (isRead(method)) return
+export function isOwnOrigin({ method, headers, host }: FastifyRequest): boolean {
+  if (isRead(method)) return true
   const { origin } = headers
   const site = headers['sec-fetch-site']
-  const isOwn =
-    site === undefined
-      ? origin === undefined || URL.parse(origin)?.host === host
-      : site === 'same-origin' || site === 'none'
-  if (isOwn) return
+  if (site !== undefined) return site === 'same-origin' || site === 'none'
+  return origin === undefined || URL.parse(origin)?.host === host
+}
+
+/** Throws ACCESS_DENIED for a change that a page of another site sends from a browser. */
+export function requireOwnOrigin(request: FastifyRequest): void {
+  if (isOwnOrigin(request)) return
   throw new WeirError('ACCESS_DENIED', 'a page of another site may not change anything here')
 }
 

@@ -155,6 +155,23 @@ export const networks: FlagKind = kindOf(
 
 const NETWORK = /^(\d{1,3}(\.\d{1,3}){3}|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*)(\/\d{1,3})?$/
 
+/** Origins of pages, `https://app.example.com,http://localhost:5173`, or `*`. */
+export const origins: FlagKind = kindOf(
+  {
+    sort: 'list',
+    shown: 'ORIGIN,...',
+    takes: 'origins without a path, such as https://app.example.com,http://localhost:5173, or "*"',
+  },
+  (text) => text.split(',').every(isOrigin),
+)
+
+/** Whether a text is what a browser sends as `Origin`; extensions and programs with pages have schemes of their own. */
+function isOrigin(text: string): boolean {
+  if (text === '*' || !/^https?:/i.test(text))
+    return /^(\*|[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+)$/.test(text)
+  return URL.parse(text)?.origin === text
+}
+
 /** The address of a REST interface: `HOST:PORT`, a port of this machine, or an `http://` or `https://` URL. */
 export const restAddress: FlagKind = readBy(
   {

@@ -11,7 +11,7 @@ import {
   UsageError,
 } from '../command/command.ts'
 import { requireWritable, textOfFile } from '../command/text-file.ts'
-import { addresses, networks, output, path } from '../flag-kinds/places.ts'
+import { addresses, networks, origins, output, path } from '../flag-kinds/places.ts'
 import { secret } from '../flag-kinds/words.ts'
 import { tokenOf } from './token.ts'
 
@@ -89,6 +89,22 @@ export const MODEL_CONTROL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     value: addresses,
     help: 'Let them register models of these servers, too (default: of none)',
   },
+}
+
+/** The flag about pages of other origins. */
+export const ALLOW_ORIGIN: OptionSpec = {
+  type: 'string',
+  value: origins,
+  help: 'Let pages of these origins use the HTTP port from a browser; "*" for all, with --tokens (default: of no other)',
+}
+
+/** The origins of `--allow-origin`; `hasTokens`: whether clients need a token. Throws UsageError. */
+export function allowedOriginsOf(flags: Flags, hasTokens: boolean): readonly string[] {
+  const allowed = flags.optional('allow-origin')?.split(',') ?? []
+  if (!allowed.includes('*') || hasTokens) return allowed
+  throw new UsageError(
+    '--allow-origin "*" lets every page that someone here opens use the port; name the origins, or give --tokens FILE, too',
+  )
 }
 
 /** Access to the port of the flags. Throws UsageError. */

@@ -43,14 +43,15 @@ export const inferCommand: Command = {
   },
   details: `MODEL is a name, or a name and an alias: digits@stable. The file holds values by input, {"x": [[0.5, 1]]},
 or a body of the Open Inference Protocol, {"inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 2], "data":
-[0.5, 1]}]}. A model with one input of bytes takes it as it is: a model with a tokenizer takes each TEXT, one with json
-each object, and any other, such as one that decodes images, the content of each FILE. A file that has the name of a
-text is not read. The exit status is 1 when the model does not answer.
+[0.5, 1]}]}. A model with one input of bytes takes it as it is: a model with a tokenizer takes each TEXT, one of pairs
+two for each item, one with json each object, and any other, such as one that decodes images, the content of each FILE.
+A file that has the name of a text is not read. The exit status is 1 when the model does not answer.
 
 Examples:
   weir infer digits --input digit.json
   weir infer photo-model cat.jpg
   weir infer text-model "a text" "another text"
+  weir infer reranker "a question" "a passage" "a question" "another passage"
   weir infer digits@stable --input digit.json --deadline 20 --json`,
   async run({ flags: values, args, io }) {
     const flags = new Flags(values)

@@ -27,33 +27,54 @@ export async function readInputFile(
 }
 
 /**
- * Words of the command line as the only input of a model, an item a word: the word itself for a model that takes texts or
- * objects, otherwise the bytes of the file that it names. Throws FILE_NOT_FOUND, SIGNATURE_MISMATCH for a model with other
- * inputs.
+ * Words of the command line as the inputs of a model, a word for each input of an item: the word itself for a model that takes
+ * texts, pairs of texts or objects, otherwise the bytes of the file that it names. Throws FILE_NOT_FOUND, SIGNATURE_MISMATCH for
+ * a model with other inputs, and for words that are no whole number of items.
  */
 export async function plainInputs(
   words: readonly string[],
   signature: readonly TensorSignature[],
 ): Promise<RawTensor[]> {
-  const [input, ...others] = signature
-  if (input?.datatype !== 'BYTES' || input.shape.length !== 1 || others.length > 0) {
-    const inputs = signature.map(
-      ({ name, datatype, shape }) => `${name} ${datatype} [${shape.join(', ')}]`,
-    )
-    const message = `the model takes no files or texts as they are (its inputs are ${inputs.join('; ')}); use --input, or declare a transform of its input`
+  const inputs = requirePlain(signature)
+  const items = words.length / inputs.length
+  if (!Number.isInteger(items)) {
+    const names = inputs.map(({ name }) => name).join(' and ')
+    const message = `the model takes ${inputs.length} texts for each item (${names}), and ${words.length} were given`
     throw new WeirError('SIGNATURE_MISMATCH', message)
   }
-  const parts: Buffer[] = []
-  const isText = input.takes === 'text' || input.takes === 'json'
-  for (const word of words) {
-    const bytes = isText ? Buffer.from(word) : await bytesOfFile(word)
+  return await Promise.all(
+    inputs.map(async ({ name, takes }, i) => {
+      const own = words.filter((_, at) => at % inputs.length === i)
+      const isText = takes === 'text' || takes === 'json'
+      const elements = own.map((word) => (isText ? Buffer.from(word) : bytesOfFile(word)))
+      const data = withLengths(await Promise.all(elements))
+      return { name, datatype: 'BYTES' as const, shape: [items], data }
+    }),
+  )
+}
+
+/** The inputs of a model that takes bytes as they are: one, or several texts. Throws SIGNATURE_MISMATCH. */
+function requirePlain(signature: readonly TensorSignature[]): readonly TensorSignature[] {
+  const isOne = signature.length === 1 || signature.every(({ takes }) => takes === 'text')
+  const isPlain = signature.every(
+    ({ datatype, shape }) => datatype === 'BYTES' && shape.length === 1,
+  )
+  if (signature.length > 0 && isOne && isPlain) return signature
+  const inputs = signature.map(
+    ({ name, datatype, shape }) => `${name} ${datatype} [${shape.join(', ')}]`,
+  )
+  const message = `the model takes no files or texts as they are (its inputs are ${inputs.join('; ')}); use --input, or declare a transform of its input`
+  throw new WeirError('SIGNATURE_MISMATCH', message)
+}
+
+/** Elements of a BYTES tensor: each behind its length, 4 bytes. */
+function withLengths(elements: readonly Buffer[]): Buffer {
+  const parts = elements.flatMap((bytes) => {
     const length = Buffer.alloc(4)
     length.writeUInt32LE(bytes.length)
-    parts.push(length, bytes)
-  }
-  return [
-    { name: input.name, datatype: 'BYTES', shape: [words.length], data: Buffer.concat(parts) },
-  ]
+    return [length, bytes]
+  })
+  return Buffer.concat(parts)
 }
 
 function bytesOfFile(path: string): Promise<Buffer> {

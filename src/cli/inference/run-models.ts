@@ -10,7 +10,7 @@ import type { CheckpointConfiguration } from '../../runtime/configuration/config
 import { parseConfiguration } from '../../runtime/configuration/keys.ts'
 import { type CommandIo, type Flags, UsageError, unlessInterrupted } from '../command/command.ts'
 import { addressOf } from '../flag-kinds/places.ts'
-import { listenerOf } from '../flags/listener.ts'
+import { allowedOriginsOf, listenerOf } from '../flags/listener.ts'
 import { configurationOf } from '../flags/serving.ts'
 import { packageVersion } from '../text/package-version.ts'
 import { engineOptionsOf } from './engine-options.ts'
@@ -34,7 +34,9 @@ export async function runModels(flags: Flags, io: CommandIo): Promise<number> {
   // A wrong key is reported before anything is loaded.
   const configuration = configurationOf(flags)
   const { checkpoints } = parseConfiguration(configuration)
-  const modelControl = rightsOf(flags, io)
+  const hasTokens = hasTokensOf(flags, io)
+  const modelControl = rightsOf(flags, hasTokens)
+  const allowedOrigins = allowedOriginsOf(flags, hasTokens)
   const places = placesOf(flags)
   const repository = flags.string('repository')
   if (!existsSync(repository)) {
@@ -47,7 +49,13 @@ export async function runModels(flags: Flags, io: CommandIo): Promise<number> {
     { event: 'started', port: models.port },
     `${NAME}: serving queries on ${place}; press Ctrl-C to stop`,
   )
-  await using _gateway = await openGateway(models, flags, { io, report, modelControl, places })
+  await using _gateway = await openGateway(models, flags, {
+    io,
+    report,
+    modelControl,
+    allowedOrigins,
+    places,
+  })
   const { control, rest } = await openRest(models, configuration, io)
   await using _rest = rest
   if (rest !== undefined) report({ event: 'rest', url: rest.url }, `REST interface on ${rest.url}`)
@@ -117,10 +125,15 @@ async function openModels(
   })
 }
 
-/** What clients of the HTTP port may change in the models. Throws UsageError, INVALID_ARGUMENT, ACCESS_DENIED. */
-function rightsOf(flags: Flags, io: CommandIo): ModelControlRights {
+/** Whether clients need a token. */
+function hasTokensOf(flags: Flags, io: CommandIo): boolean {
   const { tokensFile, peopleFile, token } = listenerOf(flags, io)
-  const rights = modelControlOf(flags, (tokensFile ?? peopleFile ?? token) !== undefined)
+  return (tokensFile ?? peopleFile ?? token) !== undefined
+}
+
+/** What clients of the HTTP port may change in the models. Throws UsageError, INVALID_ARGUMENT, ACCESS_DENIED. */
+function rightsOf(flags: Flags, hasTokens: boolean): ModelControlRights {
+  const rights = modelControlOf(flags, hasTokens)
   if (!rights.isAllowed || flags.optional('http') !== undefined) return rights
   throw new UsageError('--model-control is about the HTTP port; give --http HOST:PORT, too')
 }
@@ -145,11 +158,13 @@ async function openGateway(
     io,
     report,
     modelControl,
+    allowedOrigins,
     places,
   }: {
     readonly io: CommandIo
     readonly report: Report
     readonly modelControl: ModelControlRights
+    readonly allowedOrigins: readonly string[]
     readonly places: ReturnType<typeof placesOf>
   },
 ): Promise<AsyncDisposable | undefined> {
@@ -175,6 +190,7 @@ async function openGateway(
     repository: resolve(flags.string('repository')),
     access: models.access,
     modelControl,
+    allowedOrigins,
     version: packageVersion(),
     ...(tls === undefined ? {} : { tls }),
     ...(grpc === undefined ? {} : { grpc }),

@@ -20,6 +20,7 @@ const JOBS_OF: Readonly<Record<string, readonly RunJob[]>> = {
   'remote-keys': ['models', 'module'],
   http: ['models'],
   grpc: ['models'],
+  'allow-origin': ['models'],
   'model-control': ['models'],
   'allow-modules': ['models'],
   'allow-remote': ['models'],

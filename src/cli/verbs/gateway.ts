@@ -12,7 +12,13 @@ import { address, addressOf, addressToOpen, path } from '../flag-kinds/places.ts
 import { topicName, word } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS, topicsPlaceOf } from '../flags/kafka.ts'
-import { LISTENER_OPTIONS, listenerOf, MODEL_CONTROL_OPTIONS } from '../flags/listener.ts'
+import {
+  ALLOW_ORIGIN,
+  allowedOriginsOf,
+  LISTENER_OPTIONS,
+  listenerOf,
+  MODEL_CONTROL_OPTIONS,
+} from '../flags/listener.ts'
 import { CONNECTION_OPTIONS, connectionOf } from '../flags/query.ts'
 import { modelControlOf } from '../inference/model-control.ts'
 import { packageVersion } from '../text/package-version.ts'
@@ -67,6 +73,7 @@ export const gatewayCommand: Command = {
       default: 'warn',
       help: 'Log to standard error, a JSON object a line: silent, error, warn, info or debug',
     },
+    'allow-origin': ALLOW_ORIGIN,
     ...MODEL_CONTROL_OPTIONS,
     ...CONNECTION_OPTIONS,
     ...ACCESS_OPTIONS,
@@ -93,6 +100,7 @@ Examples:
     const listener = { ...accessOptions, what: 'the gateway', host }
     const { access, tls } = await queryAccessOf(listener, undefined)
     const rights = rightsOf(flags, access.needsToken)
+    const allowedOrigins = allowedOriginsOf(flags, access.needsToken)
     await using gateway = await unlessInterrupted(
       GatewayThreads.start(
         {
@@ -101,6 +109,7 @@ Examples:
           host,
           port,
           access,
+          allowedOrigins,
           ...(auditFile === undefined ? {} : { auditFile }),
           version: packageVersion(),
           logLevel: flags.choice('log-level', LOG_LEVELS),

@@ -25,7 +25,7 @@ import { name, topicName } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS, topicsPlaceOf } from '../flags/kafka.ts'
 import { KEY_LENGTH_OPTION, maxKeyBytesOf } from '../flags/key-length.ts'
-import { listenerOf, MODEL_CONTROL_OPTIONS } from '../flags/listener.ts'
+import { ALLOW_ORIGIN, listenerOf, MODEL_CONTROL_OPTIONS } from '../flags/listener.ts'
 import {
   configurationOf,
   keyValuesOf,
@@ -103,6 +103,7 @@ export const runCommand: Command = {
       value: addressToOpen,
       help: 'Serve "models" over gRPC, too, beside --http: the Open Inference Protocol, with streams',
     },
+    'allow-origin': { ...ALLOW_ORIGIN, needs: [needs('http')] },
     ...MODEL_CONTROL_OPTIONS,
     ...KEY_LENGTH_OPTION,
     ...SERVING_OPTIONS,

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { preferredType } from '../http/accept.ts'
 import { sendProblem } from '../http/errors.ts'
+import { varyBy } from '../http/origins.ts'
 import { httpProblem } from '../http/problem.ts'
 
 /** An id with its value, as lists of the recommender routes have it. */
@@ -49,7 +50,7 @@ export function sendList(
   list: readonly ListEntry[],
 ): FastifyReply {
   const type = listTypeOf(request.headers.accept)
-  reply.header('vary', 'accept')
+  varyBy(reply, 'accept')
   if (type === undefined) {
     const detail = `a list is sent as ${TYPES.join(', ')}; Accept allows none of them`
     return sendProblem(reply, httpProblem(406, 'NOT_ACCEPTABLE', detail))

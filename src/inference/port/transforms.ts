@@ -26,9 +26,15 @@ export interface LabelsTransform {
   readonly softmax?: boolean
 }
 
+/** Which text of a pair is cut where the two are too long: the longer one, or always the same one. */
+export const TRUNCATIONS = ['longest-first', 'only-first', 'only-second'] as const
+
+/** One of the ways to cut; a single text is the first one. */
+export type Truncation = (typeof TRUNCATIONS)[number]
+
 /**
- * How texts become the tokens of a model. What the file of the tokenizer says holds where a setting is left out: its
- * `truncation`, and the token of its `padding`.
+ * How texts, or pairs of texts, become the tokens of a model. What the file of the tokenizer says holds where a setting is
+ * left out: its `truncation`, and the token of its `padding`.
  */
 export interface TokenizerTransform {
   /** File of the version, as Hugging Face's libraries store it; `tokenizer_config.json` beside it is read, too. */
@@ -39,10 +45,15 @@ export interface TokenizerTransform {
   readonly mask?: string
   /** Input that takes the types of the tokens. @default token_type_ids, where the model has it */
   readonly types?: string
-  /** Most tokens of a text, with those that the tokenizer adds. @default what the model's input or the tokenizer says */
+  /** Name of the input that takes the second text of each item, as cross-encoders have it. @default texts are no pairs */
+  readonly pair?: string
+  /**
+   * Most tokens of a text, or of the two of a pair, with those that the tokenizer adds. @default what the model's input or
+   * the tokenizer says
+   */
   readonly maxLength?: number
-  /** A longer text is cut; otherwise it is refused. @default as the tokenizer says */
-  readonly truncate?: boolean
+  /** A longer text is cut, a pair in this way; otherwise it is refused. @default as the tokenizer says */
+  readonly truncate?: boolean | Truncation
   /**
    * Each text is padded until its length is a multiple of this number; `longest`: to the longest text of its request, and
    * requests share no run. @default 1

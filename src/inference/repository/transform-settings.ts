@@ -1,14 +1,15 @@
-import type {
-  ImageTransform,
-  JsonTransform,
-  LabelsTransform,
-  TokenizerTransform,
-  Transforms,
+import {
+  type ImageTransform,
+  type JsonTransform,
+  type LabelsTransform,
+  type TokenizerTransform,
+  TRUNCATIONS,
+  type Transforms,
 } from '../port/transforms.ts'
 import { defined, type Fields, type SettingReader } from './setting-reader.ts'
 
 const IMAGE_KEYS = ['size', 'fit', 'layout', 'channels', 'scale', 'mean', 'std']
-const TOKENIZER_KEYS = ['file', 'ids', 'mask', 'types', 'max-length', 'truncate', 'padding']
+const TOKENIZER_KEYS = ['file', 'pair', 'ids', 'mask', 'types', 'max-length', 'truncate', 'padding']
 
 /** Reads the part of `deployment.yaml` under `transforms`. Throws INVALID_ARGUMENT, UNKNOWN_OPTION. */
 export function readTransforms(reader: SettingReader, value: unknown): Transforms {
@@ -72,11 +73,12 @@ class TransformReader {
     reader.requireKeys(fields, TOKENIZER_KEYS, `${key}.`)
     return defined<TokenizerTransform>({
       file: this.file(fields, key, 'tokenizer.json'),
+      pair: reader.text(fields, 'pair'),
       ids: reader.text(fields, 'ids'),
       mask: reader.text(fields, 'mask'),
       types: reader.text(fields, 'types'),
       maxLength: reader.whole(fields, 'max-length'),
-      truncate: reader.boolean(fields, 'truncate'),
+      truncate: this.truncate(fields['truncate'], key),
       padding: this.padding(fields['padding'], key),
     })
   }
@@ -96,6 +98,13 @@ class TransformReader {
       }
     }
     return { columns: columns as JsonTransform['columns'] }
+  }
+
+  private truncate(value: unknown, key: string): TokenizerTransform['truncate'] | undefined {
+    if (value === undefined || typeof value === 'boolean') return value
+    const known = TRUNCATIONS.find((one) => one === value)
+    if (known !== undefined) return known
+    throw this.reader.wrong(`${key}.truncate`, `true, false, ${TRUNCATIONS.join(', ')}`, value)
   }
 
   private padding(value: unknown, key: string): TokenizerTransform['padding'] | undefined {

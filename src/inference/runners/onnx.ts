@@ -39,8 +39,19 @@ export async function loadOnnx(source: OnnxSource, options: RunnerOptions): Prom
     const { session, placement } = await openSession(runtime, source.file, options)
     return new OnnxModel(runtime, session, { file: source.file, options, placement })
   } catch (error) {
-    throw asWeirError(error, 'MODEL_FAILED', source.file)
+    throw asWeirError(withoutLocale(error) ?? error, 'MODEL_FAILED', source.file)
   }
+}
+
+/** What is to be done where the machine has no locale that a string operation needs; undefined for other errors. */
+function withoutLocale(error: unknown): Error | undefined {
+  const locale = /Failed to construct locale with name:([^:\s]+)/.exec(messageOf(error))?.[1]
+  if (locale === undefined) return undefined
+  const [language, encoding = 'UTF-8'] = locale.split('.')
+  return new Error(
+    `a string operation of the model (StringNormalizer) needs the locale ${locale}, which this machine does not have. Install it (Debian: "apt-get install locales && localedef -i ${language} -f ${encoding} ${locale}"), or give the operation the locale C.UTF-8`,
+    { cause: error },
+  )
 }
 
 interface OpenedSession {

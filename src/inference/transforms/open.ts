@@ -74,17 +74,37 @@ async function textsOf(
   for (const [name, transform] of Object.entries(tokenizers)) {
     const tokenizer = await TextTokenizer.open(join(folderOf(source), transform.file))
     const text = new TextInput(name, inputs, { transform, tokenizer })
-    const taken = texts.find((other) => other.inputs.some((one) => text.inputs.includes(one)))
-    const isOther = inputs.some((spec) => spec.name === name && !text.inputs.includes(name))
-    if (taken !== undefined || isOther) {
-      const why = isOther
-        ? `the model has an input of this name that takes no tokens; choose another name`
-        : `its tokens go into the same inputs as those of "${taken!.spec.name}"; set ids, mask and types of both`
-      throw new WeirError('INVALID_ARGUMENT', `transforms: input "${name}": ${why}`)
-    }
+    requireOwnNames(text, inputs, texts)
     texts.push(text)
   }
   return texts
+}
+
+/** Throws INVALID_ARGUMENT for a text whose names, or the inputs that it becomes, are those of something else. */
+function requireOwnNames(
+  { specs, inputs: own }: TextInput,
+  inputs: readonly TensorSpec[],
+  texts: readonly TextInput[],
+): void {
+  const names = specs.map(({ name }) => name)
+  const refuse = (name: string, why: string): never => {
+    throw new WeirError('INVALID_ARGUMENT', `transforms: input "${name}": ${why}`)
+  }
+  for (const [i, name] of names.entries()) {
+    const isInput = inputs.some((spec) => spec.name === name && !own.includes(name))
+    if (isInput)
+      refuse(name, 'the model has an input of this name that takes no tokens; choose another name')
+    const isTwice =
+      names.indexOf(name) < i || texts.some((text) => text.specs.some((one) => one.name === name))
+    if (isTwice) refuse(name, 'two texts have this name; choose another one for pair')
+  }
+  const taken = texts.find((other) => other.inputs.some((one) => own.includes(one)))
+  if (taken === undefined) return
+  const [first] = taken.specs
+  refuse(
+    names[0]!,
+    `its tokens go into the same inputs as those of "${first!.name}"; set ids, mask and types of both, or pair of one if they are pairs`,
+  )
 }
 
 async function labelsOf(
@@ -141,7 +161,8 @@ async function requireVocabulary(
   for (const text of texts) {
     const error = await failure(text)
     if (error === undefined) continue
-    const message = `transforms: input "${text.spec.name}": the tokenizer has ids up to ${text.largestId}, which the model does not take (${messageOf(error)}); push the tokenizer that belongs to the model`
+    const types = text.largestType === 0 ? '' : ` and types up to ${text.largestType}`
+    const message = `transforms: input "${text.specs[0]!.name}": the tokenizer has ids up to ${text.largestId}${types}, which the model does not take (${messageOf(error)}); push the tokenizer that belongs to the model`
     throw new WeirError('INVALID_ARGUMENT', message)
   }
 }

@@ -2,50 +2,45 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Tokenizer } from '@huggingface/tokenizers'
 import { asWeirError, messageOf, WeirError } from '../../core/errors.ts'
+import type { Truncation } from '../port/transforms.ts'
 import { useCharacterMaps } from './character-map.ts'
+import { addedOf, type Frame, frameOf, type TextCount } from './text-frame.ts'
 import { readableTokenizer, type TokenizerJson, type TokenizerPart } from './tokenizer-kinds.ts'
+import { keptOf } from './truncation.ts'
 
-/** Tokens of one text: their numbers in the vocabulary, and the types that models of pairs take. */
+/** Tokens of one text or of a pair: their numbers in the vocabulary, and the types that models of pairs take. */
 export interface TextTokens {
   readonly ids: readonly number[]
   readonly types: readonly number[]
 }
 
-/** How far a text may go. */
+/** How far a text may go, or the two of a pair together. */
 export interface TextLimit {
   /** Most tokens, with those that the tokenizer adds; Infinity for any number. */
   readonly most: number
-  /** A longer text is cut; otherwise it is refused. */
-  readonly isCut: boolean
-}
-
-/** Tokens around those of a text, such as `[CLS]` and `[SEP]`. */
-interface Frame {
-  readonly before: TextTokens
-  readonly after: TextTokens
-  /** Type of the text's tokens. */
-  readonly type: number
-}
-
-/** What a post-processor makes of a text's tokens. */
-interface Framed {
-  readonly tokens: readonly string[]
-  readonly token_type_ids?: readonly number[]
+  /** How longer texts are cut. @default they are refused */
+  readonly cut?: Truncation | undefined
 }
 
 /** Lengths of tokenizer_config.json above this one stand for "no limit". */
 const NO_LIMIT = 1e6
-const MARK = '\0text'
 /** Characters that any text may have, and those for each token that the model takes: a text of 1 MB takes seconds. */
 const MOST_CHARACTERS = 64 * 1024
 const CHARACTERS_OF_TOKEN = 128
+
+/** `truncation.strategy` of a tokenizer.json. */
+const STRATEGIES: Readonly<Record<string, Truncation>> = {
+  LongestFirst: 'longest-first',
+  OnlyFirst: 'only-first',
+  OnlySecond: 'only-second',
+}
 
 /** Tokenizer of texts, from a file as Hugging Face's libraries store it. */
 export class TextTokenizer {
   /** Most tokens that the files name; undefined where they name none. */
   readonly most: number | undefined
-  /** The file says that longer texts are cut. */
-  readonly isCut: boolean
+  /** How the file says that longer texts are cut; undefined where it does not. */
+  readonly cut: Truncation | undefined
   /** Token that fills up a text; undefined where the files name none. */
   readonly padding:
     | { readonly id: number; readonly type: number; readonly isLeft: boolean }
@@ -54,16 +49,18 @@ export class TextTokenizer {
   readonly largestId: number
   private readonly isCutLeft: boolean
   private readonly tokenizer: Tokenizer
-  private readonly frame: Frame
+  private readonly processor: TokenizerPart | null
+  private readonly frames = new Map<TextCount, Frame>()
 
   /** Throws UNSUPPORTED for a kind of tokenizer whose tokens would be others, MALFORMED_DATA. */
   constructor(tokenizer: Tokenizer, file: TokenizerJson, config: TokenizerPart) {
     this.tokenizer = tokenizer
-    this.frame = this.frameOf()
-    const { truncation, padding } = file
+    const { truncation, padding, post_processor: processor = null } = file
+    this.processor = processor
+    this.frame(1)
     const named = [truncation?.['max_length'], config['model_max_length']]
     this.most = named.find((one): one is number => Number.isInteger(one) && Number(one) < NO_LIMIT)
-    this.isCut = truncation != null
+    this.cut = truncation == null ? undefined : strategyOf(truncation['strategy'])
     this.isCutLeft = truncation?.['direction'] === 'Left'
     this.padding = this.paddingOf(padding ?? undefined, config['pad_token'])
     // As arguments of one call, a quarter of a million words would overflow the stack.
@@ -96,68 +93,85 @@ export class TextTokenizer {
     }
   }
 
-  /** Tokens that the tokenizer adds to each text. */
-  get added(): number {
-    return this.frame.before.ids.length + this.frame.after.ids.length
+  /** Tokens that the tokenizer adds to each text, or to each pair. Throws UNSUPPORTED where it takes no pairs. */
+  added(count: TextCount): number {
+    return addedOf(this.frame(count))
   }
 
-  /** The tokens of a text. `index` is its place in the request, for errors. Throws INVALID_ARGUMENT. */
-  encode(text: string, { most, isCut }: TextLimit, index: number): TextTokens {
-    const { before, after, type } = this.frame
-    const characters = Math.max(MOST_CHARACTERS, CHARACTERS_OF_TOKEN * most)
-    if (text.length > characters) {
-      throw invalid(
-        `text ${index} has ${text.length} characters, and a model that takes ${most} tokens takes at most ${characters}; shorten it`,
-      )
-    }
-    const ids = this.idsOf(text, index)
-    const room = most - this.added
-    if (ids.length > room && !isCut) {
-      throw invalid(
-        `text ${index} has ${ids.length + this.added} tokens, and the model takes ${most}; shorten it, or set truncate: true in the settings of the tokenizer`,
-      )
-    }
-    const kept = this.isCutLeft ? ids.slice(Math.max(0, ids.length - room)) : ids.slice(0, room)
+  /** The largest type of a token in a text, or in a pair. */
+  largestType(count: TextCount): number {
+    return Math.max(...this.frame(count).map(({ type }) => type))
+  }
+
+  /** The tokens of a text or of a pair. `index` is its place in the request, for errors. Throws INVALID_ARGUMENT. */
+  encode(texts: readonly string[], limit: TextLimit, index: number): TextTokens {
+    const frame = this.frame(texts.length === 1 ? 1 : 2)
+    const names =
+      texts.length === 1
+        ? [`text ${index}`]
+        : [`the first text of pair ${index}`, `the second text of pair ${index}`]
+    const whole = texts.map((text, t) => this.idsOf(text, names[t]!, limit))
+    const kept = this.keptOf(whole, limit, { index, room: limit.most - addedOf(frame) })
+    const parts = frame.map((part) => {
+      const ids = 'text' in part ? kept[part.text]! : [part.id]
+      return { ids, types: ids.map(() => part.type) }
+    })
     const tokens = {
-      ids: [...before.ids, ...kept, ...after.ids],
-      types: [...before.types, ...kept.map(() => type), ...after.types],
+      ids: parts.flatMap(({ ids }) => ids),
+      types: parts.flatMap(({ types }) => types),
     }
     if (tokens.ids.length > 0) return tokens
-    throw invalid(`text ${index} has no tokens: it is empty, and this tokenizer adds none`)
+    const what = texts.length === 1 ? `text ${index}` : `pair ${index}`
+    throw invalid(`${what} has no tokens: it is empty, and this tokenizer adds none`)
   }
 
-  private idsOf(text: string, index: number): readonly number[] {
-    const ids = this.given(text, index)
-    if (ids.every(Number.isInteger)) return ids
-    throw invalid(
-      `text ${index} has a word that the vocabulary does not have, and the tokenizer has no token for such words`,
+  /** The ids of each text that go into the frame. */
+  private keptOf(
+    whole: readonly (readonly number[])[],
+    { most, cut }: TextLimit,
+    { index, room }: { readonly index: number; readonly room: number },
+  ): readonly (readonly number[])[] {
+    const lengths = whole.map(({ length }) => length)
+    const length = lengths.reduce((sum, one) => sum + one, 0)
+    if (length <= room) return whole
+    const kept = cut && keptOf(lengths, room, cut)
+    if (kept === undefined) throw tooLong(lengths, { index, most, added: most - room, cut })
+    return whole.map((ids, t) =>
+      this.isCutLeft ? ids.slice(ids.length - kept[t]!) : ids.slice(0, kept[t]),
     )
   }
 
-  private given(text: string, index: number): readonly number[] {
+  private idsOf(text: string, name: string, { most }: TextLimit): readonly number[] {
+    const characters = Math.max(MOST_CHARACTERS, CHARACTERS_OF_TOKEN * most)
+    if (text.length > characters) {
+      throw invalid(
+        `${name} has ${text.length} characters, and a model that takes ${most} tokens takes at most ${characters}; shorten it`,
+      )
+    }
+    const ids = this.given(text, name)
+    if (ids.every(Number.isInteger)) return ids
+    throw invalid(
+      `${name} has a word that the vocabulary does not have, and the tokenizer has no token for such words`,
+    )
+  }
+
+  private given(text: string, name: string): readonly number[] {
     try {
       return this.tokenizer.encode(text, { add_special_tokens: false }).ids
     } catch (error) {
       if (!(error instanceof DisguisedToken)) throw error
       throw invalid(
-        `text ${index} has the token ${error.message} of the tokenizer in another writing; leave it out`,
+        `${name} has the token ${error.message} of the tokenizer in another writing; leave it out`,
       )
     }
   }
 
-  private frameOf(): Frame {
-    const { post_processor: processor } = this.tokenizer
-    const framed: Framed = processor?.post_process([MARK], null, true) ?? { tokens: [MARK] }
-    const { tokens, token_type_ids: types = [] } = framed
-    const at = tokens.indexOf(MARK)
-    if (at === -1 || tokens.lastIndexOf(MARK) !== at) {
-      throw new WeirError('UNSUPPORTED', 'the tokenizer does not put a text in one place')
-    }
-    const part = (from: number, to: number): TextTokens => ({
-      ids: tokens.slice(from, to).map((token) => this.idOf(token)),
-      types: tokens.slice(from, to).map((_, i) => types[from + i] ?? 0),
-    })
-    return { before: part(0, at), after: part(at + 1, tokens.length), type: types[at] ?? 0 }
+  private frame(count: TextCount): Frame {
+    const known = this.frames.get(count)
+    if (known !== undefined) return known
+    const frame = frameOf(this.processor, { count, idOf: (token) => this.idOf(token) })
+    this.frames.set(count, frame)
+    return frame
   }
 
   private paddingOf(padding: TokenizerPart | undefined, named: unknown): TextTokenizer['padding'] {
@@ -219,6 +233,32 @@ async function jsonFile(path: string, isOptional = false): Promise<TokenizerPart
   } catch (cause) {
     throw new WeirError('MALFORMED_DATA', `${path} is no JSON: ${messageOf(cause)}`, { cause })
   }
+}
+
+/** Texts that are too long and may not be cut, or not so far. */
+function tooLong(
+  lengths: readonly number[],
+  { index, most, added, cut }: TextLimit & { readonly index: number; readonly added: number },
+): WeirError {
+  const tokens = lengths.reduce((sum, length) => sum + length, added)
+  const isPair = lengths.length > 1
+  const what = isPair ? `pair ${index}` : `text ${index}`
+  const has = `${what} has ${tokens} tokens, and the model takes ${most}; `
+  if (cut === undefined)
+    return invalid(`${has}shorten it, or set truncate: true in the settings of the tokenizer`)
+  const why = isPair ? 'that text is too short' : 'there is no second text'
+  return invalid(
+    `${has}${cut} cannot cut it so far, because ${why}; shorten it, or set truncate: longest-first`,
+  )
+}
+
+function strategyOf(strategy: unknown): Truncation {
+  const known = typeof strategy === 'string' && Object.hasOwn(STRATEGIES, strategy)
+  if (strategy === undefined || known) return STRATEGIES[String(strategy ?? 'LongestFirst')]!
+  throw new WeirError(
+    'UNSUPPORTED',
+    `the tokenizer has the truncation strategy ${String(strategy)}`,
+  )
 }
 
 const invalid = (message: string): WeirError => new WeirError('INVALID_ARGUMENT', message)

@@ -3,6 +3,7 @@ import { itemAxisOf, type TensorSpec } from '../port/signature.ts'
 import type { Tensor } from '../port/tensor.ts'
 import type { TokenizerTransform } from '../port/transforms.ts'
 import { elementsOfBytes } from '../runners/byte-strings.ts'
+import type { TextCount } from './text-frame.ts'
 import type { TextLimit, TextTokenizer, TextTokens } from './text-tokenizer.ts'
 
 /** What an input of the model takes of the tokens. */
@@ -16,13 +17,20 @@ const USUAL_INPUTS: Readonly<Record<Part, string>> = {
 
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Texts as up to three inputs of a model: the ids of their tokens, a mask and types. */
+/** What a transform is opened with. */
+interface TextContext {
+  readonly transform: TokenizerTransform
+  readonly tokenizer: TextTokenizer
+}
+
+/** Texts, or pairs of texts, as up to three inputs of a model: the ids of their tokens, a mask and types. */
 export class TextInput {
-  /** What takes the place of the inputs: one text an item. */
-  readonly spec: TensorSpec
+  /** What takes the place of the inputs: one text an item, or two inputs with one each. */
+  readonly specs: readonly TensorSpec[]
   /** Names of the inputs that the texts become, that of the ids first. */
   readonly inputs: readonly string[]
   private readonly tokenizer: TextTokenizer
+  private readonly count: TextCount
   private readonly parts: readonly (readonly [part: Part, spec: TensorSpec])[]
   private readonly limit: TextLimit
   private readonly multiple: number
@@ -30,15 +38,10 @@ export class TextInput {
   private readonly fixed: number
 
   /** `specs` are all inputs of the model. Throws INVALID_ARGUMENT for a model that takes no tokens of this tokenizer. */
-  constructor(
-    name: string,
-    specs: readonly TensorSpec[],
-    {
-      transform,
-      tokenizer,
-    }: { readonly transform: TokenizerTransform; readonly tokenizer: TextTokenizer },
-  ) {
+  constructor(name: string, specs: readonly TensorSpec[], { transform, tokenizer }: TextContext) {
+    const { pair } = transform
     this.tokenizer = tokenizer
+    this.count = pair === undefined ? 1 : 2
     this.parts = partsOf(name, specs, transform)
     const [[, ids] = []] = this.parts
     this.inputs = this.parts.map(([, spec]) => spec.name)
@@ -58,13 +61,18 @@ export class TextInput {
         'the model has no mask, so padding would change its answers; leave out padding',
       )
     }
-    this.spec = { name, datatype: 'BYTES', shape: [-1], itemAxis: 0, takes: 'text' }
+    this.specs = [name, ...(pair === undefined ? [] : [pair])].map((one) => textSpec(one))
   }
 
-  /** Tokens of each text. Throws INVALID_ARGUMENT for what is no text, and for a text that is too long. */
-  tokens({ data }: Tensor): TextTokens[] {
-    return elementsOfBytes(data).map((bytes, i) => {
-      return this.tokenizer.encode(this.textOf(bytes, i), this.limit, i)
+  /**
+   * Tokens of each text, or of each pair of one text of each tensor. Throws INVALID_ARGUMENT for what is no text, and for one
+   * that is too long.
+   */
+  tokens(tensors: readonly Tensor[]): TextTokens[] {
+    const columns = tensors.map(({ data }) => elementsOfBytes(data))
+    return columns[0]!.map((_, i) => {
+      const texts = columns.map((column, c) => this.textOf(column[i]!, c, i))
+      return this.tokenizer.encode(texts, this.limit, i)
     })
   }
 
@@ -93,10 +101,15 @@ export class TextInput {
     return this.tokenizer.largestId
   }
 
-  /** Inputs of one text that has the largest id of the vocabulary, or only ids that each model has. */
+  /** The largest type of a token. */
+  get largestType(): number {
+    return this.tokenizer.largestType(this.count)
+  }
+
+  /** Inputs of one text that has the largest id and type of the tokenizer, or only those that each model has. */
   probe(isLargest: boolean): Tensor[] {
-    const id = isLargest ? this.tokenizer.largestId : 0
-    return this.tensors([{ ids: [id], types: [0] }])
+    const [id, type] = isLargest ? [this.largestId, this.largestType] : [0, 0]
+    return this.tensors([{ ids: [id], types: [type] }])
   }
 
   private lengthOf({ ids }: TextTokens): number {
@@ -105,11 +118,11 @@ export class TextInput {
     return Math.max(ids.length, Math.min(padded, this.limit.most))
   }
 
-  private textOf(bytes: Uint8Array, index: number): string {
+  private textOf(bytes: Uint8Array, column: number, index: number): string {
     try {
       return strict.decode(bytes)
     } catch {
-      throw invalid(this.spec.name, `text ${index} is no UTF-8`)
+      throw invalid(this.specs[column]!.name, `text ${index} is no UTF-8`)
     }
   }
 }
@@ -147,30 +160,47 @@ function requireTokens(name: string, spec: TensorSpec): TensorSpec {
   )
 }
 
-function limitOf(
-  name: string,
-  fixed: number,
-  {
-    transform,
-    tokenizer,
-  }: { readonly transform: TokenizerTransform; readonly tokenizer: TextTokenizer },
-): TextLimit {
-  const { maxLength, truncate = tokenizer.isCut } = transform
+const textSpec = (name: string): TensorSpec => ({
+  name,
+  datatype: 'BYTES',
+  shape: [-1],
+  itemAxis: 0,
+  takes: 'text',
+})
+
+function limitOf(name: string, fixed: number, { transform, tokenizer }: TextContext): TextLimit {
+  const { maxLength, pair } = transform
   if (fixed > 0 && maxLength !== undefined && maxLength > fixed) {
     throw invalid(name, `the model takes ${fixed} tokens, and max-length says ${maxLength}`)
   }
   const most = maxLength ?? (fixed > 0 ? Math.min(fixed, tokenizer.most ?? fixed) : tokenizer.most)
-  if (most !== undefined && most <= tokenizer.added) {
+  const added = tokenizer.added(pair === undefined ? 1 : 2)
+  if (most !== undefined && most <= added) {
+    const each = pair === undefined ? 'text' : 'pair'
     throw invalid(
       name,
-      `max-length is ${most}, and the tokenizer adds ${tokenizer.added} tokens to each text`,
+      `max-length is ${most}, and the tokenizer adds ${added} tokens to each ${each}`,
     )
   }
-  if (most !== undefined) return { most, isCut: truncate }
+  if (most !== undefined) return { most, cut: cutOf(name, { transform, tokenizer }) }
   throw invalid(
     name,
     'neither the model nor its tokenizer says how many tokens a text may have; set max-length',
   )
+}
+
+/** How longer texts are cut; undefined where they are refused. */
+function cutOf(name: string, { transform, tokenizer }: TextContext): TextLimit['cut'] {
+  const { truncate, pair } = transform
+  if (typeof truncate === 'string' && truncate !== 'longest-first' && pair === undefined) {
+    throw invalid(
+      name,
+      `truncate: ${truncate} is about pairs; set pair to the name of the second text, or truncate: true`,
+    )
+  }
+  if (truncate === undefined) return tokenizer.cut
+  if (typeof truncate === 'string') return truncate
+  return truncate ? (tokenizer.cut ?? 'longest-first') : undefined
 }
 
 /** Whole numbers of one datatype, which are written by their index. */

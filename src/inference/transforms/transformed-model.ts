@@ -101,9 +101,11 @@ export class TransformedModel implements LoadedModel {
     const { images, texts } = this.transforms
     const made = await Promise.all(
       tensors.map(async (tensor) => {
-        const text = texts.find(({ spec }) => spec.name === tensor.name)
-        if (text !== undefined) return text.tensors(text.tokens(tensor))
-        return [(await images.get(tensor.name)?.apply(tensor)) ?? tensor]
+        const text = texts.find(({ specs }) => specs.some(({ name }) => name === tensor.name))
+        if (text === undefined) return [(await images.get(tensor.name)?.apply(tensor)) ?? tensor]
+        if (text.specs[0]!.name !== tensor.name) return []
+        const given = text.specs.map(({ name }) => tensors.find((one) => one.name === name)!)
+        return text.tensors(text.tokens(given))
       }),
     )
     if (texts.length === 0) return made.flat()
@@ -125,7 +127,7 @@ function tensorsWith(
     inputs: inputs.flatMap((spec) => {
       const text = texts.find((one) => one.inputs.includes(spec.name))
       if (text === undefined) return [images.get(spec.name)?.spec ?? spec]
-      return text.inputs[0] === spec.name ? [text.spec] : []
+      return text.inputs[0] === spec.name ? text.specs : []
     }),
     outputs: outputs.flatMap(
       (spec): readonly TensorSpec[] => labels.get(spec.name)?.specs ?? [spec],

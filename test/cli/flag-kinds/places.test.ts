@@ -9,6 +9,7 @@ import {
   addressToOpen,
   host,
   input,
+  origins,
   output,
   restAddress,
 } from '../../../src/cli/flag-kinds/places.ts'
@@ -60,8 +61,12 @@ describe('an address', () => {
     [address, ['9069', 'host:1', '[::1]:65535', '::1:80']],
     [addressToOpen, ['0', '127.0.0.1:0']],
     [addresses, ['a:1', 'a:1,b:2', 'a:1, [::1]:2']],
+    [
+      origins,
+      ['https://a.example', 'http://localhost:5173,app://x', '*', 'chrome-extension://abc'],
+    ],
     [restAddress, ['8081', 'host:8081', 'http://host:8081/', 'https://host']],
-  ])('has a host and a port: %o', (kind, texts) => {
+  ])('has a host and what belongs to it: %o', (kind, texts) => {
     for (const text of texts) expect([text, kind.problem(text)]).toEqual([text, undefined])
   })
 
@@ -69,6 +74,10 @@ describe('an address', () => {
     [host, ['', 'a b', 'host:80', 'http://host', '-x']],
     [address, ['', 'host', 'host:', 'host:0', 'host:65536', 'host:x', 'a b:1', ':80']],
     [addresses, ['', 'a', 'a:1,', 'a:1;b:2', '9092']],
+    [
+      origins,
+      ['', 'a', 'https://a/', 'https://a/x', 'https://A', 'https://a:443', 'null', 'https://a, *'],
+    ],
     [restAddress, ['', 'host', 'ftp://host:1', 'http://', 'http://host?x=1']],
   ])('is refused: %o', (kind, texts) => {
     for (const text of texts) expect([text, isTaken(kind, text)]).toEqual([text, false])

@@ -5,7 +5,12 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { Flags } from '../../../src/cli/command/command.ts'
 import { parseCommandLine } from '../../../src/cli/command/parse.ts'
 import { readSettings } from '../../../src/cli/command/settings.ts'
-import { listenerOf, ownClientOptions, withOwnToken } from '../../../src/cli/flags/listener.ts'
+import {
+  allowedOriginsOf,
+  listenerOf,
+  ownClientOptions,
+  withOwnToken,
+} from '../../../src/cli/flags/listener.ts'
 import { runCommand } from '../../../src/cli/verbs/run.ts'
 import { recordedIo } from '../recorded-io.ts'
 
@@ -73,6 +78,21 @@ describe('the flags of a listener', () => {
     ],
   ])('refuse %s', (_, argv, message) => {
     expect(() => accessOf(argv())).toThrow(message)
+  })
+})
+
+describe('the origins of other pages', () => {
+  const originsOf = (argv: readonly string[], hasTokens: boolean) =>
+    allowedOriginsOf(new Flags(parseCommandLine(runCommand, argv).flags), hasTokens)
+
+  it('are none, or those that are named; all of them need tokens', () => {
+    expect(originsOf([], false)).toEqual([])
+    const http = ['--http', '127.0.0.1:0', '--allow-origin']
+    const named = ['https://a.example', 'http://localhost:5173']
+    expect(originsOf([...http, named.join()], false)).toEqual(named)
+    expect(originsOf([...http, '*'], true)).toEqual(['*'])
+    expect(() => originsOf([...http, '*'], false)).toThrow('or give --tokens FILE, too')
+    expect(() => originsOf(['--allow-origin', '*'], true)).toThrow('needs --http')
   })
 })
 

@@ -24,7 +24,21 @@ it.each([
 
 it.each([
   ['als-serving', ['--dimension', '5', '--topic', 't', '--repository', 'models']],
-  ['models', ['--repository', 'other', '--memory', '2gb', '--http', '0', '--grpc', '0']],
+  [
+    'models',
+    [
+      '--repository',
+      'other',
+      '--memory',
+      '2gb',
+      '--http',
+      '0',
+      '--grpc',
+      '0',
+      '--allow-origin',
+      '*',
+    ],
+  ],
   ['./job.ts', ['--option', 'a=b', '--restore-from', '1', '--memory', '2gb']],
 ])('weir run %s takes %j', (name, words) => {
   expect(() => check(name, ...words)).not.toThrow()

@@ -100,7 +100,7 @@ checks: { signature: any, max-p99-ms: 40, max-memory: 1 GiB }
   inputs:
     text: { tokenizer: tokenizer.json }
     query:
-      tokenizer: { file: q/t.json, ids: q, mask: m, types: t, max-length: 64, truncate: true, padding: longest }
+      tokenizer: { file: q/t.json, pair: p, ids: q, mask: m, types: t, max-length: 64, truncate: only-second, padding: longest }
   json: { columns: { x: [age, height] } }`
     expect(read(text).deployment.transforms).toEqual({
       images: {},
@@ -109,11 +109,12 @@ checks: { signature: any, max-p99-ms: 40, max-memory: 1 GiB }
         text: { file: 'tokenizer.json' },
         query: {
           file: 'q/t.json',
+          pair: 'p',
           ids: 'q',
           mask: 'm',
           types: 't',
           maxLength: 64,
-          truncate: true,
+          truncate: 'only-second',
           padding: 'longest',
         },
       },
@@ -173,6 +174,14 @@ checks: { signature: any, max-p99-ms: 40, max-memory: 1 GiB }
     [
       'transforms: { inputs: { x: { tokenizer: { file: t, padding: most } } } }',
       'tokenizer.padding takes longest, or a whole number from 1',
+    ],
+    [
+      'transforms: { inputs: { x: { tokenizer: { file: t, truncate: middle } } } }',
+      'tokenizer.truncate takes true, false, longest-first, only-first, only-second',
+    ],
+    [
+      'transforms: { inputs: { x: { tokenizer: { file: t, pair: 3 } } } }',
+      'pair takes a text, not 3',
     ],
     [
       'transforms: { json: { columns: { x: age } } }',

@@ -1,7 +1,7 @@
 /** Words of the small tokenizer, in the order of their ids. */
 export const WORDS = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', 'good', 'bad', 'film', '##s', 'not', '!']
 
-/** A tokenizer.json of BERT's kind with ten words: `[CLS] text [SEP]`, padded with 0. */
+/** A tokenizer.json of BERT's kind with ten words: `[CLS] text [SEP]`, and of pairs `[CLS] text [SEP] text [SEP]`, padded with 0. */
 export function smallTokenizer(changes: Readonly<Record<string, unknown>> = {}): object {
   const special = ['[PAD]', '[UNK]', '[CLS]', '[SEP]'].map((content, id) => ({
     id,
@@ -34,7 +34,13 @@ export function smallTokenizer(changes: Readonly<Record<string, unknown>> = {}):
         { Sequence: { id: 'A', type_id: 0 } },
         { SpecialToken: { id: '[SEP]', type_id: 0 } },
       ],
-      pair: [],
+      pair: [
+        { SpecialToken: { id: '[CLS]', type_id: 0 } },
+        { Sequence: { id: 'A', type_id: 0 } },
+        { SpecialToken: { id: '[SEP]', type_id: 0 } },
+        { Sequence: { id: 'B', type_id: 1 } },
+        { SpecialToken: { id: '[SEP]', type_id: 1 } },
+      ],
       special_tokens: {},
     },
     decoder: null,

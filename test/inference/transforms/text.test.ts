@@ -64,7 +64,7 @@ function rowsOf({ data, shape }: Tensor): number[][] {
 
 async function tensorsOf(given: Given, ...all: readonly string[]): Promise<number[][][]> {
   const input = await textInput(given)
-  return input.tensors(input.tokens(texts(...all))).map(rowsOf)
+  return input.tensors(input.tokens([texts(...all)])).map(rowsOf)
 }
 
 describe('a text', () => {
@@ -102,7 +102,7 @@ describe('a text', () => {
       transform: { ids: 'x' },
     })
     expect(input.inputs).toEqual(['x'])
-    const [tensor] = input.tensors(input.tokens(texts('good')))
+    const [tensor] = input.tensors(input.tokens([texts('good')]))
     expect(tensor).toMatchObject({ name: 'x', datatype: 'INT32', shape: [1, 3] })
     expect([...new Int32Array(tensor!.data.slice().buffer)]).toEqual([2, 4, 3])
   })
@@ -164,12 +164,91 @@ describe('a text', () => {
   it('is refused where its bytes are no UTF-8', async () => {
     const input = await textInput()
     const data = Uint8Array.of(2, 0, 0, 0, 0xc3, 0x28)
-    expect(() => input.tokens({ ...texts(''), data })).toThrow('text 0 is no UTF-8')
+    expect(() => input.tokens([{ ...texts(''), data }])).toThrow('text 0 is no UTF-8')
+  })
+})
+
+/** The ids, mask and types of pairs. */
+async function pairsOf(
+  { transform = {}, ...given }: Given,
+  ...pairs: readonly (readonly [string, string])[]
+): Promise<number[][][]> {
+  const input = await textInput({ ...given, transform: { pair: 'second', ...transform } })
+  const columns = [0, 1].map((c) => texts(...pairs.map((pair) => pair[c]!)))
+  return input.tensors(input.tokens(columns)).map(rowsOf)
+}
+
+describe('a pair of texts', () => {
+  it('becomes ids, a mask and types, which tell the two texts apart', async () => {
+    const input = await textInput({ transform: { pair: 'second' } })
+    expect(input.specs.map(({ name, takes }) => [name, takes])).toEqual([
+      ['text', 'text'],
+      ['second', 'text'],
+    ])
+    const transform = { maxLength: 8 }
+    expect(await pairsOf({ transform }, ['good film', 'bad'], ['', '!'])).toEqual([
+      [
+        [2, 4, 6, 3, 5, 3],
+        [2, 3, 9, 3, 0, 0],
+      ],
+      [
+        [1, 1, 1, 1, 1, 1],
+        [1, 1, 1, 1, 0, 0],
+      ],
+      [
+        [0, 0, 0, 0, 1, 1],
+        [0, 0, 1, 1, 0, 0],
+      ],
+    ])
+  })
+
+  it('is cut as the settings or the tokenizer say, and otherwise refused', async () => {
+    const pair = ['good good good', 'bad film not'] as const
+    const ids = async (given: Given) => (await pairsOf(given, pair))[0]
+    // Six tokens, of which three are added.
+    expect(await ids({})).toEqual([[2, 4, 3, 5, 6, 3]])
+    const cut = (truncate: NonNullable<TokenizerTransform['truncate']>, maxLength = 8) => ({
+      transform: { truncate, maxLength },
+    })
+    expect(await ids(cut('only-first'))).toEqual([[2, 4, 4, 3, 5, 6, 8, 3]])
+    expect(await ids(cut('only-second'))).toEqual([[2, 4, 4, 4, 3, 5, 6, 3]])
+    const truncation = { direction: 'Left', max_length: 8, strategy: 'OnlySecond', stride: 0 }
+    const tokenizer = await tokenizerWith({ truncation })
+    expect(await ids({ tokenizer })).toEqual([[2, 4, 4, 4, 3, 6, 8, 3]])
+    expect(await ids({ tokenizer, ...cut(true) })).toEqual([[2, 4, 4, 4, 3, 6, 8, 3]])
+    await expect(ids(cut('only-second', 6))).rejects.toThrow(
+      'pair 0 has 9 tokens, and the model takes 6; only-second cannot cut it so far, because that text is too short; shorten it, or set truncate: longest-first',
+    )
+    await expect(ids(cut(false))).rejects.toThrow(
+      'pair 0 has 9 tokens, and the model takes 8; shorten it, or set truncate: true',
+    )
+  })
+
+  it('names the text that is wrong', async () => {
+    const long = 'good '.repeat(13_108)
+    await expect(pairsOf({}, ['good', 'bad'], ['good', long])).rejects.toThrow(
+      'the second text of pair 1 has 65540 characters',
+    )
+    const input = await textInput({ transform: { pair: 'second' } })
+    const data = Uint8Array.of(2, 0, 0, 0, 0xc3, 0x28)
+    expect(() => input.tokens([texts('good'), { ...texts(''), data }])).toThrow(
+      'input "second": text 0 is no UTF-8',
+    )
   })
 })
 
 describe('a tokenizer is refused', () => {
   it.each([
+    [
+      'a way to cut pairs without pairs',
+      { transform: { truncate: 'only-second' as const } },
+      'truncate: only-second is about pairs; set pair',
+    ],
+    [
+      'no room beside the added tokens of a pair',
+      { transform: { pair: 'b', maxLength: 3 } },
+      'adds 3 tokens to each pair',
+    ],
     ['no input for the ids', { specs: [mask] }, 'has no input "input_ids" for ids'],
     [
       'an input that was named and is not there',
@@ -193,6 +272,28 @@ describe('a tokenizer is refused', () => {
       code: 'INVALID_ARGUMENT',
       message: expect.stringContaining(message),
     })
+  })
+
+  it('for pairs that it has no template for', async () => {
+    const processor = {
+      type: 'TemplateProcessing',
+      single: [{ Sequence: { id: 'A', type_id: 0 } }],
+    }
+    const tokenizer = await tokenizerWith({ post_processor: { ...processor, pair: [] } })
+    await expect(textInput({ tokenizer, transform: { pair: 'b' } })).rejects.toMatchObject({
+      code: 'UNSUPPORTED',
+      message: expect.stringContaining('has no template for pairs'),
+    })
+  })
+
+  it('for a text alone that only the second one of may be cut', async () => {
+    const truncation = { max_length: 4, strategy: 'OnlySecond', stride: 0 }
+    const tokenizer = await tokenizerWith({ truncation })
+    await expect(tensorsOf({ tokenizer }, 'good good good')).rejects.toThrow(
+      'text 0 has 5 tokens, and the model takes 4; only-second cannot cut it so far, because there is no second text',
+    )
+    const unknown = tokenizerWith({ truncation: { ...truncation, strategy: 'Middle' } })
+    await expect(unknown).rejects.toThrow('the truncation strategy Middle')
   })
 
   it('where no one says how long a text may be, or what padding is', async () => {

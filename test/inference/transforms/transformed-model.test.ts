@@ -109,6 +109,38 @@ describe('a model with a tokenizer', () => {
     expect(apart[0]).toEqual([3, 2 + 4 + 3])
   })
 
+  it('takes pairs in two inputs, and answers each pair as if it were alone', async () => {
+    const transforms = {
+      tokenizers: { text: { file: 'tokenizer.json', pair: 'second', maxLength: 9 } },
+    }
+    const bare = counting()
+    const model = await opened(transforms, bare)
+    expect(model.signature.inputs.map(({ name }) => name)).toEqual(['text', 'second', 'bias'])
+    const given = [texts('text', 'good', 'bad film'), texts('second', 'not !', 'good')]
+    const [scores] = await model.run([...given, floats('bias', [2, 1], [0, 10])], 2)
+    expect(bare.runs).toEqual([[2, 6]])
+    expect(numbersOf(scores!)).toEqual([6, 2 + 4 + 3 + 8 + 9 + 3, 6, 10 + 2 + 5 + 6 + 3 + 4 + 3])
+    const json = await opened({ ...transforms, json: { columns: {} } })
+    const object = { text: 'good', second: 'not !', bias: 1 }
+    const [answer] = await json.run([texts('json', JSON.stringify(object))], 1)
+    expect(stringsOfBytes(answer!.data, 'json')).toEqual(['{"scores":[6,30]}'])
+  })
+
+  it.each([
+    ['bias', 'has an input of this name that takes no tokens'],
+    ['text', 'two texts have this name'],
+  ])('is refused where the second text is called %s', async (pair, message) => {
+    const transforms = { tokenizers: { text: { file: 'tokenizer.json', pair } } }
+    await expect(opened(transforms)).rejects.toThrow(message)
+  })
+
+  it('is refused where two texts of their own go into one input, and says how pairs are declared', async () => {
+    const one = { file: 'tokenizer.json' }
+    await expect(opened({ tokenizers: { text: one, second: one } })).rejects.toThrow(
+      'or pair of one if they are pairs',
+    )
+  })
+
   it('pads the texts of a request to the longest where that is declared, and requests share no run', async () => {
     const bare = counting({
       ...SIGNATURE,

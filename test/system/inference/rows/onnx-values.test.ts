@@ -72,6 +72,36 @@ describe('values on their way through ONNX Runtime', () => {
     await expect(passed('string', 'BYTES', noText)).rejects.toThrow('a string that is no UTF-8')
   })
 
+  it('of strings that need a locale which the machine does not have are refused with the remedy', async () => {
+    const graph = new OnnxGraphBuilder()
+    // A language that no machine has; skl2onnx writes en_US.UTF-8 as many have it.
+    const attributes = { case_change_action: 'LOWER', locale: 'qq_QQ.UTF-8' }
+    const lower = graph.add('StringNormalizer', [graph.input('x', ['n'], 'string')], attributes)
+    graph.output('y', lower, { shape: ['n'], type: 'string' })
+    const file = join(folder, 'locale.onnx')
+    writeFileSync(file, graph.build())
+    await expect(openModel({ kind: 'onnx', file }, { threads: 1 })).rejects.toMatchObject({
+      code: 'MODEL_FAILED',
+      message: expect.stringMatching(
+        /locale\.onnx: a string operation .* needs the locale qq_QQ\.UTF-8, which this machine does not have\. Install it \(Debian: "apt-get install locales && localedef -i qq_QQ -f UTF-8 qq_QQ\.UTF-8"\)/,
+      ),
+    })
+  })
+
+  it('of strings are changed where the locale is there', async () => {
+    const graph = new OnnxGraphBuilder()
+    const attributes = { case_change_action: 'LOWER', locale: 'C.UTF-8' }
+    const lower = graph.add('StringNormalizer', [graph.input('x', ['n'], 'string')], attributes)
+    graph.output('y', lower, { shape: ['n'], type: 'string' })
+    const file = join(folder, 'lower.onnx')
+    writeFileSync(file, graph.build())
+    const model = await openModel({ kind: 'onnx', file }, { threads: 1 })
+    const data = texts(Buffer.from('ÄB'), Buffer.from('c'))
+    const [answer] = await model.run([{ name: 'x', datatype: 'BYTES', shape: [2], data }], 2)
+    await model.close()
+    expect(Buffer.from(answer!.data)).toEqual(texts(Buffer.from('äb'), Buffer.from('c')))
+  })
+
   it('of lists of maps are refused with the remedy', async () => {
     const file = join(import.meta.dirname, '../../../inference/onnx/files/sk-zipmap.onnx')
     await expect(openModel({ kind: 'onnx', file }, { threads: 1 })).rejects.toMatchObject({

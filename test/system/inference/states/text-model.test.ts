@@ -10,6 +10,7 @@ import { ModelsProcess } from '../../../../src/jobs/models/process.ts'
 import { smallTokenizer } from '../../../inference/transforms/small-tokenizer.ts'
 import { until } from '../../../run/until.ts'
 import { weir } from '../../cli/command-process.ts'
+import { call, floatsOf } from './grpc-calls.ts'
 
 /** Scores of "bad" and "good" are how often the text has them; padding counts for nothing, and a length is an output. */
 const MODULE = `
@@ -32,6 +33,19 @@ export default {
   },
 }
 `
+/** Scores of a pair are its tokens with the type 0 and with the type 1, padding left out. */
+const PAIRS = MODULE.replace("'attention_mask'].map", "'attention_mask', 'token_type_ids'].map")
+  .replace('run([ids, mask])', 'run([ids, mask, types])')
+  .replace(
+    'const [all, kept] = [longs(ids), longs(mask)]',
+    'const [all, kept, of] = [ids, mask, types].map(longs)',
+  )
+  .replace(
+    /if \(kept\[i\] === 1 && .*/,
+    'if (kept[i] === 1) scores[2 * Math.floor(i / length) + of[i]] += 1',
+  )
+const PAIR =
+  'inputs: { query: { tokenizer: { file: tokenizer.json, pair: passage, truncate: only-second, max-length: 8, padding: 4 } } }'
 const TOKENIZER =
   'inputs: { text: { tokenizer: { file: tokenizer.json, truncate: false, padding: 4 } } }'
 const LABELS = 'outputs: { scores: { labels: { file: labels.txt, top: 1, softmax: true } } }'
@@ -42,10 +56,15 @@ let models: ModelsProcess
 let gateway: LocalGateway
 let url: string
 
-async function push(name: string, settings: string, tokenizer: object | undefined): Promise<void> {
+async function push(
+  name: string,
+  settings: string,
+  tokenizer: object | undefined,
+  code = MODULE,
+): Promise<void> {
   const from = join(folder, `${name}-files`)
   await mkdir(from, { recursive: true })
-  await writeFile(join(from, 'model.mjs'), MODULE)
+  await writeFile(join(from, 'model.mjs'), code)
   await writeFile(join(from, 'labels.txt'), 'bad\ngood\n')
   if (tokenizer !== undefined) {
     await writeFile(join(from, 'tokenizer.json'), JSON.stringify(tokenizer))
@@ -62,16 +81,26 @@ beforeAll(async () => {
   root = join(folder, 'models')
   await push('mood', transforms(TOKENIZER, LABELS), smallTokenizer())
   await push('mood-json', transforms(TOKENIZER, LABELS, 'json: true'), smallTokenizer())
+  await push('pairs', transforms(PAIR), smallTokenizer(), PAIRS)
+  await push('pairs-json', transforms(PAIR, 'json: true'), smallTokenizer(), PAIRS)
   models = await ModelsProcess.start({
     repository: root,
     port: 0,
     engine: openInferenceEngine(),
     scanMs: 50,
   })
-  const served = { state: models.state, host: '127.0.0.1', port: 0, repository: root, version: '1' }
+  const grpc = { host: '127.0.0.1', port: 0 }
+  const served = {
+    state: models.state,
+    host: '127.0.0.1',
+    port: 0,
+    repository: root,
+    version: '1',
+    grpc,
+  }
   gateway = await LocalGateway.start({ ...served, access: models.access })
   url = `http://127.0.0.1:${gateway.port}`
-})
+}, 600_000)
 afterAll(async () => {
   await gateway?.[Symbol.asyncDispose]()
   await models?.[Symbol.asyncDispose]()
@@ -179,6 +208,78 @@ describe('a model with a tokenizer', () => {
       return info('golden-good')?.liveVersion === 1 && isRefused === true
     })
     expect(info('golden-bad')!.liveVersion).toBe(0)
+  })
+})
+
+describe('a model that takes pairs of texts', () => {
+  // "good film" and "bad": three tokens and [CLS], [SEP], [SEP]; the other one is cut to 8.
+  const queries = ['Good film', 'not']
+  const passages = ['bad', 'good bad film not ! good']
+  const SCORES = [4, 2, 3, 5]
+
+  it('is asked over HTTP with two inputs', async () => {
+    const inputs = Object.entries({ query: queries, passage: passages }).map(([name, data]) => ({
+      name,
+      datatype: 'BYTES',
+      shape: [2],
+      data,
+    }))
+    const { status, body } = await post('/v2/models/pairs/infer', { inputs })
+    expect({ status, body }).toMatchObject({
+      status: 200,
+      body: { outputs: [{ name: 'scores', shape: [2, 2], data: SCORES }] },
+    })
+    const one = await post('/v2/models/pairs/infer', { inputs: inputs.slice(0, 1) })
+    expect(one).toMatchObject({ status: 400, body: { code: 'INVALID_ARGUMENT' } })
+    expect(JSON.stringify(one.body)).toContain('passage')
+    const fewer = { ...inputs[1]!, shape: [1], data: ['bad'] }
+    const uneven = await post('/v2/models/pairs/infer', { inputs: [inputs[0], fewer] })
+    expect(uneven.status).toBe(400)
+  })
+
+  it('is asked with objects, over gRPC and from the command line', async () => {
+    const objects = queries.map((query, i) => ({ query, passage: passages[i] }))
+    expect((await post('/v2/models/pairs-json/json', objects)).body).toEqual([
+      { scores: [4, 2] },
+      { scores: [3, 5] },
+    ])
+    const reply = await call(gateway, 'ModelInfer', {
+      model_name: 'pairs',
+      inputs: Object.entries({ query: queries, passage: passages }).map(([name, texts]) => ({
+        name,
+        datatype: 'BYTES',
+        shape: [2],
+        contents: { bytes_contents: texts.map((text) => Buffer.from(text)) },
+      })),
+    })
+    expect(floatsOf(reply.raw_output_contents[0]!)).toEqual(SCORES)
+    const { code, stdout, stderr } = await asked('pairs', 'Good film', 'bad', 'not', passages[1]!)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toMatch(/scores {2}FP32 \[2, 2\] {2}4 2 3 5/)
+    const odd = await asked('pairs', 'Good film', 'bad', 'not')
+    expect(odd.code).toBe(1)
+    expect(odd.stderr).toContain(
+      'takes 2 texts for each item (query and passage), and 3 were given',
+    )
+  })
+
+  it('refuses a pair that cannot be cut so far', async () => {
+    const { code, stderr } = await asked('pairs', 'good bad film not ! good', 'bad')
+    expect(code).toBe(2)
+    expect(stderr).toContain('pair 0 has 10 tokens, and the model takes 8')
+    expect(stderr).toContain('set truncate: longest-first')
+  })
+
+  it('is not served where the model does not take the types of the second text', async () => {
+    const refusing = PAIRS.replace(
+      'const scores',
+      "if (of.includes(1)) throw new Error('a type is beyond the table')\n    const scores",
+    )
+    await push('pairs-types', transforms(PAIR), smallTokenizer(), refusing)
+    await until('the problem is reported', () => {
+      const found = models.list().find(({ info }) => info.name === 'pairs-types')
+      return found?.info.problems.some((one) => one.includes('and types up to 1')) === true
+    })
   })
 })
 

@@ -244,10 +244,42 @@ for number in range(count):
     texts.append((" " if number % 4 == 0 else "").join(parts))
 texts += ["a" * 5000, "word " * 5000, "漢" * 2000, "😀" * 2000]
 
-cases = {}
+
+def tokens(one):
+    return {"ids": one.ids, "types": one.type_ids}
+
+
+def cut_pairs(tokenizer, pairs):
+    """The tokens of each pair with each way to cut; null where the library cannot cut so far."""
+    for strategy in ("longest_first", "only_first", "only_second"):
+        for most in (6, 9, 32):
+            tokenizer.enable_truncation(most, strategy=strategy, direction=direction_of(tokenizer))
+            answers = []
+            for first, second in pairs:
+                try:
+                    answers.append(tokens(tokenizer.encode(first, second)))
+                except Exception:
+                    answers.append(None)
+            yield {"cut": strategy.replace("_", "-"), "most": most, "answers": answers}
+
+
+def direction_of(tokenizer):
+    return (tokenizer.truncation or {}).get("direction", "right")
+
+
+pairs = [[chance.choice(texts[:-4]), chance.choice(texts[:-4])] for _ in range(count)]
+cases, cuts = {}, {}
 for kind, make in KINDS.items():
     tokenizer = make()
     tokenizer.save(str(folder / f"{kind}.json"))
-    encodings = [tokenizer.encode(text) for text in texts]
-    cases[kind] = [{"ids": one.ids, "types": one.type_ids} for one in encodings]
-(folder / "cases.json").write_text(json.dumps({"texts": texts, "cases": cases}), encoding="utf-8")
+    cases[kind] = {
+        "texts": [tokens(tokenizer.encode(text)) for text in texts],
+        "pairs": [tokens(tokenizer.encode(*pair)) for pair in pairs],
+    }
+    if kind in ("bert", "bert-cased", "roberta", "gpt2"):
+        cuts[kind] = list(cut_pairs(tokenizer, pairs[:100]))
+        tokenizer.enable_truncation(512, direction="left")
+        tokenizer.save(str(folder / f"{kind}-left.json"))
+        cuts[f"{kind}-left"] = list(cut_pairs(tokenizer, pairs[:100]))
+written = {"texts": texts, "pairs": pairs, "cases": cases, "cuts": cuts}
+(folder / "cases.json").write_text(json.dumps(written), encoding="utf-8")
