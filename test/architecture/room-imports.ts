@@ -399,6 +399,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'connectors/log/writer',
     'connectors/records',
     'core',
+    'core/lifetime',
     'core/options',
     'operators/port',
   ],

@@ -320,7 +320,11 @@ describe('the table of troubleshooting by symptom', () => {
     })
     await clickUntil(grows, 'slow', (i) => `user${i}`, 200)
     await end(process)
-    const cured = start('slow', { costMs: '100', idleAfterMs: '500' }, ...cureOf(symptom, '--slots'))
+    const cured = start(
+      'slow',
+      { costMs: '100', idleAfterMs: '500' },
+      ...cureOf(symptom, '--slots'),
+    )
     await until('the lag is gone', async () => (await live(cured)).lag === 0)
     await end(cured)
   })
