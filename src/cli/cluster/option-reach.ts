@@ -24,7 +24,15 @@ const OPTIONS: Readonly<Record<Exclude<Reach, 'nothing'>, readonly string[]>> = 
   hosts: ['brokers'],
   address: ['host'],
   listener: [
-    ...['tokens', 'people', 'token-file', 'insecure-listener', 'audit-file', 'trusted-proxy'],
+    ...[
+      'tokens',
+      'people',
+      'token-file',
+      'insecure-listener',
+      'audit-file',
+      'trusted-proxy',
+      'allow-origin',
+    ],
     ...['server-tls-cert', 'server-tls-key', 'server-tls-ca'],
   ],
   settings: ['set'],

@@ -24,7 +24,7 @@ const REACHES = {
   place: 'data-dir titles restore-from sasl-password-file tls-ca tls-cert tls-key',
   hosts: 'brokers',
   address: 'host',
-  listener: `tokens people token-file insecure-listener audit-file trusted-proxy server-tls-cert server-tls-key server-tls-ca`,
+  listener: `tokens people token-file insecure-listener audit-file trusted-proxy allow-origin server-tls-cert server-tls-key server-tls-ca`,
   settings: 'set',
   never: `token sasl-password detached jobmanager jobmanager-tls jobmanager-tls-ca jobmanager-tls-cert
     jobmanager-tls-key listen http grpc model-control allow-modules allow-remote remote-keys`,
