@@ -27,33 +27,44 @@ export function unknownField(path: string, name: string, known: readonly string[
  * says the same.
  */
 export function requireKnownFields(schema: object, body: unknown): void {
-  const problem = problemOf(schema, body, 'body')
-  if (problem !== undefined) throw new WeirError('INVALID_ARGUMENT', problem)
+  const found = unknownIn(schema, body)
+  if (found === undefined) return
+  const { path, name, known } = found
+  throw new WeirError('INVALID_ARGUMENT', unknownField(`body${path}`, name, known))
 }
 
-function problemOf(schema: NamingSchema, value: unknown, path: string): string | undefined {
+/** A field that its schema does not have. */
+interface UnknownField {
+  /** Its place in the value that was looked at, such as `/inputs/0`. */
+  readonly path: string
+  readonly name: string
+  readonly known: readonly string[]
+}
+
+/** The first unknown field. Its path is made on the way back: a client may send half a million elements. */
+function unknownIn(schema: NamingSchema, value: unknown): UnknownField | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
   const { properties, items, additionalProperties } = schema
   if (Array.isArray(value)) {
     // Elements of tensors have no fields.
-    if (items?.properties === undefined) return undefined
-    return firstOf(value, (one, i) => problemOf(items, one, `${path}/${i}`))
+    return items?.properties === undefined ? undefined : unknownInList(items, value)
   }
-  if (properties === undefined || typeof value !== 'object' || value === null) return undefined
-  return firstOf(Object.entries(value), ([name, field]) => {
-    if (Object.hasOwn(properties, name))
-      return problemOf(properties[name]!, field, `${path}/${name}`)
-    if (additionalProperties !== false) return undefined
-    return unknownField(path, name, Object.keys(properties))
-  })
+  if (properties === undefined) return undefined
+  for (const name of Object.keys(value)) {
+    if (Object.hasOwn(properties, name)) {
+      const found = unknownIn(properties[name]!, (value as Record<string, unknown>)[name])
+      if (found !== undefined) return { ...found, path: `/${name}${found.path}` }
+    } else if (additionalProperties === false) {
+      return { path: '', name, known: Object.keys(properties) }
+    }
+  }
+  return undefined
 }
 
-function firstOf<T>(
-  values: readonly T[],
-  problem: (value: T, index: number) => string | undefined,
-): string | undefined {
-  for (const [i, value] of values.entries()) {
-    const found = problem(value, i)
-    if (found !== undefined) return found
+function unknownInList(items: NamingSchema, values: readonly unknown[]): UnknownField | undefined {
+  for (let i = 0; i < values.length; i++) {
+    const found = unknownIn(items, values[i])
+    if (found !== undefined) return { ...found, path: `/${i}${found.path}` }
   }
   return undefined
 }
