@@ -155,6 +155,7 @@ export async function windowCase(random: Random): Promise<Difference> {
   const results: string[] = []
   kept.length = 0
   let version = drawn
+  let isLowered = false
   let restore: readonly HarnessSnapshot[] = []
   for (const [i, part] of parts.entries()) {
     if (i > 0 && drawn.losesWatermarks) {
@@ -163,7 +164,11 @@ export async function windowCase(random: Random): Promise<Difference> {
     }
     if (i > 0 && drawn.changes && random.below(2) === 0) {
       const assigner = drawAligned(random)
-      version = { ...drawn, plan: { ...drawn.plan, assigner, lateness: drawLateness(random) } }
+      const most = isLowered ? version.plan.lateness : Number.POSITIVE_INFINITY
+      // Which windows a lower lateness has left to a higher one after it is not promised.
+      const lateness = Math.min(drawLateness(random), most)
+      isLowered ||= lateness < version.plan.lateness
+      version = { ...drawn, plan: { ...drawn.plan, assigner, lateness } }
       model.change(version.plan)
     }
     const run = { restore, isLast: i === parts.length - 1 }
