@@ -13,6 +13,8 @@ interface PartitionClock {
   activeAtMs: number
   /** Whether records came since `activeAtMs` was set. */
   active: boolean
+  /** Its largest watermark that has counted. */
+  counted: number
 }
 
 /**
@@ -71,6 +73,7 @@ export class SourceWatermarks {
     for (const clock of this.partitions.values()) {
       if (this.isIdle(clock, nowMs)) continue
       const own = this.watermarkOf(clock)
+      clock.counted = own
       if (own < least) least = own
     }
     if (least === Number.POSITIVE_INFINITY || least === MIN_TIMESTAMP) return this.current
@@ -135,7 +138,9 @@ export class SourceWatermarks {
     }
     if (clock.generated?.idle === true) return true
     const after = this.strategy.idleAfterMs
-    return after !== undefined && nowMs - clock.activeAtMs >= after
+    if (after === undefined || nowMs - clock.activeAtMs < after) return false
+    // A thread that was held has not looked since its last record: its watermark counts once, as in Flink.
+    return this.watermarkOf(clock) <= clock.counted
   }
 
   private select(partition: number): void {
@@ -149,6 +154,6 @@ export class SourceWatermarks {
   private newClock(activeAtMs: number, active: boolean): PartitionClock {
     const { createGenerator } = this.strategy
     const generated = createGenerator && new GeneratedWatermark(createGenerator())
-    return { largest: MIN_TIMESTAMP, generated, activeAtMs, active }
+    return { largest: MIN_TIMESTAMP, generated, activeAtMs, active, counted: MIN_TIMESTAMP }
   }
 }

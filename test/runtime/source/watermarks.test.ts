@@ -39,6 +39,15 @@ describe('SourceWatermarks', () => {
     expect(watermarks.watermark(1000)).toBe(199)
   })
 
+  it('counts the last record of a partition, also where the thread was held until that is idle', () => {
+    const watermarks = withPartitions(0, 1000)
+    watermarks.timestampOf('a', 100, 0)
+    // Something else looks at the partitions first.
+    expect(watermarks.idle(10)).toBe(false)
+    expect(watermarks.watermark(5000)).toBe(99)
+    expect(watermarks.idle(5000)).toBe(true)
+  })
+
   it('is idle when every partition is, and no longer after a record', () => {
     const watermarks = withPartitions(0, 1000)
     expect(watermarks.idle(999)).toBe(false)
