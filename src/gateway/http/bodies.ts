@@ -57,6 +57,7 @@ export function addBodyParsers(app: FastifyInstance, options: BodyOptions): void
   app.addHook('preValidation', (request, _reply, done) => {
     const counted = large.get(request)
     if (counted === undefined) return done()
+    counted.release()
     turns.run(clientAddressOf(request), () => {
       const startMs = performance.now()
       done()
@@ -78,7 +79,7 @@ export function addBodyParsers(app: FastifyInstance, options: BodyOptions): void
     }
     const client = clientOf(request)
     const { bodyLimit } = request.routeOptions
-    const bytes: CountedBytes = { bytes: 0 }
+    const bytes: CountedBytes = { bytes: 0, release() {} }
     // The bytes of a request that came through no socket belong to who made it.
     const isOwned = isPlain && request.raw.socket.bytesRead > 0
     const body = { budget, client, bodyLimit, counted: bytes, isOwned }
@@ -119,6 +120,8 @@ function decoded(payload: RequestPayload, decoder: Gunzip | Inflate, counted: Tr
 /** Bytes of a body that have come. */
 interface CountedBytes {
   bytes: number
+  /** Gives the memory back that they came into: the parser has made a copy of them, or what they say. */
+  release(): void
 }
 
 /** Where the bytes of a body are counted, and how many there may be. */
@@ -141,6 +144,7 @@ function countedStream(body: CountedBody, response: ServerResponse) {
   let isOver = false
   let stopWaiting: Cancel | undefined
   const staged = new StagedBytes()
+  counted.release = () => staged.release()
   const end = (): void => {
     isOver = true
     stopWaiting?.()
