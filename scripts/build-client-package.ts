@@ -35,7 +35,7 @@ export async function buildClientPackage(folder: string): Promise<void> {
   contain(dist)
   writeBillOfMaterials(join(dist, 'bom.cdx.json'), { name: NAME, contains: ['msgpackr'] })
   cpSync(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'))
-  cpSync(join(ROOT, 'src/client/README.md'), join(folder, 'README.md'))
+  cpSync(join(ROOT, 'scripts/client-package/README.md'), join(folder, 'README.md'))
   const main = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as MainPackage
   writeFileSync(
     join(folder, 'package.json'),

@@ -61,7 +61,14 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'jobmanager/process',
     'runtime/configuration',
   ],
-  'cli/completion': ['cli/cluster', 'cli/command', 'cli/flags', 'core', 'runtime/configuration'],
+  'cli/completion': [
+    'cli/cluster',
+    'cli/command',
+    'cli/flags',
+    'connectors/topics',
+    'core',
+    'runtime/configuration',
+  ],
   'cli/doctor': [
     'cli/text',
     'connectors/kafka/client',

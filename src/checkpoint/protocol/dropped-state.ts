@@ -43,8 +43,8 @@ export function hasLostKeys(stored: OperatorManifest, operator: ClaimingOperator
 }
 
 /**
- * Whether an operator has any state in the checkpoint. States whose names begin with `aboutState` say something of others, and
- * do not count.
+ * Whether an operator has state in the checkpoint. States whose names begin with `aboutState` describe other states, and do
+ * not count.
  */
 export function hasState(operator: OperatorManifest, aboutState?: string): boolean {
   const entries = operator.operatorState

@@ -15,7 +15,7 @@ export interface OutputForm {
 const LEVEL = { info: 30, warn: 40, error: 50 } as const
 
 /** Surroundings of a command whose lines on standard error are objects. */
-export function withJsonLog(io: CommandIo, nowMs: () => number): CommandIo {
+export function withJsonLog<T extends Pick<CommandIo, 'err'>>(io: T, nowMs: () => number): T {
   return {
     ...io,
     err: (line) => {

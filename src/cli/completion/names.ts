@@ -1,10 +1,11 @@
+import { openTopics } from '../../connectors/topics/open.ts'
 import { sleep, systemClock } from '../../core/clock.ts'
 import { RestClient } from '../cluster/rest-client.ts'
 import type { Command, CommandInput, CommandIo } from '../command/command.ts'
 import { Flags } from '../command/command.ts'
 import { parseCommandLine } from '../command/parse.ts'
 import { readSettings } from '../command/settings.ts'
-import { topicsOf } from '../flags/kafka.ts'
+import { topicsPlaceOf } from '../flags/kafka.ts'
 
 /** Longest time to look names up: a person waits at the prompt. */
 const MOST_MS = 3000
@@ -50,7 +51,8 @@ async function jobNames(flags: CommandInput['flags']): Promise<readonly string[]
 }
 
 async function topicNames(flags: CommandInput['flags']): Promise<readonly string[]> {
-  await using topics = await topicsOf(new Flags(flags))
+  // In silence: a line about a broker that does not answer would be in the middle of the prompt.
+  await using topics = await openTopics(topicsPlaceOf(new Flags(flags)))
   return await topics.topics()
 }
 

@@ -16,5 +16,5 @@ export async function kafkaClusterOf(
 ): Promise<AsyncDisposable & { readonly cluster: KafkaCluster }> {
   const options = kafkaOptionsOf(flags)
   if (options === undefined) throw new UsageError('--brokers HOST:PORT is required')
-  return await kafkaTopicsOf(options)
+  return await kafkaTopicsOf(options, flags)
 }

@@ -92,15 +92,24 @@ export function topicsPlaceOf(flags: Flags): TopicsPlace {
 /** Opens the topics of a command, which says when the brokers do not answer. */
 export async function topicsOf(flags: Flags): Promise<TopicStore> {
   const place = topicsPlaceOf(flags)
-  return place.kafka === undefined ? await openTopics(place) : await kafkaTopicsOf(place.kafka)
+  if (place.kafka === undefined) return await openTopics(place)
+  return await kafkaTopicsOf(place.kafka, flags)
 }
 
-/** The topics of a Kafka, whose notices that no broker answers go to the standard error. */
-export async function kafkaTopicsOf(options: KafkaClientOptions): Promise<KafkaTopics> {
-  const { KafkaTopics } = await import('../../connectors/topics/kafka-topics.ts')
-  return new KafkaTopics(options, ({ message }) => {
-    process.stderr.write(`weir: ${printableLines(message)}\n`)
-  })
+/** The topics of a Kafka. Notices that no broker answers are lines of the standard error, in the form of `--log-format`. */
+export async function kafkaTopicsOf(
+  options: KafkaClientOptions,
+  flags: Flags,
+): Promise<KafkaTopics> {
+  const [{ KafkaTopics }, { withJsonLog }] = await Promise.all([
+    import('../../connectors/topics/kafka-topics.ts'),
+    import('../command/json-lines.ts'),
+  ])
+  const text = {
+    err: (line: string): void => void process.stderr.write(`${printableLines(line)}\n`),
+  }
+  const log = flags.optional('log-format') === 'json' ? withJsonLog(text, Date.now) : text
+  return new KafkaTopics(options, ({ message }) => log.err(`warning: ${message}`))
 }
 
 function saslOf(flags: Flags): SaslOptions | undefined {

@@ -1,5 +1,7 @@
+import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
+import { setImmediate as turn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import fastify, { type FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -9,6 +11,8 @@ import { FairTurns } from '../../../src/http/fair-turns.ts'
 import { until } from '../../run/until.ts'
 
 const SHARE = 300_000
+
+const digestOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 
 let app: FastifyInstance
 let budget: ByteBudget
@@ -26,6 +30,10 @@ beforeEach(async () => {
   }
   addBodyParsers(app, { budget, clientOf: ({ ip }) => ip, turns, charge })
   app.post('/', async ({ body }) => ({ bytes: (body as Buffer).length }))
+  app.post('/digest', async ({ body }) => {
+    await turn()
+    return { sha256: digestOf(body as Buffer) }
+  })
   app.get('/slow', (_, reply) => {
     const endMs = performance.now() + 20
     while (performance.now() < endMs);
@@ -54,6 +62,20 @@ async function send(localAddress: string, bytes: number, sent: number): Promise<
 }
 
 const answerOf = async (socket: Socket): Promise<string> => String((await once(socket, 'data'))[0])
+
+it('large bodies of several clients are what was sent, although the memory that they came into is used again', async () => {
+  const { port } = app.server.address() as AddressInfo
+  const headers = { 'content-type': 'application/octet-stream' }
+  const sent = Array.from({ length: 12 }, () => randomBytes(70_000))
+  const answers = await Promise.all(
+    sent.map(async (body) => {
+      const options = { method: 'POST', headers, body }
+      const answer = await fetch(`http://127.0.0.1:${port}/digest`, options)
+      return ((await answer.json()) as { sha256: string }).sha256
+    }),
+  )
+  expect(answers).toEqual(sent.map(digestOf))
+})
 
 it('bodies that are never whole take no more than the share of their client, and others are answered', async () => {
   for (let i = 0; i < 10; i++) await send('127.0.0.1', 250_000, 200_000)
