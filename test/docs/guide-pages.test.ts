@@ -25,12 +25,12 @@ describe('docs/guide/troubleshooting.md', () => {
 describe.each([
   ['promises.md', 30],
   ['damage.md', 17],
-  ['security.md', 10],
+  ['attackers.md', 10],
 ])('docs/guide/%s', (name, least) => {
   const promises = page(name)
     .split('\n')
     .filter((line) => /^\| (?!failure |attacker |file |flag |role |-)/.test(line))
-    .filter((line) => line.includes('`test/') || name !== 'security.md')
+    .filter((line) => line.includes('`test/') || name !== 'attackers.md')
 
   it('names for each promise the tests that hold it', () => {
     expect(promises.length).toBeGreaterThan(least)
@@ -54,7 +54,7 @@ function rowsOf(path: string, heading?: string): readonly string[] {
 
 describe.each([
   ['each promise', rowsOf('guide/promises.md'), 50],
-  ['each attacker', rowsOf('guide/security.md', 'What is promised'), 45],
+  ['each attacker', rowsOf('guide/attackers.md'), 45],
   ['each limit of the gateway', rowsOf('guide/gateway.md', 'Limits'), 14],
   ['each limit of a query port', rowsOf('reference/query-protocol.md', 'Limits'), 11],
 ])('the guide names for %s', (_, rows, least) => {
