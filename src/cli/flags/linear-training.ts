@@ -1,5 +1,5 @@
 import { seededRandom } from '../../core/random.ts'
-import type { RetrainLinearOptions } from '../../jobs/retrain/messages.ts'
+import type { RetrainLinearOptions } from '../../kinds/linear/options.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'
 import type { FeatureScaling } from '../../training/data/feature-scales.ts'
 import type { SparseTable } from '../../training/data/sparse-table.ts'

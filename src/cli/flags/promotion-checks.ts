@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { ALS_MODEL } from '../../jobs/model-topic/als-serving-function.ts'
 import { SVM_MODEL } from '../../jobs/model-topic/linear-serving-function.ts'
-import type { GoldenExamples, GoldenRatings } from '../../jobs/registry/golden-set.ts'
-import type { PromotionLimits } from '../../jobs/registry/promotion-checks.ts'
+import type { PromotionLimits } from '../../jobs/promotion/checks.ts'
+import type { GoldenExamples, GoldenRatings } from '../../kinds/port/golden-set.ts'
+import type { RegisteredKind } from '../../kinds/registered.ts'
 import { jobAddressOptions } from '../command/address.ts'
 import { type Flags, needs, type OptionSpec } from '../command/command.ts'
 import { examplesOfFile } from '../files/examples-file.ts'
@@ -152,8 +153,8 @@ export const CHECK_OPTIONS: Readonly<Record<string, OptionSpec>> = {
 }
 
 /** The queryable state of `--state`; without it that of the kind of model. */
-export function stateOf(flags: Flags, isLinear: boolean): string {
-  return flags.optional('state') ?? (isLinear ? SVM_MODEL : ALS_MODEL)
+export function stateOf(flags: Flags, kind: RegisteredKind): string {
+  return flags.optional('state') ?? kind.state
 }
 
 /** The golden ratings of a file; their subject is path and hash. */

@@ -1,4 +1,4 @@
-import { alsOptionsIn, bmfOptionsIn, type RetrainAlsOptions } from '../../jobs/retrain/messages.ts'
+import { alsOptionsIn, bmfOptionsIn, type RetrainAlsOptions } from '../../kinds/als/options.ts'
 import type { AlsModel } from '../../training/als/solver/model.ts'
 import type { RatingsTable } from '../../training/data/ratings-table.ts'
 import type { CommandIo, Flags, OptionSpec } from '../command/command.ts'

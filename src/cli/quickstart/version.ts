@@ -5,7 +5,7 @@ import { publishAls } from '../../jobs/publish/als.ts'
 import { refuseOtherDimension } from '../../jobs/publish/topic-dimension.ts'
 import type { ModelRegistry } from '../../jobs/registry/model-registry.ts'
 import { readyVersions } from '../../jobs/registry/model-versions.ts'
-import type { RetrainAlsOptions } from '../../jobs/retrain/messages.ts'
+import type { RetrainAlsOptions } from '../../kinds/als/options.ts'
 import { isCandidate } from '../../models/registry/adopt.ts'
 import {
   type Hyperparameters,

@@ -1,4 +1,4 @@
-import type { PromotionChecks } from '../../jobs/registry/promotion-checks.ts'
+import type { PromotionChecks } from '../../jobs/promotion/checks.ts'
 import type { Interval } from '../../models/quality/intervals.ts'
 import { shortNumber } from './model-version.ts'
 

@@ -1,4 +1,4 @@
-import type { FactorsTrainer, RetrainAlsOptions } from '../../jobs/retrain/messages.ts'
+import type { AlsTrainerName, RetrainAlsOptions } from '../../kinds/als/options.ts'
 import { BIAS_COLUMNS } from '../../models/als/row.ts'
 import { type Feedback, feedbackOf } from '../../models/feedback.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'
@@ -6,7 +6,7 @@ import { type Flags, UsageError } from '../command/command.ts'
 import { inheritedAlsOptions } from '../flags/als-training.ts'
 
 /** Trainers of factor models, as `--trainer` names them. */
-export const TRAINERS: readonly FactorsTrainer[] = ['als', 'bmf']
+export const TRAINERS: readonly AlsTrainerName[] = ['als', 'bmf']
 /** Flags of ALS that a chain does not have. */
 const ONLY_ALS = [
   ...['iterations', 'lambda', 'penalty', 'no-biases', 'solver'],
@@ -50,7 +50,7 @@ function usualTrainer(
   flags: Flags,
   live: RegisteredVersion | undefined,
   feedback: Feedback,
-): FactorsTrainer {
+): AlsTrainerName {
   if (feedback === 'implicit') return 'als'
   if (live !== undefined) return live.lineage.hyperparameters['trainer'] === 'bmf' ? 'bmf' : 'als'
   return ONLY_ALS.some((flag) => isGiven(flags, flag)) ? 'als' : 'bmf'

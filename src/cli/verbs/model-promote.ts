@@ -1,17 +1,15 @@
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { systemClock } from '../../core/clock.ts'
-import { readExamples } from '../../jobs/observations/examples.ts'
-import { readObservations } from '../../jobs/observations/topic-ranges.ts'
-import type { ModelRegistry } from '../../jobs/registry/model-registry.ts'
 import {
   type CheckedData,
   type PromotionChecks,
   recordGolden,
   runPromotionChecks,
-} from '../../jobs/registry/promotion-checks.ts'
+} from '../../jobs/promotion/checks.ts'
+import type { ModelRegistry } from '../../jobs/registry/model-registry.ts'
 import { presentVersion } from '../../jobs/registry/trained-ranges.ts'
+import { kindOfVersion } from '../../kinds/registered.ts'
 import {
-  isLinear,
   type RegisteredVersion,
   type RegistryState,
   versionsOf,
@@ -125,7 +123,7 @@ async function check(
   const found = await runPromotionChecks({
     reader: client,
     ...(await checkedData(version, given, topics)),
-    state: stateOf(flags, isLinear(version)),
+    state: stateOf(flags, kindOfVersion(version)),
     version: candidate.version,
     live,
     positions: await positionsOf(flags, version.topic),
@@ -146,15 +144,11 @@ async function checkedData(
   topics: TopicStore,
 ): Promise<CheckedData> {
   const { golden, reading } = given
-  if (isLinear(version)) {
-    return {
-      golden: await goldenExamples(golden),
-      observations: (ranges) => readExamples(topics, ranges),
-    }
-  }
+  const kind = kindOfVersion(version)
+  const isOfRatings = kind.observations === 'ratings'
   return {
-    golden: await goldenRatings(golden, reading),
-    observations: (ranges) => readObservations(topics, ranges),
+    golden: isOfRatings ? await goldenRatings(golden, reading) : await goldenExamples(golden),
+    observations: (ranges) => kind.read(topics, ranges),
   }
 }
 

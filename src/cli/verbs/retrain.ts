@@ -8,12 +8,12 @@ import { readyVersions } from '../../jobs/registry/model-versions.ts'
 import { LiveErrorWatch } from '../../jobs/retrain/error-watch.ts'
 import { RetrainLoop } from '../../jobs/retrain/loop.ts'
 import { LoopClaim } from '../../jobs/retrain/loop-claim.ts'
-import type { RetrainAlsOptions } from '../../jobs/retrain/messages.ts'
-import type { RetrainedModel, RetrainOptions, RetrainOutcome } from '../../jobs/retrain/options.ts'
+import type { RetrainOptions, RetrainOutcome } from '../../jobs/retrain/options.ts'
 import { RetrainProcess } from '../../jobs/retrain/process.ts'
 import { retrain } from '../../jobs/retrain/retrain.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
-import { ONLINE_RULES, type OnlineRuleOptions } from '../../models/als/online/rules.ts'
+import type { RegisteredKind } from '../../kinds/registered.ts'
+import { ONLINE_RULES } from '../../models/als/online/rules.ts'
 import { feedbackOf } from '../../models/feedback.ts'
 import type { RetrainDecision, RetrainFacts } from '../../models/registry/retrain-trigger.ts'
 import {
@@ -27,25 +27,17 @@ import {
   type CommandIo,
   Flags,
   type OptionSpec,
-  UsageError,
   unlessInterrupted,
 } from '../command/command.ts'
 import { ProgressBar } from '../command/progress-bar.ts'
-import { ratingsReadingOf } from '../files/ratings-columns.ts'
 import { wholeNumber } from '../flag-kinds/numbers.ts'
 import { topicNamed, word } from '../flag-kinds/words.ts'
 import { INHERITED_ALS_OPTIONS } from '../flags/als-training.ts'
 import { topicsOf, topicsPlaceOf } from '../flags/kafka.ts'
 import { KEY_LENGTH_OPTION, maxKeyBytesOf } from '../flags/key-length.ts'
-import { INHERITED_LINEAR_OPTIONS, inheritedLinearOptions } from '../flags/linear-training.ts'
+import { INHERITED_LINEAR_OPTIONS } from '../flags/linear-training.ts'
 import { REGISTRY_OPTIONS, registryOf } from '../flags/model-registry.ts'
-import {
-  CHECK_OPTIONS,
-  goldenExamples,
-  goldenRatings,
-  limitsOf,
-  stateOf,
-} from '../flags/promotion-checks.ts'
+import { CHECK_OPTIONS, limitsOf, stateOf } from '../flags/promotion-checks.ts'
 import { connectWith } from '../flags/query.ts'
 import { RETAIN_OPTION, retireOld } from '../flags/retain.ts'
 import {
@@ -56,20 +48,16 @@ import {
 } from '../flags/retrain-triggers.ts'
 import { shortNumber } from '../text/model-version.ts'
 import { checkLines } from '../text/promotion-checks.ts'
-import { inheritedFactorsOptions, TRAINERS } from '../training/inherited.ts'
+import { TRAINERS } from '../training/inherited.ts'
+import { KIND_FLAGS } from '../training/kind-flags.ts'
 import { hasSucceeded, outcomeText } from '../training/retrain-outcome.ts'
-import {
-  KINDS,
-  observationsOf,
-  type RetrainedKind,
-  retrainedKindOf,
-} from '../training/retrained-kind.ts'
+import { KIND_NAMES, observationsOf, retrainedKindOf } from '../training/retrained-kind.ts'
 import { TriggerSources } from '../training/trigger-sources.ts'
 
 const RETRAIN_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   kind: {
     type: 'string',
-    value: word(KINDS, 'KIND'),
+    value: word(KIND_NAMES, 'KIND'),
     help: 'Kind of the model, als or linear (default: that of its versions, else als)',
   },
   observations: {
@@ -185,7 +173,7 @@ Examples:
       model: flags.string('model'),
       job: `${flags.string('host')}:${flags.string('port')}`,
       observations,
-      learn: kind === 'linear' ? 'weir learn svm' : 'weir learn als',
+      learn: kind.learner,
       report: (line) => io.err(`retrain: ${line}`),
     })
     // Not closed at the end: that would wait for a training, which leaves nothing if it is stopped.
@@ -249,7 +237,7 @@ interface RetrainInputs {
   readonly registry: ModelRegistry
   readonly client: WeirClient | undefined
   readonly io: CommandIo
-  readonly kind: RetrainedKind
+  readonly kind: RegisteredKind
   readonly observations: string
   readonly live: RegisteredVersion | undefined
   /** The newest version, live or not. */
@@ -261,7 +249,7 @@ async function optionsOf(flags: Flags, inputs: RetrainInputs): Promise<RetrainOp
   const newest = flags.optionalNumber('newest')
   const bar = new ProgressBar(io, 'training', () => systemClock.monotonicMs())
   return {
-    ...(await modelOf(flags, inputs)),
+    ...(await KIND_FLAGS[inputs.kind.name]!.modelOf(flags, inputs)),
     place: topicsPlaceOf(flags),
     registry,
     model: flags.string('model'),
@@ -280,39 +268,6 @@ async function optionsOf(flags: Flags, inputs: RetrainInputs): Promise<RetrainOp
   }
 }
 
-/** Kind, training options and golden set: options that are not given are those of the live version. */
-async function modelOf(
-  flags: Flags,
-  { kind, live, newest, io }: RetrainInputs,
-): Promise<RetrainedModel> {
-  const golden = flags.optional('golden')
-  if (kind === 'linear') {
-    return {
-      linear: inheritedLinearOptions(flags, live),
-      ...(golden === undefined ? {} : { golden: await goldenExamples(golden) }),
-    }
-  }
-  const als = inheritedFactorsOptions(flags, live, newest)
-  return {
-    als,
-    rule: ruleOf(flags, als),
-    ...(golden === undefined
-      ? {}
-      : { golden: await goldenRatings(golden, ratingsReadingOf(flags, io)) }),
-  }
-}
-
-/** How a candidate learns what came after its training data. Throws UsageError. */
-function ruleOf(flags: Flags, { feedback }: RetrainAlsOptions): OnlineRuleOptions {
-  const isGiven = flags.optional('rule') !== undefined
-  const rule = isGiven ? flags.choice('rule', ONLINE_RULES) : undefined
-  if (feedback !== 'implicit') return { rule: rule ?? 'gram' }
-  if (rule === undefined || rule === 'fold-in') return { rule: 'fold-in', feedback }
-  throw new UsageError(
-    `--rule ${rule} learns ratings, but the model is of implicit feedback; leave it out`,
-  )
-}
-
 function errorWatch(
   flags: Flags,
   {
@@ -323,7 +278,7 @@ function errorWatch(
     sources,
   }: {
     readonly client: WeirClient
-    readonly kind: RetrainedKind
+    readonly kind: RegisteredKind
     readonly observations: string
     readonly live?: RegisteredVersion | undefined
     readonly sources: TriggerSources
@@ -336,12 +291,12 @@ function errorWatch(
     place: topicsPlaceOf(flags),
     observations,
     feedback: feedbackOf(live?.lineage.hyperparameters ?? {}),
-    state: stateOf(flags, kind === 'linear'),
+    state: stateOf(flags, kind),
     clock: systemClock,
     onSource: (source) => sources.errorFrom(source),
     onUnreadable: (records) => sources.leftOut(records),
     ...(range === undefined ? {} : { range }),
-    ...(kind === 'als' ? {} : { positiveLabel: Number(positiveLabel ?? 1) }),
+    ...(kind.observations === 'ratings' ? {} : { positiveLabel: Number(positiveLabel ?? 1) }),
   })
 }
 

@@ -1,12 +1,11 @@
 import type { TopicStore } from '../../connectors/topics/store.ts'
+import { kindOf } from '../../kinds/registered.ts'
 import {
   type RegisteredVersion,
   type RegistryState,
   versionsOf,
 } from '../../models/registry/version.ts'
-import { readExamples } from '../observations/examples.ts'
-import { offsetsIn, rangesAfter, readObservations } from '../observations/topic-ranges.ts'
-import { outcomeError } from '../registry/model-registry.ts'
+import { offsetsIn, rangesAfter } from '../observations/topic-ranges.ts'
 import {
   type CheckedData,
   goldenId,
@@ -14,9 +13,9 @@ import {
   type PromotionChecksOptions,
   recordGolden,
   runPromotionChecks,
-} from '../registry/promotion-checks.ts'
+} from '../promotion/checks.ts'
+import { outcomeError } from '../registry/model-registry.ts'
 import { presentVersion } from '../registry/trained-ranges.ts'
-import { stateName } from './candidate.ts'
 import type { RetrainOptions, RetrainOutcome } from './options.ts'
 
 /** The checks of candidates of one retraining. */
@@ -56,7 +55,7 @@ export class CandidateChecks {
     return {
       ...data,
       reader,
-      state: stateName(this.options),
+      state: kindOf(this.options).state,
       version: (await presentVersion(topics, version)).version,
       live,
       positions: await this.positions(),
@@ -70,10 +69,8 @@ export class CandidateChecks {
   private data(): CheckedData | undefined {
     const { options, topics } = this
     if (options.golden === undefined) return undefined
-    if ('linear' in options) {
-      return { golden: options.golden, observations: (ranges) => readExamples(topics, ranges) }
-    }
-    return { golden: options.golden, observations: (ranges) => readObservations(topics, ranges) }
+    const kind = kindOf(options)
+    return { golden: options.golden, observations: (ranges) => kind.read(topics, ranges) }
   }
 
   /** The last position of each partition of the model topic. */

@@ -1,37 +1,16 @@
 import { join } from 'node:path'
 import type { TopicStore } from '../../connectors/topics/store.ts'
+import type { TrainedModelMetadata } from '../../kinds/port/trainer.ts'
+import { kindOf } from '../../kinds/registered.ts'
 import { CANDIDATE } from '../../models/registry/adopt.ts'
 import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import { RETRAINING } from '../../models/registry/unfinished.ts'
-import {
-  type Hyperparameters,
-  type RegisteredVersion,
-  versionsOf,
-} from '../../models/registry/version.ts'
-import { ALS_MODEL } from '../model-topic/als-serving-function.ts'
-import { SVM_MODEL } from '../model-topic/linear-serving-function.ts'
+import { type RegisteredVersion, versionsOf } from '../../models/registry/version.ts'
 import { openModelFile, publishableRows } from '../publish/file-io.ts'
 import { publishModel } from '../publish/model.ts'
 import { versionToPublish } from '../publish/version-to-publish.ts'
-import type { TrainedModelMetadata } from './messages.ts'
-import type { RetrainedModel, RetrainOptions } from './options.ts'
+import type { RetrainOptions } from './options.ts'
 import type { TrainingProcess } from './process.ts'
-
-/** Name and revision of the trainer of a kind of model, part of processing names. */
-export function trainerCode(model: RetrainedModel): string {
-  return 'linear' in model ? 'linear/1' : `${model.als.trainer ?? 'als'}/1`
-}
-
-/** Name of the queryable state of a kind of model. */
-export function stateName(model: RetrainedModel): string {
-  return 'linear' in model ? SVM_MODEL : ALS_MODEL
-}
-
-/** The hyperparameters that the rows depend on: all but the number of threads. */
-export function parametersOf(model: RetrainedModel): Hyperparameters {
-  const { threads: _, ...parameters } = 'linear' in model ? model.linear : model.als
-  return parameters
-}
 
 /** A trained model in the training process. */
 export interface TrainedModel {
@@ -59,7 +38,7 @@ export async function publishCandidate(
   const { dimension, biased, globalMean, minRating, maxRating, metrics, found } = metadata
   const range = minRating === undefined || maxRating === undefined ? {} : { minRating, maxRating }
   const hyperparameters = {
-    ...parametersOf(options),
+    ...kindOf(options).parameters(options),
     ...found,
     [CANDIDATE]: true,
     [RETRAINING]: publication,
@@ -70,7 +49,7 @@ export async function publishCandidate(
     topic: model,
     version: number,
     publication,
-    facts: { name: stateName(options), biased, globalMean, ...range, hyperparameters, metrics },
+    facts: { name: kindOf(options).state, biased, globalMean, ...range, hyperparameters, metrics },
     clock,
     ...(maxKeyBytes === undefined ? {} : { maxKeyBytes }),
   })
@@ -114,8 +93,8 @@ export function candidateVersion(
       ...(warmStart === undefined
         ? {}
         : { parent: warmStart.id, checkpoint: `live rows of version ${warmStart.number}` }),
-      code: trainerCode(options),
-      hyperparameters: { ...parametersOf(options), ...metadata.found },
+      code: kindOf(options).code(options),
+      hyperparameters: { ...kindOf(options).parameters(options), ...metadata.found },
       metrics: metadata.metrics,
       newestEventMs,
     },

@@ -15,6 +15,7 @@ import {
   wholeNumber,
 } from '../../core/options/kinds.ts'
 import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
+import { kindOf } from '../../kinds/registered.ts'
 import type { DriftDetectorName } from '../../models/quality/drift-monitor.ts'
 import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import { type PresentTopic, rangesHere } from '../../models/registry/ranges/range-place.ts'
@@ -226,7 +227,7 @@ export class RetrainLoop {
   ): Promise<boolean> {
     const known = this.compared.get(id)
     if (known !== undefined) return known
-    const kind = 'linear' in this.options ? 'examples' : 'ratings'
+    const kind = kindOf(this.options).observations
     const ranges = rangesHere(lineage.ranges, present)
     const compared = await comparedRecords(topics, ranges, { kind, part: 'last' })
     this.compared.set(id, compared.kind === 'other')

@@ -11,30 +11,14 @@ import {
 } from '../../core/options/kinds.ts'
 import { CLOCK } from '../../core/options/ports.ts'
 import { nested, type OptionShape } from '../../core/options/shape.ts'
-import { ONLINE_RULE, type OnlineRuleOptions } from '../../models/als/online/rules.ts'
+import { GOLDEN_SET } from '../../kinds/port/golden-set.ts'
+import { type AnyModel, KIND_OPTIONS, type RetrainedModel } from '../../kinds/registered.ts'
 import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'
 import type { ModelReader } from '../../wire/model-reader.ts'
-import { GOLDEN_SET, type GoldenExamples, type GoldenRatings } from '../registry/golden-set.ts'
+import type { PromotionChecks, PromotionLimits } from '../promotion/checks.ts'
 import type { ModelRegistry } from '../registry/model-registry.ts'
-import type { PromotionChecks, PromotionLimits } from '../registry/promotion-checks.ts'
-import type { RetrainAlsOptions, RetrainLinearOptions } from './messages.ts'
 import type { TrainingProcess } from './process.ts'
-
-/** The kind of the model that is retrained. */
-export type RetrainedModel =
-  | {
-      readonly als: RetrainAlsOptions
-      /** How the candidate learns observations after the range. */
-      readonly rule: OnlineRuleOptions
-      /** Ratings to compare candidate and live version on; without it, the candidate is not promoted. */
-      readonly golden?: GoldenRatings
-    }
-  | {
-      readonly linear: RetrainLinearOptions
-      /** Examples to compare candidate and live version on; without it, the candidate is not promoted. */
-      readonly golden?: GoldenExamples
-    }
 
 /** Options of `retrain`. */
 export type RetrainOptions = RetrainedModel & RetrainBaseOptions
@@ -71,7 +55,7 @@ export interface RetrainBaseOptions {
 }
 
 /** The options of `retrain` for a model of any kind. */
-export type AnyRetrainOptions = RetrainBaseOptions & EitherModel
+export type AnyRetrainOptions = RetrainBaseOptions & AnyModel
 
 /** The options of `retrain`. Those of the training are checked where it trains. */
 export const RETRAIN: OptionShape<AnyRetrainOptions> = {
@@ -95,18 +79,8 @@ export const RETRAIN: OptionShape<AnyRetrainOptions> = {
   forgetLearned: flag,
   maxKeyBytes: wholeNumber({ min: 1, max: 1024 }),
   onStep: aFunction(),
-  als: objectWith('options of trainAls'),
-  linear: objectWith('options of trainLinear'),
-  rule: ONLINE_RULE,
+  ...KIND_OPTIONS,
   golden: GOLDEN_SET,
-}
-
-/** The fields of both kinds of models: one has `als` and `rule`, the other `linear`. */
-interface EitherModel {
-  readonly als?: RetrainAlsOptions
-  readonly linear?: RetrainLinearOptions
-  readonly rule?: OnlineRuleOptions
-  readonly golden?: GoldenRatings | GoldenExamples
 }
 
 /** Outcome of a retraining. */

@@ -1,10 +1,10 @@
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import type { Clock } from '../../core/clock.ts'
+import type { ChangedRow } from '../../kinds/port/trainer.ts'
 import { encodeFactors } from '../../models/als/row.ts'
 import { floatsHeader } from '../model-topic/row-form.ts'
 import { rowPartition } from '../model-topic/row-partition.ts'
 import { ratingsHeader } from '../model-topic/row-ratings.ts'
-import type { ChangedRow } from './messages.ts'
 
 const encoder = new TextEncoder()
 

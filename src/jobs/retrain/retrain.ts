@@ -4,7 +4,7 @@ import { openTopics } from '../../connectors/topics/open.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { WeirError } from '../../core/errors.ts'
 import { checkOptions } from '../../core/options/shape.ts'
-import { trainedWith } from '../../models/linear/trained-with.ts'
+import { kindOf } from '../../kinds/registered.ts'
 import {
   type KnownVersion,
   type ProcessingInputs,
@@ -18,7 +18,6 @@ import {
   type RegistryState,
   versionsOf,
 } from '../../models/registry/version.ts'
-import { ALS_MODEL } from '../model-topic/als-serving-function.ts'
 import { Publication } from '../model-topic/publication.ts'
 import { comparedRecords, readRanges } from '../observations/compared-records.ts'
 import { leftOutText } from '../observations/left-out.ts'
@@ -29,15 +28,14 @@ import {
   offsetsOnlyIn,
   rangesOfTopic,
 } from '../observations/topic-ranges.ts'
+import { loadingVersion, type PromotionChecks, recordGolden } from '../promotion/checks.ts'
+import { untilLoaded } from '../promotion/serving-probe.ts'
 import { outcomeError } from '../registry/model-registry.ts'
-import { loadingVersion, type PromotionChecks, recordGolden } from '../registry/promotion-checks.ts'
-import { untilLoaded } from '../registry/serving-probe.ts'
 import { collectUnfinished } from '../retention/unfinished.ts'
-import { candidateVersion, parametersOf, publishCandidate, trainerCode } from './candidate.ts'
+import { candidateVersion, publishCandidate } from './candidate.ts'
 import { CandidateChecks, checkAgain } from './candidate-checks.ts'
 import { learnedGap } from './learned-gap.ts'
 import { writeLiveRows } from './live-rows.ts'
-import type { Training } from './messages.ts'
 import { RETRAIN, type RetrainOptions, type RetrainOutcome } from './options.ts'
 import { CandidateReplay } from './replay.ts'
 
@@ -69,8 +67,8 @@ export async function retrainWith(options: RetrainOptions): Promise<RetrainOutco
   const inputs = {
     ranges,
     files: [],
-    code: trainerCode(options),
-    hyperparameters: parametersOf(options),
+    code: kindOf(options).code(options),
+    hyperparameters: kindOf(options).parameters(options),
   }
   const live = liveVersionOf(state, model)
   const parent = startsFrom(options, live)?.id
@@ -131,7 +129,7 @@ async function knownVersion(
     readonly options: RetrainOptions
   },
 ): Promise<{ readonly known: KnownVersion | undefined; readonly given: ProcessingInputs }> {
-  const kind = 'linear' in options ? 'examples' : 'ratings'
+  const kind = kindOf(options).observations
   const others = new Set<number>()
   for (;;) {
     const left = versions.filter(({ number }) => !others.has(number))
@@ -181,11 +179,8 @@ function startsFrom(
   live: RegisteredVersion | undefined,
 ): RegisteredVersion | undefined {
   const { reader, warmStart = true } = options
-  // The optimum of a linear model does not depend on the start.
-  if ('linear' in options) return undefined
-  // A chain draws its start.
-  if (options.als.trainer === 'bmf') return undefined
-  return warmStart && reader !== undefined ? live : undefined
+  const canStart = warmStart && reader !== undefined && kindOf(options).startsFromRows(options)
+  return canStart ? live : undefined
 }
 
 /** Age after which a folder whose process has ended is deleted, ms. */
@@ -222,22 +217,6 @@ function goldenOf(
   return found === undefined ? {} : { golden: found.golden }
 }
 
-/** The request for a training; blocks of weights are as long as those that are served. */
-function trainingOf(
-  options: RetrainOptions,
-  live: RegisteredVersion | undefined,
-  startingRows: string | undefined,
-): Training {
-  if (!('linear' in options)) {
-    const { als, rule } = options
-    return { als, rule, ...(startingRows === undefined ? {} : { startingRows }) }
-  }
-  const { linear } = options
-  const range = linear.range ?? live?.dimension
-  const { labels } = trainedWith(live?.lineage.hyperparameters ?? {})
-  return { linear: { ...linear, ...(range === undefined ? {} : { range }) }, labels }
-}
-
 /** One run of `retrain`. */
 class Retraining {
   private readonly options: RetrainOptions
@@ -261,7 +240,7 @@ class Retraining {
     this.step(`training on ${offsetsIn(ranges)} observations`)
     this.sayLeftOut(live, startingRows !== undefined)
     const { place, observations, model, clock } = options
-    const training = trainingOf(options, live, startingRows)
+    const training = kindOf(options).training(options, { live, startingRows })
     const { metadata } = await process.ask({ kind: 'train', place, ranges, ...training })
     const { leftOut } = metadata
     if (leftOut !== undefined) this.step(leftOutText(leftOut, observations))
@@ -280,9 +259,9 @@ class Retraining {
     return await this.judge(candidate, live?.number ?? 0, replay)
   }
 
-  /** Replays new observations; those of a linear model are left to the job that learns it. */
+  /** Replays new observations, unless they are left to the job that learns the model. */
   private async catchUp(replay: CandidateReplay, version?: number): Promise<void> {
-    if (!('linear' in this.options)) await replay.catchUp(version)
+    if (kindOf(this.options).learnsBefore) await replay.catchUp(version)
   }
 
   private step(text: string): void {
@@ -312,7 +291,11 @@ class Retraining {
     if (reader === undefined || startsFrom(this.options, live) === undefined) return undefined
     const file = join(this.inputs.folder, 'live.rows')
     const { number: version, dimension } = live as RegisteredVersion
-    const rows = await writeLiveRows(reader, ALS_MODEL, { version, dimension, file })
+    const rows = await writeLiveRows(reader, kindOf(this.options).state, {
+      version,
+      dimension,
+      file,
+    })
     this.step(`warm start from ${rows} rows of version ${version}`)
     return rows === 0 ? undefined : file
   }

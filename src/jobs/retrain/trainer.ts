@@ -1,15 +1,14 @@
 import { WeirError } from '../../core/errors.ts'
-import { AlsTrainer } from './als-trainer.ts'
-import { LinearTrainer } from './linear-trainer.ts'
+import type { ModelTrainer, OnTrained } from '../../kinds/port/trainer.ts'
+import { kindOf } from '../../kinds/registered.ts'
 import type { TrainerAnswer, TrainerRequest } from './messages.ts'
-import type { ModelTrainer } from './model-trainer.ts'
 
 /** The work of a training process: trains a model on ranges of observations, and writes its rows. */
 export class RetrainTrainer {
-  private readonly onProgress: (done: number, total: number) => void
-  private trained: ModelTrainer | undefined
+  private readonly onProgress: OnTrained
+  private trained: Pick<ModelTrainer, 'replay' | 'write'> | undefined
 
-  constructor(onProgress: (done: number, total: number) => void) {
+  constructor(onProgress: OnTrained) {
     this.onProgress = onProgress
   }
 
@@ -19,24 +18,19 @@ export class RetrainTrainer {
       case 'train':
         return await this.train(request)
       case 'replay':
-        return await this.model().replay(request.ranges)
+        return { kind: 'replayed', ...(await this.model().replay(request.ranges)) }
       case 'write':
-        return await this.model().write(request.file)
+        return { kind: 'written', ...(await this.model().write(request.file)) }
     }
   }
 
   private async train(request: TrainerRequest & { kind: 'train' }): Promise<TrainerAnswer> {
-    if ('linear' in request) {
-      const trainer = new LinearTrainer(this.onProgress)
-      this.trained = trainer
-      return { kind: 'trained', metadata: await trainer.train(request) }
-    }
-    const trainer = new AlsTrainer(this.onProgress)
+    const trainer = await kindOf(request).trainer(this.onProgress)
     this.trained = trainer
     return { kind: 'trained', metadata: await trainer.train(request) }
   }
 
-  private model(): ModelTrainer {
+  private model(): Pick<ModelTrainer, 'replay' | 'write'> {
     if (this.trained !== undefined) return this.trained
     throw new WeirError('ILLEGAL_STATE', 'no model was trained yet; send "train" first')
   }

@@ -1,5 +1,5 @@
-import { compareLists, listLengthOf } from '../../jobs/registry/top-lists.ts'
 import type { UnfinishedNumber } from '../../jobs/served-job.ts'
+import { compareLists, listLengthOf } from '../../kinds/factors/top-lists.ts'
 import { idOfKey, isRowOf } from '../../models/als/row-key.ts'
 import { diffVersions } from '../../models/registry/diff.ts'
 import {

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { BIAS_FEATURE } from '../../../src/core/feature.ts'
 import { type Random, seededRandom } from '../../../src/core/random.ts'
-import { exampleMetrics } from '../../../src/jobs/registry/data-metrics.ts'
-import type { PlacedExample } from '../../../src/jobs/registry/examples-profile.ts'
+import { exampleMetrics } from '../../../src/kinds/linear/example-metrics.ts'
+import type { PlacedExample } from '../../../src/kinds/linear/examples-profile.ts'
 import type { RegisteredVersion } from '../../../src/models/registry/version.ts'
 import { type SparseTable, SparseTableBuilder } from '../../../src/training/data/sparse-table.ts'
 import type { LinearLossName } from '../../../src/training/linear/loss.ts'
 import type { LinearModel } from '../../../src/training/linear/model.ts'
 import { trainLinear } from '../../../src/training/linear/train.ts'
 import type { ModelReader, SparseVector } from '../../../src/wire/model-reader.ts'
-import { PromotionLab } from '../../jobs/registry/promotion-lab.ts'
+import { PromotionLab } from '../../jobs/promotion/lab.ts'
 
 const NAME = 'svm-model'
 const FEATURES = 60

@@ -1,14 +1,14 @@
-import type { RatingRange } from '../../models/ratings/rating.ts'
-import type { ProfileFacts } from '../../models/registry/checks/data.ts'
-import type { RegisteredVersion } from '../../models/registry/version.ts'
-import { type RatingsTable, ratingsOf } from '../../training/data/ratings-table.ts'
-import { count, largestCount, totalVariation } from './counts.ts'
 import {
   type ObservationPosition,
   type RangeReader,
   TrainedPositions,
   trainedRanges,
-} from './trained-ranges.ts'
+} from '../../jobs/registry/trained-ranges.ts'
+import type { RatingRange } from '../../models/ratings/rating.ts'
+import type { ProfileFacts } from '../../models/registry/checks/data.ts'
+import type { RegisteredVersion } from '../../models/registry/version.ts'
+import { type RatingsTable, ratingsOf } from '../../training/data/ratings-table.ts'
+import { count, largestCount, totalVariation } from '../port/counts.ts'
 
 /** A rating with its position in the topic. */
 export interface PlacedRating extends ObservationPosition {

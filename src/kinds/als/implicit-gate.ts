@@ -1,3 +1,5 @@
+import { topItems } from '../../jobs/evaluate/ranking-served.ts'
+import { trainedRanges } from '../../jobs/registry/trained-ranges.ts'
 import { alsKey, MEAN_KEYS } from '../../models/als/row-key.ts'
 import type { DataLimits } from '../../models/registry/checks/data.ts'
 import type { CheckMeasure } from '../../models/registry/checks/measure.ts'
@@ -6,18 +8,16 @@ import { meanOf } from '../../models/registry/forgotten-versions.ts'
 import { ratingsOf } from '../../training/data/ratings-table.ts'
 import { RankingAccumulator } from '../../training/metrics/ranking.ts'
 import type { QueryOptions } from '../../wire/model-reader.ts'
-import { topItems } from '../evaluate/ranking-served.ts'
-import { AlsGate, goldenRatingsId } from './als-gate.ts'
-import type { GoldenRatings } from './golden-set.ts'
-import { differenceOf, type MeasuredErrors, sampled } from './measured-errors.ts'
+import { goldenRatingsId, RatingsGate } from '../factors/gate.ts'
+import type { PlacedRating } from '../factors/ratings-profile.ts'
 import {
   type GateOptions,
   type GoldenComparison,
   type ModelGate,
   versionBefore,
-} from './model-gate.ts'
-import type { PlacedRating } from './ratings-profile.ts'
-import { trainedRanges } from './trained-ranges.ts'
+} from '../port/gate.ts'
+import type { GoldenRatings } from '../port/golden-set.ts'
+import { differenceOf, type MeasuredErrors, sampled } from '../port/measured-errors.ts'
 
 /** Length of a list. */
 const K = 10
@@ -35,14 +35,14 @@ export class ImplicitGate implements ModelGate {
   readonly size: number
   readonly probes: readonly number[]
   private readonly options: GateOptions<GoldenRatings, PlacedRating>
-  private readonly ratings: AlsGate
+  private readonly ratings: RatingsGate
   /** Golden items that each user used. */
   private readonly relevant: ReadonlyMap<string, ReadonlySet<string>>
   private seen: Promise<ReadonlyMap<string, ReadonlySet<string>>> | undefined
 
   constructor(options: GateOptions<GoldenRatings, PlacedRating>) {
     this.options = options
-    this.ratings = new AlsGate(options)
+    this.ratings = new RatingsGate(options)
     this.id = goldenListsId(options.golden.ratings)
     this.size = this.ratings.size
     this.probes = this.ratings.probes

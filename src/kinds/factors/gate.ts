@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isWeirError } from '../../core/errors.ts'
+import { predictServed } from '../../jobs/evaluate/served.ts'
 import { alsKey, MEAN_IF_UNKNOWN } from '../../models/als/row-key.ts'
 import { clipRating } from '../../models/ratings/rating.ts'
 import {
@@ -21,24 +22,23 @@ import {
 } from '../../training/data/ratings-table.ts'
 import { ErrorAccumulator } from '../../training/metrics/errors.ts'
 import type { QueryOptions } from '../../wire/model-reader.ts'
-import { predictServed } from '../evaluate/served.ts'
-import type { GoldenRatings } from './golden-set.ts'
-import { isSupported } from './golden-support.ts'
-import { type GoldenSummary, type MeasuredErrors, sampled } from './measured-errors.ts'
 import {
   type GateOptions,
   type GoldenComparison,
   type ModelGate,
   versionBefore,
-} from './model-gate.ts'
+} from '../port/gate.ts'
+import type { GoldenRatings } from '../port/golden-set.ts'
+import { type GoldenSummary, type MeasuredErrors, sampled } from '../port/measured-errors.ts'
+import { isSupported } from './golden-support.ts'
 import { type PlacedRating, ratingsProfile } from './ratings-profile.ts'
 import { compareLists } from './top-lists.ts'
 
 /** Number of users whose predictions show whether a version is loaded in their slots. */
 const PROBED_USERS = 64
 
-/** The gate of ALS models: squared errors of golden ratings, top lists, shares of users and items. */
-export class AlsGate implements ModelGate {
+/** The gate of models of factor rows that predict ratings: squared errors of golden ratings, top lists, shares of users and items. */
+export class RatingsGate implements ModelGate {
   readonly id: string
   readonly error = 'MSE'
   readonly size: number

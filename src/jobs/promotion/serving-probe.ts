@@ -1,8 +1,8 @@
 import { type Clock, sleep } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import type { ModelGate } from '../../kinds/port/gate.ts'
 import type { ServingFacts, ServingLimits } from '../../models/registry/checks/stored-check.ts'
 import type { Consistency } from '../../wire/model-reader.ts'
-import type { ModelGate } from './model-gate.ts'
 
 /** A version that a job loads. */
 export interface LoadingVersion {

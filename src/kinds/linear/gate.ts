@@ -13,15 +13,15 @@ import type { SparseTable } from '../../training/data/sparse-table.ts'
 import { type LinearLossName, linearLoss } from '../../training/linear/loss.ts'
 import type { QueryOptions, SparseVector } from '../../wire/model-reader.ts'
 import { withBiasFeature } from '../../wire/sparse-vector.ts'
-import { examplesProfile, type PlacedExample } from './examples-profile.ts'
-import type { GoldenExamples } from './golden-set.ts'
-import { type GoldenSummary, type MeasuredErrors, sampled } from './measured-errors.ts'
 import {
   type GateOptions,
   type GoldenComparison,
   type ModelGate,
   versionBefore,
-} from './model-gate.ts'
+} from '../port/gate.ts'
+import type { GoldenExamples } from '../port/golden-set.ts'
+import { type GoldenSummary, type MeasuredErrors, sampled } from '../port/measured-errors.ts'
+import { examplesProfile, type PlacedExample } from './examples-profile.ts'
 
 /** Number of examples whose predictions show whether a version is loaded. */
 const PROBES = 16

@@ -1,14 +1,14 @@
-import type { ExampleProfile } from '../../models/registry/checks/linear.ts'
-import type { DataRange } from '../../models/registry/ranges/data-range.ts'
-import type { RegisteredVersion } from '../../models/registry/version.ts'
-import type { SparseTable } from '../../training/data/sparse-table.ts'
-import { count, largestCount } from './counts.ts'
 import {
   type ObservationPosition,
   type RangeReader,
   TrainedPositions,
   trainedRanges,
-} from './trained-ranges.ts'
+} from '../../jobs/registry/trained-ranges.ts'
+import type { ExampleProfile } from '../../models/registry/checks/linear.ts'
+import type { DataRange } from '../../models/registry/ranges/data-range.ts'
+import type { RegisteredVersion } from '../../models/registry/version.ts'
+import type { SparseTable } from '../../training/data/sparse-table.ts'
+import { count, largestCount } from '../port/counts.ts'
 
 /** A labelled example with its position in the topic. */
 export interface PlacedExample extends ObservationPosition {

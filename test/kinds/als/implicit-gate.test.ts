@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { PlacedRating } from '../../../src/jobs/registry/ratings-profile.ts'
+import type { PlacedRating } from '../../../src/kinds/factors/ratings-profile.ts'
 import { scoreOf } from '../../../src/models/als/online/rule.ts'
 import { alsKey, idOfKey, kindOfKey } from '../../../src/models/als/row-key.ts'
 import { generateRatings } from '../../../src/models/ratings/generator.ts'
@@ -9,7 +9,7 @@ import type { AlsModel } from '../../../src/training/als/solver/model.ts'
 import { trainAls } from '../../../src/training/als/train.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
 import type { ModelReader } from '../../../src/wire/model-reader.ts'
-import { PromotionLab } from './promotion-lab.ts'
+import { PromotionLab } from '../../jobs/promotion/lab.ts'
 
 const NAME = 'als-model'
 const BASE = 9000

@@ -4,7 +4,7 @@ import {
   type CheckedData,
   type PromotionChecksOptions,
   runPromotionChecks,
-} from '../../../src/jobs/registry/promotion-checks.ts'
+} from '../../../src/jobs/promotion/checks.ts'
 import { promotionVerdict } from '../../../src/models/registry/checks/stored-check.ts'
 import { decideCommand } from '../../../src/models/registry/commands.ts'
 import {

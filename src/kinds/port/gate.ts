@@ -1,3 +1,4 @@
+import type { RangeReader } from '../../jobs/registry/trained-ranges.ts'
 import type { Interval } from '../../models/quality/intervals.ts'
 import type { DataLimits } from '../../models/registry/checks/data.ts'
 import type { CheckMeasure } from '../../models/registry/checks/measure.ts'
@@ -5,7 +6,6 @@ import type { QualityLimits } from '../../models/registry/checks/quality.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'
 import type { ModelReader, QueryOptions } from '../../wire/model-reader.ts'
 import type { MeasuredErrors } from './measured-errors.ts'
-import type { RangeReader } from './trained-ranges.ts'
 
 /** The candidate on the golden set, beside the live version and the best one. */
 export interface GoldenComparison {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { seededRandom } from '../../../src/core/random.ts'
-import type { PlacedRating } from '../../../src/jobs/registry/ratings-profile.ts'
+import type { PlacedRating } from '../../../src/kinds/factors/ratings-profile.ts'
 import { scoreOf } from '../../../src/models/als/online/rule.ts'
 import { alsKey, idOfKey, kindOfKey } from '../../../src/models/als/row-key.ts'
 import { generateRatings, type TasteTurn } from '../../../src/models/ratings/generator.ts'
@@ -11,7 +11,7 @@ import { trainAls } from '../../../src/training/als/train.ts'
 import { type RatingsTable, ratingsTable } from '../../../src/training/data/ratings-table.ts'
 import type { ModelReader } from '../../../src/wire/model-reader.ts'
 import { campaignSize } from '../../run/campaign-size.ts'
-import { PromotionLab } from './promotion-lab.ts'
+import { PromotionLab } from './lab.ts'
 
 const NAME = 'als-model'
 const BASE = 12_000

@@ -1,5 +1,16 @@
 import type { Clock } from '../../core/clock.ts'
-import { feedbackOf } from '../../models/feedback.ts'
+import { requireArgument } from '../../core/errors.ts'
+import type { GoldenComparison } from '../../kinds/port/gate.ts'
+import type { GoldenSet } from '../../kinds/port/golden-set.ts'
+import {
+  bestOf,
+  differenceOf,
+  errorsOfPromoted,
+  type GoldenSummary,
+  type MeasuredErrors,
+  storedErrors,
+} from '../../kinds/port/measured-errors.ts'
+import { kindOfVersion } from '../../kinds/registered.ts'
 import type { Interval } from '../../models/quality/intervals.ts'
 import type { DataLimits } from '../../models/registry/checks/data.ts'
 import type { QualityLimits } from '../../models/registry/checks/quality.ts'
@@ -12,24 +23,9 @@ import {
 import { meanOf } from '../../models/registry/forgotten-versions.ts'
 import type { GoldenErrors, RegisteredVersion } from '../../models/registry/version.ts'
 import type { ModelReader } from '../../wire/model-reader.ts'
-import { AlsGate, goldenRatingsId } from './als-gate.ts'
-import type { PlacedExample } from './examples-profile.ts'
-import type { GoldenExamples, GoldenRatings, GoldenSet } from './golden-set.ts'
-import { goldenListsId, ImplicitGate } from './implicit-gate.ts'
-import { goldenExamplesId, LinearGate } from './linear-gate.ts'
-import {
-  bestOf,
-  differenceOf,
-  errorsOfPromoted,
-  type GoldenSummary,
-  type MeasuredErrors,
-  storedErrors,
-} from './measured-errors.ts'
-import type { GoldenComparison, ModelGate } from './model-gate.ts'
-import type { ModelRegistry } from './model-registry.ts'
-import type { PlacedRating } from './ratings-profile.ts'
+import type { ModelRegistry } from '../registry/model-registry.ts'
+import type { RangeReader } from '../registry/trained-ranges.ts'
 import { type LoadingVersion, servingFacts } from './serving-probe.ts'
-import type { RangeReader } from './trained-ranges.ts'
 
 /** Bounds of all three checks. */
 export interface PromotionLimits {
@@ -39,20 +35,14 @@ export interface PromotionLimits {
 }
 
 /** A golden set, and the observations of the same kind that versions are trained on. */
-export type CheckedData =
-  | {
-      readonly golden: GoldenRatings
-      /** Reads the observations that a version was trained on. @default they are not looked at */
-      readonly observations?: RangeReader<PlacedRating>
-    }
-  | {
-      readonly golden: GoldenExamples
-      /** Reads the observations that a version was trained on. @default they are not looked at */
-      readonly observations?: RangeReader<PlacedExample>
-    }
+export interface CheckedData {
+  readonly golden: GoldenSet
+  /** Reads the observations that a version was trained on. @default they are not looked at */
+  readonly observations?: RangeReader<unknown>
+}
 
 /** Options of `runPromotionChecks`. */
-export type PromotionChecksOptions = CheckedData & {
+export interface PromotionChecksOptions extends CheckedData {
   readonly reader: ModelReader
   /** Name of the model's queryable state. */
   readonly state: string
@@ -87,7 +77,7 @@ const NO_DIFFERENCE = { mean: Number.NaN, low: Number.NaN, high: Number.NaN }
 /**
  * Runs the three checks on a version that a job serves beside the live one. Serving: it loads and
  * answers in time. Quality: its error on the golden set against that of the live version. Data: the
- * observations it was trained on. The kind of the golden set is that of the model.
+ * observations it was trained on. The gate is that of the kind of the version.
  */
 export async function runPromotionChecks(
   options: PromotionChecksOptions,
@@ -120,31 +110,24 @@ export async function runPromotionChecks(
   }
 }
 
-/** The version of a promotion, for the wait until a job has loaded it (`untilLoaded`). */
+/**
+ * The version of a promotion, for the wait until a job has loaded it (`untilLoaded`). Throws INVALID_ARGUMENT for a golden
+ * set of other observations than those of the version's kind.
+ */
 export function loadingVersion(options: PromotionChecksOptions): LoadingVersion {
-  const { version, positions, clock, limits } = options
-  const gate: ModelGate = 'ratings' in options.golden ? alsGate(options) : linearGate(options)
+  const { version, golden, positions, clock, limits } = options
+  const kind = kindOfVersion(version)
+  requireArgument(
+    kind.observations in golden,
+    `version ${version.number} is measured on ${kind.observations}, which the golden set does not have`,
+  )
+  const gate = kind.gate(options)
   return { gate, number: version.number, positions, clock, limits: limits?.serving }
-}
-
-// The union of `CheckedData` says that golden set and observations are of one kind.
-function alsGate(options: PromotionChecksOptions): ModelGate {
-  const given = options as ConstructorParameters<typeof AlsGate>[0]
-  const feedback = feedbackOf(options.version.lineage.hyperparameters)
-  return feedback === 'implicit' ? new ImplicitGate(given) : new AlsGate(given)
-}
-
-function linearGate(options: PromotionChecksOptions): LinearGate {
-  return new LinearGate(options as ConstructorParameters<typeof LinearGate>[0])
 }
 
 /** Identity of a golden set, and of the error that a version is measured with on it. */
 export function goldenId(golden: GoldenSet, version: RegisteredVersion): string {
-  if ('ratings' in golden) {
-    const isImplicit = feedbackOf(version.lineage.hyperparameters) === 'implicit'
-    return isImplicit ? goldenListsId(golden.ratings) : goldenRatingsId(golden.ratings)
-  }
-  return goldenExamplesId(golden.examples, version)
+  return kindOfVersion(version).goldenId(golden, version)
 }
 
 /** Stores the errors that were measured with the versions that the registry has. */
@@ -166,7 +149,7 @@ interface MeasuredComparison {
 }
 
 async function compareOnGolden(
-  gate: ModelGate,
+  gate: LoadingVersion['gate'],
   { version, live, versions = [] }: PromotionChecksOptions,
 ): Promise<MeasuredComparison> {
   const measure = (number: number): Promise<MeasuredErrors> => gate.measure(number)

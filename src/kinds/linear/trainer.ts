@@ -1,24 +1,26 @@
-import { openTopics } from '../../connectors/topics/open.ts'
 import { WeirError } from '../../core/errors.ts'
+import { type ObservedExample, readExamples } from '../../jobs/observations/examples.ts'
+import { writeModelFile } from '../../jobs/publish/file-io.ts'
+import { publishableWeights, weightBlockRows } from '../../jobs/publish/linear.ts'
 import type { LinearPrior } from '../../models/linear/prior.ts'
 import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
-import type { DataRange } from '../../models/registry/ranges/data-range.ts'
-import { newestOf } from '../../models/registry/ranges/trained-on.ts'
 import { type SparseTable, SparseTableBuilder } from '../../training/data/sparse-table.ts'
 import type { LinearModel } from '../../training/linear/model.ts'
 import { defaultTolerance } from '../../training/linear/options.ts'
 import { linearPrior } from '../../training/linear/prior.ts'
 import { trainLinear } from '../../training/linear/train.ts'
-import { readExamples } from '../observations/examples.ts'
-import { type LeftOut, LeftOutRecords } from '../observations/left-out.ts'
-import { RangesReading } from '../observations/ranges-reading.ts'
-import { writeModelFile } from '../publish/file-io.ts'
-import { publishableWeights, weightBlockRows } from '../publish/linear.ts'
-import { exampleMetrics } from '../registry/data-metrics.ts'
-import type { TrainedModelMetadata, TrainerAnswer, TrainerRequest } from './messages.ts'
-import type { ModelTrainer } from './model-trainer.ts'
+import { type ReadTraining, readTraining } from '../port/read-training.ts'
+import type {
+  ModelTrainer,
+  OnTrained,
+  TrainedModelMetadata,
+  TrainingData,
+  WrittenRows,
+} from '../port/trainer.ts'
+import { exampleMetrics } from './example-metrics.ts'
+import type { LinearTraining } from './options.ts'
 
-type TrainRequest = Extract<TrainerRequest, { kind: 'train'; linear: unknown }>
+type TrainRequest = TrainingData & LinearTraining
 
 /** Digits of the duality gap, in the progress of a training: a gap of 1e-3 is 300 of 300. */
 const PROGRESS_OF_DIGIT = 100
@@ -28,13 +30,13 @@ const PROGRESS_OF_DIGIT = 100
  * starts, so it needs no warm start. Later examples are learned by the job that serves the model: it
  * resumes after the ranges when the version goes live.
  */
-export class LinearTrainer implements ModelTrainer {
-  private readonly onProgress: (done: number, total: number) => void
+export class LinearTrainer implements ModelTrainer<LinearTraining> {
+  private readonly onProgress: OnTrained
   private model: LinearModel | undefined
   private prior: LinearPrior | undefined
   private range = DEFAULT_RANGE
 
-  constructor(onProgress: (done: number, total: number) => void) {
+  constructor(onProgress: OnTrained) {
     this.onProgress = onProgress
   }
 
@@ -73,19 +75,19 @@ export class LinearTrainer implements ModelTrainer {
     }
   }
 
-  replay(): Promise<TrainerAnswer> {
+  replay(): Promise<never> {
     return Promise.reject(
       new WeirError('UNSUPPORTED', 'examples after the ranges are learned by the serving job'),
     )
   }
 
-  async write(file: string): Promise<TrainerAnswer> {
+  async write(file: string): Promise<WrittenRows> {
     const { weights, intercept } = this.model as LinearModel
     const model = publishableWeights(weights, intercept, this.prior)
     const items = Math.ceil(model.features / this.range) + 1
     const rows = weightBlockRows(model, this.range)
     await writeModelFile(file, { dimension: this.range, rows: items }, keyed(rows))
-    return { kind: 'written', users: 0, items }
+    return { users: 0, items }
   }
 }
 
@@ -93,41 +95,24 @@ function* keyed(rows: ReturnType<typeof weightBlockRows>) {
   for (const { id, kind, ...row } of rows) yield { key: `${id}-${kind}`, ...row }
 }
 
-/** The examples of the ranges. One partition at a time, so that the order and the weights are reproducible. */
-async function observed({ place, ranges, labels }: TrainRequest): Promise<{
-  readonly table: SparseTable
-  readonly leftOut: LeftOut | undefined
-  readonly newestEventMs: number
-  readonly read: readonly DataRange[]
-}> {
-  await using topics = await openTopics(place)
+/** The examples that a training reads. */
+async function observed(
+  request: TrainRequest,
+): Promise<ReadTraining & { readonly table: SparseTable }> {
+  const { labels } = request
   const builder = new SparseTableBuilder()
-  const leftOut = new LeftOutRecords()
-  const reading = new RangesReading(ranges)
-  let newestEventMs = -1
-  for (const range of [...ranges].sort((a, b) => a.partition - b.partition)) {
-    for await (const piece of readExamples(topics, [range], leftOut.onBad)) {
-      for (const example of piece) {
-        const { label, ids, values, timestamp, partition, offset } = example
-        reading.addExample(example)
-        if (labels !== undefined && label !== labels.positive && label !== labels.negative) {
-          const { positive, negative } = labels
-          leftOut.onBad(
-            partition,
-            offset,
-            `its label ${label} is neither ${positive} nor ${negative}`,
-          )
-          continue
-        }
-        builder.add(label, ids, values)
-        newestEventMs = newestOf(newestEventMs, timestamp)
+  const found = await readTraining<ObservedExample>(request, {
+    read: readExamples,
+    note: (reading, example) => reading.addExample(example),
+    take({ label, ids, values, timestamp, partition, offset }, onBad) {
+      if (labels !== undefined && label !== labels.positive && label !== labels.negative) {
+        const { positive, negative } = labels
+        onBad(partition, offset, `its label ${label} is neither ${positive} nor ${negative}`)
+        return undefined
       }
-    }
-  }
-  return {
-    table: builder.build(),
-    leftOut: leftOut.found(),
-    newestEventMs,
-    read: reading.ranges,
-  }
+      builder.add(label, ids, values)
+      return timestamp
+    },
+  })
+  return { ...found, table: builder.build() }
 }

@@ -1,23 +1,5 @@
-import { type RatingsTable, ratingStatistics } from '../../training/data/ratings-table.ts'
 import type { SparseTable } from '../../training/data/sparse-table.ts'
 import type { LinearModel } from '../../training/linear/model.ts'
-
-/** Ratings in memory, or the statistics of ratings in files. */
-export type MeasuredRatings =
-  | RatingsTable
-  | { readonly size: number; readonly statistics: { readonly min: number; readonly max: number } }
-
-/**
- * Metrics of a version's training data for its lineage; the data check of a promotion reads them.
- * Throws EMPTY_DATASET.
- */
-export function dataMetrics(
-  table: MeasuredRatings,
-  unparsable = 0,
-): Readonly<Record<string, number>> {
-  const { min, max } = 'statistics' in table ? table.statistics : ratingStatistics(table)
-  return { observations: table.size, unparsable, smallestRating: min, largestRating: max }
-}
 
 /** What `exampleMetrics` adds to table and model. */
 export interface ExampleMetricsOptions {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isSupported } from '../../../src/jobs/registry/golden-support.ts'
+import { isSupported } from '../../../src/kinds/factors/golden-support.ts'
 
 const pairs = (ratings: readonly number[], prediction: number) =>
   ratings.map((rating) => ({ rating, prediction }))

@@ -3,7 +3,7 @@ import { nested } from '../../core/options/shape.ts'
 import type { RatingsTable } from '../../training/data/ratings-table.ts'
 import type { SparseTable } from '../../training/data/sparse-table.ts'
 
-/** Ratings to measure the versions of an ALS model on; no version is trained on them. */
+/** Ratings to measure the versions of a model of factor rows on; no version is trained on them. */
 export interface GoldenRatings {
   readonly ratings: RatingsTable
   /** Description for the registry: file or topic, and a hash. */

@@ -1,0 +1,52 @@
+import { objectWith } from '../../core/options/kinds.ts'
+import { ALS_MODEL } from '../../jobs/model-topic/als-serving-function.ts'
+import { readObservations } from '../../jobs/observations/topic-ranges.ts'
+import { ONLINE_RULE } from '../../models/als/online/rules.ts'
+import { feedbackOf } from '../../models/feedback.ts'
+import type { Hyperparameters } from '../../models/registry/version.ts'
+import { goldenRatingsId, RatingsGate } from '../factors/gate.ts'
+import type { PlacedRating } from '../factors/ratings-profile.ts'
+import type { GoldenRatings } from '../port/golden-set.ts'
+import type { ModelKind } from '../port/kind.ts'
+import { goldenListsId, ImplicitGate } from './implicit-gate.ts'
+import type { AlsRetraining, AlsTraining } from './options.ts'
+
+/** ALS models, whose rows alternating least squares or Bayesian factorisation trains. */
+export const ALS: ModelKind<AlsRetraining, AlsTraining, GoldenRatings, PlacedRating> = {
+  name: 'als',
+  observations: 'ratings',
+  state: ALS_MODEL,
+  learner: 'weir learn als',
+  learnsBefore: true,
+  options: {
+    als: objectWith('options of trainAls'),
+    rule: ONLINE_RULE,
+  },
+  includes: ({ users }) => users > 0,
+  code: ({ als }) => `${als.trainer ?? 'als'}/1`,
+  parameters: ({ als: { threads: _, ...parameters } }): Hyperparameters => parameters,
+  // A chain draws its start.
+  startsFromRows: ({ als }) => als.trainer !== 'bmf',
+  training: ({ als, rule }, { startingRows }) => ({
+    als,
+    rule,
+    ...(startingRows === undefined ? {} : { startingRows }),
+  }),
+  async trainer(onProgress) {
+    const { FactorsTrainer } = await import('../factors/trainer.ts')
+    const { trainAlsFactors } = await import('./training.ts')
+    return new FactorsTrainer(trainAlsFactors, onProgress)
+  },
+  read: (topics, ranges) => readObservations(topics, ranges),
+  gate: (options) => (isImplicit(options) ? new ImplicitGate(options) : new RatingsGate(options)),
+  goldenId: ({ ratings }, version) =>
+    isImplicit({ version }) ? goldenListsId(ratings) : goldenRatingsId(ratings),
+}
+
+function isImplicit({
+  version,
+}: {
+  readonly version: { readonly lineage: { readonly hyperparameters: Hyperparameters } }
+}): boolean {
+  return feedbackOf(version.lineage.hyperparameters) === 'implicit'
+}

@@ -1,0 +1,65 @@
+import type { OnlineRuleOptions } from '../../models/als/online/rules.ts'
+import type { AlsOptions } from '../../training/als/solver/options.ts'
+import type { BmfOptions } from '../../training/bmf/options.ts'
+import type { GoldenRatings } from '../port/golden-set.ts'
+import type { Retraining } from '../port/kind.ts'
+
+/** Trainer of a factor model: alternating least squares, or Bayesian factorisation. */
+export type AlsTrainerName = 'als' | 'bmf'
+
+/** Options of `trainAls` or `trainBmf` that are plain data and can be sent to the training process. */
+export interface RetrainAlsOptions
+  extends AlsTrainingOptions,
+    Pick<BmfOptions, 'sweeps' | 'burnIn'> {
+  /**
+   * A chain of `bmf` starts from random rows; it takes `factors`, `sweeps`, `burnIn`, `threads` and `seed`. @default
+   * 'als'
+   */
+  readonly trainer?: AlsTrainerName
+}
+
+type AlsTrainingOptions = Pick<
+  AlsOptions,
+  | 'factors'
+  | 'iterations'
+  | 'biases'
+  | 'feedback'
+  | 'alpha'
+  | 'regularization'
+  | 'penalty'
+  | 'solver'
+  | 'cgSteps'
+  | 'threads'
+  | 'seed'
+>
+
+/** Options of a retraining of an ALS model. */
+export interface AlsRetraining extends Retraining<GoldenRatings> {
+  readonly als: RetrainAlsOptions
+  /** How the candidate learns observations after the range. */
+  readonly rule: OnlineRuleOptions
+}
+
+/** What the training process is told of an ALS model. */
+export interface AlsTraining {
+  readonly als: RetrainAlsOptions
+  /** How later observations are learned. */
+  readonly rule: OnlineRuleOptions
+  /** Model file with the rows to start from. */
+  readonly startingRows?: string
+}
+
+/** The options of `trainAls` among those of a retraining. */
+export function alsOptionsIn(options: RetrainAlsOptions): AlsTrainingOptions {
+  const { trainer: _trainer, sweeps: _sweeps, burnIn: _burnIn, ...als } = options
+  return als
+}
+
+/** The options of `trainBmf` among those of a retraining. */
+export function bmfOptionsIn(options: RetrainAlsOptions): BmfTrainingOptions {
+  const { factors, sweeps, burnIn, threads, seed } = options
+  const given = Object.entries({ factors, sweeps, burnIn, threads, seed })
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined))
+}
+
+type BmfTrainingOptions = Pick<BmfOptions, 'factors' | 'sweeps' | 'burnIn' | 'threads' | 'seed'>

@@ -1,0 +1,79 @@
+import { openModelFile } from '../../jobs/publish/file-io.ts'
+import { onlineRule, withGlobalMean } from '../../models/als/online/rules.ts'
+import { alsKey } from '../../models/als/row-key.ts'
+import { momentsOf } from '../../training/als/learnable-model.ts'
+import type { AlsModel } from '../../training/als/solver/model.ts'
+import type { StartingRows } from '../../training/als/solver/options.ts'
+import { trainAls } from '../../training/als/train.ts'
+import { trainBmf } from '../../training/bmf/train.ts'
+import type { RatingsTable } from '../../training/data/ratings-table.ts'
+import type { TrainedFactors } from '../factors/trainer.ts'
+import type { OnTrained } from '../port/trainer.ts'
+import { type AlsTraining, alsOptionsIn, bmfOptionsIn, type RetrainAlsOptions } from './options.ts'
+
+/** Trains the rows of an ALS model, by alternating least squares or by a chain of Bayesian factorisation. */
+export async function trainAlsFactors(
+  table: RatingsTable,
+  { als, rule, startingRows: file }: AlsTraining,
+  onProgress: OnTrained,
+): Promise<TrainedFactors> {
+  const { model, metrics } =
+    als.trainer === 'bmf'
+      ? await chained(table, als, onProgress)
+      : await alternated(table, als, { file, onProgress })
+  const { dimension, biased, globalMean } = model
+  const options = withGlobalMean(rule, globalMean)
+  return {
+    model,
+    metrics,
+    rule: onlineRule({ dimension, biased }, options, () => momentsOf(model)),
+  }
+}
+
+/** A trained model, with the metrics of its trainer. */
+interface TrainedModel {
+  readonly model: AlsModel
+  readonly metrics: Readonly<Record<string, number>>
+}
+
+async function alternated(
+  table: RatingsTable,
+  options: RetrainAlsOptions,
+  { file, onProgress }: { readonly file: string | undefined; readonly onProgress: OnTrained },
+): Promise<TrainedModel> {
+  const total = 2 * (options.iterations ?? 15)
+  let done = 0
+  const model = await trainAls(table, {
+    ...alsOptionsIn(options),
+    ...(file === undefined ? {} : { startingRows: await startingRows(file) }),
+    onProgress: () => onProgress(++done, total),
+  })
+  const { objective, trainRmse } = model.history.at(-1) ?? {}
+  return { model, metrics: definedOf({ objective, trainRmse }) }
+}
+
+async function chained(
+  table: RatingsTable,
+  options: RetrainAlsOptions,
+  onProgress: OnTrained,
+): Promise<TrainedModel> {
+  const total = options.sweeps ?? 30
+  const { model, history } = await trainBmf(table, {
+    ...bmfOptionsIn(options),
+    onProgress: ({ sweep }) => onProgress(sweep, total),
+  })
+  const { noise, trainRmse } = history.at(-1) ?? {}
+  return { model, metrics: definedOf({ noise, trainRmse }) }
+}
+
+function definedOf(metrics: Readonly<Record<string, number | undefined>>): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(metrics).filter((entry): entry is [string, number] => entry[1] !== undefined),
+  )
+}
+
+async function startingRows(file: string): Promise<StartingRows> {
+  const rows = new Map<string, Float32Array>()
+  for await (const { key, vector } of (await openModelFile(file)).rows()) rows.set(key, vector)
+  return (kind, id) => rows.get(alsKey(id, kind))
+}

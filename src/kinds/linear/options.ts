@@ -1,0 +1,29 @@
+import type { TrainedWith } from '../../models/linear/trained-with.ts'
+import type { LinearOptions } from '../../training/linear/options.ts'
+import type { GoldenExamples } from '../port/golden-set.ts'
+import type { Retraining } from '../port/kind.ts'
+
+/**
+ * Options of `trainLinear` that are plain data and can be sent to the training process. A candidate that
+ * does not reach its `tolerance` fails the data check.
+ */
+export interface RetrainLinearOptions
+  extends Pick<
+    LinearOptions,
+    'loss' | 'cost' | 'bias' | 'solver' | 'scale' | 'tolerance' | 'maxRounds' | 'threads' | 'seed'
+  > {
+  /** Features of one block of weights. @default that of the live version, else 1024 */
+  readonly range?: number
+}
+
+/** Options of a retraining of a linear model. */
+export interface LinearRetraining extends Retraining<GoldenExamples> {
+  readonly linear: RetrainLinearOptions
+}
+
+/** What the training process is told of a linear model. */
+export interface LinearTraining {
+  readonly linear: RetrainLinearOptions
+  /** The labels of the live version: an example with another one is left out, as the job that learns refuses it. */
+  readonly labels?: TrainedWith['labels']
+}

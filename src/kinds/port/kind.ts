@@ -1,0 +1,63 @@
+import type { TopicStore } from '../../connectors/topics/store.ts'
+import type { OptionShape } from '../../core/options/shape.ts'
+import type { ObservationKind } from '../../jobs/observations/compared-records.ts'
+import type { DataRange } from '../../models/registry/ranges/data-range.ts'
+import type { Hyperparameters, RegisteredVersion } from '../../models/registry/version.ts'
+import type { GateOptions, ModelGate } from './gate.ts'
+import type { GoldenSet } from './golden-set.ts'
+import type { ModelTrainer, OnTrained } from './trainer.ts'
+
+/** The golden set of a retraining: what candidate and live version are compared on. */
+export interface Retraining<G extends GoldenSet = GoldenSet> {
+  /** Observations to compare candidate and live version on; without it, the candidate is not promoted. */
+  readonly golden?: G
+}
+
+/** What a training starts from. */
+export interface TrainingStart {
+  readonly live: RegisteredVersion | undefined
+  /** Model file with the live rows; undefined without a warm start. */
+  readonly startingRows: string | undefined
+}
+
+/**
+ * What everything above needs to know of a kind of model. `M`: its options of a retraining, in a field with the name of
+ * the kind. `T`: what the training process is told. `G`: its golden sets. `O`: its observations.
+ */
+export interface ModelKind<
+  M extends Retraining = Retraining,
+  T extends object = object,
+  G extends GoldenSet = GoldenSet,
+  O = unknown,
+> {
+  /** Name of the field of its options, and of the kind in `--kind`. */
+  readonly name: string
+  /** What its versions are trained on. */
+  readonly observations: ObservationKind
+  /** Name of the queryable state of its rows. */
+  readonly state: string
+  /** Command of a job that serves and learns it. */
+  readonly learner: string
+  /** Whether a candidate learns newer observations before it goes live; if not, the job that serves it does. */
+  readonly learnsBefore: boolean
+  /** The options of a retraining that only this kind has. */
+  readonly options: OptionShape<Partial<Omit<M, 'golden'>>>
+  /** Whether a version is of this kind. Kinds are asked in the order of their list. */
+  includes(version: RegisteredVersion): boolean
+  /** Name and revision of the trainer, part of processing names. */
+  code(model: M): string
+  /** The hyperparameters that the rows depend on. */
+  parameters(model: M): Hyperparameters
+  /** Whether a training starts from the live rows, where it can. */
+  startsFromRows(model: M): boolean
+  /** What the training process is told. */
+  training(model: M, start: TrainingStart): T
+  /** A trainer, whose code is loaded by this call: only the training process needs it. */
+  trainer(onProgress: OnTrained): Promise<ModelTrainer<T>>
+  /** The observations of ranges, with their positions; records that are none are left out. */
+  read(topics: TopicStore, ranges: readonly DataRange[]): AsyncIterable<readonly O[]>
+  /** The part of the promotion checks that depends on the kind. */
+  gate(options: GateOptions<G, O>): ModelGate
+  /** Identity of a golden set, and of the error that a version is measured with on it. */
+  goldenId(golden: G, version: RegisteredVersion): string
+}
