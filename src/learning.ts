@@ -72,6 +72,12 @@ export { ModelRowsOperator } from './jobs/model-topic/rows-operator.ts'
 export { deltasTopic } from './jobs/model-topic/topics.ts'
 export { WeightRowsOperator } from './jobs/model-topic/weight-rows-operator.ts'
 export {
+  type LearnerRuleOptions,
+  learnerDeltas,
+  learnerRule,
+  ruleOfKind,
+} from './kinds/learner-rules.ts'
+export {
   ModelDeltaBuffer,
   type ModelDeltaKind,
   NO_SOURCE_KEY_GROUP,

@@ -1,5 +1,7 @@
 /** What the package exports of training: trainers, their models and data, quality. */
 
+export type { PopularityOptions } from './kinds/popularity/options.ts'
+export { trainPopularity } from './kinds/popularity/train.ts'
 export type { LinearPrior } from './models/linear/prior.ts'
 export { type CrossValidation, crossValidateAls } from './training/als/cross-validate.ts'
 export { evaluateAls } from './training/als/evaluate.ts'

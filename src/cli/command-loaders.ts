@@ -10,6 +10,8 @@ export const COMMAND_LOADERS: Readonly<Record<string, () => Promise<Command>>> =
   'train bmf': async () => (await import('./verbs/train-bmf.ts')).trainBmfCommand,
   'train svm': async () => (await import('./verbs/train-linear.ts')).trainSvmCommand,
   'train logistic': async () => (await import('./verbs/train-linear.ts')).trainLogisticCommand,
+  'train popularity': async () =>
+    (await import('./verbs/train-popularity.ts')).trainPopularityCommand,
   'learn svm': async () => (await import('./verbs/learn-svm.ts')).learnSvmCommand,
   run: async () => (await import('./verbs/run.ts')).runCommand,
   'jobs test': async () => (await import('./verbs/jobs-test.ts')).jobsTestCommand,

@@ -3,10 +3,11 @@ import type { OptionShape } from '../core/options/shape.ts'
 import type { RegisteredVersion } from '../models/registry/version.ts'
 import { ALS } from './als/kind.ts'
 import { LINEAR } from './linear/kind.ts'
+import { POPULARITY } from './popularity/kind.ts'
 import type { ModelKind } from './port/kind.ts'
 
 /** The registration of the kinds of models. A version is of the first kind that says so; factor rows of no other name are ALS. */
-const REGISTERED = [LINEAR, ALS] as const
+const REGISTERED = [POPULARITY, LINEAR, ALS] as const
 
 type Registered = (typeof REGISTERED)[number]
 type ModelsOf<K> = K extends ModelKind<infer M, infer _T, infer _G, infer _O> ? M : never

@@ -31,6 +31,13 @@ export const bayesianKind = (): Kind =>
     publish: (at) => train(at, 'bmf', '--ratings', at.file('base')),
   })
 
+/** Mean ratings of items. */
+export const popularityKind = (): Kind =>
+  factorKind({
+    name: 'popularity',
+    publish: (at) => train(at, 'popularity', '--ratings', at.file('base'), '--topic', 'als-model'),
+  })
+
 /** Rows of the ancestor: text, of which nothing else is known; `model` as above. */
 export const textKind = (model?: string): Kind =>
   factorKind({

@@ -9,6 +9,7 @@ import {
   loadedHingeKind,
   loadedLogisticKind,
   logisticKind,
+  popularityKind,
   textKind,
 } from './kinds.ts'
 import type { Trial } from './table.ts'
@@ -17,6 +18,7 @@ const KINDS: Readonly<Record<Trial['kind'], () => Kind>> = {
   explicit: explicitKind,
   implicit: implicitKind,
   bayesian: bayesianKind,
+  popularity: popularityKind,
   hinge: hingeKind,
   logistic: logisticKind,
   text: textKind,

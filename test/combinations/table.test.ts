@@ -9,12 +9,13 @@ it('the table of combinations has every part, and no part where it cannot be', (
     const used = new Set(table.map((trial) => trial[factor as keyof typeof FACTORS]))
     expect([...used].sort(), factor).toEqual([...levels].sort())
   }
-  expect(table.length).toBeLessThan(120)
+  expect(table.length).toBeLessThan(140)
   // They take long.
   expect(table.filter(({ storage }) => storage === 'Kafka').length).toBeLessThan(25)
   for (const { kind, job, rule, step, publisher } of table) {
     expect(rule === 'none').toBe(job === 'serving')
     if (rule === 'linear') expect(['hinge', 'logistic']).toContain(kind)
+    if (rule === 'popularity') expect(kind).toBe('popularity')
     if (step === 'write-back') expect(job).toBe('learning')
     if (publisher === 'generate') expect(kind).toBe('generated')
   }

@@ -3,10 +3,19 @@ import { type Allows, type Combination, namesIn, pairwise } from './design/pairw
 
 /** What is combined: the parts of the product that each know only themselves. */
 export const FACTORS = {
-  kind: ['explicit', 'implicit', 'bayesian', 'hinge', 'logistic', 'text', 'generated'],
+  kind: [
+    'explicit',
+    'implicit',
+    'bayesian',
+    'popularity',
+    'hinge',
+    'logistic',
+    'text',
+    'generated',
+  ],
   publisher: ['train', 'load', 'generate', 'import', 'retrain'],
   job: ['serving', 'learning'],
-  rule: ['none', 'gram', 'stack', 'sgd', 'fold-in', 'linear'],
+  rule: ['none', 'gram', 'stack', 'sgd', 'fold-in', 'popularity', 'linear'],
   face: ['client', 'command', 'gateway'],
   /** Of the ports of queries, of the JobManager, and of the gateway; encrypted ones let in only clients with a certificate. */
   ports: ['plain', 'encrypted'],
@@ -46,6 +55,7 @@ const OWN_PUBLISHERS: Readonly<Record<Trial['kind'], readonly Trial['publisher']
   explicit: ['train'],
   implicit: ['train'],
   bayesian: ['train'],
+  popularity: ['train'],
   hinge: ['train', 'load'],
   logistic: ['train', 'load'],
   text: ['load'],
@@ -55,6 +65,7 @@ const OWN_PUBLISHERS: Readonly<Record<Trial['kind'], readonly Trial['publisher']
 /** The rules that can learn a kind. */
 function rulesOf(kind: Trial['kind']): readonly Trial['rule'][] {
   if (kind === 'hinge' || kind === 'logistic') return ['linear']
+  if (kind === 'popularity') return ['popularity']
   return kind === 'implicit' ? ['fold-in'] : ['gram', 'stack', 'sgd', 'fold-in']
 }
 

@@ -99,7 +99,9 @@ export class TrialRun {
   async start(...more: string[]): Promise<void> {
     const { kind, trial, at } = this
     const isLearning = trial.job === 'learning'
-    const hasRule = kind.state === 'ALS_MODEL' && trial.kind !== 'implicit'
+    // A kind with one rule takes it by itself.
+    const isChosen = trial.kind !== 'implicit' && trial.kind !== 'popularity'
+    const hasRule = kind.state === 'ALS_MODEL' && isChosen
     const rule = hasRule ? ['--rule', trial.rule] : []
     const command = isLearning ? [...kind.learn, ...rule, ...this.flags, ...more] : kind.serve
     const isManaged = trial.step === 'rescale under the JobManager'

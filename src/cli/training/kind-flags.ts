@@ -1,4 +1,5 @@
 import type { RetrainAlsOptions } from '../../kinds/als/options.ts'
+import { dampingOf } from '../../kinds/popularity/options.ts'
 import type { RetrainedModel } from '../../kinds/registered.ts'
 import { ONLINE_RULES, type OnlineRuleOptions } from '../../models/als/online/rules.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'
@@ -7,6 +8,7 @@ import { ratingsReadingOf } from '../files/ratings-columns.ts'
 import { INHERITED_LINEAR_OPTIONS, inheritedLinearOptions } from '../flags/linear-training.ts'
 import { goldenExamples, goldenRatings } from '../flags/promotion-checks.ts'
 import { inheritedFactorsOptions } from './inherited.ts'
+import { POPULARITY_FLAGS } from './popularity-flags.ts'
 
 /** What the options of a retraining follow from besides the flags. */
 export interface RetrainedVersions {
@@ -43,6 +45,17 @@ export const KIND_FLAGS: Readonly<Record<string, KindFlags>> = {
       return {
         linear: inheritedLinearOptions(flags, live),
         ...(golden === undefined ? {} : { golden: await goldenExamples(golden) }),
+      }
+    },
+  },
+  popularity: {
+    flags: Object.keys(POPULARITY_FLAGS),
+    async modelOf(flags, { live, io }) {
+      const known = live === undefined ? undefined : dampingOf(live.lineage.hyperparameters)
+      const damping = flags.optionalNumber('damping') ?? known
+      return {
+        popularity: damping === undefined ? {} : { damping },
+        ...(await goldenRatingsOf(flags, io)),
       }
     },
   },

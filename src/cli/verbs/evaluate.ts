@@ -1,6 +1,7 @@
 import type { WeirClient } from '../../client/weir-client.ts'
 import { systemClock } from '../../core/clock.ts'
 import {
+  evaluateLists,
   evaluateRankingServed,
   type ServedRankingOptions,
 } from '../../jobs/evaluate/ranking-served.ts'
@@ -25,6 +26,7 @@ import { connectWith, QUERY_OPTIONS, queryOptionsOf } from '../flags/query.ts'
 import { rangeFlag } from '../flags/retrain-triggers.ts'
 import { versionMetadata, versionMetadataOptions } from '../flags/version-metadata.ts'
 import { counted } from '../text/counted.ts'
+import { type Baseline, Baselines } from '../training/baseline.ts'
 
 /** `weir evaluate`: measures the served model on held-out ratings. */
 export const evaluateCommand: Command = {
@@ -65,9 +67,12 @@ export const evaluateCommand: Command = {
     },
     seen: {
       type: 'string',
-      needs: [needs('top')],
       value: input(),
-      help: 'Training ratings; lists do not contain their items',
+      help: 'Training ratings: lists do not contain their items, and the baseline is trained on them (default of the baseline: what the version was trained on)',
+    },
+    'no-baseline': {
+      type: 'boolean',
+      help: 'Do not measure the baseline, the mean rating of each item in the training ratings',
     },
     every: {
       type: 'string',
@@ -78,7 +83,8 @@ export const evaluateCommand: Command = {
   },
   details: `Every pair counts. Users and items that the model does not know are predicted from mean rows and
 reported as cold. Ratings are read in pieces, so a file may be larger than memory. --version measures a
-version that is not live.
+version that is not live. The error of the baseline ("weir train popularity") on the same ratings is printed beside
+that of the model, where the training ratings of the version are here.
 
 Examples:
   weir evaluate --ratings u1.test
@@ -94,7 +100,8 @@ Examples:
     const ratings = (leftOut?: LeftOutRecords): EvaluationRatings =>
       topic === undefined ? ratingPieces(file!, reading) : piecesOfTopic(flags, topic, leftOut)
     await using client = await connectWith(flags)
-    const input = { client, flags, io, reading, ratings }
+    const baselines = new Baselines(flags, io, reading)
+    const input = { client, flags, io, reading, ratings, baselines }
     if (every === undefined) report(await measure(input), input)
     else {
       await periodically({ seconds: every, io }, async () => {
@@ -115,12 +122,15 @@ interface EvaluationInput {
   readonly io: CommandIo
   readonly reading: RatingsReading
   readonly ratings: (leftOut?: LeftOutRecords) => EvaluationRatings
+  readonly baselines: Baselines
 }
 
 /** The quality of a version. */
 interface Evaluation {
   readonly version: number
   readonly errors: ErrorSummary
+  /** Of the popularity model of the same training ratings; undefined where they are not here. */
+  readonly baseline: (ErrorSummary & { readonly ranking?: RankingSummary }) | undefined
   readonly lists: RankingSummary | undefined
   /** Records of the topic that are no ratings. */
   readonly refused: number
@@ -132,13 +142,16 @@ async function measure({
   io,
   reading,
   ratings,
+  baselines,
 }: EvaluationInput): Promise<Evaluation> {
   const query = { state: flags.string('state'), query: queryOptionsOf(flags) }
   const number = versionOf(flags, client)
   const version = await measuredVersion(flags, number)
   const range = flags.boolean('no-clip') ? undefined : clipRange(flags, version)
   const leftOut = new LeftOutRecords()
-  const errors = await evaluateServed(client, ratings(leftOut), {
+  const baseline = await baselines.of(number)
+  const held = ratings(leftOut)
+  const errors = await evaluateServed(client, baseline?.beside(held) ?? held, {
     ...query,
     ...(range === undefined ? {} : { range }),
     onProgress: (done) => io.rewriteLine?.(`evaluated ${done} ratings`),
@@ -147,14 +160,24 @@ async function measure({
   const unread = leftOut.found()
   if (unread !== undefined) io.err(`evaluate: ${leftOutText(unread, flags.string('observations'))}`)
   const ranking = await rankingOptionsOf(flags, reading)
+  const items = version?.items
   const lists =
-    ranking &&
-    (await evaluateRankingServed(client, ratings(), {
-      ...query,
-      ...ranking,
-      items: version?.items,
-    }))
-  return { version: number, errors, lists, refused: unread?.count ?? 0 }
+    ranking && (await evaluateRankingServed(client, ratings(), { ...query, ...ranking, items }))
+  const listsBeside =
+    ranking && baseline && (await baselineLists(baseline, ratings(), { ...ranking, items }))
+  const refused = unread?.count ?? 0
+  const ranked = listsBeside === undefined ? {} : { ranking: listsBeside }
+  const beside = baseline && { ...baseline.errors(), ...ranked }
+  return { version: number, errors, baseline: beside, lists, refused }
+}
+
+/** Metrics of the list of the baseline, which each user gets without the items that the user knows. */
+function baselineLists(
+  baseline: Baseline,
+  ratings: EvaluationRatings,
+  options: Omit<ServedRankingOptions, 'state' | 'query'>,
+): Promise<RankingSummary> {
+  return evaluateLists((_user, seen) => baseline.list(options.k, seen), ratings, options)
 }
 
 /** The version of `--version`, else the live one; 0 if none is live. */
@@ -226,31 +249,41 @@ const LIST_METRICS = [
   ['map', 'MAP'],
 ] as const
 
+/** The parts that were measured. */
+function partsOf(parts: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(parts).filter(([, part]) => part !== undefined))
+}
+
+function besideText(baseline: number | undefined): string {
+  return baseline === undefined ? '' : `, baseline ${baseline.toFixed(4)}`
+}
+
 /** One line of `--every`. */
 function reportAt(
   atMs: number,
-  { version, errors, lists, refused }: Evaluation,
+  { version, errors, baseline, lists, refused }: Evaluation,
   { flags, io }: Pick<EvaluationInput, 'flags' | 'io'>,
 ): void {
   const at = new Date(atMs).toISOString()
   if (flags.boolean('json')) {
-    const ranking = lists === undefined ? {} : { ranking: lists }
-    io.out(JSON.stringify({ at, version, ...errors, refused, ...ranking }))
+    const others = partsOf({ baseline, ranking: lists })
+    io.out(JSON.stringify({ at, version, ...errors, refused, ...others }))
     return
   }
   const { mse, rmseLow, rmseHigh, count } = errors
   const interval = `(95 %: ${(rmseLow ** 2).toFixed(4)} to ${(rmseHigh ** 2).toFixed(4)})`
+  const beside = besideText(baseline?.mse)
   io.out(
-    `${at}  version ${version}  MSE ${mse.toFixed(4)}  ${interval}, ${counted(count, 'rating')}`,
+    `${at}  version ${version}  MSE ${mse.toFixed(4)}  ${interval}, ${counted(count, 'rating')}${beside}`,
   )
 }
 
 function report(
-  { errors, lists: ranking, refused }: Evaluation,
+  { version, errors, baseline, lists: ranking, refused }: Evaluation,
   { flags, io }: Pick<EvaluationInput, 'flags' | 'io'>,
 ): void {
   if (flags.boolean('json')) {
-    io.out(JSON.stringify({ ...errors, refused, ...(ranking === undefined ? {} : { ranking }) }))
+    io.out(JSON.stringify({ ...errors, refused, ...partsOf({ baseline, ranking }) }))
     return
   }
   const interval = (low: number, high: number): string =>
@@ -264,12 +297,20 @@ function report(
   io.out(
     `coverage  ${known} known, ${coldUser} cold users, ${coldItem} cold items, ${coldBoth} both cold`,
   )
+  if (baseline !== undefined) {
+    io.out(`baseline  RMSE ${baseline.rmse.toFixed(4)}, of the mean rating of each item`)
+  } else if (!flags.boolean('no-baseline')) {
+    io.err(
+      `evaluate: no baseline, as the ratings that version ${version} was trained on are not here; name them with --seen, or leave it out with --no-baseline`,
+    )
+  }
   if (ranking === undefined) return
+  const beside = baseline?.ranking
   for (const [name, text] of LIST_METRICS) {
     const { mean, low, high } = ranking[name]
     const label = `${text}@${ranking.k}`
     io.out(
-      `${label.padEnd(13)} ${mean.toFixed(4)}  ${interval(low, high)}, ${counted(ranking.users, 'user')}`,
+      `${label.padEnd(13)} ${mean.toFixed(4)}  ${interval(low, high)}, ${counted(ranking.users, 'user')}${besideText(beside?.[name].mean)}`,
     )
   }
   const { k, distinctItems, coverage, novelty } = ranking

@@ -50,6 +50,7 @@ import { shortNumber } from '../text/model-version.ts'
 import { checkLines } from '../text/promotion-checks.ts'
 import { TRAINERS } from '../training/inherited.ts'
 import { KIND_FLAGS } from '../training/kind-flags.ts'
+import { INHERITED_POPULARITY_FLAGS } from '../training/popularity-flags.ts'
 import { hasSucceeded, outcomeText } from '../training/retrain-outcome.ts'
 import { KIND_NAMES, observationsOf, retrainedKindOf } from '../training/retrained-kind.ts'
 import { TriggerSources } from '../training/trigger-sources.ts'
@@ -58,7 +59,7 @@ const RETRAIN_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   kind: {
     type: 'string',
     value: word(KIND_NAMES, 'KIND'),
-    help: 'Kind of the model, als or linear (default: that of its versions, else als)',
+    help: 'Kind of the model, als, linear or popularity (default: that of its versions, else als)',
   },
   observations: {
     type: 'string',
@@ -125,6 +126,7 @@ export const retrainCommand: Command = {
     ...TRIGGER_OPTIONS,
     ...INHERITED_ALS_OPTIONS,
     ...INHERITED_LINEAR_OPTIONS,
+    ...INHERITED_POPULARITY_FLAGS,
     ...SOLVER_OPTION,
     ...KEY_LENGTH_OPTION,
     ...CHECK_OPTIONS,

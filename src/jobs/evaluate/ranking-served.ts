@@ -29,10 +29,27 @@ const LONGEST_LIST = 1000
  * relevant held-out items. Users without a row get the list of the mean row. Only the relevant items
  * are in memory. Rejects with EMPTY_DATASET or the first failed query.
  */
-export async function evaluateRankingServed(
+export function evaluateRankingServed(
   reader: ModelReader,
   ratings: EvaluationRatings,
   options: ServedRankingOptions,
+): Promise<RankingSummary> {
+  const listOf: ListOfUser = (user, seen) =>
+    topItems(reader, alsKey(user, 'U'), { ...options, seen })
+  return evaluateLists(listOf, ratings, options)
+}
+
+/** The best items of a user, best first, without those of `seen`. */
+export type ListOfUser = (
+  user: string,
+  seen: ReadonlySet<string> | undefined,
+) => readonly string[] | Promise<readonly string[]>
+
+/** The same metrics of the lists of anything that makes some. Rejects with EMPTY_DATASET or the first list that fails. */
+export async function evaluateLists(
+  listOf: ListOfUser,
+  ratings: EvaluationRatings,
+  options: Omit<ServedRankingOptions, 'state' | 'query'>,
 ): Promise<RankingSummary> {
   const relevant = await relevantItems(ratings, options.relevantFrom ?? Number.MIN_VALUE)
   const { items, seen } = options
@@ -42,11 +59,7 @@ export async function evaluateRankingServed(
   const outstanding = options.outstanding ?? 64
   for (let at = 0; at < users.length; at += outstanding) {
     const piece = users.slice(at, at + outstanding)
-    const lists = await Promise.all(
-      piece.map(([user]) =>
-        topItems(reader, alsKey(user, 'U'), { ...options, seen: seen?.get(user) }),
-      ),
-    )
+    const lists = await Promise.all(piece.map(([user]) => listOf(user, seen?.get(user))))
     for (const [i, [, items]] of piece.entries()) accumulator.add(lists[i] ?? [], items)
   }
   return accumulator.summary()

@@ -1,8 +1,9 @@
 import { systemClock } from '../../core/clock.ts'
 import { requireArgument } from '../../core/errors.ts'
 import type { OptionShape } from '../../core/options/shape.ts'
-import { ONLINE_RULE, type OnlineRuleOptions } from '../../models/als/online/rules.ts'
+import { LEARNER_RULE, type LearnerRuleOptions, ruleOfKind } from '../../kinds/learner-rules.ts'
 import { type Feedback, feedbackOf } from '../../models/feedback.ts'
+import type { Hyperparameters } from '../../models/registry/version.ts'
 import { alsLearning } from '../learning/als/coordinator.ts'
 import { ONLINE_ALS, type OnlineAlsOptions } from '../learning/als/job.ts'
 import { alsVersionMetadata } from '../learning/als/version.ts'
@@ -34,7 +35,7 @@ type LearningKey =
 
 /** The options of the job that a program gives with `learnAls`. */
 export const ALS_LEARNING: OptionShape<Omit<AlsLearningJobOptions, 'observations'>> = {
-  rule: ONLINE_RULE,
+  rule: LEARNER_RULE,
   quarantine: ONLINE_ALS.quarantine,
   evidence: ONLINE_ALS.evidence,
   prequential: ONLINE_ALS.prequential,
@@ -58,15 +59,16 @@ const LONGEST_GRAM_ROW = 34
 export async function learnAlsJob({ job, ...options }: LearnAlsJobOptions): Promise<ServedJob> {
   const { observations, quarantine, window } = job
   await requireSettings(options.configuration, options.access)
-  const feedback = feedbackOf((await servedMarker(options))?.hyperparameters ?? {})
-  requireRuleFor(feedback, job.rule, `topic ${options.topic}`)
+  const served = (await servedMarker(options))?.hyperparameters ?? {}
+  const feedback = feedbackOf(served)
+  requireRuleFor(served, job.rule, `topic ${options.topic}`)
   requireArgument(
     window === undefined || options.writeBackMs === undefined,
     'rows cannot be written back while deltas are summed in windows: a sum does not say which ratings it is of; leave out --window-count or --write-back',
   )
   return await serveLearning(
     {
-      model: alsModel(job, feedback),
+      model: alsModel(job, served),
       learned: ALS_LEARNED_MODEL,
       coordinator: (callbacks) =>
         alsLearning({
@@ -84,12 +86,8 @@ export async function learnAlsJob({ job, ...options }: LearnAlsJobOptions): Prom
         learnsFeedback: job.rule === undefined ? feedback : feedbackOfRule(job.rule),
       },
       metadataOf: async (version, marker) => {
-        const own = feedbackOf(marker.hyperparameters)
-        requireRuleFor(
-          own,
-          job.rule ?? defaultRule(feedback, marker.dimension),
-          `version ${version}`,
-        )
+        const rule = job.rule ?? defaultRule(served, marker.dimension)
+        requireRuleFor(marker.hyperparameters, rule, `version ${version}`)
         const learned = await learnedBefore(version, marker, { observations, options })
         return { ...alsVersionMetadata(version, marker), ...learned }
       },
@@ -98,7 +96,7 @@ export async function learnAlsJob({ job, ...options }: LearnAlsJobOptions): Prom
   )
 }
 
-function alsModel(job: AlsLearningJobOptions, feedback: Feedback): ModelJob<OnlineAlsOptions> {
+function alsModel(job: AlsLearningJobOptions, served: Hyperparameters): ModelJob<OnlineAlsOptions> {
   return {
     name: 'online-als',
     module: ONLINE_ALS_MODULE,
@@ -108,24 +106,32 @@ function alsModel(job: AlsLearningJobOptions, feedback: Feedback): ModelJob<Onli
       ...job,
       topic,
       dimension,
-      rule: job.rule ?? defaultRule(feedback, dimension),
+      rule: job.rule ?? defaultRule(served, dimension),
     }),
   }
 }
 
-/** The rule where none is given: of implicit feedback, a value says that an item was used, not how much it is liked. */
-function defaultRule(feedback: Feedback, dimension: number): OnlineRuleOptions {
+/**
+ * The rule where none is given, by what the served version was trained with: that of its kind. Of implicit feedback, a value
+ * says that an item was used, not how much it is liked.
+ */
+function defaultRule(served: Hyperparameters, dimension: number): LearnerRuleOptions {
+  const own = ruleOfKind(served)
+  if (own !== undefined) return own
+  const feedback = feedbackOf(served)
   if (feedback === 'implicit') return { rule: 'fold-in', feedback }
   return { rule: dimension <= LONGEST_GRAM_ROW ? 'gram' : 'sgd' }
 }
 
-/** Throws INVALID_ARGUMENT for a rule that learns values of the other meaning. */
+/** Throws INVALID_ARGUMENT for a rule that learns other rows, or values of the other meaning. */
 function requireRuleFor(
-  feedback: Feedback,
-  rule: OnlineRuleOptions | undefined,
+  hyperparameters: Hyperparameters,
+  rule: LearnerRuleOptions | undefined,
   what: string,
 ): void {
   if (rule === undefined) return
+  requireRuleOfKind(ruleOfKind(hyperparameters)?.rule, rule.rule, what)
+  const feedback = feedbackOf(hyperparameters)
   const learns = feedbackOfRule(rule)
   requireArgument(
     learns === feedback,
@@ -135,6 +141,18 @@ function requireRuleFor(
   )
 }
 
-function feedbackOfRule(rule: OnlineRuleOptions): Feedback {
+/** Throws INVALID_ARGUMENT unless both are the rule of a kind that has one of its own, or neither is. */
+function requireRuleOfKind(own: string | undefined, given: string, what: string): void {
+  requireArgument(
+    own === undefined || own === given,
+    `${what} is learned by the rule of its kind, ${own}, not by ${given}; leave out --rule, or start the job again`,
+  )
+  requireArgument(
+    own === given || given !== 'popularity',
+    `the job learns popularity models, and ${what} is none; start the job again to learn it`,
+  )
+}
+
+function feedbackOfRule(rule: LearnerRuleOptions): Feedback {
   return rule.rule === 'fold-in' ? (rule.feedback ?? 'explicit') : 'explicit'
 }

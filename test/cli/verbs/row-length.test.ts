@@ -63,6 +63,9 @@ const PUBLISHERS: Readonly<Record<string, () => readonly string[]>> = {
     ...['train', 'bmf', '--ratings', at('ratings.csv'), '--threads', '0', '--sweeps', '4'],
     ...['--burn-in', '1', ...LONGER],
   ],
+  'train popularity': () => [
+    ...['train', 'popularity', '--ratings', at('ratings.csv'), '--topic', 'als-model'],
+  ],
   'model load': () => ['model', 'load', at('rows.txt')],
   'generate als-model': () => alsModel(LONGER),
   'model import': () => ['model', 'import', at('als-model')],

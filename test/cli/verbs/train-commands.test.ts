@@ -207,6 +207,25 @@ describe('weir train bmf', () => {
   })
 })
 
+describe('weir train popularity', () => {
+  it('cross-validates, tests, and writes the rows, of which those of users are all the same', async () => {
+    const rows = join(folder, 'popularity.txt')
+    const { code, out } = await run(
+      ...['train', 'popularity', '--ratings', ratings, '--no-publish', '--folds', '2'],
+      ...['--text-rows', rows, '--test', ratings, '--json'],
+    )
+    expect(code).toBe(0)
+    const result = JSON.parse(out) as Record<string, unknown>
+    expect(result).toMatchObject({ users: 60, items: 30, ratings: 1200, dimension: 2 })
+    expect(result['foldRmse']).toHaveLength(2)
+    expect(result['rmse']).toBeLessThan(result['crossValidatedRmse'] as number)
+    const lines = readFileSync(rows, 'utf8').trim().split('\n')
+    const ofUsers = lines.filter((line) => line.includes(',U,'))
+    expect(ofUsers).toHaveLength(60)
+    expect(new Set(ofUsers.map((line) => line.split(',')[2])).size).toBe(1)
+  })
+})
+
 describe('weir train svm', () => {
   it('writes the weights and the learning curve, and reports all qualities', async () => {
     const [weights, curve] = [join(folder, 'weights.csv'), join(folder, 'svm.svg')]

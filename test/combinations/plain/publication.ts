@@ -11,6 +11,7 @@ export interface Publication {
     /** Absent, or null, where ratings have no limits. */
     readonly minRating?: number | null
     readonly maxRating?: number | null
+    readonly hyperparameters?: Readonly<Record<string, unknown>>
   }
   /** Rows by key, without the version. */
   readonly rows: Rows

@@ -65,6 +65,7 @@ const BROKERS: Readonly<Record<string, readonly string[]>> = {
   quickstart: ['--ratings', '<ratings.data>'],
   'train als': ['--ratings', '<ratings.data>'],
   'train bmf': ['--ratings', '<ratings.data>'],
+  'train popularity': ['--ratings', '<ratings.data>'],
   'train svm': ['--examples', '<examples.svm>', '--publish'],
   'train logistic': ['--examples', '<examples.svm>', '--publish'],
   'learn als': [],

@@ -4,8 +4,8 @@ import { campaignSize } from '../../run/campaign-size.ts'
 import { commitSeed } from '../../services/commit-seed.ts'
 
 /**
- * Shares of all pairs of parts, of which a run has one, by the seed: each has some 25 trials, and all have each pair.
- * The trials of a seed are others than those of the next. All pairs, in some 110 trials, are in
+ * Shares of all pairs of parts, of which a run has one, by the seed: each has some 27 trials, and all have each pair.
+ * The trials of a seed are others than those of the next. All pairs, in some 120 trials, are in
  * `npm run verify -- --campaign combinations`.
  */
 const SHARES = campaignSize(5, 1, 5)

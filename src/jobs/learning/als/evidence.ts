@@ -1,6 +1,6 @@
 import { type ModelVersion, modelVersion } from '../../../core/model-version.ts'
+import type { LearnerRuleOptions } from '../../../kinds/learner-rules.ts'
 import type { OnlineSide } from '../../../models/als/online/rule.ts'
-import type { OnlineRuleOptions } from '../../../models/als/online/rules.ts'
 import { vectorState } from '../../../state/port/descriptors.ts'
 import type { VectorState, WriteOrigin } from '../../../state/port/handles.ts'
 import type { KeyedState } from '../../../state/port/keyed-state.ts'
@@ -10,11 +10,12 @@ import type { KeyedState } from '../../../state/port/keyed-state.ts'
  * of a user moves further at first: with 20, a model of many ratings a user had an error above its interval. Measured on other
  * data (docs/decisions/rating-rules.md#rows-without-a-count).
  */
-const UNCOUNTED_EVIDENCE: Readonly<Record<OnlineRuleOptions['rule'], number>> = {
+const UNCOUNTED_EVIDENCE: Readonly<Record<LearnerRuleOptions['rule'], number>> = {
   gram: 20,
   sgd: 20,
   'fold-in': 20,
   stack: 60,
+  popularity: 20,
 }
 
 /** A row and the ratings that it was trained on: 0 for one that is new. */
@@ -35,7 +36,7 @@ export class RowEvidence {
   private readonly count = new Float32Array(1)
   private readonly target = { vector: this.count, updateCount: 0 }
 
-  constructor(state: KeyedState, maxKeyBytes: number, rule: OnlineRuleOptions['rule']) {
+  constructor(state: KeyedState, maxKeyBytes: number, rule: LearnerRuleOptions['rule']) {
     this.uncounted = UNCOUNTED_EVIDENCE[rule]
     const lengths = { dimension: 1, maxKeyBytes }
     this.users = state.vector(vectorState('user-evidence', lengths))

@@ -22,10 +22,10 @@ import {
 import type { DataStream } from '../../../dataflow/data-stream.ts'
 import { defineJob, type JobDefinition } from '../../../dataflow/job-definition.ts'
 import {
-  deltaShape,
-  ONLINE_RULE,
-  type OnlineRuleOptions,
-} from '../../../models/als/online/rules.ts'
+  LEARNER_RULE,
+  type LearnerRuleOptions,
+  learnerDeltas,
+} from '../../../kinds/learner-rules.ts'
 import { LearnableRowSerializer } from '../../../models/als/row-update.ts'
 import { PREQUENTIAL, type PrequentialOptions } from '../../../models/quality/prequential-error.ts'
 import { MODEL_ROWS_UID } from '../../model-topic/als-serving.ts'
@@ -67,7 +67,7 @@ export interface OnlineAlsOptions extends Readonly<Record<string, unknown>> {
   readonly dimension: number
   /** Longest key `<id>-U` or `<id>-I` in bytes; every row takes as much memory. @default 64 */
   readonly maxKeyBytes?: number
-  readonly rule: OnlineRuleOptions
+  readonly rule: LearnerRuleOptions
   /**
    * Average ratings that a row of the batch model counts as. @default as many as it was trained on, 20 where that was
    * not published
@@ -109,7 +109,7 @@ export const ONLINE_ALS: OptionShape<NamedOptions<OnlineAlsOptions>> = {
   quarantine: name,
   dimension: required(count),
   maxKeyBytes: wholeNumber({ min: 1, max: 1024 }),
-  rule: required(ONLINE_RULE),
+  rule: required(LEARNER_RULE),
   evidence: numberIn({ min: 0 }),
   prequential: nested(PREQUENTIAL),
   ratingsPerSecond: numberIn({ above: 0, orInfinity: true }),
@@ -151,7 +151,7 @@ const onlineAls: JobDefinition<OnlineAlsOptions> = defineJob<OnlineAlsOptions>({
     // Sums wait for their window: the limit must not wait for them.
     const mostInFlight =
       window === undefined ? (options.mostUnderWay ?? DEFAULT_IN_FLIGHT) : Number.POSITIVE_INFINITY
-    const { kind, length } = deltaShape(rule, dimension)
+    const { kind, length } = learnerDeltas(rule, dimension)
     const rows = topicRecords(env, topics, {
       topic: options.topic,
       name: 'Model topic',

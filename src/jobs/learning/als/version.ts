@@ -1,11 +1,7 @@
 import { WeirError } from '../../../core/errors.ts'
+import { type LearnerRuleOptions, learnerRule, ruleOfKind } from '../../../kinds/learner-rules.ts'
 import type { OnlineRule } from '../../../models/als/online/rule.ts'
-import {
-  type ModelMoments,
-  type OnlineRuleOptions,
-  onlineRule,
-  withGlobalMean,
-} from '../../../models/als/online/rules.ts'
+import type { ModelMoments } from '../../../models/als/online/rules.ts'
 import { publishedMoments } from '../../../models/als/published-moments.ts'
 import { RowMoments } from '../../../models/als/row-moments.ts'
 import { type Feedback, feedbackOf } from '../../../models/feedback.ts'
@@ -23,6 +19,8 @@ export interface AlsVersionMetadata extends LearnableVersion {
   readonly globalMean: number
   readonly minRating: number
   readonly maxRating: number
+  /** The rule of its kind, where that has one of its own: the job's rule, with the options of the version. */
+  readonly own?: LearnerRuleOptions | undefined
   /** Moments of its rows as they were published; undefined where the publisher did not say them. */
   readonly published?: EncodedMoments | undefined
 }
@@ -37,7 +35,7 @@ export interface EncodedMoments {
 export interface LearnedVersionOptions {
   /** Floats of a row. */
   readonly dimension: number
-  readonly rule: OnlineRuleOptions
+  readonly rule: LearnerRuleOptions
   readonly prequential?: PrequentialOptions
 }
 
@@ -65,8 +63,9 @@ export class LearnedVersion {
       user: RowMoments.decode(moments.user),
       item: RowMoments.decode(moments.item),
     }
-    const ruleOptions = withGlobalMean(rule, globalMean)
-    this.rule = onlineRule({ dimension, biased }, ruleOptions, () => decoded)
+    const shape = { dimension, biased }
+    const facts = { globalMean, moments: () => decoded }
+    this.rule = learnerRule(shape, metadata.own ?? rule, facts)
     this.range = { min: minRating, max: maxRating }
     const largest = metadata.feedback === 'implicit' ? 1 : largestSquaredError(this.range)
     this.measures = new RatingMeasures(largest, prequential)
@@ -95,6 +94,7 @@ export function alsVersionMetadata(
     globalMean,
     minRating: minRating ?? Number.NEGATIVE_INFINITY,
     maxRating: maxRating ?? Number.POSITIVE_INFINITY,
+    own: ruleOfKind(marker.hyperparameters),
     published: publishedMoments(marker),
   }
 }
@@ -155,6 +155,7 @@ export function decodeVersion(bytes: Uint8Array): {
   const json = JSON.parse(buffer.toString('utf8', 5, end)) as Record<string, number | null> & {
     biased: unknown
     feedback: unknown
+    own: LearnerRuleOptions | undefined
   }
   const split = end + 8 * (json['user'] ?? 0)
   return {
@@ -165,6 +166,7 @@ export function decodeVersion(bytes: Uint8Array): {
       globalMean: json['globalMean'] ?? 0,
       minRating: json['minRating'] ?? Number.NEGATIVE_INFINITY,
       maxRating: json['maxRating'] ?? Number.POSITIVE_INFINITY,
+      own: json.own,
     },
     moments: {
       user: numbersOf(buffer.subarray(end, split)),

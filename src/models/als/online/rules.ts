@@ -1,5 +1,5 @@
 import { aFunction, kindOf, numberIn, type OptionKind, oneOf } from '../../../core/options/kinds.ts'
-import { checkArgument, variants } from '../../../core/options/shape.ts'
+import { checkArgument, type OptionShape, variants } from '../../../core/options/shape.ts'
 import { RowMoments } from '../row-moments.ts'
 import { type FoldInOptions, FoldInRule } from './fold-in.ts'
 import { type GramOptions, GramRule } from './gram.ts'
@@ -22,33 +22,40 @@ const UNBOUNDED = numberIn({ orInfinity: true })
 const GUARDS = { gradientClip: UNBOUNDED, normCap: UNBOUNDED }
 const ORDER = oneOf('simultaneous', 'user-first')
 
-/** The kind of the options of update rules. Each rule checks the ranges of its own. */
+/** The options of each rule, without its name. Each rule checks the ranges of its own. */
+export const ONLINE_RULE_SHAPES: {
+  readonly [R in OnlineRuleOptions['rule']]: OptionShape<
+    Omit<Extract<OnlineRuleOptions, { readonly rule: R }>, 'rule'>
+  >
+} = {
+  sgd: {
+    ...GUARDS,
+    learningRate: numberIn(),
+    schedule: oneOf('constant', 'decayed', 'adagrad'),
+    decay: numberIn(),
+    userRegularization: numberIn(),
+    itemRegularization: numberIn(),
+    newcomers: UNBOUNDED,
+    order: ORDER,
+    deltas: oneOf('pair', 'step'),
+    globalMean: numberIn(),
+  },
+  gram: {
+    ...GUARDS,
+    noise: numberIn(),
+    userForgetting: numberIn(),
+    itemForgetting: numberIn(),
+    newcomers: UNBOUNDED,
+    order: ORDER,
+  },
+  'fold-in': { ...GUARDS, feedback: oneOf('explicit', 'implicit'), newcomers: UNBOUNDED },
+  stack: { stackForgetting: numberIn(), stackPrior: numberIn(), globalMean: numberIn() },
+}
+
+/** The kind of the options of update rules. */
 export const ONLINE_RULE: OptionKind<OnlineRuleOptions> = variants<OnlineRuleOptions, 'rule'>(
   'rule',
-  {
-    sgd: {
-      ...GUARDS,
-      learningRate: numberIn(),
-      schedule: oneOf('constant', 'decayed', 'adagrad'),
-      decay: numberIn(),
-      userRegularization: numberIn(),
-      itemRegularization: numberIn(),
-      newcomers: UNBOUNDED,
-      order: ORDER,
-      deltas: oneOf('pair', 'step'),
-      globalMean: numberIn(),
-    },
-    gram: {
-      ...GUARDS,
-      noise: numberIn(),
-      userForgetting: numberIn(),
-      itemForgetting: numberIn(),
-      newcomers: UNBOUNDED,
-      order: ORDER,
-    },
-    'fold-in': { ...GUARDS, feedback: oneOf('explicit', 'implicit'), newcomers: UNBOUNDED },
-    stack: { stackForgetting: numberIn(), stackPrior: numberIn(), globalMean: numberIn() },
-  },
+  ONLINE_RULE_SHAPES,
 )
 
 /** Names of the rules. */

@@ -1,0 +1,58 @@
+import type { OptionKind } from '../core/options/kinds.ts'
+import { variants } from '../core/options/shape.ts'
+import type { OnlineRule, RowShape } from '../models/als/online/rule.ts'
+import {
+  type ModelMoments,
+  ONLINE_RULE_SHAPES,
+  type OnlineRuleOptions,
+  onlineRule,
+  withGlobalMean,
+} from '../models/als/online/rules.ts'
+import { RowMoments } from '../models/als/row-moments.ts'
+import type { Hyperparameters } from '../models/registry/version.ts'
+import { dampingOf } from './popularity/options.ts'
+import { POPULARITY_RULE, PopularityRule, type PopularityRuleOptions } from './popularity/rule.ts'
+
+/*
+ * The rules by which a job learns rows of factors: those of ALS models, of which a job chooses one, and those that a kind of
+ * model has of its own. Every slot loads this file, so it has no code of trainers and gates.
+ */
+
+/** Options of the rule of a job that learns factor rows. */
+export type LearnerRuleOptions = OnlineRuleOptions | PopularityRuleOptions
+
+/** The kind of the options of a rule. */
+export const LEARNER_RULE: OptionKind<LearnerRuleOptions> = variants<LearnerRuleOptions, 'rule'>(
+  'rule',
+  { ...ONLINE_RULE_SHAPES, popularity: POPULARITY_RULE },
+)
+
+/** The rule that learns a version, where its kind has only one; undefined for ALS models, which have several. */
+export function ruleOfKind(hyperparameters: Hyperparameters): LearnerRuleOptions | undefined {
+  const damping = dampingOf(hyperparameters)
+  return damping === undefined ? undefined : { rule: 'popularity', damping }
+}
+
+/** Makes the rule of a version with a mean rating. Throws INVALID_ARGUMENT. */
+export function learnerRule(
+  shape: RowShape,
+  options: LearnerRuleOptions,
+  { globalMean, moments }: { readonly globalMean: number; readonly moments: () => ModelMoments },
+): OnlineRule {
+  if (options.rule === 'popularity') return new PopularityRule(shape, { ...options, globalMean })
+  return onlineRule(shape, withGlobalMean(options, globalMean), moments)
+}
+
+/** Kind and floats of a rule's deltas, which do not depend on the version. */
+export function learnerDeltas(
+  options: LearnerRuleOptions,
+  dimension: number,
+): { readonly kind: 'step' | 'gram'; readonly length: number } {
+  // Biases do not change the size of a delta.
+  const nothing = { user: new RowMoments(dimension), item: new RowMoments(dimension) }
+  const { kind, deltaLength } = learnerRule({ dimension, biased: false }, options, {
+    globalMean: 0,
+    moments: () => nothing,
+  })
+  return { kind, length: deltaLength }
+}

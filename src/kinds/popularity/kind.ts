@@ -1,0 +1,42 @@
+import { objectWith } from '../../core/options/kinds.ts'
+import { ALS_MODEL } from '../../jobs/model-topic/als-serving-function.ts'
+import { readObservations } from '../../jobs/observations/topic-ranges.ts'
+import { goldenRatingsId, RatingsGate } from '../factors/gate.ts'
+import type { PlacedRating } from '../factors/ratings-profile.ts'
+import type { GoldenRatings } from '../port/golden-set.ts'
+import type { ModelKind } from '../port/kind.ts'
+import {
+  dampingOf,
+  type PopularityRetraining,
+  type PopularityTraining,
+  popularityHyperparameters,
+} from './options.ts'
+
+/** Popularity models: damped means of items, served as the rows of an ALS model without factors. */
+export const POPULARITY: ModelKind<
+  PopularityRetraining,
+  PopularityTraining,
+  GoldenRatings,
+  PlacedRating
+> = {
+  name: 'popularity',
+  observations: 'ratings',
+  state: ALS_MODEL,
+  learner: 'weir learn als',
+  learnsBefore: true,
+  options: { popularity: objectWith('options of trainPopularity') },
+  includes: ({ lineage }) => dampingOf(lineage.hyperparameters) !== undefined,
+  code: () => 'popularity/1',
+  parameters: ({ popularity }) => popularityHyperparameters(popularity),
+  // The means do not depend on a start.
+  startsFromRows: () => false,
+  training: ({ popularity }) => ({ popularity }),
+  async trainer(onProgress) {
+    const { FactorsTrainer } = await import('../factors/trainer.ts')
+    const { trainPopularityFactors } = await import('./training.ts')
+    return new FactorsTrainer(trainPopularityFactors, onProgress)
+  },
+  read: (topics, ranges) => readObservations(topics, ranges),
+  gate: (options) => new RatingsGate(options),
+  goldenId: ({ ratings }) => goldenRatingsId(ratings),
+}

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest'
+import { Baseline } from '../../../src/cli/training/baseline.ts'
+import { trainPopularity } from '../../../src/kinds/popularity/train.ts'
+import type { Rating } from '../../../src/models/ratings/rating.ts'
+import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
+
+const rated = (user: string, item: string, rating: number): Rating => ({
+  ...{ user, item, rating },
+  timestamp: -1,
+})
+
+/** Without damping, the items are predicted as 5, 2 and 3; the mean of all is 3. */
+function baseline(): Baseline {
+  const ratings = [rated('ann', 'best', 5), rated('ann', 'worst', 2), rated('bob', 'middle', 3)]
+  const model = trainPopularity(ratingsTable([...ratings, rated('bob', 'worst', 2)]), {
+    damping: 0,
+  })
+  return new Baseline(model)
+}
+
+describe('the baseline of an evaluation', () => {
+  it('is measured on the ratings that pass, and passes all of them', async () => {
+    const measured = baseline()
+    const held = [rated('ann', 'best', 4), rated('new', 'worst', 5)]
+    const passed: Rating[] = []
+    for await (const piece of measured.beside(ratingsTable(held))) passed.push(...piece)
+    expect(passed).toEqual(held)
+    expect(measured.errors()).toMatchObject({ count: 2, coverage: { known: 1, coldUser: 1 } })
+    expect(measured.errors().mse).toBeCloseTo(((4 - 5) ** 2 + (5 - 2) ** 2) / 2, 6)
+  })
+
+  it('lists the best items that a user does not know', () => {
+    expect(baseline().list(2)).toEqual(['best', 'middle'])
+    expect(baseline().list(3, new Set(['best']))).toEqual(['middle', 'worst'])
+  })
+})
