@@ -43,13 +43,14 @@ export const KIND_OPTIONS = Object.assign(
   ...KINDS.map(({ options }) => options),
 ) as OptionShape<Omit<AnyModel, 'golden'>>
 
-/** The kind whose options these are. Throws INVALID_ARGUMENT. */
+/** The kind whose options these are. Throws INVALID_ARGUMENT where they are of none, or of several. */
 export function kindOf(model: RetrainedModel | Training): RegisteredKind {
   const given: Readonly<Record<string, unknown>> = { ...model }
-  const kind = KINDS.find(({ name }) => given[name] !== undefined)
-  if (kind !== undefined) return kind
+  const [kind, ...others] = KINDS.filter(({ name }) => given[name] !== undefined)
+  if (kind !== undefined && others.length === 0) return kind
   const names = KINDS.map(({ name }) => name).join(', ')
-  throw new WeirError('INVALID_ARGUMENT', `the options name no kind of model: give one of ${names}`)
+  const problem = kind === undefined ? 'no kind of model' : 'several kinds of models'
+  throw new WeirError('INVALID_ARGUMENT', `the options name ${problem}: give one of ${names}`)
 }
 
 /** The kind of a version. */

@@ -19,6 +19,7 @@ describe('the kinds of models', () => {
     expect(() => kindOf({} as Parameters<typeof kindOf>[0])).toThrow(
       'the options name no kind of model: give one of popularity, linear, als',
     )
+    expect(() => kindOf({ linear: {}, popularity: {} })).toThrow('name several kinds of models')
   })
 
   it('are found by a version', () => {

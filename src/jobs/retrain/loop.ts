@@ -113,6 +113,7 @@ export class RetrainLoop {
   /** Throws INVALID_ARGUMENT for a trigger that needs the error where none is measured. */
   constructor(options: RetrainLoopOptions) {
     checkOptions('new RetrainLoop', LOOP, options)
+    kindOf(options)
     this.options = options
     // A caller that does not wait for it ends the loop itself.
     this.settleFenced.promise.catch(() => {})

@@ -48,6 +48,7 @@ import { CandidateReplay } from './replay.ts'
  */
 export async function retrain(options: RetrainOptions): Promise<RetrainOutcome> {
   checkOptions('retrain', RETRAIN, options)
+  kindOf(options)
   return await retrainWith(options)
 }
 

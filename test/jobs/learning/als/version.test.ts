@@ -8,6 +8,7 @@ import {
   sharedBytes,
   versionNumbersOf,
 } from '../../../../src/jobs/learning/als/version.ts'
+import { newRow } from '../../../../src/models/als/online/rule.ts'
 import { RowMoments } from '../../../../src/models/als/row-moments.ts'
 
 const METADATA: AlsVersionMetadata = {
@@ -45,6 +46,18 @@ describe('the constants of a learned version', () => {
   it('say that a version is of implicit feedback', () => {
     const metadata = { ...METADATA, feedback: 'implicit' } as const
     expect(decodeVersion(encodeVersion(metadata, MOMENTS)).metadata).toEqual(metadata)
+  })
+
+  it('say the rule of a kind that has one of its own, which learns the version in place of that of the job', () => {
+    const metadata = { ...METADATA, own: { rule: 'popularity', damping: 9 } } as const
+    const moments = { user: momentsOf([3.5, 1]), item: momentsOf([1, 0]) }
+    const read = decodeVersion(encodeVersion(metadata, moments)).metadata
+    expect(read).toEqual(metadata)
+    const options = { dimension: 2, rule: { rule: 'popularity', damping: 4 } } as const
+    const { rule } = new LearnedVersion(read, moments, options)
+    const item = newRow(Float32Array.of(1, 0), 0)
+    rule.fold(item, Float32Array.of(5, 0))
+    expect([...item.row]).toEqual([1, 5 / (9 + 1)])
   })
 
   it('of another format are refused', () => {
