@@ -72,6 +72,7 @@ export { ModelRowsOperator } from './jobs/model-topic/rows-operator.ts'
 export { deltasTopic } from './jobs/model-topic/topics.ts'
 export { WeightRowsOperator } from './jobs/model-topic/weight-rows-operator.ts'
 export {
+  type LearnerRuleFacts,
   type LearnerRuleOptions,
   learnerDeltas,
   learnerRule,

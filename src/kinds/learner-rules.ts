@@ -1,11 +1,12 @@
-import type { OptionKind } from '../core/options/kinds.ts'
-import { variants } from '../core/options/shape.ts'
+import { aFunction, numberIn, type OptionKind, required } from '../core/options/kinds.ts'
+import { checkArgument, nested, variants } from '../core/options/shape.ts'
 import type { OnlineRule, RowShape } from '../models/als/online/rule.ts'
 import {
   type ModelMoments,
   ONLINE_RULE_SHAPES,
   type OnlineRuleOptions,
   onlineRule,
+  ROW_SHAPE,
   withGlobalMean,
 } from '../models/als/online/rules.ts'
 import { RowMoments } from '../models/als/row-moments.ts'
@@ -27,18 +28,35 @@ export const LEARNER_RULE: OptionKind<LearnerRuleOptions> = variants<LearnerRule
   { ...ONLINE_RULE_SHAPES, popularity: POPULARITY_RULE },
 )
 
+const FACTS: OptionKind<LearnerRuleFacts> = nested<LearnerRuleFacts>({
+  globalMean: required(numberIn()),
+  moments: required(aFunction()),
+})
+
 /** The rule that learns a version, where its kind has only one; undefined for ALS models, which have several. */
 export function ruleOfKind(hyperparameters: Hyperparameters): LearnerRuleOptions | undefined {
   const damping = dampingOf(hyperparameters)
   return damping === undefined ? undefined : { rule: 'popularity', damping }
 }
 
-/** Makes the rule of a version with a mean rating. Throws INVALID_ARGUMENT. */
+/** What a rule takes from the version that it learns. */
+export interface LearnerRuleFacts {
+  /** Mean of the ratings that it was trained on. */
+  readonly globalMean: number
+  /** Moments of its rows. Rules that need none do not call it. */
+  readonly moments: () => ModelMoments
+}
+
+/** Makes the rule of a version. Throws INVALID_ARGUMENT. */
 export function learnerRule(
   shape: RowShape,
   options: LearnerRuleOptions,
-  { globalMean, moments }: { readonly globalMean: number; readonly moments: () => ModelMoments },
+  facts: LearnerRuleFacts,
 ): OnlineRule {
+  checkArgument('learnerRule', 'shape', ROW_SHAPE, shape)
+  checkArgument('learnerRule', 'options', LEARNER_RULE, options)
+  checkArgument('learnerRule', 'facts', FACTS, facts)
+  const { globalMean, moments } = facts
   if (options.rule === 'popularity') return new PopularityRule(shape, { ...options, globalMean })
   return onlineRule(shape, withGlobalMean(options, globalMean), moments)
 }

@@ -71,6 +71,13 @@ export const CALLS: Readonly<Record<string, OptionsCall>> = {
     call: (o) =>
       weir.AsyncDataStream.orderedWait(stream(), () => ({ asyncInvoke: fn }) as never, o),
   },
+  PopularityOptions: {
+    call: (o) =>
+      weir.trainPopularity(
+        weir.ratingsTable([{ user: '1', item: '1', rating: 1, timestamp: 0 }]),
+        o,
+      ),
+  },
   BmfOptions: { call: (o) => weir.trainBmf([], o) },
   BuildSettings: { call: (o) => weir.buildJob({ name: 'j', build: fn }, {}, o) },
   CacheOptions: {
@@ -188,6 +195,14 @@ export const CALLS: Readonly<Record<string, OptionsCall>> = {
   },
   OnlineLinearOptions: { valid: { loss: 'hinge' }, call: (o) => new learning.OnlineLinearRule(o) },
   OnlineLinearSettings: { call: (o) => weir.learnSvm({ learning: { rule: o } }) },
+  LearnerRuleOptions: {
+    valid: { rule: 'popularity' },
+    call: (o) =>
+      learning.learnerRule({ dimension: 2, biased: true }, o, {
+        globalMean: 0,
+        moments: fn as never,
+      }),
+  },
   OnlineRuleOptions: {
     valid: { rule: 'sgd' },
     call: (o) => learning.onlineRule({ dimension: 2, biased: false }, o, fn as never),

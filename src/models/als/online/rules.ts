@@ -99,7 +99,8 @@ export function deltaShape(
   return { kind, length: deltaLength }
 }
 
-const ROW_SHAPE = kindOf<RowShape>(
+/** The shape of the rows that a rule learns. */
+export const ROW_SHAPE: OptionKind<RowShape> = kindOf<RowShape>(
   'the shape of a row, with dimension and biased',
   (given) => typeof (given as Partial<RowShape> | null)?.dimension === 'number',
 )

@@ -25,6 +25,12 @@ export const LEARNING_CALLS: ArgumentsCalls = {
   'new SlotWeights': made(learning.SlotWeights),
   alsLearning: of(learning.alsLearning),
   linearLearning: of(learning.linearLearning),
+  learnerRule: of(
+    learning.learnerRule,
+    { dimension: 2, biased: true },
+    { rule: 'popularity' },
+    { globalMean: 0, moments: fn },
+  ),
   onlineRule: of(learning.onlineRule, { dimension: 2, biased: false }, { rule: 'sgd' }, fn),
   topicSink: of(
     learning.topicSink,

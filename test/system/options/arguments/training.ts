@@ -25,6 +25,7 @@ export const TRAINING_CALLS: ArgumentsCalls = {
   evaluateRanking: of(weir.evaluateRanking, {}, ratings, ratings),
   trainAls: of(weir.trainAls, [{ user: '1', item: '1', rating: 1, timestamp: 0 }]),
   trainBmf: of(weir.trainBmf, ratings),
+  trainPopularity: of(weir.trainPopularity, ratings),
   trainLinear: of(weir.trainLinear, examples),
   crossValidateLinear: of(weir.crossValidateLinear, examples, 2),
   evaluateLinear: of(weir.evaluateLinear, {}, examples),
