@@ -196,13 +196,6 @@ export {
   VersionCoordinator,
   type VersionCoordinatorOptions,
 } from './jobs/model-topic/version-coordinator.ts'
-export { type PublishAlsOptions, publishAls } from './jobs/publish/als.ts'
-export {
-  type PublishableLinearModel,
-  type PublishLinearOptions,
-  publishableWeights,
-  publishLinear,
-} from './jobs/publish/linear.ts'
 export {
   type PublishableModel,
   type PublishOptions,
@@ -230,6 +223,13 @@ export type { SvmLearningJobOptions } from './jobs/serve/learning-svm.ts'
 // Running a job: in the calling thread, or served by worker and query threads.
 export { ServedJob, type ServedJobOptions } from './jobs/served-job.ts'
 export { type StartJobOptions, startJob } from './jobs/start-job.ts'
+export { type PublishAlsOptions, publishAls } from './kinds/factors/publish.ts'
+export {
+  type PublishableLinearModel,
+  type PublishLinearOptions,
+  publishableWeights,
+  publishLinear,
+} from './kinds/linear/publish.ts'
 export {
   type AlsRow,
   decodeFactors,

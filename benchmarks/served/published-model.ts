@@ -1,7 +1,7 @@
 import { EmbeddedLog } from '../../src/connectors/log/embedded-log.ts'
 import { systemClock } from '../../src/core/clock.ts'
-import { publishGeneratedModel } from '../../src/jobs/publish/generated-model.ts'
 import { type DataDirectory, dataDirectory } from '../../src/jobs/serve/data-directory.ts'
+import { publishGeneratedModel } from '../../src/kinds/factors/generated-model.ts'
 import type { ModelShape } from '../load/model-shape.ts'
 
 /** Topic of generated models. */

@@ -3,8 +3,8 @@ import { WeirClient } from '../../src/client/weir-client.ts'
 import { LogTopics } from '../../src/connectors/topics/log-topics.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { WeirError } from '../../src/core/errors.ts'
-import { publishLinear } from '../../src/jobs/publish/linear.ts'
 import { dataDirectory } from '../../src/jobs/serve/data-directory.ts'
+import { publishLinear } from '../../src/kinds/linear/publish.ts'
 import { GeneratedWeights } from '../../src/models/linear/model-generator.ts'
 
 /** Options of the serving process; its first argument, as JSON. */

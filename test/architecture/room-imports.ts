@@ -209,6 +209,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'jobs/retrain',
     'jobs/serve',
     'kinds/als',
+    'kinds/factors',
     'kinds/port',
     'models/als',
     'models/als/online',
@@ -324,6 +325,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'jobs/retrain',
     'jobs/serve',
     'kinds',
+    'kinds/factors',
     'kinds/linear',
     'kinds/popularity',
     'load/measurement',
@@ -903,7 +905,6 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'models/registry',
     'models/registry/ranges',
     'state/port',
-    'training/als/solver',
   ],
   'jobs/registry': [
     'connectors/log',
@@ -1019,7 +1020,9 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'kinds/factors': [
     'connectors/topics',
     'core',
+    'core/options',
     'jobs/evaluate',
+    'jobs/model-topic',
     'jobs/observations',
     'jobs/publish',
     'jobs/registry',
@@ -1037,6 +1040,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'wire',
   ],
   'kinds/linear': [
+    'connectors/file',
     'core',
     'core/options',
     'jobs/model-topic',

@@ -1,5 +1,5 @@
 import { systemClock } from '../../core/clock.ts'
-import { type PublishableLinearModel, publishLinear } from '../../jobs/publish/linear.ts'
+import { type PublishableLinearModel, publishLinear } from '../../kinds/linear/publish.ts'
 import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
 import type { TrainedOn } from '../../models/registry/ranges/trained-on.ts'
 import type { Flags, OptionSpec } from '../command/command.ts'

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { systemClock } from '../../core/clock.ts'
-import { publishAls } from '../../jobs/publish/als.ts'
 import { refuseOtherDimension } from '../../jobs/publish/topic-dimension.ts'
 import type { ModelRegistry } from '../../jobs/registry/model-registry.ts'
 import { readyVersions } from '../../jobs/registry/model-versions.ts'
 import type { RetrainAlsOptions } from '../../kinds/als/options.ts'
+import { publishAls } from '../../kinds/factors/publish.ts'
 import { isCandidate } from '../../models/registry/adopt.ts'
 import {
   type Hyperparameters,

@@ -1,5 +1,5 @@
 import { systemClock } from '../../core/clock.ts'
-import { publishGeneratedModel } from '../../jobs/publish/generated-model.ts'
+import { publishGeneratedModel } from '../../kinds/factors/generated-model.ts'
 import { type Command, Flags } from '../command/command.ts'
 import { ProgressBar } from '../command/progress-bar.ts'
 import { MOST_MADE, wholeNumber } from '../flag-kinds/numbers.ts'

@@ -1,9 +1,9 @@
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { systemClock } from '../../core/clock.ts'
 import { npyRowFiles, type RowFiles, textRowFiles } from '../../jobs/publish/row-files.ts'
-import { publishRows } from '../../jobs/publish/rows.ts'
 import { requireDimension } from '../../jobs/publish/topic-dimension.ts'
-import { publishWeightFiles, readWeightFiles } from '../../jobs/publish/weight-files.ts'
+import { publishRows } from '../../kinds/factors/rows.ts'
+import { publishWeightFiles, readWeightFiles } from '../../kinds/linear/weight-files.ts'
 import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
 import {
   type Command,

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { systemClock } from '../../core/clock.ts'
-import { publishableWeights } from '../../jobs/publish/linear.ts'
 import { exampleMetrics } from '../../kinds/linear/example-metrics.ts'
+import { publishableWeights } from '../../kinds/linear/publish.ts'
 import { textBlocks, textWeights } from '../../models/linear/weights.ts'
 import type { TrainedOn } from '../../models/registry/ranges/trained-on.ts'
 import type { SparseTable } from '../../training/data/sparse-table.ts'

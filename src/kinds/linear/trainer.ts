@@ -1,7 +1,6 @@
 import { WeirError } from '../../core/errors.ts'
 import { type ObservedExample, readExamples } from '../../jobs/observations/examples.ts'
 import { writeModelFile } from '../../jobs/publish/file-io.ts'
-import { publishableWeights, weightBlockRows } from '../../jobs/publish/linear.ts'
 import type { LinearPrior } from '../../models/linear/prior.ts'
 import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
 import { type SparseTable, SparseTableBuilder } from '../../training/data/sparse-table.ts'
@@ -19,6 +18,7 @@ import type {
 } from '../port/trainer.ts'
 import { exampleMetrics } from './example-metrics.ts'
 import type { LinearTraining } from './options.ts'
+import { publishableWeights, weightBlockRows } from './publish.ts'
 
 type TrainRequest = TrainingData & LinearTraining
 

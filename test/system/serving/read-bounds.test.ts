@@ -14,11 +14,11 @@ import {
   USER_COUNTS,
 } from '../../../src/jobs/histories/states.ts'
 import { SVM_MODEL } from '../../../src/jobs/model-topic/linear-serving-function.ts'
-import { publishableWeights, publishLinear } from '../../../src/jobs/publish/linear.ts'
 import { dataDirectory } from '../../../src/jobs/serve/data-directory.ts'
 import { serveHistories } from '../../../src/jobs/serve/histories.ts'
 import { serveSvmJob } from '../../../src/jobs/serve/svm.ts'
 import type { ServedJob } from '../../../src/jobs/served-job.ts'
+import { publishableWeights, publishLinear } from '../../../src/kinds/linear/publish.ts'
 import {
   type Answer,
   atLeast,

@@ -1,12 +1,12 @@
 import { WeirError } from '../../core/errors.ts'
-import { ALS_MODEL } from '../model-topic/als-serving-function.ts'
+import { ALS_MODEL } from '../../jobs/model-topic/als-serving-function.ts'
 import {
   type PublishableRow,
   type PublishOptions,
   publishModel,
   type VersionMetadata,
-} from './model.ts'
-import type { RowFiles } from './row-files.ts'
+} from '../../jobs/publish/model.ts'
+import type { RowFiles } from '../../jobs/publish/row-files.ts'
 
 /** Shape of the published version. */
 export interface PublishedRows {

@@ -6,7 +6,7 @@ import { scanTopic } from '../../../src/connectors/topics/scan.ts'
 import { systemClock } from '../../../src/core/clock.ts'
 import type { PublishableRow } from '../../../src/jobs/publish/model.ts'
 import { npyRowFiles, type RowFiles, textRowFiles } from '../../../src/jobs/publish/row-files.ts'
-import { type PublishedRows, publishRows } from '../../../src/jobs/publish/rows.ts'
+import { type PublishedRows, publishRows } from '../../../src/kinds/factors/rows.ts'
 import { decodeFactors } from '../../../src/models/als/row.ts'
 import {
   decodeMarker,

@@ -1,8 +1,13 @@
 import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
+import { ALS_MODEL } from '../../jobs/model-topic/als-serving-function.ts'
+import {
+  PUBLICATION,
+  type PublishOptions,
+  publishModel,
+  TRAINING_FACTS,
+} from '../../jobs/publish/model.ts'
 import type { TrainedOn } from '../../models/registry/ranges/trained-on.ts'
 import type { AlsModel } from '../../training/als/solver/model.ts'
-import { ALS_MODEL } from '../model-topic/als-serving-function.ts'
-import { PUBLICATION, type PublishOptions, publishModel, TRAINING_FACTS } from './model.ts'
 
 /** Options of `publishAls`. */
 export interface PublishAlsOptions extends Omit<PublishOptions, 'facts'> {

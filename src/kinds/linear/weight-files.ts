@@ -1,11 +1,11 @@
 import { filesAt } from '../../connectors/file/list.ts'
 import { WeirError } from '../../core/errors.ts'
 import { BIAS_FEATURE } from '../../core/feature.ts'
+import { SVM_MODEL } from '../../jobs/model-topic/linear-serving-function.ts'
+import { type PublishableRow, publishModel } from '../../jobs/publish/model.ts'
+import { parsedLines } from '../../jobs/publish/row-files.ts'
 import { DEFAULT_RANGE, parseTextWeights } from '../../models/linear/weight-row.ts'
-import { SVM_MODEL } from '../model-topic/linear-serving-function.ts'
-import type { PublishLinearOptions } from './linear.ts'
-import { type PublishableRow, publishModel } from './model.ts'
-import { parsedLines } from './row-files.ts'
+import type { PublishLinearOptions } from './publish.ts'
 
 /** Weights of a linear model in files, read into blocks. */
 export interface WeightFiles {
