@@ -451,7 +451,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
     was: 'five trainings; now two, and five',
     now: [
       {
-        file: 'test/jobs/registry/promotion-checks.test.ts',
+        file: 'test/jobs/promotion/checks.test.ts',
         test: 'growth: trainings on more and more ratings',
       },
     ],

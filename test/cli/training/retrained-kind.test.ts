@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest'
+import { Flags } from '../../../src/cli/command/command.ts'
+import { observationsOf, retrainedKindOf } from '../../../src/cli/training/retrained-kind.ts'
+import type {
+  Hyperparameters,
+  RegisteredVersion,
+  RegistryState,
+} from '../../../src/models/registry/version.ts'
+
+const NONE: RegistryState = { models: new Map(), versions: new Map() }
+
+/** A registry with one version of the model `m`. */
+function registry(users: number, hyperparameters: Hyperparameters): RegistryState {
+  const version: RegisteredVersion = {
+    ...{ name: 'm', topic: 'm', number: 1, createdMs: 1, state: 'live', processingName: 'p' },
+    ...{ id: 'id', checks: [], notes: [], dimension: 2, users, items: 3 },
+    lineage: { ranges: [], files: [], code: 'c', hyperparameters, metrics: {}, newestEventMs: -1 },
+  }
+  return { models: new Map(), versions: new Map([['m', new Map([[1, version]])]]) }
+}
+
+const flags = (given: Readonly<Record<string, string | boolean>> = {}): Flags =>
+  new Flags({ model: 'm', ...given })
+
+describe('the kind of a model that is retrained', () => {
+  it('is that of its versions, else that of --kind, else als', () => {
+    expect(retrainedKindOf(flags(), registry(0, {})).name).toBe('linear')
+    expect(retrainedKindOf(flags(), registry(5, { trainer: 'popularity' })).name).toBe('popularity')
+    expect(retrainedKindOf(flags({ kind: 'popularity' }), NONE).name).toBe('popularity')
+    expect(retrainedKindOf(flags(), NONE).name).toBe('als')
+  })
+
+  it('is refused where the versions are of another one', () => {
+    expect(() => retrainedKindOf(flags({ kind: 'popularity' }), registry(5, {}))).toThrow(
+      'm has versions of kind als, not popularity',
+    )
+  })
+
+  it.each([
+    [{ kind: 'popularity', factors: '8' }, '--factors is no option of kind popularity'],
+    [{ kind: 'popularity', cost: '8' }, '--cost is no option of kind popularity'],
+    [{ kind: 'linear', damping: '8' }, '--damping is no option of kind linear'],
+    [{ damping: '8' }, '--damping is no option of kind als'],
+    [{ kind: 'als', cost: '8' }, '--cost is no option of kind als'],
+  ])('has no flags of another one: %j', (given, message) => {
+    expect(() => retrainedKindOf(flags(given), NONE)).toThrow(message)
+  })
+
+  it('says the topic of observations where no job learns and no flag names one', () => {
+    const topicOf = (kind: string): string => {
+      const given = flags({ kind })
+      return observationsOf(given, retrainedKindOf(given, NONE), NONE)
+    }
+    expect(['als', 'linear', 'popularity'].map(topicOf)).toEqual(['ratings', 'examples', 'ratings'])
+  })
+})
