@@ -2,34 +2,30 @@ import { isWeirError } from '../../core/errors.ts'
 import { type EvaluationRatings, ratingPieces } from '../../jobs/evaluate/served.ts'
 import { readObservations } from '../../jobs/observations/topic-ranges.ts'
 import { presentVersion, trainedRanges } from '../../jobs/registry/trained-ranges.ts'
-import { trainPopularity } from '../../kinds/popularity/train.ts'
+import { type DampedMeans, ItemMeans } from '../../kinds/popularity/item-means.ts'
 import { feedbackOf } from '../../models/feedback.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
 import type { DataFile } from '../../models/registry/ranges/data-range.ts'
 import { areSameObservations } from '../../models/registry/ranges/observations-digest.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'
-import type { AlsModel } from '../../training/als/solver/model.ts'
-import { type RatingsTable, RatingsTableBuilder } from '../../training/data/ratings-table.ts'
 import { ErrorAccumulator, type ErrorSummary } from '../../training/metrics/errors.ts'
 import type { CommandIo, Flags } from '../command/command.ts'
 import type { RatingsReading } from '../files/ratings-columns.ts'
-import { ratingsOfFile } from '../files/ratings-file.ts'
+import { addRatingsOfFile } from '../files/ratings-file.ts'
 import { topicsOf } from '../flags/kafka.ts'
 import { registryOf } from '../flags/model-registry.ts'
 import { DatasetFacts } from './dataset-facts.ts'
 
-/** A popularity model that is measured on the ratings of an evaluation. */
+/** The damped means of items, measured on the ratings of an evaluation. */
 export class Baseline {
-  private readonly model: AlsModel
+  private readonly means: DampedMeans
   /** Items, the best first: the list of every user. */
   private readonly best: readonly string[]
   private readonly measured = new ErrorAccumulator()
 
-  constructor(model: AlsModel) {
-    this.model = model
-    const biases = model.items.map((_, index) => model.row('I', index)[1] as number)
-    const order = [...model.items.keys()].sort((a, b) => biases[b]! - biases[a]!)
-    this.best = order.map((index) => model.items[index] as string)
+  constructor(means: DampedMeans) {
+    this.means = means
+    this.best = [...means.of].sort((a, b) => b[1] - a[1]).map(([item]) => item)
   }
 
   /** The best `k` items without those of `seen`. */
@@ -45,15 +41,16 @@ export class Baseline {
   /** The ratings, in pieces, each of which is measured when it is read. */
   async *beside(ratings: EvaluationRatings): AsyncGenerator<readonly Rating[]> {
     for await (const piece of ratingPieces(ratings, 1024)) {
-      for (const { user, item, rating } of piece) {
-        const { score, coverage } = this.model.predict(user, item)
-        this.measured.add(rating, score, coverage)
+      for (const { item, rating } of piece) {
+        const mean = this.means.of.get(item)
+        const coverage = mean === undefined ? 'coldItem' : 'known'
+        this.measured.add(rating, mean ?? this.means.unknown, coverage)
       }
       yield piece
     }
   }
 
-  /** Errors on what was read. Throws EMPTY_DATASET. */
+  /** Errors on what was read; users are all alike, so none is cold. Throws EMPTY_DATASET. */
   errors(): ErrorSummary {
     return this.measured.summary()
   }
@@ -65,7 +62,7 @@ export class Baselines {
   private readonly io: CommandIo
   private readonly reading: RatingsReading
   /** By number of the version; undefined where its training ratings are not here. */
-  private readonly models = new Map<number, AlsModel | undefined>()
+  private readonly known = new Map<number, DampedMeans | undefined>()
 
   constructor(flags: Flags, io: CommandIo, reading: RatingsReading) {
     this.flags = flags
@@ -76,21 +73,21 @@ export class Baselines {
   /** The baseline of a version; undefined with `--no-baseline`, and where its training ratings are not here. */
   async of(number: number): Promise<Baseline | undefined> {
     if (this.flags.boolean('no-baseline')) return undefined
-    if (!this.models.has(number)) this.models.set(number, await this.trained(number))
-    const model = this.models.get(number)
-    return model === undefined ? undefined : new Baseline(model)
+    if (!this.known.has(number)) this.known.set(number, await this.trained(number))
+    const means = this.known.get(number)
+    return means === undefined ? undefined : new Baseline(means)
   }
 
-  private async trained(number: number): Promise<AlsModel | undefined> {
-    const table = await this.trainingRatings(number)
-    return table === undefined || table.size === 0 ? undefined : trainPopularity(table)
+  private async trained(number: number): Promise<DampedMeans | undefined> {
+    const ratings = await this.trainingRatings(number)
+    return ratings === undefined || ratings.size === 0 ? undefined : ratings.means()
   }
 
   /** The ratings of `--seen`, else those of the version's lineage, from its topic or its file. */
-  private async trainingRatings(number: number): Promise<RatingsTable | undefined> {
+  private async trainingRatings(number: number): Promise<ItemMeans | undefined> {
     const { flags, reading } = this
     const seen = flags.optional('seen')
-    if (seen !== undefined) return await ratingsOfFile(seen, reading)
+    if (seen !== undefined) return await meansOfFile(seen, reading)
     const state = await registryOf(flags).read()
     const version = state.versions.get(flags.string('topic'))?.get(number)
     if (version === undefined) return undefined
@@ -99,7 +96,7 @@ export class Baselines {
     return (await ratingsOfRanges(flags, version)) ?? (await this.ratingsOfFiles(version))
   }
 
-  private async ratingsOfFiles({ lineage }: RegisteredVersion): Promise<RatingsTable | undefined> {
+  private async ratingsOfFiles({ lineage }: RegisteredVersion): Promise<ItemMeans | undefined> {
     const [file, ...others] = lineage.files
     if (file === undefined || others.length > 0) return undefined
     try {
@@ -112,12 +109,12 @@ export class Baselines {
   }
 
   /** The ratings of a file; undefined where they are not those of the training. */
-  private async sameRatings({ file, read }: DataFile): Promise<RatingsTable | undefined> {
+  private async sameRatings({ file, read }: DataFile): Promise<ItemMeans | undefined> {
     const facts = new DatasetFacts()
     const { columns } = this.reading
-    const table = await ratingsOfFile(file, { columns, onColumns: () => {} }, { facts })
+    const means = await meansOfFile(file, { columns, onColumns: () => {} }, facts)
     const [found] = facts.trainedOn(file, this.io).files
-    return areSameObservations(found?.read, read) === true ? table : undefined
+    return areSameObservations(found?.read, read) === true ? means : undefined
   }
 }
 
@@ -125,15 +122,23 @@ export class Baselines {
 async function ratingsOfRanges(
   flags: Flags,
   version: RegisteredVersion,
-): Promise<RatingsTable | undefined> {
+): Promise<ItemMeans | undefined> {
   await using topics = await topicsOf(flags)
   const ranges = trainedRanges((await presentVersion(topics, version)).version)
   if (ranges.length === 0) return undefined
-  const builder = new RatingsTableBuilder()
+  const means = new ItemMeans()
   for await (const piece of readObservations(topics, ranges)) {
-    for (const { user, item, rating, timestamp } of piece) {
-      builder.add(user, item, rating, timestamp)
-    }
+    for (const { user, item, rating } of piece) means.add(user, item, rating)
   }
-  return builder.build()
+  return means
+}
+
+async function meansOfFile(
+  file: string,
+  reading: RatingsReading,
+  facts?: DatasetFacts,
+): Promise<ItemMeans> {
+  const means = new ItemMeans()
+  await addRatingsOfFile(file, means, reading, facts === undefined ? {} : { facts })
+  return means
 }

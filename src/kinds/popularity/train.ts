@@ -48,7 +48,12 @@ function itemBiases(
 ): Float64Array {
   const sums = new Float64Array(counts.length)
   for (let n = 0; n < size; n++) sums[item[n] as number]! += (rating[n] as number) - mean
-  return sums.map((sum, number) => sum / ((counts[number] as number) + damping))
+  return sums.map((sum, number) => dampedBias(sum, counts[number] as number, damping))
+}
+
+/** By how much the damped mean of an item is above the mean of all. `above`: the sum of its ratings, each less that mean. */
+export function dampedBias(above: number, count: number, damping: number): number {
+  return above / (count + damping)
 }
 
 function rowsOf(count: number, rowOf: (index: number) => Float32Array): Float32Array {
