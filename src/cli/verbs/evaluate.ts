@@ -274,7 +274,7 @@ function reportAt(
   const interval = `(95 %: ${(rmseLow ** 2).toFixed(4)} to ${(rmseHigh ** 2).toFixed(4)})`
   const beside = besideText(baseline?.mse)
   io.out(
-    `${at}  version ${version}  MSE ${mse.toFixed(4)}  ${interval}, ${counted(count, 'rating')}${beside}`,
+    `${at}  version ${version}  MSE ${mse.toFixed(4)}  ${interval}${beside}, ${counted(count, 'rating')}`,
   )
 }
 

@@ -135,7 +135,9 @@ describe('weir evaluate', () => {
   it('measures again and again with --every, until Ctrl-C', async () => {
     const periodic = ['evaluate', '--ratings', ratings, '--every', '0.1', '--port', port]
     await using process = weir([...periodic, '--data-dir', data])
-    await process.printed(/( {2}version 1 {2}MSE 0\.\d{4} {2}\(95 %.*, 5000 ratings\n[\s\S]*){2}/)
+    await process.printed(
+      /( {2}version 1 {2}MSE 0\.\d{4} {2}\(95 %.*, baseline \d\.\d{4}, 5000 ratings\n[\s\S]*){2}/,
+    )
     process.signal('SIGINT')
     expect(await process.ended).toMatchObject({ code: 130 })
     expect(await ask('evaluate', ratings, '--every', '0')).toMatchObject({ code: 2 })
