@@ -59,7 +59,16 @@ type BmfTrainingOptions = Pick<BmfOptions, 'factors' | 'sweeps' | 'burnIn' | 'th
 export interface RetrainLinearOptions
   extends Pick<
     LinearOptions,
-    'loss' | 'cost' | 'bias' | 'solver' | 'scale' | 'tolerance' | 'maxRounds' | 'threads' | 'seed'
+    | 'loss'
+    | 'cost'
+    | 'positiveWeight'
+    | 'bias'
+    | 'solver'
+    | 'scale'
+    | 'tolerance'
+    | 'maxRounds'
+    | 'threads'
+    | 'seed'
   > {
   /** Features of one block of weights. @default that of the live version, else 1024 */
   readonly range?: number
