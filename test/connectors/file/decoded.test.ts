@@ -1,6 +1,6 @@
-import { gzipSync } from 'node:zlib'
+import { constants, gzipSync, zstdCompressSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { unzipped } from '../../../src/connectors/file/unzipped.ts'
+import { decoded } from '../../../src/connectors/file/decoded.ts'
 import { campaignSize } from '../../run/campaign-size.ts'
 
 /** The bytes in pieces of one buffer, each valid until the next. */
@@ -15,7 +15,7 @@ async function* pieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Arr
 
 async function read(bytes: Uint8Array, size: number): Promise<string> {
   const all: Uint8Array[] = []
-  for await (const piece of unzipped(pieces(bytes, size), 'part-0')) all.push(piece.slice())
+  for await (const piece of decoded(pieces(bytes, size), 'part-0')) all.push(piece.slice())
   return Buffer.concat(all).toString()
 }
 
@@ -36,10 +36,46 @@ describe.each([
     expect(await read(Buffer.concat([gzipSync(long), gzipSync('more')]), size)).toBe(`${long}more`)
   })
 
+  it('is unpacked if it is zstd, of one frame or several', async () => {
+    expect(await read(zstdCompressSync(long), size)).toBe(long)
+    const checked = { params: { [constants.ZSTD_c_checksumFlag]: 1 } }
+    // A frame without data, of three bytes.
+    const skipped = Buffer.from([0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3])
+    const frames = [
+      ...[zstdCompressSync(long, checked), skipped, zstdCompressSync('more')],
+      ...[zstdCompressSync('x'.repeat(300_000)), zstdCompressSync('', checked), skipped],
+    ]
+    const text = `${long}more${'x'.repeat(300_000)}`
+    expect(await read(Buffer.concat(frames), size)).toBe(text)
+  })
+
+  it.each(['utf16le', 'utf16be'])(
+    'is recoded if it is %s with a byte order mark',
+    async (order) => {
+      const text = Buffer.from(`\ufeff${long}é😀\n`, 'utf16le')
+      const bytes = order === 'utf16be' ? text.swap16() : text
+      expect(await read(bytes, size)).toBe(`${long}é😀\n`)
+      expect(await read(gzipSync(bytes), size)).toBe(`${long}é😀\n`)
+    },
+  )
+
+  it('fails if it is half of a character of UTF-16', async () => {
+    const bytes = Buffer.from(`\ufeff${long}`, 'utf16le').subarray(0, -1)
+    await expect(read(bytes, size)).rejects.toMatchObject({ code: 'MALFORMED_DATA' })
+  })
+
+  it('is refused if it is of a format without lines, packed or not', async () => {
+    const parquet = Buffer.concat([Buffer.from('PAR1'), Buffer.alloc(1000)])
+    for (const bytes of [parquet, gzipSync(parquet), zstdCompressSync(parquet)]) {
+      await expect(read(bytes, size)).rejects.toThrow('part-0 is a Parquet file')
+    }
+  })
+
   it.each([
+    ['cut off', zstdCompressSync(long).subarray(0, 300)],
     ['cut off', gzipSync(long).subarray(0, 900)],
     ['damaged', gzipSync(long).fill(0x55, 300, 320)],
-  ])('fails if its gzip is %s', async (_, bytes) => {
+  ])('fails if what is packed is %s', async (_, bytes) => {
     await expect(read(bytes, size)).rejects.toMatchObject({
       code: 'MALFORMED_DATA',
       details: { path: 'part-0' },
