@@ -82,6 +82,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'cli/files': [
     'cli/command',
     'cli/flag-kinds',
+    'cli/text',
     'connectors/file',
     'core',
     'core/text',
@@ -260,6 +261,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'jobs/retrain',
     'models',
     'models/als',
+    'models/ratings',
     'models/registry',
     'models/registry/ranges',
     'runtime/configuration',
@@ -341,7 +343,15 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'wire',
     'wire/inference',
   ],
-  'connectors/file': ['core', 'core/options', 'core/text', 'files', 'operators/port', 'webhdfs'],
+  'connectors/file': [
+    'batch',
+    'core',
+    'core/options',
+    'core/text',
+    'files',
+    'operators/port',
+    'webhdfs',
+  ],
   'connectors/kafka': [
     'batch',
     'connectors/kafka/client',
