@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { WeirError } from '../../core/errors.ts'
 import {
   aFunction,
@@ -98,6 +99,8 @@ export class RatingsParser {
   private columns: RatingColumns | undefined
   /** What to do about lines that are no ratings, as an end of their errors. */
   private advice = ''
+  /** Whether all that is being parsed is UTF-8. */
+  private isText = true
   /** Bytes of the last line, whose end is still missing. */
   private rest: Uint8Array = new Uint8Array(0)
   private line = 0
@@ -144,6 +147,7 @@ export class RatingsParser {
   }
 
   private parse(lines: Uint8Array): void {
+    this.isText = isUtf8(lines)
     let from = 0
     for (;;) {
       const to = lines.indexOf(LINE_FEED, from)
@@ -158,7 +162,7 @@ export class RatingsParser {
     this.line++
     if (to === from) return
     const { lines } = this
-    if (lines?.readPlain(bytes, from, to) === true) {
+    if (this.isText && lines?.readPlain(bytes, from, to) === true) {
       this.take(lines.userOf(bytes), lines.itemOf(bytes), lines.rating, lines.timestamp)
     } else this.parseOther(bytes.subarray(from, to))
   }
@@ -173,14 +177,14 @@ export class RatingsParser {
     const line = textOf(bytes)
     if (line === undefined) this.refuseBytes(bytes)
     else if (line.trim() !== '' && !(this.lines === undefined && this.isHeader(line))) {
-      const rating = this.outcomeOf(line, bytes)
+      const rating = this.outcomeOf(line)
       if (isRefused(rating)) this.reject(line, rating.expected)
       else this.take(rating.user, rating.item, rating.rating, rating.timestamp)
     }
   }
 
-  private outcomeOf(line: string, bytes: Uint8Array): Rating | RefusedLine {
-    if (this.lines !== undefined) return this.lines.outcome(bytes, 0, bytes.length)
+  private outcomeOf(line: string): Rating | RefusedLine {
+    if (this.lines !== undefined) return this.lines.outcomeOfText(line)
     // A line that is no row says nothing of the columns: the next one decides.
     return fieldsOf(line, this.separator as string) as RefusedLine
   }
@@ -217,6 +221,7 @@ export class RatingsParser {
     const isOwn = !isUsual && (isHeader || named !== undefined || columns.rating === undefined)
     this.lines = new RatingLineReader({
       separator,
+      isUtf8: true,
       columns: isOwn ? columns : undefined,
       weights: events === undefined ? undefined : new Map(Object.entries(events.weights)),
     })

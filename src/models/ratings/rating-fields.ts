@@ -17,6 +17,8 @@ export interface RefusedLine {
 /** How the lines of a file or a topic are read. */
 export interface RatingLayout {
   readonly separator: string
+  /** Whether the bytes of all lines are known to be UTF-8: then plain lines may have letters beyond ASCII. */
+  readonly isUtf8?: boolean
   /** Undefined: user, item, rating and perhaps a time, in this order and nothing else. */
   readonly columns?: RatingColumns | undefined
   /** What an event of each kind counts; with a column of kinds. */
