@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
@@ -441,6 +441,18 @@ describe('examples as people have them', () => {
       await expect(read(file)).rejects.toThrow('expected a label and feature:value pairs')
     },
   )
+})
+
+it('the guide shows the options of each file that needs some', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/guide/files.md'), 'utf8')
+  const optionsOf = ({ flags = {} }: DataFile): string[] =>
+    Object.entries(flags).map(([name, value]) =>
+      value === true ? `--${name}` : `--${name} ${value}`,
+    )
+  const missing = READ.flatMap(([file]) => optionsOf(file)).filter(
+    (option) => !page.includes(option),
+  )
+  expect(missing).toEqual([])
 })
 
 it('at least forty files are read or refused with a clear error', () => {
