@@ -1,3 +1,4 @@
+import { MOST_FEATURES } from '../../core/feature.ts'
 import { seededRandom } from '../../core/random.ts'
 import type { RetrainLinearOptions } from '../../jobs/retrain/messages.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'
@@ -150,6 +151,11 @@ export const INHERITED_LINEAR_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     value: anyNumber({ above: 0 }),
     help: 'Linear: cost of a positive example in those of a negative one (default: of the live version, else 1)',
   },
+  'max-features': {
+    type: 'string',
+    value: wholeNumber({ min: 1, max: MOST_FEATURES }),
+    help: `Linear: leave out examples with the id of a feature from N on, as learn svm refuses them (default: of the live version, else ${MOST_FEATURES})`,
+  },
   bias: {
     type: 'string',
     value: anyNumber({}),
@@ -192,6 +198,7 @@ export function inheritedLinearOptions(
   const numbers = {
     cost: numberOf('cost', 'cost'),
     positiveWeight: numberOf('positive-weight', 'positiveWeight'),
+    maxFeatures: numberOf('max-features', 'maxFeatures'),
     bias: numberOf('bias', 'bias'),
     tolerance: numberOf('gap', 'tolerance'),
     maxRounds: flags.optionalNumber('rounds'),

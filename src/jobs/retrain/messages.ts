@@ -70,6 +70,8 @@ export interface RetrainLinearOptions
     | 'threads'
     | 'seed'
   > {
+  /** Examples with the id of a feature from here on are left out, as the job that learns refuses them. @default 2^27 */
+  readonly maxFeatures?: number
   /** Features of one block of weights. @default that of the live version, else 1024 */
   readonly range?: number
 }
