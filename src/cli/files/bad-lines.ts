@@ -25,6 +25,9 @@ export const BAD_LINES_OPTION = {
   },
 } as const satisfies Readonly<Record<string, OptionSpec>>
 
+/** By command, which of its files it has begun: it reads `--ratings` and `--test` one after the other. */
+const BEGUN = new WeakMap<CommandIo, Set<string>>()
+
 /** Most characters of a line that the report shows. */
 const SHOWN = 60
 
@@ -34,7 +37,6 @@ export class BadLinesOfFiles {
   readonly policy: BadLines
   private readonly io: CommandIo
   private readonly place: string | undefined
-  private hasWritten = false
 
   constructor(flags: Flags, io: CommandIo) {
     const given = flags.optional('bad-lines') ?? 'fail'
@@ -70,10 +72,12 @@ export class BadLinesOfFiles {
     }
   }
 
-  /** Appends lines to the file; the first call replaces what was there. */
+  /** Appends lines to the file; the first call of a command replaces what was there. */
   private write(lines: readonly string[]): void {
-    const file = openSync(this.place!, this.hasWritten ? 'a' : 'w')
-    this.hasWritten = true
+    const begun = BEGUN.get(this.io) ?? new Set()
+    BEGUN.set(this.io, begun)
+    const file = openSync(this.place!, begun.has(this.place!) ? 'a' : 'w')
+    begun.add(this.place!)
     try {
       writeSync(file, lines.join(''))
     } finally {

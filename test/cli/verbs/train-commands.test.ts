@@ -174,6 +174,17 @@ describe('weir train als', () => {
     expect(readFileSync(kept, 'utf8')).toBe(
       `${bad}:1201\tuser, item and rating\t1\t2\n${bad}:1202\ta number as rating\t1\t2\tx\n`,
     )
+    const parts = join(folder, 'bad-parts')
+    mkdirSync(parts)
+    for (const part of ['a', 'b']) writeFileSync(join(parts, part), `7\t8\t3\n${part}\t2\n`)
+    await als('--ratings', parts, '--test', bad, '--bad-lines', kept)
+    const places = readFileSync(kept, 'utf8').match(/^[^\t]+/gm)
+    expect(places).toEqual([
+      `${join(parts, 'a')}:2`,
+      `${join(parts, 'b')}:2`,
+      `${bad}:1201`,
+      `${bad}:1202`,
+    ])
     const failed = await als('--ratings', bad)
     expect(failed.code).toBe(1)
     expect(failed.err).toContain('leave bad lines out with --bad-lines count')
