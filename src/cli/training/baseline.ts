@@ -10,7 +10,7 @@ import { areSameObservations } from '../../models/registry/ranges/observations-d
 import type { RegisteredVersion } from '../../models/registry/version.ts'
 import { ErrorAccumulator, type ErrorSummary } from '../../training/metrics/errors.ts'
 import type { CommandIo, Flags } from '../command/command.ts'
-import type { RatingsReading } from '../files/ratings-columns.ts'
+import type { RatingsReading } from '../files/ratings-reading.ts'
 import { addRatingsOfFile } from '../files/ratings-file.ts'
 import { topicsOf } from '../flags/kafka.ts'
 import { registryOf } from '../flags/model-registry.ts'
@@ -111,11 +111,16 @@ export class Baselines {
   /** The ratings of a file; undefined where they are not those of the training. */
   private async sameRatings({ file, read }: DataFile): Promise<ItemMeans | undefined> {
     const facts = new DatasetFacts()
-    const { columns } = this.reading
-    const means = await meansOfFile(file, { columns, onColumns: () => {} }, facts)
+    const means = await meansOfFile(file, QUIET, facts)
     const [found] = facts.trainedOn(file, this.io).files
     return areSameObservations(found?.read, read) === true ? means : undefined
   }
+}
+
+/** Reads a file of a version's training without a word; the digest says whether it was read as the training did. */
+const QUIET: RatingsReading = {
+  isImplicit: false,
+  of: () => ({ options: {}, report() {} }),
 }
 
 /** The ratings of the topic that a version was trained on; undefined where it does not have them. */
@@ -137,8 +142,10 @@ async function meansOfFile(
   file: string,
   reading: RatingsReading,
   facts?: DatasetFacts,
-): Promise<ItemMeans> {
+): Promise<ItemMeans | undefined> {
   const means = new ItemMeans()
-  await addRatingsOfFile(file, means, reading, facts === undefined ? {} : { facts })
-  return means
+  const watching = facts === undefined ? {} : { facts }
+  const { hasEvents } = await addRatingsOfFile(file, means, reading, watching)
+  // Events count by the sum of a pair, and are no ratings.
+  return hasEvents ? undefined : means
 }

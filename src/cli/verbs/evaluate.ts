@@ -5,7 +5,7 @@ import {
   evaluateRankingServed,
   type ServedRankingOptions,
 } from '../../jobs/evaluate/ranking-served.ts'
-import { type EvaluationRatings, evaluateServed } from '../../jobs/evaluate/served.ts'
+import { evaluateServed } from '../../jobs/evaluate/served.ts'
 import { LeftOutRecords, leftOutText } from '../../jobs/observations/left-out.ts'
 import { rangesOfTopic, readObservations } from '../../jobs/observations/topic-ranges.ts'
 import type { Rating, RatingRange } from '../../models/ratings/rating.ts'
@@ -15,8 +15,8 @@ import type { ErrorSummary } from '../../training/metrics/errors.ts'
 import type { RankingSummary } from '../../training/metrics/ranking.ts'
 import { type Command, type CommandIo, Flags, needs } from '../command/command.ts'
 import { periodically } from '../command/periodically.ts'
-import { COLUMNS_OPTION, type RatingsReading, ratingsReadingOf } from '../files/ratings-columns.ts'
 import { ratingPieces, ratingsOfFile } from '../files/ratings-file.ts'
+import { type RatingsReading, READING_OPTIONS, ratingsReadingOf } from '../files/ratings-reading.ts'
 import { anyNumber, seconds, wholeNumber } from '../flag-kinds/numbers.ts'
 import { numberRange } from '../flag-kinds/pairs.ts'
 import { input } from '../flag-kinds/places.ts'
@@ -27,6 +27,7 @@ import { rangeFlag } from '../flags/retrain-triggers.ts'
 import { versionMetadata, versionMetadataOptions } from '../flags/version-metadata.ts'
 import { counted } from '../text/counted.ts'
 import { type Baseline, Baselines } from '../training/baseline.ts'
+import { SharedPairs, warnOfShared } from '../training/shared-pairs.ts'
 
 /** `weir evaluate`: measures the served model on held-out ratings. */
 export const evaluateCommand: Command = {
@@ -45,7 +46,7 @@ export const evaluateCommand: Command = {
       value: topicNamed('TOPIC'),
       help: 'Topic of held-out ratings: user,item,rating[,seconds]',
     },
-    ...COLUMNS_OPTION,
+    ...READING_OPTIONS,
     clip: {
       type: 'string',
       excludes: ['no-clip'],
@@ -68,7 +69,7 @@ export const evaluateCommand: Command = {
     seen: {
       type: 'string',
       value: input(),
-      help: 'Training ratings: lists do not contain their items, and the baseline is trained on them (default of the baseline: what the version was trained on)',
+      help: 'Training ratings: says how many of the held-out ones have their pairs; lists do not contain their items, and the baseline is trained on them (default of the baseline: what the version was trained on)',
     },
     'no-baseline': {
       type: 'boolean',
@@ -97,7 +98,7 @@ Examples:
     const topic = flags.optional('observations')
     const every = flags.optionalNumber('every')
     const reading = ratingsReadingOf(flags, io)
-    const ratings = (leftOut?: LeftOutRecords): EvaluationRatings =>
+    const ratings = (leftOut?: LeftOutRecords): AsyncIterable<readonly Rating[]> =>
       topic === undefined ? ratingPieces(file!, reading) : piecesOfTopic(flags, topic, leftOut)
     await using client = await connectWith(flags)
     const baselines = new Baselines(flags, io, reading)
@@ -121,7 +122,7 @@ interface EvaluationInput {
   readonly flags: Flags
   readonly io: CommandIo
   readonly reading: RatingsReading
-  readonly ratings: (leftOut?: LeftOutRecords) => EvaluationRatings
+  readonly ratings: (leftOut?: LeftOutRecords) => AsyncIterable<readonly Rating[]>
   readonly baselines: Baselines
 }
 
@@ -134,6 +135,8 @@ interface Evaluation {
   readonly lists: RankingSummary | undefined
   /** Records of the topic that are no ratings. */
   readonly refused: number
+  /** Ratings of pairs that the training has too, as far as it is known. */
+  readonly sharedPairs: number
 }
 
 async function measure({
@@ -150,7 +153,12 @@ async function measure({
   const range = flags.boolean('no-clip') ? undefined : clipRange(flags, version)
   const leftOut = new LeftOutRecords()
   const baseline = await baselines.of(number)
-  const held = ratings(leftOut)
+  const seen = await seenItems(flags, reading)
+  const pairs = new SharedPairs({
+    seen,
+    read: version?.trainedOn?.files.map(({ read }) => read) ?? [],
+  })
+  const held = pairs.counted(ratings(leftOut))
   const errors = await evaluateServed(client, baseline?.beside(held) ?? held, {
     ...query,
     ...(range === undefined ? {} : { range }),
@@ -159,7 +167,8 @@ async function measure({
   io.rewriteLine?.('')
   const unread = leftOut.found()
   if (unread !== undefined) io.err(`evaluate: ${leftOutText(unread, flags.string('observations'))}`)
-  const ranking = await rankingOptionsOf(flags, reading)
+  warnOfShared(pairs.shared, pairs.size, io)
+  const ranking = rankingOptionsOf(flags, seen)
   const items = version?.items
   const lists =
     ranking && (await evaluateRankingServed(client, ratings(), { ...query, ...ranking, items }))
@@ -168,13 +177,14 @@ async function measure({
   const refused = unread?.count ?? 0
   const ranked = listsBeside === undefined ? {} : { ranking: listsBeside }
   const beside = baseline && { ...baseline.errors(), ...ranked }
-  return { version: number, errors, baseline: beside, lists, refused }
+  const sharedPairs = pairs.shared
+  return { version: number, errors, baseline: beside, lists, refused, sharedPairs }
 }
 
 /** Metrics of the list of the baseline, which each user gets without the items that the user knows. */
 function baselineLists(
   baseline: Baseline,
-  ratings: EvaluationRatings,
+  ratings: AsyncIterable<readonly Rating[]>,
   options: Omit<ServedRankingOptions, 'state' | 'query'>,
 ): Promise<RankingSummary> {
   return evaluateLists((_user, seen) => baseline.list(options.k, seen), ratings, options)
@@ -206,15 +216,15 @@ function clipRange(flags: Flags, version: ModelVersionMarker | undefined): Ratin
 }
 
 /** Options of the evaluation of lists; undefined without `--top`. */
-async function rankingOptionsOf(
+function rankingOptionsOf(
   flags: Flags,
-  reading: RatingsReading,
-): Promise<Omit<ServedRankingOptions, 'state' | 'query'> | undefined> {
+  seen: SeenItems | undefined,
+): Omit<ServedRankingOptions, 'state' | 'query'> | undefined {
   const k = flags.optionalNumber('top')
   if (k === undefined) return undefined
   const hasBound = flags.optional('relevant-from') !== undefined
   const bound = hasBound ? { relevantFrom: flags.number('relevant-from') } : {}
-  return { k, ...bound, ...(await seenItems(flags, reading)) }
+  return { k, ...bound, ...(seen === undefined ? {} : { seen }) }
 }
 
 async function* piecesOfTopic(
@@ -226,19 +236,20 @@ async function* piecesOfTopic(
   yield* readObservations(topics, await rangesOfTopic(topics, topic), leftOut.onBad)
 }
 
-async function seenItems(
-  flags: Flags,
-  reading: RatingsReading,
-): Promise<{ readonly seen?: ReadonlyMap<string, ReadonlySet<string>> }> {
+/** Items of a training by user. */
+type SeenItems = ReadonlyMap<string, ReadonlySet<string>>
+
+/** The training ratings of `--seen`; undefined without it. */
+async function seenItems(flags: Flags, reading: RatingsReading): Promise<SeenItems | undefined> {
   const file = flags.optional('seen')
-  if (file === undefined) return {}
+  if (file === undefined) return undefined
   const seen = new Map<string, Set<string>>()
   for (const { user, item } of ratingsOf(await ratingsOfFile(file, reading))) {
     const items = seen.get(user) ?? new Set<string>()
     items.add(item)
     seen.set(user, items)
   }
-  return { seen }
+  return seen
 }
 
 /** Metrics of lists that are means over users, with their labels. */
@@ -261,13 +272,13 @@ function besideText(baseline: number | undefined): string {
 /** One line of `--every`. */
 function reportAt(
   atMs: number,
-  { version, errors, baseline, lists, refused }: Evaluation,
+  { version, errors, baseline, lists, refused, sharedPairs }: Evaluation,
   { flags, io }: Pick<EvaluationInput, 'flags' | 'io'>,
 ): void {
   const at = new Date(atMs).toISOString()
   if (flags.boolean('json')) {
     const others = partsOf({ baseline, ranking: lists })
-    io.out(JSON.stringify({ at, version, ...errors, refused, ...others }))
+    io.out(JSON.stringify({ at, version, ...errors, refused, sharedPairs, ...others }))
     return
   }
   const { mse, rmseLow, rmseHigh, count } = errors
@@ -279,11 +290,11 @@ function reportAt(
 }
 
 function report(
-  { version, errors, baseline, lists: ranking, refused }: Evaluation,
+  { version, errors, baseline, lists: ranking, refused, sharedPairs }: Evaluation,
   { flags, io }: Pick<EvaluationInput, 'flags' | 'io'>,
 ): void {
   if (flags.boolean('json')) {
-    io.out(JSON.stringify({ ...errors, refused, ...partsOf({ baseline, ranking }) }))
+    io.out(JSON.stringify({ ...errors, refused, sharedPairs, ...partsOf({ baseline, ranking }) }))
     return
   }
   const interval = (low: number, high: number): string =>

@@ -63,7 +63,7 @@ Example:
       ratings: table.size,
       dimension: model.dimension,
       seconds,
-      ...(await testResult(flags, model, io)),
+      ...(await testResult(flags, { model, train: table }, io)),
       ...(folds === undefined ? {} : foldResult(await crossValidate(table, { folds, train }))),
       ...(await publishTrained(
         {

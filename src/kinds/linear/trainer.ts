@@ -1,4 +1,5 @@
 import { WeirError } from '../../core/errors.ts'
+import { MOST_FEATURES } from '../../core/feature.ts'
 import { type ObservedExample, readExamples } from '../../jobs/observations/examples.ts'
 import { writeModelFile } from '../../jobs/publish/file-io.ts'
 import type { LinearPrior } from '../../models/linear/prior.ts'
@@ -42,7 +43,8 @@ export class LinearTrainer implements ModelTrainer<LinearTraining> {
 
   /** Throws the errors of `trainLinear`. */
   async train(request: TrainRequest): Promise<TrainedModelMetadata> {
-    const { range = DEFAULT_RANGE, tolerance = defaultTolerance(), ...options } = request.linear
+    const { range = DEFAULT_RANGE, maxFeatures: _, ...given } = request.linear
+    const { tolerance = defaultTolerance(), ...options } = given
     const { table, leftOut, newestEventMs, read } = await observed(request)
     const startMs = performance.now()
     const total = Math.ceil(-Math.log10(tolerance) * PROGRESS_OF_DIGIT)
@@ -99,20 +101,34 @@ function* keyed(rows: ReturnType<typeof weightBlockRows>) {
 async function observed(
   request: TrainRequest,
 ): Promise<ReadTraining & { readonly table: SparseTable }> {
-  const { labels } = request
   const builder = new SparseTableBuilder()
   const found = await readTraining<ObservedExample>(request, {
     read: readExamples,
     note: (reading, example) => reading.addExample(example),
-    take({ label, ids, values, timestamp, partition, offset }, onBad) {
-      if (labels !== undefined && label !== labels.positive && label !== labels.negative) {
-        const { positive, negative } = labels
-        onBad(partition, offset, `its label ${label} is neither ${positive} nor ${negative}`)
+    take(example, onBad) {
+      const problem = problemOf(example, request)
+      if (problem !== undefined) {
+        onBad(example.partition, example.offset, problem)
         return undefined
       }
+      const { label, ids, values, timestamp } = example
       builder.add(label, ids, values)
       return timestamp
     },
   })
   return { ...found, table: builder.build() }
+}
+
+/** Why an example is left out of a training, as the job that learns refuses it; undefined for one that is learned. */
+function problemOf(
+  { label, ids }: ObservedExample,
+  { labels, linear }: LinearTraining,
+): string | undefined {
+  if (labels !== undefined && label !== labels.positive && label !== labels.negative) {
+    return `its label ${label} is neither ${labels.positive} nor ${labels.negative}`
+  }
+  const { maxFeatures = MOST_FEATURES } = linear
+  const last = ids.at(-1) ?? 0
+  if (last < maxFeatures) return undefined
+  return `its feature ${last} is not below the limit of ${maxFeatures} features (--max-features)`
 }
