@@ -1,4 +1,5 @@
 import { atLeast, atMost, type CheckMeasure } from './measure.ts'
+import type { WorstGroup } from './worst-group.ts'
 
 /** Facts about the ratings that a version was trained on. */
 export interface DataFacts {
@@ -29,6 +30,14 @@ export interface ProfileFacts {
   readonly newObservations: number
   /** Total variation of their ratings against those of the live version, 0 to 1; NaN if unknown. */
   readonly ratingShift: number
+  /**
+   * The item, and the user, whose new ratings differ most from its golden ratings, `certain` as a share of the range of
+   * ratings (`NewAgainstGolden`); undefined where none has enough of both.
+   */
+  readonly contradicted?: {
+    readonly item: WorstGroup | undefined
+    readonly user: WorstGroup | undefined
+  }
 }
 
 /** Bounds of the data check. */
@@ -50,6 +59,11 @@ export interface DataLimits {
   readonly maxItemShare?: number
   /** Maximum total variation of new ratings against those before, on top of that of chance. @default 0.3 */
   readonly maxRatingShift?: number
+  /**
+   * Maximum certain difference of the mean of the new ratings of one item, or one user, from that of its golden ratings, as
+   * a share of the range of ratings. @default 0.1
+   */
+  readonly maxGoldenDifference?: number
   /** Linear models: maximum share of examples that are equal, on top of three times the mean share. @default 0.05 */
   readonly maxExampleShare?: number
   /** Linear models: maximum change of the share of the positive label, on top of that of chance. @default 0.2 */
@@ -105,5 +119,19 @@ function profileMeasures(facts: ProfileFacts, limits: DataLimits): readonly Chec
     ...(Number.isNaN(facts.ratingShift)
       ? []
       : [atMost('change of the distribution of ratings', facts.ratingShift, shift)]),
+    ...differenceMeasures(facts, limits.maxGoldenDifference ?? 0.1),
+  ]
+}
+
+function differenceMeasures(
+  { contradicted: { item, user } = { item: undefined, user: undefined } }: ProfileFacts,
+  bound: number,
+): readonly CheckMeasure[] {
+  const difference = (of: string, { certain }: WorstGroup): CheckMeasure =>
+    atMost(`certain difference of the new from the golden ratings of ${of}`, certain, bound)
+  return [
+    ...(item === undefined ? [] : [difference(`item ${item.group}`, item)]),
+    // A user is not named: the registry keeps the measures.
+    ...(user === undefined ? [] : [difference('one user', user)]),
   ]
 }
