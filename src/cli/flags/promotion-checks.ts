@@ -107,7 +107,7 @@ export const CHECK_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     default: '0.3',
     help: 'Largest total variation of new ratings against those of the live version',
   },
-  'max-golden-difference': {
+  'max-golden-shift': {
     type: 'string',
     needs: [needs('golden')],
     value: share(),
@@ -200,7 +200,7 @@ export function limitsOf(flags: Flags): PromotionLimits {
       maxUserShare: flags.number('max-user-share'),
       maxItemShare: flags.number('max-item-share'),
       maxRatingShift: flags.number('max-rating-shift'),
-      maxGoldenDifference: flags.number('max-golden-difference'),
+      maxGoldenShift: flags.number('max-golden-shift'),
       maxExampleShare: flags.number('max-example-share'),
       maxLabelShift: flags.number('max-label-shift'),
       maxFeatureShift: flags.number('max-feature-shift'),

@@ -63,7 +63,7 @@ export interface DataLimits {
    * Maximum certain difference of the mean of the new ratings of one item, or one user, from that of its golden ratings, as
    * a share of the range of ratings. @default 0.1
    */
-  readonly maxGoldenDifference?: number
+  readonly maxGoldenShift?: number
   /** Linear models: maximum share of examples that are equal, on top of three times the mean share. @default 0.05 */
   readonly maxExampleShare?: number
   /** Linear models: maximum change of the share of the positive label, on top of that of chance. @default 0.2 */
@@ -119,7 +119,7 @@ function profileMeasures(facts: ProfileFacts, limits: DataLimits): readonly Chec
     ...(Number.isNaN(facts.ratingShift)
       ? []
       : [atMost('change of the distribution of ratings', facts.ratingShift, shift)]),
-    ...differenceMeasures(facts, limits.maxGoldenDifference ?? 0.1),
+    ...differenceMeasures(facts, limits.maxGoldenShift ?? 0.1),
   ]
 }
 

@@ -93,7 +93,7 @@ export function qualityMeasures(
 ): readonly CheckMeasure[] {
   const tolerance = limits.tolerance ?? 0.01
   return [
-    atLeast('golden pairs', facts.pairs, limits.minPairs ?? 100),
+    atLeast('golden pairs outside the training data', facts.pairs, limits.minPairs ?? 100),
     atMost('RMSE against the mean rating', facts.candidateRmse, facts.meanRmse),
     ...(facts.liveRmse === undefined
       ? []

@@ -41,7 +41,7 @@ describe('the data check', () => {
       'certain difference of the new from the golden ratings of item 50',
       'certain difference of the new from the golden ratings of one user',
     ])
-    expect(failedOf(dataMeasures({ ...good, profile }, { maxGoldenDifference: 0.2 }))).toEqual([])
+    expect(failedOf(dataMeasures({ ...good, profile }, { maxGoldenShift: 0.2 }))).toEqual([])
   })
 
   it('fails where there is no data at all', () => {
@@ -82,7 +82,9 @@ describe('the quality check', () => {
   })
 
   it('fails on a golden set that is too small, and on NaN', () => {
-    expect(failedOf(qualityMeasures({ ...facts, pairs: 3 }))).toEqual(['golden pairs'])
+    expect(failedOf(qualityMeasures({ ...facts, pairs: 3 }))).toEqual([
+      'golden pairs outside the training data',
+    ])
     expect(failedOf(qualityMeasures({ ...facts, candidateRmse: Number.NaN })).length).toBe(2)
   })
 })
