@@ -141,11 +141,11 @@ class ProfileBuilder {
       leakedShare: this.leakedShare(),
       newObservations,
       ratingShift: totalVariation(this.old, this.fresh),
-      ...(before === 0 ? {} : this.contradicted()),
+      ...this.contradicted(),
     }
   }
 
-  /** Where all ratings are equal, none differ. */
+  /** All observations are new where no version is live, or it was trained elsewhere. Where all are equal, none differ. */
   private contradicted(): Pick<ProfileFacts, 'contradicted'> {
     const width = this.range.max - this.range.min
     if (width === 0) return {}
