@@ -112,7 +112,7 @@ export const CHECK_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     needs: [needs('golden')],
     value: share(),
     default: '0.1',
-    help: 'Largest certain difference of the new from the golden ratings of one item, or user, of the range',
+    help: 'Largest certain difference of the new from the golden ratings of one item, of the range; twice it of one user',
   },
   'max-example-share': {
     type: 'string',
