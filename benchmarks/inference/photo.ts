@@ -2,6 +2,7 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import sharp from 'sharp'
+import { systemClock } from '../../src/core/clock.ts'
 import { seededRandom } from '../../src/core/random.ts'
 import { OnnxGraphBuilder } from '../../src/training/gpu/onnx-graph.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
@@ -13,6 +14,7 @@ import { bytesRequest, CONNECTIONS, overHttp, quantile } from './linear-requests
 
 const SECONDS = 10
 const SIZE = 224
+const DECODED_AT_ONCE = 16
 const CLASSES = 10
 /** Pixels of the photo, as of a picture in a page. */
 const PHOTO = { width: 640, height: 480 } as const
@@ -101,6 +103,21 @@ async function fastApi(
   }
 }
 
+/** Photos that the decoder alone brings to the size of the model, in a second: what no server can be above. */
+async function decodedPerSecond(jpeg: Buffer, seconds: number): Promise<number> {
+  const startMs = systemClock.monotonicMs()
+  const passedMs = (): number => systemClock.monotonicMs() - startMs
+  let decoded = 0
+  const decode = async (): Promise<void> => {
+    while (passedMs() < seconds * 1000) {
+      await sharp(jpeg).resize(SIZE, SIZE, { fit: 'cover' }).raw().toBuffer()
+      decoded += 1
+    }
+  }
+  await Promise.all(Array.from({ length: DECODED_AT_ONCE }, decode))
+  return (decoded * 1000) / passedMs()
+}
+
 /** `infer-photo`: a JPEG over HTTP to a label. */
 export const inferPhotoBenchmark: Benchmark = {
   name: 'infer-photo',
@@ -114,6 +131,7 @@ export const inferPhotoBenchmark: Benchmark = {
     const own = await overHttp(models.port, photoRequest(jpeg), seconds)
     models.pause()
     const rival = await fastApi({ scratch, file, jpeg }, seconds, say)
+    const decoded = await decodedPerSecond(jpeg, seconds / 2)
     models.resume()
     return [
       {
@@ -129,6 +147,13 @@ export const inferPhotoBenchmark: Benchmark = {
           connections: CONNECTIONS,
           jpegBytes: jpeg.length,
         },
+      },
+      {
+        name: 'infer-photo-decoder',
+        value: own.perSecond,
+        unit: 'answers/s',
+        rival: decoded,
+        rivalName: 'the decoder alone, without a server',
       },
     ]
   },

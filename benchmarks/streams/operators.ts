@@ -71,7 +71,9 @@ async function run(
         startCpu = process.cpuUsage()
       }
       const time = Math.floor(index / perMs)
-      return { key: Math.imul(index, 0x9e3779b1) % keys, time, value: index & 1 }
+      // The key says whether the index is even; without its higher bit no key of a join would have both sides.
+      const value = (index ^ (index >>> 5)) & 1
+      return { key: Math.imul(index, 0x9e3779b1) % keys, time, value }
     },
     timestampOf: ({ time }) => time,
   })

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 
 /** Time for which new connections are only accepted while more of them come, ms. */
-const HOLD_MS = 20
+const HOLD_MS = 5
 /** A connection that has sent so many bytes before it is begun is begun after those that sent less. */
 const LARGE_BYTES = 16 * 1024
 

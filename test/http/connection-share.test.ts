@@ -1,5 +1,11 @@
 import { once } from 'node:events'
-import { createServer, type Server, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -30,9 +36,11 @@ class World {
   readonly server: Server
   readonly pending: ServerResponse[] = []
 
-  constructor(most: number) {
+  constructor(most: number, options: ServerOptions) {
     this.share = new ConnectionShare({ most }, this.clock)
-    this.server = createServer(REQUEST_TIMES, (_, response) => this.pending.push(response))
+    this.server = createServer({ ...REQUEST_TIMES, ...options }, (_, response) =>
+      this.pending.push(response),
+    )
     this.share.attach(this.server)
     closers.push(() => {
       this.server.closeAllConnections()
@@ -41,8 +49,8 @@ class World {
     })
   }
 
-  static async open(most: number): Promise<World> {
-    const world = new World(most)
+  static async open(most: number, options: ServerOptions = {}): Promise<World> {
+    const world = new World(most, options)
     world.server.listen(0, '127.0.0.1')
     await once(world.server, 'listening')
     return world
@@ -126,7 +134,20 @@ describe('the connections of an HTTP port', () => {
     expect(good.destroyed).toBe(false)
   })
 
-  it('give way when their bodies have not become whole for half a second, the oldest first', async () => {
+  it('give way when they have sent next to nothing, before older ones that have begun a head or a handshake', async () => {
+    const world = await World.open(4)
+    const sockets: Socket[] = []
+    world.server.on('connection', (socket) => sockets.push(socket))
+    const begun = await world.connect()
+    begun.write(`${GET.slice(0, -2)}X-Long: ${'x'.repeat(200)}`)
+    await until('the half of it has come', () => sockets[0]!.bytesRead > 200)
+    const silent = await world.connect()
+    const good = await world.answered()
+    await isClosed(silent)
+    expect([begun.destroyed, good.destroyed]).toEqual([false, false])
+  })
+
+  it('give way when their bodies have not become whole for a tenth of a second, the oldest first', async () => {
     const world = await World.open(2)
     const head = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf'
     const begun = async (address: string): Promise<Socket> => {
@@ -137,10 +158,10 @@ describe('the connections of an HTTP port', () => {
       return socket
     }
     const first = await begun('127.0.0.1')
-    world.clock.advance(400)
+    world.clock.advance(80)
     const second = await begun('127.0.0.2')
     await isClosed(await world.connect('127.0.0.1'))
-    world.clock.advance(200)
+    world.clock.advance(40)
     const good = await world.answered('127.0.0.3')
     await isClosed(first)
     expect([second.destroyed, good.destroyed]).toEqual([false, false])
@@ -207,6 +228,21 @@ describe('the connections of an HTTP port', () => {
     socket.write(GET)
     await isClosed(socket)
     expect(world.pending).toHaveLength(64)
+  })
+
+  it('make no requests of what they have sent beyond that', async () => {
+    let made = 0
+    class CountedMessage extends IncomingMessage {
+      constructor(socket: Socket) {
+        super(socket)
+        made += 1
+      }
+    }
+    const world = await World.open(10, { IncomingMessage: CountedMessage })
+    const socket = await world.connect()
+    socket.write(GET.repeat(1000))
+    await isClosed(socket)
+    expect(made).toBeLessThan(70)
   })
 
   it('are closed 5 s after they came without the head of a request', async () => {

@@ -55,7 +55,7 @@ public final class Operators {
         Reading reading = new Reading();
         reading.key = ((int) index * 0x9e3779b1) % keys;
         reading.time = index / perMs;
-        reading.value = (int) (index & 1);
+        reading.value = (int) ((index ^ (index >>> 5)) & 1);
         synchronized (context.getCheckpointLock()) {
           context.collectWithTimestamp(reading, reading.time);
         }

@@ -1,3 +1,4 @@
+import { ageText } from '../../core/text/age.ts'
 import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import type { ObservationsDigest } from '../../models/registry/ranges/observations-digest.ts'
 import { LATEST_MS } from '../../models/registry/ranges/trained-on.ts'
@@ -73,9 +74,7 @@ export function versionText(version: RegisteredVersion, nowMs: number): readonly
     `newest event     ${time(lineage.newestEventMs)}`,
     ...(lineage.newestEventMs < 0
       ? []
-      : [
-          `freshness        the newest event is ${Math.round((nowMs - lineage.newestEventMs) / 1000)} s old`,
-        ]),
+      : [`freshness        the newest event is ${ageText(nowMs - lineage.newestEventMs)}`]),
     ...topicsText(lineage),
     ...lineage.ranges.map((range) => `data             ${rangeText(range)}`),
     ...(lineage.replayed ?? []).map((range) => `replayed         ${rangeText(range)}`),

@@ -1,3 +1,4 @@
+import { ageText } from '../../core/text/age.ts'
 import type { ErrorSource, UnreadableRecords } from '../../jobs/retrain/error-watch.ts'
 import {
   MIN_ERRORS,
@@ -79,7 +80,7 @@ export class TriggerSources {
       ...(freshness === undefined
         ? []
         : [
-            `--freshness: the newest observation that the live version was trained on; ${ageText(freshnessMs)}`,
+            `--freshness: the newest observation that the live version was trained on; ${freshnessText(freshnessMs)}`,
           ]),
     ]
   }
@@ -110,7 +111,7 @@ function agoText(ms: number): string {
   return ms > NEVER_MS ? 'it was never trained on them' : `now ${Math.round(ms / SECOND_MS)} s`
 }
 
-function ageText(ms: number): string {
-  if (Number.isFinite(ms)) return `now ${Math.round(ms / SECOND_MS)} s old`
+function freshnessText(ms: number): string {
+  if (Number.isFinite(ms)) return `now ${ageText(ms)}`
   return 'no version is live, or the live one does not say its time, so this trigger waits for the next version'
 }

@@ -21,7 +21,10 @@ export const queryCommand: Command = {
     hex: { type: 'boolean', help: 'With --values: print the bytes as hexadecimal digits' },
     ...queryOptionsWithoutState(),
   },
-  details: `Example:
+  details: `Keys: of factors USER-U and ITEM-I (MEAN-U and MEAN-I: the mean rows), of a linear model the number of a range of
+features, of a job's own state its key as text.
+
+Example:
   weir query ALS_MODEL 1-U 50-I MEAN-U --json
   weir query LEARNING_ERROR 1 --values`,
   async run({ flags: values, args, io }) {

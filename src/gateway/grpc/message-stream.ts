@@ -5,7 +5,13 @@ import type { Cancel, Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import { REQUEST_TIMES } from '../../http/connection-share.ts'
 import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
-import { FREE_BYTES, MOST_RATIO, noRoomError, ratioError } from '../http/body-limits.ts'
+import {
+  FREE_BYTES,
+  MOST_RATIO,
+  noRoomError,
+  ratioError,
+  UNCOUNTED_BYTES,
+} from '../http/body-limits.ts'
 import { StagedBytes } from '../http/staged-bytes.ts'
 
 /*
@@ -66,8 +72,10 @@ export class MessageStream {
   private isHeld = false
   private hasEnded = false
   private isOver = false
-  /** Bytes that are taken of the budget. */
+  /** Bytes that have come and are not answered. */
   private taken = 0
+  /** Those of them that are taken of the budget. */
+  private charged = 0
   private stopWaiting: Cancel | undefined
   private stopTimer: Cancel | undefined
 
@@ -110,13 +118,20 @@ export class MessageStream {
     })
   }
 
-  /** Calls `go` when there is room for bytes. */
+  /** Calls `go` when there is room for bytes. Small messages need none: there are not so many calls. */
   private take(bytes: number, go: () => void): void {
     const { budget, client } = this.terms
+    const more = chargeOf(this.taken + bytes) - this.charged
+    if (more <= 0) {
+      this.taken += bytes
+      go()
+      return
+    }
     let isTaken = false
-    const cancel = budget.take(client, bytes, () => {
+    const cancel = budget.take(client, more, () => {
       isTaken = true
       this.taken += bytes
+      this.charged += more
       if (this.isOver) this.give(bytes)
       else go()
     })
@@ -125,8 +140,10 @@ export class MessageStream {
   }
 
   private give(bytes: number): void {
-    const given = Math.min(bytes, this.taken)
-    this.taken -= given
+    this.taken -= Math.min(bytes, this.taken)
+    const given = this.charged - chargeOf(this.taken)
+    if (given <= 0) return
+    this.charged -= given
     this.terms.budget.give(this.terms.client, given)
   }
 
@@ -228,6 +245,9 @@ export class MessageStream {
     this.receiver.fail(error)
   }
 }
+
+/** Bytes of a budget that a call takes which has so many. */
+const chargeOf = (bytes: number): number => Math.max(0, bytes - UNCOUNTED_BYTES)
 
 function tooLong(length: number, most: number): WeirError {
   const what = most < MAX_FRAME_BYTES ? '; only requests that run a model may be longer' : ''

@@ -33,6 +33,10 @@ const OPTIONS: ServerOptions = {
   settings: { maxConcurrentStreams: 128, enablePush: false, maxHeaderListSize: 16 * 1024 },
   // Answers that wait for their client count in it, so it has room for a large one.
   maxSessionMemory: 256,
+  // Calls that a client opens and cancels at once cost the server more than the client. It may cancel all that it has, and
+  // then so many a second; Node.js ends the connection of one that cancels more.
+  streamResetBurst: 256,
+  streamResetRate: 64,
 }
 
 /**

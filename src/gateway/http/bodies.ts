@@ -11,7 +11,14 @@ import { clientAddressOf } from '../../http/client-address.ts'
 import { hasBody } from '../../http/connection-share.ts'
 import type { FairTurns } from '../../http/fair-turns.ts'
 import { addJsonParser } from '../../http/json-parser.ts'
-import { FREE_BYTES, MOST_RATIO, noRoomError, ratioError, UNCOUNTED_BYTES } from './body-limits.ts'
+import {
+  AROUND_BYTES,
+  FREE_BYTES,
+  MOST_RATIO,
+  noRoomError,
+  ratioError,
+  UNCOUNTED_BYTES,
+} from './body-limits.ts'
 import { StagedBytes } from './staged-bytes.ts'
 
 /** Media types whose bodies a route gets as bytes. */
@@ -156,8 +163,9 @@ function countedStream(body: CountedBody, response: ServerResponse) {
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       if (isOver) return done()
-      stopWaiting = budget.take(client, chunk.length, () => {
-        taken += chunk.length
+      const more = chunk.length + (taken === 0 ? AROUND_BYTES : 0)
+      stopWaiting = budget.take(client, more, () => {
+        taken += more
         counted.bytes += chunk.length
         staged.add(chunk)
         if (isOwned) giveChunk(chunk)

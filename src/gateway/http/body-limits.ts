@@ -2,6 +2,8 @@ import { WeirError } from '../../core/errors.ts'
 
 /** A body or a message of at most so many bytes counts as one request, and each connection may have one. */
 export const UNCOUNTED_BYTES: number = 16 * 1024
+/** Bytes that each larger body takes of the budget beside its own: those that wait in its connection and its streams. */
+export const AROUND_BYTES: number = 128 * 1024
 /** Bytes that a body or a message may have after decompression whatever it had before. */
 export const FREE_BYTES: number = 1024 * 1024
 /** Most bytes that a byte may become. */

@@ -3,23 +3,43 @@ const PIECE_BYTES = 256 * 1024
 /** Free pieces that are kept; they hold no memory, but take the collector's time when they are made again and again. */
 const MOST_FREE = 1024
 
+/** Pieces whose memory goes to the system in one turn of the event loop: about 2 ms. */
+const TURN_PIECES = 32
+
 /** Pieces of this thread without memory. */
 const free: ArrayBuffer[] = []
+/** Pieces that were given back and have their memory until one of the next turns, or until they are used again. */
+const given: ArrayBuffer[] = []
+let isTrimming = false
 
 function takePiece(): ArrayBuffer {
+  const withMemory = given.pop()
+  if (withMemory !== undefined) return withMemory
   const piece = free.pop() ?? new ArrayBuffer(0, { maxByteLength: PIECE_BYTES })
   piece.resize(PIECE_BYTES)
   return piece
 }
 
-/** Gives the memory of a piece to the system. */
+/** Gives a piece back. Hundreds of bodies may end at the same time, whose memory would take a long turn to give away. */
 function givePiece(piece: ArrayBuffer): void {
-  piece.resize(0)
-  if (free.length < MOST_FREE) free.push(piece)
+  given.push(piece)
+  if (isTrimming) return
+  isTrimming = true
+  setImmediate(trim)
+}
+
+/** Gives the memory of some pieces to the system. */
+function trim(): void {
+  for (const piece of given.splice(-TURN_PIECES)) {
+    piece.resize(0)
+    if (free.length < MOST_FREE) free.push(piece)
+  }
+  isTrimming = given.length > 0
+  if (isTrimming) setImmediate(trim)
 }
 
 /**
- * Bytes of a body that is not whole, in memory of their own: pages that the system gets back at once. Chunks of a socket
+ * Bytes of a body that is not whole, in memory of their own: pages that the system gets back soon. Chunks of a socket
  * are parts of a heap, which keeps them for a later use when a thousand clients have left.
  */
 export class StagedBytes {

@@ -31,7 +31,7 @@ export interface InferenceForm<T> {
       readonly outputs: readonly Tensor[]
       readonly request: InferenceRequest
     },
-  ): T
+  ): T | Promise<T>
 }
 
 /** What an inference request asks, apart from its tensors. */
@@ -70,7 +70,7 @@ export class InferenceAnswers {
     const { body, jsonLength } = call
     return this.run(call, {
       read: (requests) => requests.read(body, jsonLength),
-      write: (answers, { head, outputs, request }) => answers.write(head, outputs, request),
+      write: (answers, { head, outputs, request }) => answers.writeInTurns(head, outputs, request),
     })
   }
 
@@ -105,7 +105,8 @@ export class InferenceAnswers {
       const { outputs, items, served } = result
       const head = answerHead(info.name, result)
       const answered = head.model_version
-      const answer = form.write(codec.answers, { head, outputs, request })
+      const written = form.write(codec.answers, { head, outputs, request })
+      const answer = written instanceof Promise ? await written : written
       const endedMs = clock.monotonicMs()
       if (served?.isCached === false) {
         this.wayOut.observe(endedMs - askedMs - (served.queueNs + served.computeNs) / 1e6)

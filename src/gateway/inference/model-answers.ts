@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { WeirError } from '../../core/errors.ts'
 import { classified } from './classification.ts'
 import type { InferenceRequest } from './message.ts'
@@ -38,6 +39,9 @@ interface KnownAnswer {
   readonly json: string
 }
 
+/** Elements that become JSON in one turn of the event loop: about 3 ms. */
+const TURN_ELEMENTS = 32 * 1024
+
 /**
  * Writes the answers of one model. The JSON in front of outputs that are all bytes is the same for each request of a client,
  * so the last one is kept.
@@ -58,6 +62,23 @@ export class ModelAnswers {
     const answer = encode(head, wanted, request)
     if (answer.tensors.length === wanted.length) this.keep(head, wanted, { request, answer })
     return answer
+  }
+
+  /**
+   * As `write`. Many elements become JSON over several turns of the event loop, so that other requests are answered
+   * meanwhile. Throws or rejects with INVALID_ARGUMENT.
+   */
+  writeInTurns(
+    head: AnswerHead,
+    tensors: readonly Tensor[],
+    request: InferenceRequest,
+  ): EncodedAnswer | Promise<EncodedAnswer> {
+    const isLarge = tensors.some(
+      ({ name, shape }) =>
+        !request.isBinary(name) && shape.reduce((all, size) => all * size, 1) > TURN_ELEMENTS,
+    )
+    if (!isLarge) return this.write(head, tensors, request)
+    return encodeInTurns(head, wantedOutputs(tensors, request.outputs), request)
   }
 
   private keep(
@@ -93,25 +114,81 @@ function encode(
   tensors: readonly Tensor[],
   request: InferenceRequest,
 ): EncodedAnswer {
-  const wanted = tensors.map((tensor) => {
-    const count = request.classesOf(tensor.name)
-    return count === 0 ? tensor : classified(tensor, count)
+  const answered = answeredOutputs(tensors, request)
+  const outputs = answered.map(({ tensor, bytes }) => {
+    const output = outputHead(tensor, bytes)
+    return bytes === undefined ? { ...output, data: answeredElements(tensor, request) } : output
   })
-  const binary = wanted.filter(({ name }) => request.isBinary(name)).map(bytesOfData)
-  let next = 0
-  const outputs = wanted.map((tensor) => {
-    const { name, datatype, shape } = tensor
-    return request.isBinary(name)
-      ? { name, datatype, shape, parameters: { binary_data_size: binary[next++]!.length } }
-      : { name, datatype, shape, data: answeredElements(tensor, request) }
-  })
-  const id = request.id === undefined ? {} : { id: request.id }
-  return { json: JSON.stringify({ ...head, ...id, outputs }), tensors: binary }
+  const json = JSON.stringify({ ...head, ...idOf(request), outputs })
+  return { json, tensors: bytesOf(answered) }
 }
+
+async function encodeInTurns(
+  head: AnswerHead,
+  tensors: readonly Tensor[],
+  request: InferenceRequest,
+): Promise<EncodedAnswer> {
+  const answered = answeredOutputs(tensors, request)
+  const outputs: string[] = []
+  for (const { tensor, bytes } of answered) {
+    const output = JSON.stringify(outputHead(tensor, bytes))
+    const isJson = bytes === undefined
+    outputs.push(isJson ? withData(output, await elementsInTurns(tensor, request)) : output)
+  }
+  const around = JSON.stringify({ ...head, ...idOf(request), outputs: [] })
+  const json = `${around.slice(0, -']}'.length)}${outputs.join(',')}]}`
+  return { json, tensors: bytesOf(answered) }
+}
+
+/** An output with its elements, which are JSON already. */
+const withData = (output: string, elements: string): string =>
+  `${output.slice(0, -1)},"data":[${elements}]}`
+
+/** The elements of an output as JSON without the brackets. */
+async function elementsInTurns(
+  { datatype, data }: Tensor,
+  request: InferenceRequest,
+): Promise<string> {
+  const parts: string[] = []
+  for (let at = 0; at < data.length; at += TURN_ELEMENTS) {
+    if (at > 0) await nextTurn()
+    const part = { datatype, data: data.slice(at, at + TURN_ELEMENTS) }
+    parts.push(JSON.stringify(answeredElements(part, request)).slice(1, -1))
+  }
+  return parts.join(',')
+}
+
+/** An output that the request wants, with its bytes where they follow the JSON. */
+interface AnsweredOutput {
+  readonly tensor: Tensor
+  readonly bytes: Uint8Array | undefined
+}
+
+function answeredOutputs(
+  tensors: readonly Tensor[],
+  { classesOf, isBinary }: InferenceRequest,
+): readonly AnsweredOutput[] {
+  return tensors.map((output) => {
+    const count = classesOf(output.name)
+    const tensor = count === 0 ? output : classified(output, count)
+    return { tensor, bytes: isBinary(output.name) ? bytesOfData(tensor) : undefined }
+  })
+}
+
+/** What an answer says of an output before its elements. */
+function outputHead({ name, datatype, shape }: Tensor, bytes: Uint8Array | undefined) {
+  if (bytes === undefined) return { name, datatype, shape }
+  return { name, datatype, shape, parameters: { binary_data_size: bytes.length } }
+}
+
+const bytesOf = (outputs: readonly AnsweredOutput[]): readonly Uint8Array[] =>
+  outputs.flatMap(({ bytes }) => (bytes === undefined ? [] : [bytes]))
+
+const idOf = ({ id }: InferenceRequest) => (id === undefined ? {} : { id })
 
 /** The elements of an output as the JSON of an answer has them. */
 export function answeredElements(
-  tensor: Tensor,
+  tensor: Pick<Tensor, 'datatype' | 'data'>,
   { hasNulls }: Pick<InferenceRequest, 'hasNulls'>,
 ): readonly unknown[] {
   const elements = jsonOfData(tensor)

@@ -271,7 +271,7 @@ export function rawTensorOf(tensor: Tensor): RawTensor {
 }
 
 /** The elements as JSON has them. */
-export function jsonOfData({ datatype, data }: Tensor): unknown[] {
+export function jsonOfData({ datatype, data }: Pick<Tensor, 'datatype' | 'data'>): unknown[] {
   if (data instanceof BigInt64Array || data instanceof BigUint64Array) {
     return Array.from<bigint, unknown>(data as BigInt64Array, jsonOfWide)
   }

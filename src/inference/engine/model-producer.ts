@@ -16,10 +16,10 @@ import { answerOf } from './answers.ts'
 import { workersOf } from './deployment-plan.ts'
 import { cannotBeInTime, failureOf, overloaded } from './failures.ts'
 import {
-  type GroupCount,
+  type GroupCounts,
   givingWay,
+  groupCounts,
   HedgeTimer,
-  heaviestGroup,
   PendingRequest,
 } from './pending-request.ts'
 import { requireRows, type ShapedRequest, shapeRequest } from './request-shape.ts'
@@ -46,8 +46,8 @@ export class ModelProducer {
   private readonly bell: Doorbell
   private readonly pending = new Map<number, PendingRequest>()
   private readonly maxItems: number
-  /** Who has the most requests, of a full queue, until one of them ends. */
-  private heaviest: GroupCount | undefined
+  /** Who has how many requests, of a full queue, until one of them ends. */
+  private groups: GroupCounts | undefined
   private isClosed = false
   /** The workers are woken at the end of this turn. */
   private isRinging = false
@@ -169,13 +169,16 @@ export class ModelProducer {
     this.hedgeLater(pending, arrivalMs)
   }
 
-  /** A slot; -1 if there is none. Of a full queue, who has the most requests gives one up to who has fewer. */
+  /** A slot; -1 if there is none. Of a full queue, who has more requests than another one gives one up to it. */
   private claim(group: object | undefined): number {
     const slot = this.side.claim()
     if (slot >= 0) return slot
-    this.heaviest ??= heaviestGroup(this.pending.values())
-    if (this.heaviest === undefined) return -1
-    for (const one of givingWay(this.pending, this.heaviest, group)) {
+    // Answers hold slots that have come since this turn of the event loop began.
+    this.collect()
+    const freed = this.side.claim()
+    if (freed >= 0) return freed
+    this.groups ??= groupCounts(this.pending.values())
+    for (const one of givingWay(this.pending, this.groups, group)) {
       if (!this.side.withdraw(one.slot)) continue
       this.forget(one.slot)
       this.end(one)
@@ -194,7 +197,7 @@ export class ModelProducer {
 
   private forget(slot: number): void {
     this.pending.delete(slot)
-    this.heaviest = undefined
+    this.groups = undefined
   }
 
   /** Requests of one turn of the event loop ring once: a worker that is woken by the first runs them together. */
@@ -301,6 +304,8 @@ export class ModelProducer {
   private giveUp(pending: PendingRequest): void {
     this.end(pending)
     pending.isSettled = true
+    // It may hold its slot until its worker is done, and counts no more.
+    this.groups = undefined
     this.abandon(pending.slot)
     if (pending.twin >= 0) this.abandon(pending.twin)
   }

@@ -64,39 +64,33 @@ export class HedgeTimer implements DeadlineEntry {
   }
 }
 
-/** A group of askers, and how many of its requests have not ended. */
-export interface GroupCount {
-  readonly group: object
-  readonly count: number
-}
+/** How many requests that have not ended each group of askers has in a queue, the one with the most first. */
+export type GroupCounts = ReadonlyMap<object, number>
 
-/** Who has the most requests in a queue; undefined where all are of this process itself. */
-export function heaviestGroup(pending: Iterable<PendingRequest>): GroupCount | undefined {
+/** The counts of the groups of some requests; those of this process itself have no group. */
+export function groupCounts(pending: Iterable<PendingRequest>): GroupCounts {
   const counts = new Map<object, number>()
-  let heaviest: GroupCount | undefined
   for (const { group, isSettled } of pending) {
-    if (group === undefined || isSettled) continue
-    const count = (counts.get(group) ?? 0) + 1
-    counts.set(group, count)
-    if (count > (heaviest?.count ?? 0)) heaviest = { group, count }
+    if (group !== undefined && !isSettled) counts.set(group, (counts.get(group) ?? 0) + 1)
   }
-  return heaviest
+  return new Map([...counts].sort(([, a], [, b]) => b - a))
 }
 
 /**
- * The requests that may give way to one more of a group, the newest first: those of who has the most, where that leaves it
- * no fewer than the other. A second worker may have one with a twin already.
+ * The requests that may give way to one more of a group, those of who has the most first, and of them the newest: all whose
+ * group has no fewer than the other one then. A second worker may have one with a twin already.
  */
 export function givingWay(
   pending: ReadonlyMap<number, PendingRequest>,
-  { group, count }: GroupCount,
+  counts: GroupCounts,
   to: object | undefined,
 ): readonly PendingRequest[] {
-  if (group === to) return []
-  const all = [...pending.values()]
-  const own = all.filter((one) => one.group === to && !one.isSettled).length
-  if (own + 1 >= count) return []
-  const isOf = (one: PendingRequest): boolean =>
-    one.group === group && !one.isSettled && one.twin < 0
-  return all.filter(isOf).reverse()
+  const own = to === undefined ? 0 : (counts.get(to) ?? 0)
+  const hasMore = ({ group, isSettled, twin }: PendingRequest): boolean =>
+    group !== undefined && group !== to && !isSettled && twin < 0 && counts.get(group)! > own + 1
+  const countOf = ({ group }: PendingRequest): number => counts.get(group!)!
+  return [...pending.values()]
+    .filter(hasMore)
+    .reverse()
+    .sort((a, b) => countOf(b) - countOf(a))
 }

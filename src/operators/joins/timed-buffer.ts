@@ -1,6 +1,7 @@
 import { murmur3 } from '../../core/hash/murmur3.ts'
 import { MAX_TIMESTAMP } from '../../core/time.ts'
 import type { MapState } from '../../state/port/handles.ts'
+import { LONG, ShortKey } from '../../state/port/short-key.ts'
 
 /** Times in memory above which all are forgotten, and read from state again when they are needed. */
 const MOST_TIMES = 1_000_000
@@ -146,6 +147,10 @@ export class TimedBuffer<T> {
 /** The times of both sides of a key. */
 interface TimesOfKey {
   readonly key: Uint8Array
+  /** What identifies the key, if it is short: its bytes are elsewhere in memory. */
+  readonly hash: number
+  readonly form: number
+  readonly rest: number
   readonly left: Times
   readonly right: Times
   /** Time of the first timer that is known to be set; infinite where none is. */
@@ -166,6 +171,7 @@ export class TimedBuffers<A, B> {
    */
   private byHash = new Map<number, TimesOfKey>()
   private sweep = this.byHash.entries()
+  private readonly short = new ShortKey()
   private selected!: TimesOfKey
   /** Whether a key that is not in memory has no records in state. */
   private isComplete: boolean
@@ -182,13 +188,15 @@ export class TimedBuffers<A, B> {
   select(key: Uint8Array): void {
     const { left, right } = this
     if (left.size + right.size > this.most) this.forget()
-    let place = murmur3(key) | 0
+    const hash = murmur3(key) | 0
+    this.short.take(key, key.length)
+    let place = hash
     let times = this.byHash.get(place)
-    while (times !== undefined && !isSame(times.key, key)) {
+    while (times !== undefined && !this.isOf(times, key, hash)) {
       place = (place + 1) | 0
       times = this.byHash.get(place)
     }
-    times ??= this.create(place, key)
+    times ??= this.create(place, key, hash)
     this.selected = times
     left.times = times.left
     right.times = times.right
@@ -211,9 +219,19 @@ export class TimedBuffers<A, B> {
     right.removeDue(moment, MOST_REMOVED - removed)
   }
 
-  private create(place: number, key: Uint8Array): TimesOfKey {
+  private isOf(times: TimesOfKey, key: Uint8Array, hash: number): boolean {
+    const { form, rest } = this.short
+    if (times.hash !== hash || times.form !== form) return false
+    return form === LONG ? isSame(times.key, key) : times.rest === rest
+  }
+
+  private create(place: number, key: Uint8Array, hash: number): TimesOfKey {
+    const { form, rest } = this.short
     const times: TimesOfKey = {
       key: key.slice(),
+      hash,
+      form,
+      rest,
       left: new Times(),
       right: new Times(),
       timer: Number.POSITIVE_INFINITY,

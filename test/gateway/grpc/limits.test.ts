@@ -14,6 +14,8 @@ import { field, framed, INFER, methodOf, requestFrame } from './frames.ts'
 import { openPort, RawClient } from './open-port.ts'
 
 const [INVALID, LATE, EXHAUSTED, UNIMPLEMENTED, UNAUTHENTICATED] = [3, 4, 8, 12, 16]
+/** Error code of HTTP/2 of a stream that its client gives up. */
+const CANCEL = 8
 const GOOD = requestFrame('ModelInfer', INFER)
 const MIB = 1024 * 1024
 
@@ -136,6 +138,9 @@ describe('a port of gRPC', () => {
     using good = new RawClient(port.port)
     const headers = { authorization: `Bearer ${other.text}` }
     expect(await good.call('ModelInfer', GOOD, headers)).toMatchObject({ status: 0 })
+    // A small message needs no room, also of the client that has none.
+    const own = { authorization: `Bearer ${one.text}` }
+    expect(await good.call('ModelInfer', GOOD, own)).toMatchObject({ status: 0 })
     expect(budget.taken).toBeLessThanOrEqual(2 * MIB)
     for (const { stream } of calls) stream.destroy()
     await until('all is given back', () => budget.taken === 0)
@@ -209,6 +214,24 @@ describe('a port of gRPC', () => {
     const headers = { authorization: `Bearer ${other.text}` }
     expect(await good.call('ModelInfer', GOOD, headers)).toMatchObject({ status: 0 })
     for (const client of clients) client[Symbol.dispose]()
+  })
+
+  it('ends a connection that cancels more calls than a client has, and no other one', async () => {
+    await using port = await openPort()
+    using some = new RawClient(port.port)
+    const cancel = async (client: RawClient, count: number): Promise<void> => {
+      for (let n = 0; n < count && !client.session.destroyed; n++) {
+        const { stream, ended } = client.open('ModelInfer')
+        stream.close(CANCEL)
+        await ended
+      }
+    }
+    await cancel(some, 200)
+    expect(await some.call('ModelInfer', GOOD)).toMatchObject({ status: 0 })
+    using many = new RawClient(port.port)
+    await cancel(many, 1000)
+    await until('the connection has ended', () => many.session.destroyed)
+    expect(await some.call('ModelInfer', GOOD)).toMatchObject({ status: 0 })
   })
 
   it('closes a connection that sends nothing, or another protocol', async () => {

@@ -11,11 +11,12 @@ const id = { name: 'doubling', version: 1 }
 const CAPACITY = 8
 
 let engine: InferenceEngine
+let words: Int32Array
 let open: () => void
 
 beforeEach(async () => {
   engine = openInferenceEngine()
-  const words = new Int32Array(new SharedArrayBuffer(8))
+  words = new Int32Array(new SharedArrayBuffer(8))
   open = () => {
     Atomics.store(words, 0, 1)
     Atomics.notify(words, 0)
@@ -72,4 +73,14 @@ it('calls of one connection count together, and requests of the process itself g
   expect(await Promise.all(own)).toEqual(Array(4).fill('answered'))
   expect(await good[0]).toBe('answered')
   expect(countOf(await Promise.all(many), 'answered')).toBe(2)
+})
+
+it('a request has the room of answers that came while its thread was busy', async () => {
+  const many = asks(new RequestOwner(), CAPACITY - 1)
+  open()
+  const isAnswered = (): boolean => Atomics.load(words, 1) === CAPACITY
+  while (!isAnswered());
+  expect(await Promise.all([...many, ...asks(new RequestOwner(), 1)])).toEqual(
+    Array(CAPACITY).fill('answered'),
+  )
 })

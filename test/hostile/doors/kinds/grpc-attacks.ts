@@ -80,8 +80,7 @@ let small: readonly Uint8Array[] | undefined
 const smallValues = (): readonly Uint8Array[] => {
   small ??= [
     // The most that the limit lets pass: what they cost is what it allows.
-    ...[numbersOf(500_000), wideOf(130_000)],
-    textsOf(500_000),
+    ...[numbersOf(196_000), wideOf(32_000), textsOf(49_000)],
     // Beyond it.
     numbersOf(4_000_000),
     wideOf(3_000_000),
