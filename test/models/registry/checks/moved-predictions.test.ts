@@ -78,12 +78,12 @@ describe('predictions that have moved', () => {
 
   it('are hardly ever refused by chance, though many are tested', () => {
     let refused = 0
-    for (let seed = 0; seed < 200; seed++) {
+    for (let seed = 0; seed < 100; seed++) {
       const random = seededRandom(seed + 100)
       const shifts = Array.from({ length: ITEMS }, () => 0.3 * random.normal())
       const shift = (item: number): number => shifts[item] as number
       if ((worstMoved(golden(seed, shift, shift), WIDTH)?.certain ?? 0) > 0) refused++
     }
-    expect(refused).toBeLessThanOrEqual(4)
+    expect(refused).toBeLessThanOrEqual(3)
   })
 })
