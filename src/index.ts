@@ -253,8 +253,11 @@ export { PageHinkley, type PageHinkleyOptions } from './models/quality/page-hink
 export { formatRating, type RatingsFormat } from './models/ratings/format.ts'
 export { type GeneratedRatingsOptions, generateRatings } from './models/ratings/generator.ts'
 export { type RatingLineSerializer, ratingLineFormat } from './models/ratings/line-format.ts'
+export type { PlainRating } from './models/ratings/line-reader.ts'
 export {
+  type BadLineSink,
   type BadLines,
+  type EventWeights,
   type RatingSink,
   RatingsParser,
   type RatingsParserOptions,

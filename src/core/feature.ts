@@ -5,6 +5,12 @@
  */
 export const MAX_FEATURE = 2 ** 32 - 2
 
+/**
+ * Most features of a model that is trained, and of one that learns unless it says otherwise: their ids are below it. They
+ * have 1 GiB of weights; a stray id above it would take the whole memory.
+ */
+export const MOST_FEATURES = 2 ** 27
+
 /** The constant feature; its value in an example is what the model was trained with, mostly 1. */
 export const BIAS_FEATURE = 2 ** 32 - 1
 

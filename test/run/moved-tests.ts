@@ -400,7 +400,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
         test: 'images are freed again, so memory does not grow with checkpoints',
       },
       {
-        file: 'test/connectors/file/unzipped.test.ts',
+        file: 'test/connectors/file/decoded.test.ts',
         test: 'is unpacked if it is gzip, of one member or several',
       },
     ],

@@ -54,7 +54,7 @@ const HARMLESS: ReadonlySet<string> = new Set([
   ...['write-back', 'delete-deltas', 'rule', 'noise', 'user-forgetting', 'item-forgetting'],
   ...['newcomers', 'evidence', 'learning-rate', 'schedule', 'decay', 'user-regularization'],
   ...['item-regularization', 'order', 'stack-forgetting', 'feedback', 'loss', 'positive'],
-  'under-way',
+  ...['under-way', 'max-features'],
 ])
 
 const REACHING: ReadonlyMap<string, Reach> = new Map(

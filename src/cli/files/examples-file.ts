@@ -2,11 +2,19 @@ import { readPieces } from '../../connectors/file/open-folder.ts'
 import { WeirError } from '../../core/errors.ts'
 import { addExamples, type ExamplesTarget } from '../../training/data/read-libsvm.ts'
 import { type SparseTable, SparseTableBuilder } from '../../training/data/sparse-table.ts'
+import type { BadLinesOfFiles } from './bad-lines.ts'
 import { type DataFileKind, dataFilesAt, type ReadFacts, readDataFile } from './data-file.ts'
 
 const EXAMPLES_FILE: DataFileKind = {
   content: 'examples',
   hint: 'the path or hdfs:// URL of a LIBSVM text file, or of a folder of such files',
+}
+
+/** How the examples of a command are read. */
+export interface ExamplesReading {
+  readonly facts?: Pick<ReadFacts, 'onPiece' | 'onExample'>
+  /** @default a bad line ends the reading */
+  readonly badLines?: BadLinesOfFiles
 }
 
 /**
@@ -16,16 +24,21 @@ const EXAMPLES_FILE: DataFileKind = {
  */
 export async function examplesOfFile(
   place: string,
-  facts?: Pick<ReadFacts, 'onPiece' | 'onExample'>,
+  { facts, badLines }: ExamplesReading = {},
 ): Promise<SparseTable> {
   const builder = new SparseTableBuilder()
+  const target = facts === undefined ? builder : noting(facts, builder)
   for (const file of await dataFilesAt(place, EXAMPLES_FILE)) {
-    await readDataFile(file, EXAMPLES_FILE, () =>
+    const bad = badLines?.of(file)
+    const options = bad && { badLines: badLines!.policy, onBadLine: bad.onBadLine }
+    const read = await readDataFile(file, EXAMPLES_FILE, () =>
       addExamples(
-        facts === undefined ? builder : noting(facts, builder),
+        target,
         readPieces(file, (_, piece) => facts?.onPiece(piece)),
+        options,
       ),
     )
+    bad?.report(read.lines)
   }
   const table = builder.build()
   if (table.rows > 0) return table

@@ -1,9 +1,13 @@
 import type { FileToRead } from '../../connectors/file/list.ts'
 import { readPieces } from '../../connectors/file/open-folder.ts'
 import { WeirError } from '../../core/errors.ts'
-import { RatingsParser, type RatingsParserOptions } from '../../models/ratings/parser.ts'
+import { RatingsParser } from '../../models/ratings/parser.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
-import { type RatingsTable, RatingsTableBuilder } from '../../training/data/ratings-table.ts'
+import {
+  type RatingsTable,
+  RatingsTableBuilder,
+  summedByPair,
+} from '../../training/data/ratings-table.ts'
 import { addRatings, type RatingsTarget } from '../../training/data/read-ratings.ts'
 import {
   type DataFileKind,
@@ -12,7 +16,7 @@ import {
   readDataFile,
   sizedDataFilesAt,
 } from './data-file.ts'
-import type { RatingsReading } from './ratings-columns.ts'
+import type { RatingsReading } from './ratings-reading.ts'
 import type { ReadingProgress } from './reading-bar.ts'
 
 /** Receivers of what is found while ratings are read. */
@@ -28,9 +32,9 @@ const RATINGS_FILE: DataFileKind = {
 }
 
 /**
- * The ratings of a file, or of the part files of a folder, at a path or an `hdfs://` URL. Throws
- * INVALID_ARGUMENT if a file cannot be read, UNPARSABLE_RECORD, and EMPTY_DATASET if there are no ratings.
- * Errors name the file.
+ * The ratings of a file, or of the part files of a folder, at a path or an `hdfs://` URL; those of events, and of implicit
+ * feedback, summed by pair. Throws INVALID_ARGUMENT if a file cannot be read, UNPARSABLE_RECORD, and EMPTY_DATASET if
+ * there are no ratings. Errors name the file.
  */
 export async function ratingsOfFile(
   place: string,
@@ -38,31 +42,35 @@ export async function ratingsOfFile(
   watching: ReadingWatch = {},
 ): Promise<RatingsTable> {
   const builder = new RatingsTableBuilder()
-  await addRatingsOfFile(place, builder, reading, watching)
-  return builder.build()
+  const { hasEvents } = await addRatingsOfFile(place, builder, reading, watching)
+  const table = builder.build()
+  return hasEvents || reading.isImplicit ? summedByPair(table) : table
 }
 
-/** Adds the same ratings to a table or to files. Throws as `ratingsOfFile`. */
+/** Adds the same ratings to a table or to files, none of them summed. Throws as `ratingsOfFile`. */
 export async function addRatingsOfFile(
   place: string,
   target: RatingsTarget & { readonly size: number },
   reading: RatingsReading,
   { progress, facts }: ReadingWatch = {},
-): Promise<void> {
+): Promise<{ readonly hasEvents: boolean }> {
   const files = await sizedDataFilesAt(place, RATINGS_FILE)
-  const options = parserOptions(place, reading)
   const noted: RatingsTarget = facts === undefined ? target : noting(facts, target)
   const total = files.reduce((sum, { bytes }) => sum + bytes, 0)
   let before = 0
+  let hasEvents = false
   for (const { place: file, bytes } of files) {
+    const { options, report } = reading.of(place, file)
     const pieces = readPieces(file, (done, piece) => {
       progress?.onRead(before + done, total)
       facts?.onPiece(piece)
     })
-    await readDataFile(file, RATINGS_FILE, () => addRatings(noted, pieces, options))
+    const read = await readDataFile(file, RATINGS_FILE, () => addRatings(noted, pieces, options))
+    report(read.lines)
+    hasEvents ||= read.hasEvents
     before += bytes
   }
-  if (target.size > 0) return
+  if (target.size > 0) return { hasEvents }
   throw new WeirError(
     'EMPTY_DATASET',
     `${place} has no ratings; write one "user item rating" a line`,
@@ -90,24 +98,15 @@ export async function* ratingPieces(
   place: string,
   reading: RatingsReading,
 ): AsyncGenerator<readonly Rating[]> {
-  const options = parserOptions(place, reading)
-  for (const file of await dataFilesAt(place, RATINGS_FILE)) yield* piecesOf(file, options)
-}
-
-function parserOptions(
-  place: string,
-  { columns, onColumns }: RatingsReading,
-): RatingsParserOptions {
-  return {
-    ...(columns === undefined ? {} : { columns }),
-    onColumns: (found) => onColumns(place, found),
-  }
+  for (const file of await dataFilesAt(place, RATINGS_FILE)) yield* piecesOf(place, file, reading)
 }
 
 async function* piecesOf(
+  place: string,
   file: string,
-  options: RatingsParserOptions,
+  reading: RatingsReading,
 ): AsyncGenerator<readonly Rating[]> {
+  const { options, report } = reading.of(place, file)
   let piece: Rating[] = []
   const parser = new RatingsParser(
     (user, item, rating, timestamp) => piece.push({ user, item, rating, timestamp }),
@@ -123,6 +122,7 @@ async function* piecesOf(
     })
     if (piece.length > 0) yield piece
     piece = []
-    if (next.done === true) return
+    if (next.done === true) break
   }
+  report(parser.lineCount)
 }

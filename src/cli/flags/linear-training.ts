@@ -1,3 +1,4 @@
+import { MOST_FEATURES } from '../../core/feature.ts'
 import { seededRandom } from '../../core/random.ts'
 import type { RetrainLinearOptions } from '../../jobs/retrain/messages.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'
@@ -12,7 +13,7 @@ import {
 import { type Flags, needs, type OptionSpec, UsageError } from '../command/command.ts'
 import { anyNumber, share, wholeNumber } from '../flag-kinds/numbers.ts'
 import { input, output } from '../flag-kinds/places.ts'
-import { word } from '../flag-kinds/words.ts'
+import { orWord, word } from '../flag-kinds/words.ts'
 
 const LOSSES: readonly LinearLossName[] = ['hinge', 'squared-hinge', 'logistic']
 const SOLVERS: readonly LinearSolverKind[] = ['auto', 'dual', 'newton']
@@ -37,6 +38,11 @@ export const LINEAR_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     excludes: ['regularization'],
     value: anyNumber({ above: 0 }, 'C'),
     help: 'Weight of the losses against the regularization (default 1)',
+  },
+  'positive-weight': {
+    type: 'string',
+    value: orWord(anyNumber({ above: 0 }), 'balanced'),
+    help: 'Cost of a positive example in those of a negative one (default 1); balanced: both labels cost the same in sum',
   },
   bias: {
     type: 'string',
@@ -140,6 +146,16 @@ export const INHERITED_LINEAR_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     value: anyNumber({ above: 0 }, 'C'),
     help: 'Linear: weight of the losses (default: of the live version, else 1)',
   },
+  'positive-weight': {
+    type: 'string',
+    value: anyNumber({ above: 0 }),
+    help: 'Linear: cost of a positive example in those of a negative one (default: of the live version, else 1)',
+  },
+  'max-features': {
+    type: 'string',
+    value: wholeNumber({ min: 1, max: MOST_FEATURES }),
+    help: `Linear: leave out examples with the id of a feature from N on, as learn svm refuses them (default: of the live version, else ${MOST_FEATURES})`,
+  },
   bias: {
     type: 'string',
     value: anyNumber({}),
@@ -181,6 +197,8 @@ export function inheritedLinearOptions(
       : flags.choice(name, choices)
   const numbers = {
     cost: numberOf('cost', 'cost'),
+    positiveWeight: numberOf('positive-weight', 'positiveWeight'),
+    maxFeatures: numberOf('max-features', 'maxFeatures'),
     bias: numberOf('bias', 'bias'),
     tolerance: numberOf('gap', 'tolerance'),
     maxRounds: flags.optionalNumber('rounds'),
@@ -211,8 +229,10 @@ export function linearOptionsOf(flags: Flags, table: SparseTable): LinearOptions
   }
   const localSteps = flags.optionalNumber('local-iterations')
   const validation = share === 0 ? undefined : validationOf(table, share, seed)
+  const positiveWeight = positiveWeightOf(flags, table, validation?.rows)
   return {
     cost: costOf(flags, validation?.rows.length ?? table.rows),
+    ...(positiveWeight === undefined ? {} : { positiveWeight }),
     bias: flags.number('bias'),
     solver: flags.choice('solver', SOLVERS),
     scale: flags.choice('scale', SCALINGS),
@@ -245,6 +265,20 @@ function costOf(flags: Flags, examples: number): number {
   const lambda = flags.number('regularization')
   if (lambda <= 0) throw new UsageError('--regularization must be above 0')
   return 1 / (lambda * examples)
+}
+
+/** The weight of `--positive-weight`; `balanced` is the number of negative examples for each positive one. */
+function positiveWeightOf(
+  flags: Flags,
+  { labels }: SparseTable,
+  rows: Uint32Array = Uint32Array.from(labels.keys()),
+): number | undefined {
+  const given = flags.optional('positive-weight')
+  if (given !== 'balanced') return given === undefined ? undefined : Number(given)
+  const positive = rows.reduce((most, row) => Math.max(most, labels[row]!), -Infinity)
+  const count = rows.filter((row) => labels[row] === positive).length
+  // Of one label, training says what is wrong.
+  return count === rows.length ? undefined : (rows.length - count) / count
 }
 
 function validationOf(

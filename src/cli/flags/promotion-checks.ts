@@ -7,8 +7,8 @@ import type { PromotionLimits } from '../../jobs/registry/promotion-checks.ts'
 import { jobAddressOptions } from '../command/address.ts'
 import { type Flags, needs, type OptionSpec } from '../command/command.ts'
 import { examplesOfFile } from '../files/examples-file.ts'
-import { COLUMNS_OPTION, type RatingsReading } from '../files/ratings-columns.ts'
 import { ratingsOfFile } from '../files/ratings-file.ts'
+import { type RatingsReading, ratingsOptionsOf } from '../files/ratings-reading.ts'
 import { anyNumber, milliseconds, share, wholeNumber } from '../flag-kinds/numbers.ts'
 import { numberRange } from '../flag-kinds/pairs.ts'
 import { input } from '../flag-kinds/places.ts'
@@ -24,7 +24,7 @@ export const CHECK_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     value: input(),
     help: 'Run the three checks first, on these ratings or LIBSVM examples, which no version was trained on',
   },
-  columns: { ...COLUMNS_OPTION.columns, needs: [needs('golden')] },
+  ...ratingsOptionsOf('golden'),
   tolerance: {
     type: 'string',
     needs: [needs('golden')],

@@ -8,9 +8,13 @@ import { formatRating } from '../../models/ratings/format.ts'
 import { generateRatings } from '../../models/ratings/generator.ts'
 import { type RatingsTable, ratingsTable } from '../../training/data/ratings-table.ts'
 import { splitAtRandom } from '../../training/data/split-ratings.ts'
-import { type CommandIo, type Flags, needs, type OptionSpec } from '../command/command.ts'
-import { COLUMNS_OPTION, type RatingsReading, ratingsReadingOf } from '../files/ratings-columns.ts'
+import type { CommandIo, Flags, OptionSpec } from '../command/command.ts'
 import { ratingsOfFile } from '../files/ratings-file.ts'
+import {
+  type RatingsReading,
+  ratingsOptionsOf,
+  ratingsReadingOf,
+} from '../files/ratings-reading.ts'
 import { input } from '../flag-kinds/places.ts'
 import { fileStream, GENERATED, generatedStream, type LoopStream, splitByAge } from './stream.ts'
 import { count, type Report } from './text.ts'
@@ -28,7 +32,7 @@ export const RATINGS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     value: input(),
     help: 'Held-out ratings (default: a tenth of the ratings)',
   },
-  columns: { ...COLUMNS_OPTION.columns, needs: [needs('ratings')] },
+  ...ratingsOptionsOf('ratings'),
 }
 
 /** Ratings of the quickstart in their parts. */

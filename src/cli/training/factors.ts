@@ -11,10 +11,12 @@ import type { Hyperparameters } from '../../models/registry/version.ts'
 import type { CrossValidation } from '../../training/als/cross-validate.ts'
 import { evaluateAls } from '../../training/als/evaluate.ts'
 import type { AlsModel } from '../../training/als/solver/model.ts'
+import type { RatingsSource } from '../../training/als/solver/sides.ts'
+import { pairsSharedWith, type RatingsTable } from '../../training/data/ratings-table.ts'
 import type { RankingSummary } from '../../training/metrics/ranking.ts'
 import type { CommandIo, Flags, OptionSpec } from '../command/command.ts'
-import { COLUMNS_OPTION, ratingsReadingOf } from '../files/ratings-columns.ts'
 import { ratingsOfFile } from '../files/ratings-file.ts'
+import { READING_OPTIONS, ratingsReadingOf } from '../files/ratings-reading.ts'
 import { wholeNumber } from '../flag-kinds/numbers.ts'
 import { input, output } from '../flag-kinds/places.ts'
 import { topicName } from '../flag-kinds/words.ts'
@@ -28,6 +30,7 @@ import {
 } from '../flags/published-version.ts'
 import { counted } from '../text/counted.ts'
 import { IN_TOPIC_OPTION } from './dataset-facts.ts'
+import { warnOfShared } from './shared-pairs.ts'
 
 /** Flags about the version, which count for nothing where none is published. */
 const UNLESS_NOT_PUBLISHED = Object.fromEntries(
@@ -46,7 +49,7 @@ export const FACTORS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     help: 'Training ratings: a u.data, ratings.dat or ratings.csv, or a folder of such files, at a path or an hdfs:// URL',
   },
   test: { type: 'string', value: input(), help: 'Held-out ratings to measure the error on' },
-  ...COLUMNS_OPTION,
+  ...READING_OPTIONS,
   ...UNLESS_NOT_PUBLISHED,
   'text-rows': {
     type: 'string',
@@ -144,16 +147,30 @@ export async function publishTrained(
 /** Errors on the ratings of `--test`. */
 export async function testResult(
   flags: Flags,
-  model: AlsModel,
+  { model, train }: { readonly model: AlsModel; readonly train: RatingsSource },
   io: CommandIo,
 ): Promise<Readonly<Record<string, unknown>>> {
   const test = flags.optional('test')
   if (test === undefined) return {}
-  const { rmse, coverage } = evaluateAls(
-    model,
-    await ratingsOfFile(test, ratingsReadingOf(flags, io)),
-  )
-  return { rmse, coverage }
+  const { held, ...shared } = await heldOutRatings(test, train, { flags, io })
+  const { rmse, coverage } = evaluateAls(model, held)
+  return { rmse, coverage, ...shared }
+}
+
+/**
+ * The ratings of `--test`. Warns of those whose pairs the training has, too; where it is not in memory, that is not
+ * known.
+ */
+export async function heldOutRatings(
+  test: string,
+  train: RatingsSource,
+  { flags, io }: { readonly flags: Flags; readonly io: CommandIo },
+): Promise<{ readonly held: RatingsTable; readonly sharedPairs?: number }> {
+  const held = await ratingsOfFile(test, ratingsReadingOf(flags, io))
+  if ('sides' in train) return { held }
+  const sharedPairs = pairsSharedWith(held, train)
+  warnOfShared(sharedPairs, held.size, io)
+  return { held, sharedPairs }
 }
 
 /** Errors of `--folds`. */

@@ -5,8 +5,8 @@ import type { RatingsTable } from '../../training/data/ratings-table.ts'
 import { RatingsSpill } from '../../training/spill/ratings-spill.ts'
 import type { SpilledRatings } from '../../training/spill/spilled-ratings.ts'
 import { type CommandIo, type Flags, type OptionSpec, UsageError } from '../command/command.ts'
-import { ratingsReadingOf } from '../files/ratings-columns.ts'
 import { addRatingsOfFile, ratingsOfFile } from '../files/ratings-file.ts'
+import { ratingsReadingOf } from '../files/ratings-reading.ts'
 import { ReadingBar } from '../files/reading-bar.ts'
 import { size } from '../flag-kinds/numbers.ts'
 import type { DatasetFacts } from './dataset-facts.ts'
@@ -75,11 +75,15 @@ async function spilledRatings(
     memoryBytes,
     onSorted: (share) => sorting.onRead(share, 1),
   })
-  await addRatingsOfFile(flags.string('ratings'), spill, ratingsReadingOf(flags, io), {
-    progress: reading,
-    facts,
-  })
+  const place = flags.string('ratings')
+  const watching = { progress: reading, facts }
+  const read = await addRatingsOfFile(place, spill, ratingsReadingOf(flags, io), watching)
   reading.finish()
+  if (read.hasEvents) {
+    throw new UsageError(
+      `${place} has events, whose sum by user and item needs them in memory; leave out --memory`,
+    )
+  }
   const ratings = await spill.build()
   sorting.finish()
   return ratings

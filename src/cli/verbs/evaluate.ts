@@ -4,7 +4,7 @@ import {
   evaluateRankingServed,
   type ServedRankingOptions,
 } from '../../jobs/evaluate/ranking-served.ts'
-import { type EvaluationRatings, evaluateServed } from '../../jobs/evaluate/served.ts'
+import { evaluateServed } from '../../jobs/evaluate/served.ts'
 import { LeftOutRecords, leftOutText } from '../../jobs/observations/left-out.ts'
 import { rangesOfTopic, readObservations } from '../../jobs/observations/topic-ranges.ts'
 import type { Rating, RatingRange } from '../../models/ratings/rating.ts'
@@ -14,8 +14,8 @@ import type { ErrorSummary } from '../../training/metrics/errors.ts'
 import type { RankingSummary } from '../../training/metrics/ranking.ts'
 import { type Command, type CommandIo, Flags, needs } from '../command/command.ts'
 import { periodically } from '../command/periodically.ts'
-import { COLUMNS_OPTION, type RatingsReading, ratingsReadingOf } from '../files/ratings-columns.ts'
 import { ratingPieces, ratingsOfFile } from '../files/ratings-file.ts'
+import { type RatingsReading, READING_OPTIONS, ratingsReadingOf } from '../files/ratings-reading.ts'
 import { anyNumber, seconds, wholeNumber } from '../flag-kinds/numbers.ts'
 import { numberRange } from '../flag-kinds/pairs.ts'
 import { input } from '../flag-kinds/places.ts'
@@ -25,6 +25,7 @@ import { connectWith, QUERY_OPTIONS, queryOptionsOf } from '../flags/query.ts'
 import { rangeFlag } from '../flags/retrain-triggers.ts'
 import { versionMetadata, versionMetadataOptions } from '../flags/version-metadata.ts'
 import { counted } from '../text/counted.ts'
+import { SharedPairs, warnOfShared } from '../training/shared-pairs.ts'
 
 /** `weir evaluate`: measures the served model on held-out ratings. */
 export const evaluateCommand: Command = {
@@ -43,7 +44,7 @@ export const evaluateCommand: Command = {
       value: topicNamed('TOPIC'),
       help: 'Topic of held-out ratings: user,item,rating[,seconds]',
     },
-    ...COLUMNS_OPTION,
+    ...READING_OPTIONS,
     clip: {
       type: 'string',
       excludes: ['no-clip'],
@@ -65,9 +66,8 @@ export const evaluateCommand: Command = {
     },
     seen: {
       type: 'string',
-      needs: [needs('top')],
       value: input(),
-      help: 'Training ratings; lists do not contain their items',
+      help: 'Training ratings: says how many of the held-out ones have their pairs; lists do not contain their items',
     },
     every: {
       type: 'string',
@@ -91,7 +91,7 @@ Examples:
     const topic = flags.optional('observations')
     const every = flags.optionalNumber('every')
     const reading = ratingsReadingOf(flags, io)
-    const ratings = (leftOut?: LeftOutRecords): EvaluationRatings =>
+    const ratings = (leftOut?: LeftOutRecords): AsyncIterable<readonly Rating[]> =>
       topic === undefined ? ratingPieces(file!, reading) : piecesOfTopic(flags, topic, leftOut)
     await using client = await connectWith(flags)
     const input = { client, flags, io, reading, ratings }
@@ -114,7 +114,7 @@ interface EvaluationInput {
   readonly flags: Flags
   readonly io: CommandIo
   readonly reading: RatingsReading
-  readonly ratings: (leftOut?: LeftOutRecords) => EvaluationRatings
+  readonly ratings: (leftOut?: LeftOutRecords) => AsyncIterable<readonly Rating[]>
 }
 
 /** The quality of a version. */
@@ -124,6 +124,8 @@ interface Evaluation {
   readonly lists: RankingSummary | undefined
   /** Records of the topic that are no ratings. */
   readonly refused: number
+  /** Ratings of pairs that the training has too, as far as it is known. */
+  readonly sharedPairs: number
 }
 
 async function measure({
@@ -138,7 +140,12 @@ async function measure({
   const version = await measuredVersion(flags, number)
   const range = flags.boolean('no-clip') ? undefined : clipRange(flags, version)
   const leftOut = new LeftOutRecords()
-  const errors = await evaluateServed(client, ratings(leftOut), {
+  const seen = await seenItems(flags, reading)
+  const pairs = new SharedPairs({
+    seen,
+    read: version?.trainedOn?.files.map(({ read }) => read) ?? [],
+  })
+  const errors = await evaluateServed(client, pairs.counted(ratings(leftOut)), {
     ...query,
     ...(range === undefined ? {} : { range }),
     onProgress: (done) => io.rewriteLine?.(`evaluated ${done} ratings`),
@@ -146,7 +153,8 @@ async function measure({
   io.rewriteLine?.('')
   const unread = leftOut.found()
   if (unread !== undefined) io.err(`evaluate: ${leftOutText(unread, flags.string('observations'))}`)
-  const ranking = await rankingOptionsOf(flags, reading)
+  warnOfShared(pairs.shared, pairs.size, io)
+  const ranking = rankingOptionsOf(flags, seen)
   const lists =
     ranking &&
     (await evaluateRankingServed(client, ratings(), {
@@ -154,7 +162,8 @@ async function measure({
       ...ranking,
       items: version?.items,
     }))
-  return { version: number, errors, lists, refused: unread?.count ?? 0 }
+  const refused = unread?.count ?? 0
+  return { version: number, errors, lists, refused, sharedPairs: pairs.shared }
 }
 
 /** The version of `--version`, else the live one; 0 if none is live. */
@@ -183,15 +192,15 @@ function clipRange(flags: Flags, version: ModelVersionMarker | undefined): Ratin
 }
 
 /** Options of the evaluation of lists; undefined without `--top`. */
-async function rankingOptionsOf(
+function rankingOptionsOf(
   flags: Flags,
-  reading: RatingsReading,
-): Promise<Omit<ServedRankingOptions, 'state' | 'query'> | undefined> {
+  seen: SeenItems | undefined,
+): Omit<ServedRankingOptions, 'state' | 'query'> | undefined {
   const k = flags.optionalNumber('top')
   if (k === undefined) return undefined
   const hasBound = flags.optional('relevant-from') !== undefined
   const bound = hasBound ? { relevantFrom: flags.number('relevant-from') } : {}
-  return { k, ...bound, ...(await seenItems(flags, reading)) }
+  return { k, ...bound, ...(seen === undefined ? {} : { seen }) }
 }
 
 async function* piecesOfTopic(
@@ -203,19 +212,20 @@ async function* piecesOfTopic(
   yield* readObservations(topics, await rangesOfTopic(topics, topic), leftOut.onBad)
 }
 
-async function seenItems(
-  flags: Flags,
-  reading: RatingsReading,
-): Promise<{ readonly seen?: ReadonlyMap<string, ReadonlySet<string>> }> {
+/** Items of a training by user. */
+type SeenItems = ReadonlyMap<string, ReadonlySet<string>>
+
+/** The training ratings of `--seen`; undefined without it. */
+async function seenItems(flags: Flags, reading: RatingsReading): Promise<SeenItems | undefined> {
   const file = flags.optional('seen')
-  if (file === undefined) return {}
+  if (file === undefined) return undefined
   const seen = new Map<string, Set<string>>()
   for (const { user, item } of ratingsOf(await ratingsOfFile(file, reading))) {
     const items = seen.get(user) ?? new Set<string>()
     items.add(item)
     seen.set(user, items)
   }
-  return { seen }
+  return seen
 }
 
 /** Metrics of lists that are means over users, with their labels. */
@@ -229,13 +239,13 @@ const LIST_METRICS = [
 /** One line of `--every`. */
 function reportAt(
   atMs: number,
-  { version, errors, lists, refused }: Evaluation,
+  { version, errors, lists, refused, sharedPairs }: Evaluation,
   { flags, io }: Pick<EvaluationInput, 'flags' | 'io'>,
 ): void {
   const at = new Date(atMs).toISOString()
   if (flags.boolean('json')) {
     const ranking = lists === undefined ? {} : { ranking: lists }
-    io.out(JSON.stringify({ at, version, ...errors, refused, ...ranking }))
+    io.out(JSON.stringify({ at, version, ...errors, refused, sharedPairs, ...ranking }))
     return
   }
   const { mse, rmseLow, rmseHigh, count } = errors
@@ -246,11 +256,12 @@ function reportAt(
 }
 
 function report(
-  { errors, lists: ranking, refused }: Evaluation,
+  { errors, lists: ranking, refused, sharedPairs }: Evaluation,
   { flags, io }: Pick<EvaluationInput, 'flags' | 'io'>,
 ): void {
   if (flags.boolean('json')) {
-    io.out(JSON.stringify({ ...errors, refused, ...(ranking === undefined ? {} : { ranking }) }))
+    const lists = ranking === undefined ? {} : { ranking }
+    io.out(JSON.stringify({ ...errors, refused, sharedPairs, ...lists }))
     return
   }
   const interval = (low: number, high: number): string =>

@@ -1,3 +1,4 @@
+import { MAX_FEATURE, MOST_FEATURES } from '../../core/feature.ts'
 import { ONLINE_SVM_MODULE } from '../../jobs/serve/job-modules.ts'
 import { DETACH_OPTIONS } from '../cluster/options.ts'
 import { submitDetached } from '../cluster/submit.ts'
@@ -36,6 +37,12 @@ export const learnSvmCommand: Command = {
       type: 'string',
       value: anyNumber({}, 'LABEL'),
       help: 'Label of the positive examples, if the version does not say its labels (default: every label above 0)',
+    },
+    'max-features': {
+      type: 'string',
+      value: wholeNumber({ min: 1, max: MAX_FEATURE + 1 }),
+      default: String(MOST_FEATURES),
+      help: 'Refuse examples with the id of a feature from N on: each block of new ids takes memory and disk',
     },
     'learning-rate': {
       type: 'string',
@@ -80,6 +87,7 @@ Example:
         learningRate: flags.number('learning-rate'),
       },
       mostUnderWay: flags.number('under-way'),
+      maxFeatures: flags.number('max-features'),
       ...(flags.optional('quarantine') === undefined
         ? {}
         : { quarantine: flags.string('quarantine') }),

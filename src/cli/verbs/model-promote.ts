@@ -17,7 +17,7 @@ import {
   versionsOf,
 } from '../../models/registry/version.ts'
 import { type Command, type CommandIo, Flags } from '../command/command.ts'
-import { type RatingsReading, ratingsReadingOf } from '../files/ratings-columns.ts'
+import { type RatingsReading, ratingsReadingOf } from '../files/ratings-reading.ts'
 import { versionNamed } from '../flag-kinds/named.ts'
 import { wholeNumber } from '../flag-kinds/numbers.ts'
 import { name } from '../flag-kinds/words.ts'

@@ -31,7 +31,7 @@ import {
   unlessInterrupted,
 } from '../command/command.ts'
 import { ProgressBar } from '../command/progress-bar.ts'
-import { ratingsReadingOf } from '../files/ratings-columns.ts'
+import { ratingsReadingOf } from '../files/ratings-reading.ts'
 import { wholeNumber } from '../flag-kinds/numbers.ts'
 import { topicNamed, word } from '../flag-kinds/words.ts'
 import { INHERITED_ALS_OPTIONS } from '../flags/als-training.ts'

@@ -16,8 +16,12 @@ import {
 } from '../command/command.ts'
 import { periodically } from '../command/periodically.ts'
 import { ProducedFiles } from '../files/produced-files.ts'
-import { COLUMNS_OPTION, type RatingsReading, ratingsReadingOf } from '../files/ratings-columns.ts'
 import { ratingFiles, ratingPieces } from '../files/ratings-file.ts'
+import {
+  type RatingsReading,
+  ratingsOptionsOf,
+  ratingsReadingOf,
+} from '../files/ratings-reading.ts'
 import { seconds, wholeNumber } from '../flag-kinds/numbers.ts'
 import { input } from '../flag-kinds/places.ts'
 import { someText, topicName } from '../flag-kinds/words.ts'
@@ -49,7 +53,7 @@ export const topicProduceCommand: Command = {
       value: input('PLACE'),
       help: 'Append the ratings of a file or of a folder of part files, a path or an hdfs:// URL, as user,item,rating[,seconds] with the user as key',
     },
-    columns: { ...COLUMNS_OPTION.columns, needs: [needs('ratings')] },
+    ...ratingsOptionsOf('ratings'),
     watch: {
       type: 'string',
       needs: [needs('ratings')],

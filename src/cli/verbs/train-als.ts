@@ -12,8 +12,6 @@ import {
 import type { RatingsSource } from '../../training/als/solver/sides.ts'
 import { type Command, type CommandIo, Flags, UsageError } from '../command/command.ts'
 import { outputFileOf, outputPlaceOf } from '../files/output-file.ts'
-import { ratingsReadingOf } from '../files/ratings-columns.ts'
-import { ratingsOfFile } from '../files/ratings-file.ts'
 import { writeTextRows } from '../files/text-rows-file.ts'
 import { output } from '../flag-kinds/places.ts'
 import {
@@ -29,6 +27,7 @@ import {
   FACTORS_OPTIONS,
   FACTORS_PLACE_OPTIONS,
   foldResult,
+  heldOutRatings,
   publishTrained,
   testResult,
   trainedText,
@@ -157,8 +156,7 @@ async function testErrors(
 ): Promise<Record<string, unknown>> {
   const test = flags.optional('test')
   const isRanking = flags.boolean('implicit') && !('sides' in train)
-  if (test === undefined || !isRanking) return await testResult(flags, model, io)
-  return {
-    ranking: evaluateRanking(model, train, await ratingsOfFile(test, ratingsReadingOf(flags, io))),
-  }
+  if (test === undefined || !isRanking) return await testResult(flags, { model, train }, io)
+  const { held, ...shared } = await heldOutRatings(test, train, { flags, io })
+  return { ranking: evaluateRanking(model, train, held), ...shared }
 }

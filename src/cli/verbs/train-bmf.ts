@@ -91,7 +91,7 @@ Example:
     const result: Record<string, unknown> = {
       ...summaryOf(trained, train),
       ...(options.device === 'cpu' ? {} : { device }),
-      ...(await testResult(flags, model, io)),
+      ...(await testResult(flags, { model, train }, io)),
       ...(folds === undefined ? {} : await foldErrors(table, folds, options)),
       ...(await publishTrained(published, target, io)),
     }

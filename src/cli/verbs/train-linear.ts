@@ -21,6 +21,7 @@ import {
   withNeed,
 } from '../command/command.ts'
 import { ProgressBar } from '../command/progress-bar.ts'
+import { BAD_LINES_OPTION, BadLinesOfFiles } from '../files/bad-lines.ts'
 import { examplesOfFile } from '../files/examples-file.ts'
 import { outputFileOf } from '../files/output-file.ts'
 import { writeTextLines } from '../files/text-lines-file.ts'
@@ -63,7 +64,7 @@ const PUBLISH_OPTIONS: Readonly<Record<string, OptionSpec>> = {
 export const trainSvmCommand: Command = {
   name: 'train svm',
   summary: 'Train a linear SVM on a LIBSVM file',
-  options: { ...LOSS_OPTION, ...LINEAR_OPTIONS, ...PUBLISH_OPTIONS },
+  options: { ...LOSS_OPTION, ...LINEAR_OPTIONS, ...BAD_LINES_OPTION, ...PUBLISH_OPTIONS },
   details: `Training stops when the duality gap proves that the objective is within --tolerance of the optimum. If
 it ends after --rounds without that, the exit status is 1 and nothing is published.
 
@@ -80,7 +81,7 @@ Example:
 export const trainLogisticCommand: Command = {
   name: 'train logistic',
   summary: 'Train logistic regression on a LIBSVM file',
-  options: { ...LINEAR_OPTIONS, ...PUBLISH_OPTIONS },
+  options: { ...LINEAR_OPTIONS, ...BAD_LINES_OPTION, ...PUBLISH_OPTIONS },
   details: `Training stops when the duality gap proves that the objective is within --tolerance of the optimum. If
 it ends after --rounds without that, the exit status is 1 and nothing is published. --solver newton is as
 fast whatever the scales of the features; with --scale the penalty is of the weights of scaled features.
@@ -111,13 +112,16 @@ async function train(flags: Flags, loss: LinearLossName, io: CommandIo): Promise
   const files = outputFilesOf(flags)
   if (flags.boolean('publish')) await checkPublishing(flags)
   const facts = await factsOf(flags)
-  const table = await examplesOfFile(flags.string('examples'), facts)
+  const badLines = new BadLinesOfFiles(flags, io)
+  const table = await examplesOfFile(flags.string('examples'), { facts, badLines })
   const options: LinearOptions = { ...linearOptionsOf(flags, table), loss }
   const model = await trainWithProgress(table, options, io)
   const trained = { table, options, model }
   const result = summaryOf(trained)
   const test = flags.optional('test')
-  if (test !== undefined) result['test'] = evaluateLinear(model, await examplesOfFile(test))
+  if (test !== undefined) {
+    result['test'] = evaluateLinear(model, await examplesOfFile(test, { badLines }))
+  }
   if (folds !== undefined)
     result['crossValidation'] = await crossValidateLinear(table, folds, options)
   await writeWeights(model, files)
@@ -226,8 +230,9 @@ function hyperparametersOf(
 ): Record<string, number | string> {
   const { positive, negative } = model.labels
   const { loss = 'hinge', cost = 1, bias = 1, tolerance = defaultTolerance() } = options
-  const { solver = 'auto', scale = 'none' } = options
-  const trained = { loss, cost, bias, tolerance, solver, scale }
+  const { solver = 'auto', scale = 'none', positiveWeight = 1 } = options
+  const weighted = positiveWeight === 1 ? {} : { positiveWeight }
+  const trained = { loss, cost, ...weighted, bias, tolerance, solver, scale }
   return { ...trained, positiveLabel: positive, negativeLabel: negative }
 }
 

@@ -1,8 +1,8 @@
 import { parseStorageUrl } from '../../core/storage-url.ts'
+import { decoded } from './decoded.ts'
 import { HdfsLineFolder, openHdfsInput } from './hdfs-folder.ts'
 import type { LineFileInput, LineFolder } from './line-folder.ts'
 import { LocalLineFolder, openLocalInput } from './local-folder.ts'
-import { unzipped } from './unzipped.ts'
 
 const PIECE_BYTES = 256 * 1024
 
@@ -19,15 +19,15 @@ export async function openLineInput(place: string): Promise<LineFileInput> {
 }
 
 /**
- * The bytes of a file at a path or URL; those of a gzip file unpacked. A piece is valid until the next one is
+ * The bytes of a text file at a path or URL, unpacked and as UTF-8 (`decoded`). A piece is valid until the next one is
  * read. `onRead` gets the bytes of the file that are read so far, and the piece as it is stored. Throws MALFORMED_DATA
- * for a gzip file that is damaged or cut off.
+ * for a file that is damaged or cut off, or that has no lines of text.
  */
 export function readPieces(
   place: string,
   onRead?: (bytes: number, piece: Uint8Array) => void,
 ): AsyncGenerator<Uint8Array> {
-  return unzipped(readStored(place, onRead), place)
+  return decoded(readStored(place, onRead), place)
 }
 
 async function* readStored(

@@ -38,6 +38,16 @@ export function shortText(bytes: Uint8Array, from: number, to: number): string {
   return shortAscii(bytes, from, to) ?? decoder.decode(bytes.subarray(from, to))
 }
 
+/** What `Buffer.toString('utf8', start, end)` calls; it takes any bytes, where a `Buffer` of them is an object for each text. */
+const { utf8Slice } = Buffer.prototype as unknown as {
+  utf8Slice(this: Uint8Array, start: number, end: number): string
+}
+
+/** The text between two positions of bytes that are known to be UTF-8. It holds no other bytes in memory. */
+export function knownUtf8(bytes: Uint8Array, from: number, to: number): string {
+  return utf8Slice.call(bytes, from, to)
+}
+
 /** The text between two positions; undefined when it has more than a few characters, or others than ASCII. */
 export function shortAscii(bytes: Uint8Array, from: number, to: number): string | undefined {
   if (to - from > LONGEST_SHORT) return undefined

@@ -15,8 +15,8 @@ export interface JsonObservation {
   readonly timestamp?: number
 }
 
-/** The last millisecond of the year 9999. */
-const LATEST_MS = 253_402_300_799_999
+/** The last millisecond that a line of a topic can say: its seconds would otherwise be read as milliseconds. */
+const LATEST_MS = 99_999_999_999_999
 
 /** Schema of an observation as JSON. */
 export const OBSERVATION_SCHEMA = {

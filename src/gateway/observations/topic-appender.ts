@@ -2,9 +2,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { TopicProducer, TopicStore } from '../../connectors/topics/store.ts'
 import { ByteWriter } from '../../core/byte-writer.ts'
 import { type Clock, orAfter } from '../../core/clock.ts'
-import { asWeirError, WeirError } from '../../core/errors.ts'
+import { asWeirError, requireArgument, WeirError } from '../../core/errors.ts'
 import { ratingLineFormat } from '../../models/ratings/line-format.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
+import { LatestTime, PRESENT_TIME } from '../../models/ratings/rating-time.ts'
 import type { ObservationTopic, StoredPosition } from '../port/services.ts'
 import { SyncedProducer } from './synced-producer.ts'
 
@@ -32,6 +33,7 @@ export class TopicAppender implements ObservationTopic, AsyncDisposable {
   private readonly clock: Clock
   private readonly format = ratingLineFormat('csv')
   private readonly line = new ByteWriter(256)
+  private readonly latest: LatestTime
   private synced: Promise<SyncedProducer> | undefined
   /** The look at the topic that runs. */
   private looking: Promise<void> | undefined
@@ -40,6 +42,7 @@ export class TopicAppender implements ObservationTopic, AsyncDisposable {
     this.topics = topics
     this.topic = topic
     this.clock = clock
+    this.latest = new LatestTime(clock)
   }
 
   /** Throws UNKNOWN_TOPIC if the topic does not exist. */
@@ -98,8 +101,9 @@ export class TopicAppender implements ObservationTopic, AsyncDisposable {
     return this.synced
   }
 
-  /** The record of an observation. Throws INVALID_ARGUMENT. */
+  /** The record of an observation. Throws INVALID_ARGUMENT, also for a time that readers of the topic refuse. */
   private lineOf(observation: Rating): ObservationRecord {
+    requireArgument(!this.latest.isBefore(observation.timestamp), `expected ${PRESENT_TIME}`)
     this.line.reset()
     this.format.write(observation, this.line)
     const { bytes, length } = this.line

@@ -23,6 +23,8 @@ export type RefusalReason =
   | 'reserved-id'
   /** The label is neither of the two that the version was trained on. */
   | 'unknown-label'
+  /** The example has a feature that the model has no room for (`maxFeatures`). */
+  | 'too-many-features'
   /** The rating is outside the range of the model. */
   | 'out-of-range'
   /** The user has more ratings in a second than the limit. */

@@ -1,5 +1,6 @@
 import { openTopics } from '../../connectors/topics/open.ts'
 import { WeirError } from '../../core/errors.ts'
+import { MOST_FEATURES } from '../../core/feature.ts'
 import type { LinearPrior } from '../../models/linear/prior.ts'
 import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
 import type { DataRange } from '../../models/registry/ranges/data-range.ts'
@@ -40,7 +41,8 @@ export class LinearTrainer implements ModelTrainer {
 
   /** Throws the errors of `trainLinear`. */
   async train(request: TrainRequest): Promise<TrainedModelMetadata> {
-    const { range = DEFAULT_RANGE, tolerance = defaultTolerance(), ...options } = request.linear
+    const { range = DEFAULT_RANGE, maxFeatures: _, ...given } = request.linear
+    const { tolerance = defaultTolerance(), ...options } = given
     const { table, leftOut, newestEventMs, read } = await observed(request)
     const startMs = performance.now()
     const total = Math.ceil(-Math.log10(tolerance) * PROGRESS_OF_DIGIT)
@@ -94,13 +96,14 @@ function* keyed(rows: ReturnType<typeof weightBlockRows>) {
 }
 
 /** The examples of the ranges. One partition at a time, so that the order and the weights are reproducible. */
-async function observed({ place, ranges, labels }: TrainRequest): Promise<{
+async function observed({ place, ranges, labels, linear }: TrainRequest): Promise<{
   readonly table: SparseTable
   readonly leftOut: LeftOut | undefined
   readonly newestEventMs: number
   readonly read: readonly DataRange[]
 }> {
   await using topics = await openTopics(place)
+  const { maxFeatures = MOST_FEATURES } = linear
   const builder = new SparseTableBuilder()
   const leftOut = new LeftOutRecords()
   const reading = new RangesReading(ranges)
@@ -116,6 +119,15 @@ async function observed({ place, ranges, labels }: TrainRequest): Promise<{
             partition,
             offset,
             `its label ${label} is neither ${positive} nor ${negative}`,
+          )
+          continue
+        }
+        const last = ids.at(-1) ?? 0
+        if (last >= maxFeatures) {
+          leftOut.onBad(
+            partition,
+            offset,
+            `its feature ${last} is not below the limit of ${maxFeatures} features (--max-features)`,
           )
           continue
         }

@@ -59,8 +59,19 @@ type BmfTrainingOptions = Pick<BmfOptions, 'factors' | 'sweeps' | 'burnIn' | 'th
 export interface RetrainLinearOptions
   extends Pick<
     LinearOptions,
-    'loss' | 'cost' | 'bias' | 'solver' | 'scale' | 'tolerance' | 'maxRounds' | 'threads' | 'seed'
+    | 'loss'
+    | 'cost'
+    | 'positiveWeight'
+    | 'bias'
+    | 'solver'
+    | 'scale'
+    | 'tolerance'
+    | 'maxRounds'
+    | 'threads'
+    | 'seed'
   > {
+  /** Examples with the id of a feature from here on are left out, as the job that learns refuses them. @default 2^27 */
+  readonly maxFeatures?: number
   /** Features of one block of weights. @default that of the live version, else 1024 */
   readonly range?: number
 }

@@ -5,12 +5,12 @@ import { aFunction, bytes, oneOf } from '../../core/options/kinds.ts'
 import { checkArgument, checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import { decimalNumber } from '../../core/text/decimal-number.ts'
 import { requireLineEnd } from '../../core/text/longest-line.ts'
-import type { BadLines } from '../ratings/parser.ts'
+import type { BadLineSink, BadLines } from '../ratings/parser.ts'
 
 /**
  * LIBSVM text: one labelled sparse example a line. Feature ids are whole numbers in any order; LIBSVM starts at
  * 1, 0 is accepted too. The values of an id that comes again in a line are added up, as hashed features need it.
- * A comment begins with #.
+ * A query id of ranking data (`qid:7` behind the label) is read over, as scikit-learn does it. A comment begins with #.
  *
  *   +1 3:1 11:0.5 14:1e-3 # comment
  *
@@ -28,9 +28,14 @@ export type LibsvmSink = (
 export interface LibsvmParserOptions {
   /** @default 'fail' */
   readonly badLines?: BadLines
+  /** With 'count', gets each bad line. */
+  readonly onBadLine?: BadLineSink
 }
 
-const LIBSVM_PARSER: OptionShape<LibsvmParserOptions> = { badLines: oneOf('fail', 'count') }
+const LIBSVM_PARSER: OptionShape<LibsvmParserOptions> = {
+  badLines: oneOf('fail', 'count'),
+  onBadLine: aFunction(),
+}
 
 /** What a line holds, for errors. */
 export const EXAMPLE_FORM = 'a label and feature:value pairs with finite float32 values'
@@ -45,6 +50,8 @@ const MINUS = 0x2d
 const POINT = 0x2e
 const ZERO = 0x30
 const COLON = 0x3a
+/** What a query id begins with. */
+const QUERY_ID = new TextEncoder().encode('qid:')
 
 /** Number of digits that a float64 holds exactly, and the powers of ten that it holds exactly. */
 const EXACT_DIGITS = 15
@@ -61,6 +68,7 @@ const NOTHING = new Uint8Array(0)
 export class LibsvmParser {
   private readonly sink: LibsvmSink
   private readonly badLines: BadLines
+  private readonly onBadLine: BadLineSink | undefined
   private indexes = new Uint32Array(256)
   private values = new Float32Array(256)
   private rest: Uint8Array = NOTHING
@@ -74,6 +82,7 @@ export class LibsvmParser {
     checkOptions('new LibsvmParser', LIBSVM_PARSER, options)
     this.sink = sink
     this.badLines = options.badLines ?? 'fail'
+    this.onBadLine = options.onBadLine
   }
 
   /** Lines seen so far. */
@@ -128,6 +137,8 @@ export class LibsvmParser {
     this.skipBlanks(end)
     if (this.at === end) return
     const label = this.number(end, SPACE)
+    this.skipBlanks(end)
+    this.skipQueryId(end)
     let count = 0
     for (this.skipBlanks(end); this.at < end; this.skipBlanks(end)) {
       const index = this.number(end, COLON)
@@ -150,6 +161,11 @@ export class LibsvmParser {
 
   private skipBlanks(end: number): void {
     while (this.at < end && isBlank(this.bytes[this.at] as number)) this.at++
+  }
+
+  private skipQueryId(end: number): void {
+    if (QUERY_ID.some((byte, i) => this.bytes[this.at + i] !== byte)) return
+    while (this.at < end && !isBlank(this.bytes[this.at]!)) this.at++
   }
 
   /** The number up to `stop` (a colon, or any blank); NaN if there is none. */
@@ -195,12 +211,17 @@ export class LibsvmParser {
   private reject(from: number, end: number): void {
     if (this.badLines === 'count') {
       this.bad++
+      this.onBadLine?.(
+        this.line,
+        new TextDecoder().decode(this.bytes.subarray(from, end)),
+        EXAMPLE_FORM,
+      )
       return
     }
     throw new WeirError(
       'UNPARSABLE_RECORD',
       `line ${this.line} of the examples, "${asciiText(this.bytes, from, Math.min(end, from + 60))}": ` +
-        `expected ${EXAMPLE_FORM}; fix the line, or skip bad lines with the option badLines: "count"`,
+        `expected ${EXAMPLE_FORM}; fix the line, or leave bad lines out with --bad-lines count (badLines: "count")`,
       { details: { line: this.line } },
     )
   }

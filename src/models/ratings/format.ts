@@ -5,18 +5,19 @@ import { NO_TIMESTAMP } from '../../core/time.ts'
 import type { Rating } from './rating.ts'
 
 /**
- * Text formats of ratings, one a line: those of MovieLens, and csv with semicolons. The time (Unix seconds
- * or ISO 8601) may be missing.
+ * Text formats of ratings, one a line. The time (Unix seconds or milliseconds, or ISO 8601) may be missing.
  *
  *   tab            `user<TAB>item<TAB>rating<TAB>seconds`     u.data, u1.base
  *   double-colon   `user::item::rating::seconds`              ratings.dat
  *   csv            header `userId,movieId,rating,timestamp`   ratings.csv; fields may be in quotes
  *   semicolon      the same with semicolons
+ *   pipe           `user|item|rating|seconds`
+ *   space          `user item rating seconds`, with one or more blanks or tabs between them
  *
  * The first line may be a header (`columnsOfHeader`): its columns may have any order, and others among them.
  * In csv, a first line without any number is a header whatever it names.
  */
-export type RatingsFormat = 'tab' | 'double-colon' | 'csv' | 'semicolon'
+export type RatingsFormat = 'tab' | 'double-colon' | 'csv' | 'semicolon' | 'pipe' | 'space'
 
 /** The values of a format. */
 export const RATINGS_FORMAT: OptionKind<RatingsFormat> = oneOf(
@@ -24,6 +25,8 @@ export const RATINGS_FORMAT: OptionKind<RatingsFormat> = oneOf(
   'double-colon',
   'csv',
   'semicolon',
+  'pipe',
+  'space',
 )
 
 /** Separator of the fields of a line. */
@@ -32,20 +35,28 @@ export const SEPARATORS: Readonly<Record<RatingsFormat, string>> = {
   'double-colon': '::',
   csv: ',',
   semicolon: ';',
+  pipe: '|',
+  space: ' ',
 }
+
+/** The formats in the order in which a first line is searched for their separators: the surest one first. */
+const DETECTED = ['double-colon', 'tab', 'csv', 'semicolon', 'pipe', 'space'] as const
 
 /** The format of a first line. Throws UNPARSABLE_RECORD if it is of none. */
 export function detectRatingsFormat(firstLine: string): RatingsFormat {
-  if (firstLine.includes('::')) return 'double-colon'
-  if (firstLine.includes('\t')) return 'tab'
-  if (firstLine.includes(',')) return 'csv'
-  if (firstLine.includes(';')) return 'semicolon'
+  const line = firstLine.trim()
+  const format = DETECTED.find((name) => line.includes(SEPARATORS[name]))
+  if (format !== undefined) return format
+  const hint = /^\d+:$/.test(line) ? `; ${OF_NETFLIX}` : ''
   throw new WeirError(
     'UNPARSABLE_RECORD',
-    'line 1 of the ratings: no tab, "::", comma or semicolon; give user, item, rating and, if known, Unix seconds',
+    `line 1 of the ratings: no tab, "::", comma, semicolon, "|" or blank; give user, item, rating and, if known, Unix seconds${hint}`,
     { details: { line: 1 } },
   )
 }
+
+/** What to do with blocks of `movie:` and lines of `user,rating,date`. */
+const OF_NETFLIX = `blocks of one movie each, as those of Netflix, become lines with: awk -F, '/:$/{sub(":","");m=$0;next}{print $1","m","$2","$3}' FILE`
 
 function isRating(given: unknown): boolean {
   const { user, item, rating } = (given ?? {}) as Partial<Rating>

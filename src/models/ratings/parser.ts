@@ -1,27 +1,49 @@
+import { isUtf8 } from 'node:buffer'
 import { WeirError } from '../../core/errors.ts'
-import { aFunction, bytes, oneOf, text } from '../../core/options/kinds.ts'
+import {
+  aFunction,
+  bytes,
+  flag,
+  numberIn,
+  oneOf,
+  recordOf,
+  required,
+  text,
+} from '../../core/options/kinds.ts'
 import { checkArgument, checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
 import { decimalNumber } from '../../core/text/decimal-number.ts'
 import { requireLineEnd } from '../../core/text/longest-line.ts'
-import { NO_TIMESTAMP } from '../../core/time.ts'
-import { isMeanId } from '../mean-id.ts'
 import {
   columnsByPosition,
   columnsOfHeader,
   columnsText,
+  EVENTS_ADVICE,
   isUsualOrder,
   type NamedColumns,
+  namesColumns,
   type RatingColumns,
 } from './columns.ts'
 import { detectRatingsFormat, RATINGS_FORMAT, type RatingsFormat, SEPARATORS } from './format.ts'
-import { LARGEST_RATING } from './rating.ts'
-import { fieldsOf, isRefused, ratingOfLine } from './rating-fields.ts'
+import { RatingLineReader } from './line-reader.ts'
+import { LARGEST_RATING, type Rating } from './rating.ts'
+import { fieldsOf, isRefused, type RefusedLine } from './rating-fields.ts'
 
 /** What to do with a line that holds no rating. */
 export type BadLines = 'fail' | 'count'
 
 /** Takes one rating; arguments avoid an object per line. */
 export type RatingSink = (user: string, item: string, rating: number, timestamp: number) => void
+
+/** Takes a line that holds no rating: its number, its text, and what was expected. */
+export type BadLineSink = (line: number, text: string, expected: string) => void
+
+/** What events count. */
+export interface EventWeights {
+  /** Column of their kinds, by its name in the header or its position from 1. */
+  readonly column: string
+  /** By kind; one that counts 0 is left out. */
+  readonly weights: Readonly<Record<string, number>>
+}
 
 /** Options of the parser. */
 export interface RatingsParserOptions {
@@ -31,6 +53,15 @@ export interface RatingsParserOptions {
   readonly badLines?: BadLines
   /** Columns by name or position. @default those that the header surely names; without a header the usual order */
   readonly columns?: NamedColumns
+  /** With 'count', gets each bad line. */
+  readonly onBadLine?: BadLineSink
+  /**
+   * Whether a file without a column of ratings is a list of events, each of which counts 1. So is every file with
+   * `columns: { rating: '' }`. @default false
+   */
+  readonly mayLackRating?: boolean
+  /** Each line is an event of a kind. @default lines have ratings */
+  readonly events?: EventWeights
   /** Called once, with the columns that are read in words. */
   readonly onColumns?: (columns: string) => void
 }
@@ -39,10 +70,19 @@ const RATINGS_PARSER: OptionShape<RatingsParserOptions> = {
   format: RATINGS_FORMAT,
   badLines: oneOf('fail', 'count'),
   columns: nested<NamedColumns>({ user: text, item: text, rating: text, time: text }),
+  onBadLine: aFunction(),
+  mayLackRating: flag,
+  events: nested<EventWeights>({
+    column: required(text),
+    weights: required(recordOf(numberIn({ min: -LARGEST_RATING, max: LARGEST_RATING }))),
+  }),
   onColumns: aFunction(),
 }
 
 const LINE_FEED = 10
+const CARRIAGE_RETURN = 13
+/** Most characters of a bad line that an error shows. */
+const SHOWN = 60
 
 /**
  * Streaming parser: `push` chunks of bytes of any size, then `end`. Line ends are LF or CRLF; empty
@@ -54,11 +94,13 @@ export class RatingsParser {
   private readonly badLines: BadLines
   private readonly options: RatingsParserOptions
   private separator: string | undefined
-  /** Columns of the header, if they are not in the usual order. */
+  /** Undefined until a first line has said what the columns are. */
+  private lines: RatingLineReader | undefined
   private columns: RatingColumns | undefined
-  private isFirst = true
-  /** Whether the text that is being parsed has a quote, so that its lines are searched for one. */
-  private hasQuotes = false
+  /** What to do about lines that are no ratings, as an end of their errors. */
+  private advice = ''
+  /** Whether all that is being parsed is UTF-8. */
+  private isText = true
   /** Bytes of the last line, whose end is still missing. */
   private rest: Uint8Array = new Uint8Array(0)
   private line = 0
@@ -83,6 +125,11 @@ export class RatingsParser {
     return this.bad
   }
 
+  /** Whether the lines are events: a pair may come often, and each time counts. */
+  get hasEvents(): boolean {
+    return this.columns !== undefined && this.columns.rating === undefined
+  }
+
   /** Parses all lines that end inside this chunk. */
   push(chunk: Uint8Array): void {
     checkArgument('parser.push', 'chunk', bytes, chunk)
@@ -100,26 +147,52 @@ export class RatingsParser {
   }
 
   private parse(lines: Uint8Array): void {
-    const text = textOf(lines)
-    if (text === undefined) this.parseOneByOne(lines)
-    else this.parseText(text)
-  }
-
-  /** Parses lines of which one is not UTF-8, so that the error has its number. */
-  private parseOneByOne(lines: Uint8Array): void {
-    for (let from = 0; from < lines.length; ) {
-      const to = lines.indexOf(LINE_FEED, from) + 1
-      const text = textOf(lines.subarray(from, to))
-      if (text !== undefined) this.parseText(text)
-      else this.refuseBytes()
-      from = to
+    this.isText = isUtf8(lines)
+    let from = 0
+    for (;;) {
+      const to = lines.indexOf(LINE_FEED, from)
+      if (to < 0) return
+      const hasReturn = to > from && lines[to - 1] === CARRIAGE_RETURN
+      this.parseLine(lines, from, hasReturn ? to - 1 : to)
+      from = to + 1
     }
   }
 
-  private refuseBytes(): void {
+  private parseLine(bytes: Uint8Array, from: number, to: number): void {
     this.line++
+    if (to === from) return
+    const { lines } = this
+    if (this.isText && lines?.readPlain(bytes, from, to) === true) {
+      this.take(lines.userOf(bytes), lines.itemOf(bytes), lines.rating, lines.timestamp)
+    } else this.parseOther(bytes.subarray(from, to))
+  }
+
+  private take(user: string, item: string, rating: number, timestamp: number): void {
+    // An event that counts nothing says nothing of its pair.
+    if (rating !== 0 || this.options.events === undefined) this.sink(user, item, rating, timestamp)
+  }
+
+  /** Parses a line that is not plain, or the first one. */
+  private parseOther(bytes: Uint8Array): void {
+    const line = textOf(bytes)
+    if (line === undefined) this.refuseBytes(bytes)
+    else if (line.trim() !== '' && !(this.lines === undefined && this.isHeader(line))) {
+      const rating = this.outcomeOf(line)
+      if (isRefused(rating)) this.reject(line, rating.expected)
+      else this.take(rating.user, rating.item, rating.rating, rating.timestamp)
+    }
+  }
+
+  private outcomeOf(line: string): Rating | RefusedLine {
+    if (this.lines !== undefined) return this.lines.outcomeOfText(line)
+    // A line that is no row says nothing of the columns: the next one decides.
+    return fieldsOf(line, this.separator as string) as RefusedLine
+  }
+
+  private refuseBytes(bytes: Uint8Array): void {
     if (this.badLines === 'count') {
       this.bad++
+      this.options.onBadLine?.(this.line, new TextDecoder().decode(bytes), 'UTF-8')
       return
     }
     throw new WeirError(
@@ -129,80 +202,51 @@ export class RatingsParser {
     )
   }
 
-  private parseText(text: string): void {
-    this.hasQuotes = text.includes('"')
-    let from = 0
-    for (;;) {
-      const to = text.indexOf('\n', from)
-      if (to < 0) break
-      this.parseLine(text, from, text.charCodeAt(to - 1) === 13 && to > from ? to - 1 : to)
-      from = to + 1
-    }
-  }
-
-  private parseLine(text: string, from: number, to: number): void {
-    this.line++
-    if (to === from) return
-    if (this.isFirst && this.isHeader(text.slice(from, to))) return
-    const separator = this.separator as string
-    if (this.columns !== undefined || this.hasQuotes) {
-      this.parseFields(text.slice(from, to))
-      return
-    }
-    const width = separator.length
-    const first = text.indexOf(separator, from)
-    const second = first < 0 ? -1 : text.indexOf(separator, first + width)
-    if (second < 0 || second >= to) {
-      this.parseFields(text.slice(from, to))
-      return
-    }
-    const third = text.indexOf(separator, second + width)
-    const ratingEnd = third < 0 || third >= to ? to : third
-    const rating = numberIn(text, second + width, ratingEnd)
-    const user = idIn(text, from, first)
-    const item = idIn(text, first + width, second)
-    const timestamp = ratingEnd === to ? NO_TIMESTAMP : numberIn(text, ratingEnd + width, to) * 1000
-    const isPlain = isId(user) && isId(item) && Math.abs(rating) <= LARGEST_RATING
-    if (isPlain && !Number.isNaN(timestamp)) this.sink(user, item, rating, timestamp)
-    else this.parseFields(text.slice(from, to))
-  }
-
-  /** Whether the first line is a header; notes the order of its columns. */
+  /** Whether the first line is a header; notes what the columns are. */
   private isHeader(line: string): boolean {
     this.separator ??= SEPARATORS[detectRatingsFormat(line)]
-    const fields = fieldsOf(line, this.separator)
-    // A line that is no row says nothing of the columns: the next one decides.
+    const { separator } = this
+    const fields = fieldsOf(line, separator)
     if (!Array.isArray(fields)) return false
-    this.isFirst = false
-    const { columns: named, onColumns } = this.options
-    // A line of ratings has a number: the rating.
-    const isHeader = !fields.some((field) => !Number.isNaN(decimalNumber(field)))
+    const { columns: named, onColumns, events, mayLackRating } = this.options
+    const without = { mayLackRating, event: events?.column }
+    const isHeader = this.areNames(fields)
     const columns = isHeader
-      ? columnsOfHeader(fields, named)
-      : columnsByPosition(fields.length, named)
+      ? columnsOfHeader(fields, named, without)
+      : columnsByPosition(fields.length, named, without)
     onColumns?.(columnsText(columns, isHeader ? fields : undefined))
+    this.columns = columns
+    if ((columns.rating ?? 0) >= fields.length) this.advice = `; ${EVENTS_ADVICE}`
     const isUsual = isUsualOrder(columns) && fields.length === (columns.time === undefined ? 3 : 4)
-    if (!isUsual && (isHeader || named !== undefined)) this.columns = columns
+    const isOwn = !isUsual && (isHeader || named !== undefined || columns.rating === undefined)
+    this.lines = new RatingLineReader({
+      separator,
+      isUtf8: true,
+      columns: isOwn ? columns : undefined,
+      weights: events === undefined ? undefined : new Map(Object.entries(events.weights)),
+    })
     return isHeader
   }
 
-  /** Parses a line whose columns have another order, or that is not plain. */
-  private parseFields(line: string): void {
-    if (line.trim() === '') return
-    const rating = ratingOfLine(line, this.separator as string, this.columns)
-    if (isRefused(rating)) this.reject(line, rating.expected)
-    else this.sink(rating.user, rating.item, rating.rating, rating.timestamp)
+  /** Whether the fields of a first line are names: a line of ratings has a number, the rating. */
+  private areNames(fields: readonly string[]): boolean {
+    if (fields.some((field) => !Number.isNaN(decimalNumber(field)))) return false
+    const { columns: named = {}, events, mayLackRating = false } = this.options
+    const mayBeEvent = mayLackRating || events !== undefined || named.rating === ''
+    const areNamed = [named.user, named.item].every((name) => /^\d+$/.test(name ?? ''))
+    return !(mayBeEvent && areNamed) || namesColumns(fields)
   }
 
   private reject(text: string, expected: string): void {
     if (this.badLines === 'count') {
       this.bad++
+      this.options.onBadLine?.(this.line, text, expected)
       return
     }
     throw new WeirError(
       'UNPARSABLE_RECORD',
-      `line ${this.line} of the ratings, "${text.slice(0, 60)}": expected ${expected}; ` +
-        'fix the line, or skip bad lines with the option badLines: "count"',
+      `line ${this.line} of the ratings, "${text.slice(0, SHOWN)}": expected ${expected}; ` +
+        `fix the line, or leave bad lines out with --bad-lines count (badLines: "count")${this.advice}`,
       { details: { line: this.line } },
     )
   }
@@ -225,23 +269,4 @@ function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
   all.set(first)
   all.set(second, first.length)
   return all
-}
-
-/** Whether a user or an item may have this id. */
-function isId(text: string): boolean {
-  return text !== '' && !isMeanId(text)
-}
-
-/** The text between two positions, without spaces around it. */
-function idIn(text: string, from: number, to: number): string {
-  return text.slice(from, to).trim()
-}
-
-/** The number between two positions, NaN if there is none. */
-function numberIn(text: string, from: number, to: number): number {
-  if (to - from === 1) {
-    const digit = text.charCodeAt(from) - 48
-    return digit >= 0 && digit <= 9 ? digit : Number.NaN
-  }
-  return decimalNumber(text.slice(from, to))
 }

@@ -1,6 +1,7 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
 import { kindOf } from '../../core/options/kinds.ts'
 import { checkArgument } from '../../core/options/shape.ts'
+import { NO_TIMESTAMP } from '../../core/time.ts'
 import type { Rating, RatingRange } from '../../models/ratings/rating.ts'
 import { IdNumbers } from './id-numbers.ts'
 
@@ -113,6 +114,86 @@ export function selectRatings(table: RatingsTable, indexes: Uint32Array): Rating
     builder.add(user, item, rating, timestamp)
   }
   return builder.build()
+}
+
+/**
+ * The table with one row for each user and item: the sum of their ratings, with the time of the latest, in the place of
+ * the first. For events and counts, of which a pair has several. Takes 24 bytes a row and 8 an item while it works.
+ */
+export function summedByPair(table: RatingsTable): RatingsTable {
+  const { user, item, size } = table
+  const first = firstOfPair(table)
+  const sums = new Float64Array(size)
+  const latest = new Float64Array(size).fill(NO_TIMESTAMP)
+  let rows = 0
+  for (let row = 0; row < size; row++) {
+    const at = first[row]!
+    if (at === row) rows++
+    sums[at]! += table.rating[row]!
+    latest[at] = Math.max(latest[at]!, table.timestamp[row]!)
+  }
+  if (rows === size) return table
+  const kept = first.filter((at, row) => at === row)
+  return {
+    ...table,
+    user: kept.map((row) => user[row]!),
+    item: kept.map((row) => item[row]!),
+    rating: Float32Array.from(kept, (row) => sums[row]!),
+    timestamp: Float64Array.from(kept, (row) => latest[row]!),
+    size: rows,
+  }
+}
+
+/** By row, the first row of the same user and item. */
+function firstOfPair({
+  users,
+  items,
+  user,
+  item,
+  size,
+}: Omit<RatingsTable, 'rating' | 'timestamp'>): Uint32Array {
+  const counts = countsOf(user, users.length)
+  // The rows of each user, one user after the other, in their order.
+  const next = new Uint32Array(users.length)
+  for (let number = 1; number < users.length; number++) {
+    next[number] = next[number - 1]! + counts[number - 1]!
+  }
+  const byUser = new Uint32Array(size)
+  for (let row = 0; row < size; row++) byUser[next[user[row]!]!++] = row
+  // The last user, plus 1, that had an item, and in which row first.
+  const hadBy = new Uint32Array(items.length)
+  const hadAt = new Uint32Array(items.length)
+  const first = new Uint32Array(size)
+  for (const row of byUser) {
+    const [owner, what] = [user[row]! + 1, item[row]!]
+    if (hadBy[what] !== owner) {
+      hadBy[what] = owner
+      hadAt[what] = row
+    }
+    first[row] = hadAt[what]!
+  }
+  return first
+}
+
+/** Number of rows of a table whose user and item another table has too. */
+export function pairsSharedWith(table: RatingsTable, other: RatingsTable): number {
+  const users = new IdNumbers()
+  const items = new IdNumbers()
+  const both = {
+    size: other.size + table.size,
+    user: new Uint32Array(other.size + table.size),
+    item: new Uint32Array(other.size + table.size),
+  }
+  let at = 0
+  for (const one of [other, table]) {
+    const [user, item] = [one.users.map((id) => users.of(id)), one.items.map((id) => items.of(id))]
+    for (let row = 0; row < one.size; row++, at++) {
+      both.user[at] = user[one.user[row]!]!
+      both.item[at] = item[one.item[row]!]!
+    }
+  }
+  const first = firstOfPair({ ...both, users: users.ids, items: items.ids })
+  return first.subarray(other.size).filter((row) => row < other.size).length
 }
 
 /** Mean, smallest and largest rating. Throws EMPTY_DATASET. */

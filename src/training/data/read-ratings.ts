@@ -2,7 +2,7 @@ import { checkArgument } from '../../core/options/shape.ts'
 import { RatingsParser, type RatingsParserOptions } from '../../models/ratings/parser.ts'
 import { type FileBytes, parseFile } from './file-bytes.ts'
 import { FILE_BYTES } from './kinds.ts'
-import { type RatingsTable, RatingsTableBuilder } from './ratings-table.ts'
+import { type RatingsTable, RatingsTableBuilder, summedByPair } from './ratings-table.ts'
 
 /** A ratings file in memory. */
 export interface ReadRatings {
@@ -10,6 +10,8 @@ export interface ReadRatings {
   readonly lines: number
   /** Lines left out; only with `badLines: 'count'`. */
   readonly badLines: number
+  /** Whether the lines are events; the table then has their sum by user and item. */
+  readonly hasEvents: boolean
 }
 
 /**
@@ -23,7 +25,8 @@ export async function readRatings(
   checkArgument('readRatings', 'file', FILE_BYTES, file)
   const builder = new RatingsTableBuilder()
   const read = await addRatings(builder, file, options)
-  return { table: builder.build(), ...read }
+  const table = builder.build()
+  return { table: read.hasEvents ? summedByPair(table) : table, ...read }
 }
 
 /** Takes ratings one by one: a table that is built, or a spill. */
@@ -41,5 +44,6 @@ export async function addRatings(
     (user, item, rating, timestamp) => target.add(user, item, rating, timestamp),
     options,
   )
-  return await parseFile(parser, file)
+  const read = await parseFile(parser, file)
+  return { ...read, hasEvents: parser.hasEvents }
 }

@@ -1,4 +1,4 @@
-import type { LinearLoss } from './loss.ts'
+import type { LabelLosses } from './loss.ts'
 import { dot, PrimalObjective, type PrimalPoint, squares } from './primal.ts'
 import type { LinearShare } from './share.ts'
 
@@ -28,9 +28,9 @@ export class PrimalNewton {
   /** Weights that this solver left, and the objective there: another thread may have taken a step since. */
   private last: { readonly weights: Float64Array; readonly point: PrimalPoint } | undefined
 
-  constructor(share: LinearShare, loss: LinearLoss) {
+  constructor(share: LinearShare, losses: LabelLosses) {
     this.share = share
-    this.objective = new PrimalObjective(share, loss)
+    this.objective = new PrimalObjective(share, losses)
   }
 
   /** Improves `share.weights` by one step; leaves losses, dual part and gradient in the share. */

@@ -47,6 +47,8 @@ export interface LinearOptions {
   readonly loss?: LinearLossName
   /** C: weight of the losses against the square of the weights. @default 1 */
   readonly cost?: number
+  /** Cost of a positive example in those of a negative one, for labels of which one is rare. @default 1 */
+  readonly positiveWeight?: number
   /** Value of the constant feature whose weight is the bias (penalised too); 0: none. @default 1 */
   readonly bias?: number
   /** @default 'auto' */
@@ -100,6 +102,7 @@ const ROWS = kindOf<Uint32Array>('a Uint32Array', (value) => value instanceof Ui
 const LINEAR: OptionShape<LinearOptions> = {
   loss: oneOf('hinge', 'squared-hinge', 'logistic'),
   cost: numberIn({ above: 0 }),
+  positiveWeight: numberIn({ above: 0 }),
   bias: numberIn(),
   solver: oneOf('auto', 'dual', 'newton'),
   scale: oneOf('none', 'max', 'deviation'),
@@ -122,13 +125,11 @@ const LINEAR: OptionShape<LinearOptions> = {
   clock: CLOCK,
 }
 
-/** Most features of a linear model, 1 GiB of weights: a stray id above it would take the whole memory. */
-export const MOST_FEATURES = 2 ** 27
-
 /** Options with every default filled in. */
 export interface LinearSettings {
   readonly loss: LinearLossName
   readonly cost: number
+  readonly positiveWeight: number
   readonly bias: number
   readonly solver: LinearSolverKind
   readonly scale: FeatureScaling
@@ -155,6 +156,7 @@ export function linearSettings(options: LinearOptions): LinearSettings {
   const settings: LinearSettings = {
     loss: options.loss ?? 'hinge',
     cost: options.cost ?? 1,
+    positiveWeight: options.positiveWeight ?? 1,
     bias: options.bias ?? 1,
     solver: options.solver ?? 'auto',
     scale: options.scale ?? 'none',

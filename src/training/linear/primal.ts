@@ -1,4 +1,4 @@
-import type { LinearLoss } from './loss.ts'
+import type { LabelLosses, LinearLoss } from './loss.ts'
 import type { LinearShare } from './share.ts'
 import { addSparse, sparseDot } from './sparse.ts'
 
@@ -19,26 +19,34 @@ export interface PrimalPoint {
  */
 export class PrimalObjective {
   private readonly share: LinearShare
-  private readonly loss: LinearLoss
+  private readonly losses: LabelLosses
   /** Margin and curvature C L'' of each row, in the order of `share.sorted`. */
   private readonly margins: Float64Array
   private readonly curvatures: Float64Array
 
-  constructor(share: LinearShare, loss: LinearLoss) {
+  constructor(share: LinearShare, losses: LabelLosses) {
     this.share = share
-    this.loss = loss
+    this.losses = losses
     this.margins = new Float64Array(share.sorted.length)
     this.curvatures = new Float64Array(share.sorted.length)
   }
 
   /** The objective of weights 0. */
   get atZero(): number {
-    return this.loss.primal(0) * this.share.sorted.length
+    let losses = 0
+    for (let at = 0; at < this.share.sorted.length; at++) losses += this.lossAt(at).primal(0)
+    return losses
+  }
+
+  /** The loss of a row, by its place in `share.sorted`. */
+  private lossAt(at: number): LinearLoss {
+    const { sorted, signs } = this.share
+    return signs[sorted[at]!]! > 0 ? this.losses.positive : this.losses.negative
   }
 
   /** Looks at weights: the Hessian and `along` are those of these weights until the next call. */
   at(weights: Float64Array): PrimalPoint {
-    const { loss, margins, curvatures } = this
+    const { margins, curvatures } = this
     const { sorted, signs, table, bias } = this.share
     const { offsets, indexes, values, features } = table
     const constant = bias * (weights[features] as number)
@@ -50,6 +58,7 @@ export class PrimalObjective {
       const [from, to] = [offsets[row] as number, offsets[row + 1] as number]
       const sign = signs[row] as number
       const margin = sign * (constant + sparseDot(weights, indexes, values, from, to))
+      const loss = this.lossAt(at)
       margins[at] = margin
       curvatures[at] = loss.curvature(margin)
       losses += loss.primal(margin)
@@ -67,14 +76,15 @@ export class PrimalObjective {
    * length of the step. One product with the rows, then one loss a row for each length.
    */
   along(weights: Float64Array, direction: Float64Array): (length: number) => number {
-    const { margins, loss } = this
+    const { margins } = this
     const steps = this.marginSteps(direction)
     const half = squares(weights) / 2
     const [linear, square] = [dot(weights, direction), squares(direction)]
     return (length) => {
       let objective = half + length * linear + (length * length * square) / 2
       for (let at = 0; at < steps.length; at++) {
-        objective += loss.primal((margins[at] as number) + length * (steps[at] as number))
+        const margin = (margins[at] as number) + length * (steps[at] as number)
+        objective += this.lossAt(at).primal(margin)
       }
       return objective
     }

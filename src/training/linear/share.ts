@@ -11,6 +11,8 @@ export interface LinearShare {
   readonly hasOnes: boolean
   readonly loss: LinearLossName
   readonly cost: number
+  /** C of a positive example. */
+  readonly positiveCost: number
   readonly bias: number
   readonly localPasses: number
   readonly localSteps: number | undefined
@@ -106,6 +108,7 @@ export function linearShare(
     hasOnes: table.values.every((value) => value === 1),
     loss: settings.loss,
     cost: settings.cost,
+    positiveCost: settings.cost * settings.positiveWeight,
     bias: settings.bias,
     localPasses: settings.localPasses ?? 2,
     localSteps: settings.localSteps,

@@ -1,4 +1,5 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
+import { MOST_FEATURES } from '../../core/feature.ts'
 import { checkArgument } from '../../core/options/shape.ts'
 import { siblingModule } from '../../core/sibling-module.ts'
 import { featureScales, scaledTable } from '../data/feature-scales.ts'
@@ -11,7 +12,6 @@ import {
   type LinearProgress,
   type LinearSettings,
   linearSettings,
-  MOST_FEATURES,
 } from './options.ts'
 import { type LabelPair, type LinearShare, labelPair, linearShare } from './share.ts'
 import { type LinearPhase, LinearSolver } from './solver.ts'

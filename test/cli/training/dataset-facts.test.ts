@@ -6,8 +6,8 @@ import { gzipSync } from 'node:zlib'
 import { expect, it, onTestFinished } from 'vitest'
 import { Flags } from '../../../src/cli/command/command.ts'
 import { examplesOfFile } from '../../../src/cli/files/examples-file.ts'
-import { ratingsReadingOf } from '../../../src/cli/files/ratings-columns.ts'
 import { ratingsOfFile } from '../../../src/cli/files/ratings-file.ts'
+import { ratingsReadingOf } from '../../../src/cli/files/ratings-reading.ts'
 import { DatasetFacts } from '../../../src/cli/training/dataset-facts.ts'
 import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
 import { recordedIo } from '../recorded-io.ts'
@@ -37,7 +37,7 @@ it('facts of examples have no time', async () => {
   const file = join(temporaryFolder(), 'a.svm')
   writeFileSync(file, '1 2:1 1:1\n')
   const facts = new DatasetFacts()
-  await examplesOfFile(file, facts)
+  await examplesOfFile(file, { facts })
   const sha256 = createHash('sha256').update('1 2:1 1:1\n').digest('hex')
   expect(facts.trainedOn(file, recordedIo().io)).toMatchObject({
     files: [{ file, sha256 }],

@@ -54,10 +54,10 @@ describe('weir train als', () => {
     expect(readFileSync(curve, 'utf8')).toMatch(/^<svg .*[\s\S]*validation/)
   })
 
-  it('ranks on implicit feedback', async () => {
+  it('ranks on implicit feedback, the values of a pair in one sum', async () => {
     const { code, out } = await als('--implicit', '--alpha', '2', '--test', ratings)
     expect(code).toBe(0)
-    expect(out).toMatch(/60 users x 30 items, 1200 ratings in .* s, test NDCG@10 0\.\d+, precision/)
+    expect(out).toMatch(/60 users x 30 items, 531 ratings in .* s, test NDCG@10 0\.\d+, precision/)
   })
 
   it('reads a folder of part files, packed or with headers, and writes both matrices', async () => {
@@ -112,15 +112,82 @@ describe('weir train als', () => {
     const settings = [...publishing, '--factors', '4', '--iterations', '3', '--test', ratings]
     const plain = await run('train', 'als', ...settings, '--text-rows', one!)
     const files = await run('train', 'als', ...settings, '--text-rows', two!, '--memory', '1mb')
-    // What is shown on the way depends on the time that it takes.
+    // What is shown on the way depends on the time that it takes, and pairs in files are not compared.
     const said = (err: string): readonly string[] =>
-      err.split('\n').filter((line) => !/^\w+ +\d+ %/.test(line))
+      err.split('\n').filter((line) => !/^\w+ +\d+ %|^warning: 1200 of the 1200/.test(line))
+    expect(plain.err).toContain('warning: 1200 of the 1200 held-out ratings (100.0 %) are of pairs')
     expect(said(files.err)).toEqual(said(plain.err))
     const { seconds: _, version, ...result } = JSON.parse(files.out) as Record<string, unknown>
     expect(version).toBe(2)
     expect(JSON.parse(plain.out)).toMatchObject(result)
     expect(readFileSync(two!, 'utf8')).toBe(readFileSync(one!, 'utf8'))
     expect(readdirSync(join(data!, 'training'))).toEqual([])
+  })
+
+  it('says how many held-out ratings are of pairs that the training has, too', async () => {
+    const lines = readFileSync(ratings, 'utf8').split('\n')
+    const file = (name: string, part: readonly string[]): string => {
+      writeFileSync(join(folder, name), part.join('\n'))
+      return join(folder, name)
+    }
+    const held = new Set(lines.slice(1000).map((line) => line.split('\t', 2).join()))
+    const train = lines.slice(0, 1000).filter((line) => !held.has(line.split('\t', 2).join()))
+    const apart = [file('apart.train', train), file('apart.test', lines.slice(1000))] as const
+    const trained = (test: string) => als('--ratings', apart[0], '--test', test, '--json')
+    const clean = await trained(apart[1])
+    expect(clean.err).not.toContain('warning')
+    expect(JSON.parse(clean.out)).toMatchObject({ sharedPairs: 0 })
+    const leaked = await trained(file('leaked', [...lines.slice(1000), train[0]!, train[7]!]))
+    expect(JSON.parse(leaked.out)).toMatchObject({ sharedPairs: 2 })
+    expect(leaked.err).toContain('warning: 2 of the 202 held-out ratings (1.0 %) are of pairs')
+  })
+
+  it('sums events by pair, and refuses to do so in files', async () => {
+    const events = join(folder, 'events.csv')
+    const kinds = ['view', 'cart', 'buy', 'look']
+    const rows = Array.from({ length: 800 }, (_, i) => `u${i % 40},i${i % 20},${kinds[i % 4]}`)
+    writeFileSync(events, ['user,item,event', ...rows].join('\n'))
+    const weight = ['--weight', 'event=view:1,cart:3,buy:10,look:0']
+    const { code, out, err } = await als('--implicit', '--ratings', events, ...weight)
+    expect({ code, err }).toEqual({
+      code: 0,
+      err: expect.stringContaining('event = column 3 (event)'),
+    })
+    // A fourth of the 40 users looks alone; the other pairs come 20 times each.
+    expect(out).toMatch(/^30 users x 15 items, 30 ratings in /)
+    const files = await als('--implicit', '--ratings', events, ...weight, '--memory', '1mb')
+    expect(files.code).toBe(2)
+    expect(files.err).toContain('leave out --memory')
+  })
+
+  it('leaves out bad lines, says so, and writes them to a file', async () => {
+    const [bad, kept] = [join(folder, 'some-bad'), join(folder, 'left-out.tsv')]
+    writeFileSync(bad, `${readFileSync(ratings, 'utf8')}\n1\t2\n1\t2\tx\n`)
+    const counted = await als('--ratings', bad, '--bad-lines', 'count')
+    expect(counted.err).toContain(
+      `left out 2 bad lines of the 1202 of ${bad}; line 1201 "1\t2": expected user, item and rating`,
+    )
+    expect(counted.out).toContain('1200 ratings')
+    expect((await als('--ratings', bad, '--bad-lines', kept)).err).toContain(
+      `(they are in ${kept})`,
+    )
+    expect(readFileSync(kept, 'utf8')).toBe(
+      `${bad}:1201\tuser, item and rating\t1\t2\n${bad}:1202\ta number as rating\t1\t2\tx\n`,
+    )
+    const parts = join(folder, 'bad-parts')
+    mkdirSync(parts)
+    for (const part of ['a', 'b']) writeFileSync(join(parts, part), `7\t8\t3\n${part}\t2\n`)
+    await als('--ratings', parts, '--test', bad, '--bad-lines', kept)
+    const places = readFileSync(kept, 'utf8').match(/^[^\t]+/gm)
+    expect(places).toEqual([
+      `${join(parts, 'a')}:2`,
+      `${join(parts, 'b')}:2`,
+      `${bad}:1201`,
+      `${bad}:1202`,
+    ])
+    const failed = await als('--ratings', bad)
+    expect(failed.code).toBe(1)
+    expect(failed.err).toContain('leave bad lines out with --bad-lines count')
   })
 
   it('names the part file that it cannot read', async () => {

@@ -210,7 +210,7 @@ const SAMPLES: Record<
           item: `${random.below(1e6)}`,
           rating:
             random.below(2) === 0 ? random.below(10) / 2 : random.next() * 10 ** random.below(16),
-          timestamp: random.below(3) === 0 ? -1 : random.below(2e9) * 1000,
+          timestamp: random.below(3) === 0 ? -1 : random.below(1.7e9) * 1000,
         }),
       },
     ]),

@@ -54,6 +54,22 @@ describe('observations on their way to a topic', () => {
     expect(bounds.reduce((sum, { start, end }) => sum + end - start, 0)).toBe(100)
   })
 
+  it('are refused, all of a request, where a time is more than a day ahead', async () => {
+    await using topics = await openTopics({ logDirectory: folder })
+    await topics.create('observations', { partitions: 1 })
+    const clock = new ManualClock(1_700_000_000_000)
+    await using appender = new TopicAppender(topics, 'observations', clock)
+    const ahead = (ms: number) => ({ ...RATING, timestamp: clock.nowMs() + ms })
+    const day = 24 * 60 * 60 * 1000
+    await appender.append([ahead(day)], DEADLINE_MS)
+    await expect(appender.append([RATING, ahead(day + 1)], DEADLINE_MS)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('a time at most a day ahead of now'),
+    })
+    const [bounds] = await topics.bounds('observations')
+    expect(bounds!.end - bounds!.start).toBe(1)
+  })
+
   it('leave other clients turns where they are many', async () => {
     const producer = new SlowProducer()
     const clock = new ManualClock(5)

@@ -173,6 +173,28 @@ describe('a retraining of a linear model', () => {
     expect(steps.join()).toContain('its label 0 is neither 2 nor 1')
   })
 
+  it.each([undefined, 50])(
+    'leaves out examples with features that a model has no room for: %s',
+    async (limit) => {
+      const most = limit ?? 2 ** 27
+      await feed([...examples(300), `2 1:1 ${most}:1`, `1 ${2 ** 32 - 2}:1`])
+      const steps: string[] = []
+      const given = limit === undefined ? {} : { maxFeatures: limit }
+      const linear = { loss: 'logistic', threads: 0, range: RANGE, ...given } as const
+      const outcome = await retrain({
+        ...options({ linear } as Partial<RetrainOptions>),
+        onStep: (step) => steps.push(step),
+      })
+      expect(outcome).toMatchObject({
+        kind: 'candidate',
+        version: { lineage: { metrics: { observations: 300, unparsable: 2 } } },
+      })
+      expect(steps.join()).toContain(
+        `its feature ${most} is not below the limit of ${most} features (--max-features)`,
+      )
+    },
+  )
+
   it('is exported and imported with its blocks of weights, and with what the training says of each weight', async () => {
     await feed(examples(300))
     const outcome = await retrain(options())

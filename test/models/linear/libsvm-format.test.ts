@@ -68,6 +68,12 @@ describe('LIBSVM text', () => {
     expect(parse(text, {}, chunkBytes).lines).toBe(3)
   })
 
+  it('may have a query id behind the label, which is read over', () => {
+    const { examples } = parse('2 qid:10 3:1 # docid\n0 qid:11\n1\tqid:x 4:2\n')
+    expect(examples.map(({ label, indexes }) => [label, ...indexes])).toEqual([[2, 3], [0], [1, 4]])
+    expect(() => parse('1 3:1 qid:7\n')).toThrow('expected a label')
+  })
+
   it('is read as it was written, to the last bit, however many features a line has', () => {
     const random = seededRandom(1)
     const indexes = Array.from({ length: 1000 }, (_, k) => 3 * k + 1)
@@ -111,6 +117,13 @@ describe('bad lines', () => {
     })
     expect(examples).toHaveLength(2)
     expect(badLines).toBe(BAD.length)
+  })
+
+  it('are given to whoever wants them', () => {
+    const found: unknown[] = []
+    const onBadLine = (...line: unknown[]): void => void found.push(line)
+    parse('1 1:1\n1 x:1 # no\n', { badLines: 'count', onBadLine })
+    expect(found).toEqual([[2, '1 x:1 ', expect.stringContaining('a label and feature:value')]])
   })
 
   it('leave nothing behind: the parser reads the next line alone', () => {

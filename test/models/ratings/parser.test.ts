@@ -22,33 +22,36 @@ function parse(text: string, options: RatingsParserOptions = {}, chunkBytes = 1 
 }
 
 const RATINGS: Rating[] = [
-  { user: '1', item: 'ü 10', rating: 5, timestamp: 874_965_758_000 },
+  { user: '1', item: 'ü10', rating: 5, timestamp: 874_965_758_000 },
   { user: 'anna', item: '1193', rating: 3.5, timestamp: 978_300_760_000 },
 ]
 
-describe.each(['tab', 'double-colon', 'csv', 'semicolon'] as const)('the %s format', (format) => {
-  const header = format === 'csv' ? [RATINGS_CSV_HEADER] : []
-  const text = [...header, ...RATINGS.map((rating) => formatRating(rating, format))].join('\n')
+describe.each(['tab', 'double-colon', 'csv', 'semicolon', 'pipe', 'space'] as const)(
+  'the %s format',
+  (format) => {
+    const header = format === 'csv' ? [RATINGS_CSV_HEADER] : []
+    const text = [...header, ...RATINGS.map((rating) => formatRating(rating, format))].join('\n')
 
-  it('is detected, and read as it was written', () => {
-    expect(parse(text).ratings).toEqual(RATINGS)
-    expect(detectRatingsFormat(text.split('\n')[0] as string)).toBe(format)
-  })
+    it('is detected, and read as it was written', () => {
+      expect(parse(text).ratings).toEqual(RATINGS)
+      expect(detectRatingsFormat(text.split('\n')[0] as string)).toBe(format)
+    })
 
-  it.each([1, 2, 3, 7])('is read in chunks of %i bytes', (chunkBytes) => {
-    expect(parse(`${text}\n`, {}, chunkBytes).ratings).toEqual(RATINGS)
-  })
+    it.each([1, 2, 3, 7])('is read in chunks of %i bytes', (chunkBytes) => {
+      expect(parse(`${text}\n`, {}, chunkBytes).ratings).toEqual(RATINGS)
+    })
 
-  it('may end its lines with CRLF and hold empty ones', () => {
-    expect(parse(`${text.replaceAll('\n', '\r\n\r\n')}\r\n`).ratings).toEqual(RATINGS)
-  })
+    it('may end its lines with CRLF and hold empty ones', () => {
+      expect(parse(`${text.replaceAll('\n', '\r\n\r\n')}\r\n`).ratings).toEqual(RATINGS)
+    })
 
-  it('may leave the time out', () => {
-    const untimed = RATINGS.map((rating) => ({ ...rating, timestamp: -1 }))
-    const lines = untimed.map((rating) => formatRating(rating, format))
-    expect(parse(lines.join('\n')).ratings).toEqual(untimed)
-  })
-})
+    it('may leave the time out', () => {
+      const untimed = RATINGS.map((rating) => ({ ...rating, timestamp: -1 }))
+      const lines = untimed.map((rating) => formatRating(rating, format))
+      expect(parse(lines.join('\n')).ratings).toEqual(untimed)
+    })
+  },
+)
 
 describe('bad lines', () => {
   const text = '1\t2\t3\t4\n1\t2\n1\t2\tx\t4\n\t2\t3\t4\n1\t\t3\t4\n1\t2\t3\tx\n5\t6\t1\t8\n'
@@ -136,7 +139,7 @@ describe('bad lines', () => {
   })
 
   it('fail in the first line if it shows no format', () => {
-    expect(() => parse('hello\n')).toThrow(/no tab, "::", comma or semicolon/)
+    expect(() => parse('hello\n')).toThrow(/no tab, "::", comma, semicolon/)
   })
 })
 

@@ -89,6 +89,41 @@ describe('solutions known by hand', () => {
   })
 })
 
+/** The examples, the positive ones three times. */
+function withPositivesThrice({ rows, offsets, indexes, values, labels }: SparseTable): SparseTable {
+  const builder = new SparseTableBuilder()
+  for (let row = 0; row < rows; row++) {
+    const [from, to] = [offsets[row]!, offsets[row + 1]!]
+    for (let copy = 0; copy < (labels[row]! > 0 ? 3 : 1); copy++) {
+      builder.add(labels[row]!, indexes.subarray(from, to), values.subarray(from, to))
+    }
+  }
+  return builder.build()
+}
+
+it.each([
+  { loss: 'hinge', solver: 'dual' },
+  { loss: 'squared-hinge', solver: 'dual' },
+  { loss: 'squared-hinge', solver: 'newton' },
+  { loss: 'logistic', solver: 'dual' },
+  { loss: 'logistic', solver: 'newton' },
+] as const)(
+  'positive examples that count three times ($loss, $solver) stand there three times',
+  async (how) => {
+    const table = noisyTable(300, 12)
+    const settings = { ...how, cost: 0.3, tolerance: 1e-8 }
+    const weighted = await trainHere(table, { ...settings, positiveWeight: 3 })
+    const repeated = await trainHere(withPositivesThrice(table), settings)
+    const plain = await trainHere(table, settings)
+    const lowest = ({ history }: LinearModel): number =>
+      Math.min(...history.map(({ primal }) => primal))
+    expect(weighted.converged).toBe(true)
+    expect(lowest(weighted) / lowest(repeated)).toBeCloseTo(1, 6)
+    expect(weighted.intercept).toBeCloseTo(repeated.intercept, 2)
+    expect(weighted.intercept).toBeGreaterThan(plain.intercept + 0.1)
+  },
+)
+
 const CASES: { loss: LinearLossName; blocks: number }[] = [
   { loss: 'hinge', blocks: 1 },
   { loss: 'hinge', blocks: 3 },

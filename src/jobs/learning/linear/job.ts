@@ -1,6 +1,7 @@
 import type { KafkaClientOptions } from '../../../connectors/kafka/client/options.ts'
 import { openTopics } from '../../../connectors/topics/open.ts'
 import { placeIn, TOPICS_PLACE } from '../../../connectors/topics/place.ts'
+import { MAX_FEATURE } from '../../../core/feature.ts'
 import {
   count,
   listOf,
@@ -60,6 +61,8 @@ export interface OnlineSvmOptions extends Readonly<Record<string, unknown>> {
    * @default every label above 0
    */
   readonly positiveLabel?: number
+  /** An example with the id of a feature from here on is refused: each makes a block of weights. @default 2^27 */
+  readonly maxFeatures?: number
   readonly prequential?: PrequentialOptions
   /**
    * Observations in flight from their prediction to the fold of their deltas in all their blocks, over all slots: a
@@ -87,6 +90,7 @@ export const ONLINE_SVM: OptionShape<NamedOptions<OnlineSvmOptions>> = {
   range: required(count),
   rule: nested(ONLINE_LINEAR_SETTINGS),
   positiveLabel: numberIn(),
+  maxFeatures: wholeNumber({ min: 1, max: MAX_FEATURE + 1 }),
   prequential: nested(PREQUENTIAL),
   mostUnderWay: wholeNumber({ min: 1, orInfinity: true }),
   deltasFrom: listOf(wholeNumber({ min: 0 })),
@@ -172,6 +176,7 @@ const onlineSvm: JobDefinition<OnlineSvmOptions> = defineJob<OnlineSvmOptions>({
             modelUid: SVM_MODEL_UID,
             mostInFlight,
             positiveLabel,
+            maxFeatures: options.maxFeatures,
             prequential: options.prequential,
           }),
         { sideOutputs: [REFUSED.id, EXAMPLE_ERROR.id] },

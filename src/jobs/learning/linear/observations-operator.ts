@@ -1,5 +1,5 @@
 import { isWeirError } from '../../../core/errors.ts'
-import { BIAS_FEATURE } from '../../../core/feature.ts'
+import { BIAS_FEATURE, MOST_FEATURES } from '../../../core/feature.ts'
 import type { Counter } from '../../../core/metrics.ts'
 import type { SourcePosition } from '../../../core/position.ts'
 import type { LinearDelta } from '../../../models/linear/delta.ts'
@@ -30,6 +30,8 @@ export interface LinearObservationsOptions {
   readonly modelUid: string
   /** Label of the positive examples of a version that does not say its labels. @default every label above 0 */
   readonly positiveLabel?: number | undefined
+  /** The ids of features are below it. @default that of training, 2^27 */
+  readonly maxFeatures?: number | undefined
   /** Observations in flight: steps on weights of long ago overshoot when many are folded at once. */
   readonly mostInFlight: number
   readonly prequential?: PrequentialOptions | undefined
@@ -60,6 +62,7 @@ export class LinearObservationsOperator extends ObservationsGate {
   private labels: TrainedWith['labels']
   private readonly range: number
   private readonly modelUid: string
+  private readonly maxFeatures: number
   private readonly examples = new ExampleRecordReader()
   private readonly positiveLabel: number | undefined
   /** By partition, the version that it was learned on last in this attempt. */
@@ -79,6 +82,7 @@ export class LinearObservationsOperator extends ObservationsGate {
   constructor(options: LinearObservationsOptions) {
     const { range, rule, modelUid, mostInFlight, positiveLabel, prequential = {} } = options
     super(mostInFlight)
+    this.maxFeatures = options.maxFeatures ?? MOST_FEATURES
     this.range = range
     this.settings = rule
     this.rule = ruleOf(rule)
@@ -119,7 +123,10 @@ export class LinearObservationsOperator extends ObservationsGate {
     }
     const { label, ids, values, count } = example
     const side = this.sideOf(label)
+    // A feature makes a block of weights: without a limit a stranger fills the disk with ids.
+    const isTooWide = count > 0 && ids[count - 1]! >= this.maxFeatures
     if (side === 0) this.refusals.refuseRecord(record, 'unknown-label', timestamp)
+    else if (isTooWide) this.refusals.refuseRecord(record, 'too-many-features', timestamp)
     else this.learn(side, ids, values, count)
   }
 

@@ -63,6 +63,17 @@ it('learns an example whose ids are in any order or come again, as one with the 
   })
 })
 
+it('refuses an example with an id that the model has no room for', async () => {
+  const reasons = async (maxFeatures?: number): Promise<unknown[]> => {
+    const lines = ['1 99:1', '1 5:1 100:1', '-1 0:1', `1 ${2 ** 27}:1`, `1 ${2 ** 27 - 1}:1`, '1']
+    const given = maxFeatures === undefined ? {} : { maxFeatures }
+    const harness = await learned(lines, undefined, given)
+    return harness.sideOutput(REFUSED).map(({ value }) => [value.offset, value.reason])
+  }
+  expect(await reasons(100)).toEqual([1, 3, 4].map((offset) => [offset, 'too-many-features']))
+  expect(await reasons()).toEqual([[3, 'too-many-features']])
+})
+
 it('refuses what is no example: counted, with its bytes and its place, and reported', async () => {
   const bad = ['1,2,5', '1 2:1\n-1 3:1\n', '', null]
   const harness = await learned([...bad, '1 2:1'])
