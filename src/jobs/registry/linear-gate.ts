@@ -15,7 +15,13 @@ import type { QueryOptions, SparseVector } from '../../wire/model-reader.ts'
 import { withBiasFeature } from '../../wire/sparse-vector.ts'
 import { examplesProfile, type PlacedExample } from './examples-profile.ts'
 import type { GoldenExamples } from './golden-set.ts'
-import { type GoldenSummary, type MeasuredErrors, sampled } from './measured-errors.ts'
+import {
+  allCompared,
+  type ComparedErrors,
+  type GoldenSummary,
+  type MeasuredErrors,
+  sampled,
+} from './measured-errors.ts'
 import {
   type GateOptions,
   type GoldenComparison,
@@ -95,6 +101,10 @@ export class LinearGate implements ModelGate {
       if (!answer.ok) throw answer.error
       return answer.value
     })
+  }
+
+  async compared(): Promise<ComparedErrors> {
+    return allCompared(this.size)
   }
 
   /** Missing facts about the training data fail the check. */
