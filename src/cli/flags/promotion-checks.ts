@@ -71,7 +71,14 @@ export const CHECK_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     needs: [needs('golden')],
     value: share(),
     default: '0.5',
-    help: 'Largest growth of the share of top lists that have one item',
+    help: 'Largest growth, and largest fall, of the share of top lists that have one item',
+  },
+  'max-moved-error': {
+    type: 'string',
+    needs: [needs('golden')],
+    value: share(),
+    default: '0.05',
+    help: 'Largest certain distance of moved predictions of one item, or user, beyond its golden ratings, of the range',
   },
   'max-leaked': {
     type: 'string',
@@ -100,6 +107,13 @@ export const CHECK_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     value: share(),
     default: '0.3',
     help: 'Largest total variation of new ratings against those of the live version',
+  },
+  'max-golden-shift': {
+    type: 'string',
+    needs: [needs('golden')],
+    value: share(),
+    default: '0.1',
+    help: 'Largest certain difference of the new from the golden ratings of one item, of the range; twice it of one user',
   },
   'max-example-share': {
     type: 'string',
@@ -187,6 +201,7 @@ export function limitsOf(flags: Flags): PromotionLimits {
       maxUserShare: flags.number('max-user-share'),
       maxItemShare: flags.number('max-item-share'),
       maxRatingShift: flags.number('max-rating-shift'),
+      maxGoldenShift: flags.number('max-golden-shift'),
       maxExampleShare: flags.number('max-example-share'),
       maxLabelShift: flags.number('max-label-shift'),
       maxFeatureShift: flags.number('max-feature-shift'),
@@ -197,6 +212,7 @@ export function limitsOf(flags: Flags): PromotionLimits {
       maxCertainLoss: flags.number('max-certain-loss'),
       minOverlap: flags.number('min-overlap'),
       maxItemRise: flags.number('max-item-rise'),
+      maxMovedError: flags.number('max-moved-error'),
       minAgreement: flags.number('min-agreement'),
     },
     serving: {

@@ -41,10 +41,10 @@ export class Baseline {
   /** The ratings, in pieces, each of which is measured when it is read. */
   async *beside(ratings: EvaluationRatings): AsyncGenerator<readonly Rating[]> {
     for await (const piece of ratingPieces(ratings, 1024)) {
-      for (const { item, rating } of piece) {
-        const mean = this.means.of.get(item)
+      for (const rated of piece) {
+        const mean = this.means.of.get(rated.item)
         const coverage = mean === undefined ? 'coldItem' : 'known'
-        this.measured.add(rating, mean ?? this.means.unknown, coverage)
+        this.measured.add(rated, mean ?? this.means.unknown, coverage)
       }
       yield piece
     }

@@ -21,6 +21,7 @@ import {
   groupCounts,
   HedgeTimer,
   PendingRequest,
+  whenGivenUp,
 } from './pending-request.ts'
 import { requireRows, type ShapedRequest, shapeRequest } from './request-shape.ts'
 import { emptyOutputs, inferInParts } from './split-request.ts'
@@ -157,7 +158,7 @@ export class ModelProducer {
     const pending = new PendingRequest(slot, { deadlineAt: arrivalMs + goalMs, group }, callbacks)
     this.pending.set(slot, pending)
     this.context.wheel.add(pending)
-    this.listen(pending, request)
+    pending.stopListening = whenGivenUp(request, (reason) => this.cancel(pending, reason))
     this.side.put(slot, {
       items: Math.max(1, shaped.items),
       bucket: shaped.bucket,
@@ -266,20 +267,6 @@ export class ModelProducer {
       'FRAME_TOO_LARGE',
       `the inputs have ${bytes} bytes, a slot of ${this.name} ${memory.inputBytes}; raise input-bytes of its settings`,
     )
-  }
-
-  private listen(pending: PendingRequest, { signal, asker }: InferRequest): void {
-    if (asker !== undefined) {
-      pending.stopListening = asker.onGone(() => this.cancel(pending, asker.gone))
-    }
-    if (signal === undefined) return
-    const onAbort = (): void => this.cancel(pending, signal.reason)
-    const stopListening = pending.stopListening
-    signal.addEventListener('abort', onAbort, { once: true })
-    pending.stopListening = () => {
-      stopListening?.()
-      signal.removeEventListener('abort', onAbort)
-    }
   }
 
   private cancel(pending: PendingRequest, reason: unknown): void {

@@ -1,5 +1,5 @@
 import type { DeadlineEntry } from '../../wire/deadline-wheel.ts'
-import type { InferAnswer } from '../port/request.ts'
+import type { InferAnswer, InferRequest } from '../port/request.ts'
 
 /** Request of this thread that has not ended, by its slot. */
 export class PendingRequest implements DeadlineEntry {
@@ -61,6 +61,21 @@ export class HedgeTimer implements DeadlineEntry {
 
   expire(): void {
     this.onDue(this.request)
+  }
+}
+
+/** Calls back with the reason when the client of a request is gone, or its signal aborts; returns what ends that. */
+export function whenGivenUp(
+  { signal, asker }: Pick<InferRequest, 'signal' | 'asker'>,
+  giveUp: (reason: unknown) => void,
+): (() => void) | undefined {
+  const stopListening = asker?.onGone(() => giveUp(asker.gone))
+  if (signal === undefined) return stopListening
+  const onAbort = (): void => giveUp(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  return () => {
+    stopListening?.()
+    signal.removeEventListener('abort', onAbort)
   }
 }
 

@@ -58,7 +58,7 @@ export async function evaluateServed(
   const errors = new ErrorAccumulator()
   let done = 0
   for await (const evaluated of predictServed(reader, ratings, options)) {
-    for (const { rating, score, coverage } of evaluated) errors.add(rating.rating, score, coverage)
+    for (const { rating, score, coverage } of evaluated) errors.add(rating, score, coverage)
     done += evaluated.length
     options.onProgress?.(done)
   }

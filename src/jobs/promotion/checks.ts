@@ -5,6 +5,7 @@ import type { GoldenSet } from '../../kinds/port/golden-set.ts'
 import {
   bestOf,
   differenceOf,
+  type ErrorDifference,
   errorsOfPromoted,
   type GoldenSummary,
   type MeasuredErrors,
@@ -20,7 +21,6 @@ import {
   servingMeasures,
   storedCheck,
 } from '../../models/registry/checks/stored-check.ts'
-import { meanOf } from '../../models/registry/forgotten-versions.ts'
 import type { GoldenErrors, RegisteredVersion } from '../../models/registry/version.ts'
 import type { ModelReader } from '../../wire/model-reader.ts'
 import type { ModelRegistry } from '../registry/model-registry.ts'
@@ -72,7 +72,12 @@ export interface PromotionChecks {
   readonly golden: readonly { readonly number: number; readonly golden: GoldenErrors }[]
 }
 
-const NO_DIFFERENCE = { mean: Number.NaN, low: Number.NaN, high: Number.NaN }
+const NO_DIFFERENCE: ErrorDifference = {
+  mean: Number.NaN,
+  low: Number.NaN,
+  high: Number.NaN,
+  certain: Number.NaN,
+}
 
 /**
  * Runs the three checks on a version that a job serves beside the live one. Serving: it loads and
@@ -160,18 +165,19 @@ async function compareOnGolden(
   const earlier = await errorsOfPromoted(measure, others, gate.id)
   const stored = versions.filter(({ number }) => number === live)
   const asPromoted = await errorsOfPromoted(measure, stored, gate.id)
-  const best = bestOf([...earlier, ...asPromoted])
+  const compared = await gate.compared()
+  const best = bestOf([...earlier, ...asPromoted], compared)
   const found: GoldenComparison = {
     candidate,
     live: ofLive,
-    difference: ofLive === undefined ? NO_DIFFERENCE : differenceOf(candidate, ofLive),
+    difference: ofLive === undefined ? NO_DIFFERENCE : differenceOf(candidate, ofLive, compared),
     best:
       best === undefined
         ? undefined
         : {
-            number: best.number,
-            mean: meanOf(best.errors),
-            difference: differenceOf(candidate, best),
+            number: best.version.number,
+            mean: best.mean,
+            difference: differenceOf(candidate, best.version, compared),
           },
   }
   return { found, measured: [candidate, ...earlier, ...asPromoted] }

@@ -17,7 +17,13 @@ import {
   versionBefore,
 } from '../port/gate.ts'
 import type { GoldenRatings } from '../port/golden-set.ts'
-import { differenceOf, type MeasuredErrors, sampled } from '../port/measured-errors.ts'
+import {
+  allCompared,
+  type ComparedErrors,
+  differenceOf,
+  type MeasuredErrors,
+  sampled,
+} from '../port/measured-errors.ts'
 
 /** Length of a list. */
 const K = 10
@@ -63,6 +69,11 @@ export class ImplicitGate implements ModelGate {
     }
   }
 
+  /** Errors are those of users, and lists of different users are independent. */
+  async compared(): Promise<ComparedErrors> {
+    return allCompared(this.relevant.size)
+  }
+
   data(
     candidate: MeasuredErrors | undefined,
     limits?: DataLimits,
@@ -93,7 +104,7 @@ export class ImplicitGate implements ModelGate {
           best === undefined
             ? undefined
             : { number: best.number, error: best.mean, fallLow: best.difference.low },
-        lists: live === 0 || found === undefined ? undefined : await this.ratings.lists(),
+        lists: live === 0 || found === undefined ? undefined : await this.ratings.lists(['rise']),
       },
       limits,
     )
@@ -103,7 +114,7 @@ export class ImplicitGate implements ModelGate {
   private async fallBelowOneList({ candidate }: GoldenComparison): Promise<number> {
     const errors = await this.errorsOf(candidate.number, () => MEAN_KEYS.U)
     const oneList = { number: candidate.number, summary: undefined, errors: sampled(errors) }
-    return differenceOf(candidate, oneList).low
+    return differenceOf(candidate, oneList, await this.compared()).low
   }
 
   /** 1 - NDCG of each golden user's list; `keyOf`: of the row that makes it. */

@@ -2,15 +2,13 @@ import { createHash } from 'node:crypto'
 import { isWeirError } from '../../core/errors.ts'
 import { predictServed } from '../../jobs/evaluate/served.ts'
 import { alsKey, MEAN_IF_UNKNOWN } from '../../models/als/row-key.ts'
-import { clipRating } from '../../models/ratings/rating.ts'
-import {
-  type DataLimits,
-  dataMeasures,
-  type ProfileFacts,
-} from '../../models/registry/checks/data.ts'
+import { RunningMean } from '../../models/quality/intervals.ts'
+import { type DataLimits, dataMeasures } from '../../models/registry/checks/data.ts'
 import type { CheckMeasure } from '../../models/registry/checks/measure.ts'
+import { type PredictedPair, worstMoved } from '../../models/registry/checks/moved-predictions.ts'
 import {
   type ListFacts,
+  type MovedFacts,
   type QualityFacts,
   type QualityLimits,
   qualityMeasures,
@@ -20,7 +18,6 @@ import {
   ratingStatistics,
   ratingsOf,
 } from '../../training/data/ratings-table.ts'
-import { ErrorAccumulator } from '../../training/metrics/errors.ts'
 import type { QueryOptions } from '../../wire/model-reader.ts'
 import {
   type GateOptions,
@@ -29,15 +26,25 @@ import {
   versionBefore,
 } from '../port/gate.ts'
 import type { GoldenRatings } from '../port/golden-set.ts'
-import { type GoldenSummary, type MeasuredErrors, sampled } from '../port/measured-errors.ts'
-import { isSupported } from './golden-support.ts'
-import { type PlacedRating, ratingsProfile } from './ratings-profile.ts'
+import {
+  type ComparedErrors,
+  type GoldenSummary,
+  type MeasuredErrors,
+  sampled,
+  storedExamples,
+} from '../port/measured-errors.ts'
+import { isSupported, type ListMove } from './golden-support.ts'
+import { type PlacedRating, type RatingsProfile, ratingsProfile } from './ratings-profile.ts'
 import { compareLists } from './top-lists.ts'
 
 /** Number of users whose predictions show whether a version is loaded in their slots. */
 const PROBED_USERS = 64
 
-/** The gate of models of factor rows that predict ratings: squared errors of golden ratings, top lists, shares of users and items. */
+/**
+ * The gate of models of factor rows that predict ratings: squared errors of golden ratings, top lists, predictions that
+ * have moved, shares of users and items. Golden ratings whose pairs are in the candidate's training data say nothing about
+ * it and are left out.
+ */
 export class RatingsGate implements ModelGate {
   readonly id: string
   readonly error = 'MSE'
@@ -45,6 +52,9 @@ export class RatingsGate implements ModelGate {
   readonly probes: readonly number[]
   private readonly options: GateOptions<GoldenRatings, PlacedRating>
   private readonly ratings: RatingsTable
+  private training: Promise<RatingsProfile | undefined> | undefined
+  /** By version, the prediction of each golden rating. */
+  private readonly scores = new Map<number, Float32Array>()
 
   constructor(options: GateOptions<GoldenRatings, PlacedRating>) {
     this.options = options
@@ -68,23 +78,29 @@ export class RatingsGate implements ModelGate {
     }
   }
 
-  /** Each pair is predicted by query and clipped to the range of the set. */
+  /** Each pair is predicted by query and clipped to the range of the set; the summary is of pairs outside the training. */
   async measure(number: number): Promise<MeasuredErrors> {
     const { reader, state } = this.options
     const { min, max } = ratingStatistics(this.ratings)
-    const summary = new ErrorAccumulator()
+    const squares = new RunningMean()
     const all = new Float32Array(this.size)
-    let at = 0
+    const scores = new Float32Array(this.size)
+    const isTrained = await this.isTrained()
+    let [at, known] = [0, 0]
     const options = { state, query: { version: number }, range: { min, max } }
     for await (const piece of predictServed(reader, this.ratings, options)) {
       for (const { rating, score, coverage } of piece) {
-        summary.add(rating.rating, score, coverage)
-        all[at++] = (rating.rating - score) ** 2
+        const square = (rating.rating - score) ** 2
+        if (!isTrained(at)) squares.add(square)
+        if (coverage === 'known') known++
+        scores[at] = score
+        all[at++] = square
       }
     }
-    const { count, mse, coverage } = summary.summary()
-    const found: GoldenSummary = { count, mean: mse, knownShare: coverage.known / count }
-    return { number, summary: found, errors: sampled(all) }
+    this.scores.set(number, scores)
+    const mean = squares.size === 0 ? Number.NaN : squares.value
+    const summary: GoldenSummary = { count: squares.size, mean, knownShare: known / this.size }
+    return { number, summary, errors: sampled(all) }
   }
 
   /** Missing facts about the training data fail the check. */
@@ -100,14 +116,33 @@ export class RatingsGate implements ModelGate {
       largest: metrics['largestRating'] ?? Number.NaN,
       unknownShare: 1 - (candidate?.summary?.knownShare ?? Number.NaN),
     }
-    return dataMeasures({ ...facts, profile: await this.profile() }, limits)
+    const profile = await this.profile()
+    return dataMeasures({ ...facts, profile: profile?.facts }, limits)
   }
 
-  private async profile(): Promise<ProfileFacts | undefined> {
+  async compared(): Promise<ComparedErrors> {
+    const { user, item } = this.ratings
+    const isTrained = await this.isTrained()
+    const kept = [...storedExamples(this.size).entries()].filter(([, pair]) => !isTrained(pair))
+    return {
+      places: kept.map(([place]) => place),
+      pairs: kept.map(([, pair]) => ({ user: user[pair] as number, item: item[pair] as number })),
+    }
+  }
+
+  /** What the training data are like, read once. */
+  private profile(): Promise<RatingsProfile | undefined> {
     const { observations: read, version, golden } = this.options
-    if (read === undefined) return undefined
+    if (read === undefined) return Promise.resolve(undefined)
     const before = versionBefore(this.options)
-    return await ratingsProfile({ read, version, before, golden: golden.ratings })
+    this.training ??= ratingsProfile({ read, version, before, golden: golden.ratings })
+    return this.training
+  }
+
+  /** Whether the training data have the pair of a golden rating. */
+  private async isTrained(): Promise<(pair: number) => boolean> {
+    const trained = (await this.profile())?.trained
+    return (pair) => trained?.[pair] === 1
   }
 
   async quality(
@@ -120,18 +155,19 @@ export class RatingsGate implements ModelGate {
       pairs: found?.candidate.summary?.count ?? 0,
       candidateRmse: rmseOf(found?.candidate),
       liveRmse: live === 0 ? undefined : rmseOf(found?.live),
-      meanRmse: deviation(this.ratings),
+      meanRmse: await this.deviation(),
       best:
         best === undefined
           ? undefined
-          : { number: best.number, mse: best.mean, differenceLow: best.difference.low },
-      lists: live === 0 || found === undefined ? undefined : await this.lists(),
+          : { number: best.number, mse: best.mean, differenceLow: best.difference.certain },
+      lists: live === 0 || found === undefined ? undefined : await this.lists(['rise', 'fall']),
+      moved: live === 0 || found === undefined ? undefined : await this.moved(),
     }
     return qualityMeasures(facts, limits)
   }
 
-  /** The candidate's top lists beside those of the live version. */
-  async lists(): Promise<ListFacts> {
+  /** The candidate's top lists beside those of the live version; `moves`: those that golden ratings must support. */
+  async lists(moves: readonly ListMove[]): Promise<ListFacts> {
     const { reader, state, version, live } = this.options
     return await compareLists({
       reader,
@@ -140,23 +176,53 @@ export class RatingsGate implements ModelGate {
       live,
       items: version.items,
       users: this.ratings.users,
-      isSupported: (item) => this.isSupported(item),
+      isSupported: (item, move) => !moves.includes(move) || this.isSupported(item, move),
     })
   }
 
-  /** Whether the golden ratings of an item are about as high as the candidate predicts them. */
-  private async isSupported(item: string): Promise<boolean> {
-    const { reader, state, version } = this.options
-    const options = { version: version.number, ...MEAN_IF_UNKNOWN }
-    const range = ratingStatistics(this.ratings)
-    const golden = [...ratingsOf(this.ratings)].filter((rating) => rating.item === item)
-    const pairs = golden.map(async ({ user, rating }) => {
-      const key = alsKey(user, 'U')
-      const { score } = await reader.predict(state, key, alsKey(item, 'I'), options)
-      return { rating, prediction: clipRating(score, range) }
-    })
-    return isSupported(await Promise.all(pairs))
+  /** The item and the user whose predictions have moved away from their golden ratings the most. */
+  private async moved(): Promise<MovedFacts> {
+    const { version, live } = this.options
+    const { min, max } = ratingStatistics(this.ratings)
+    const width = max - min
+    if (width === 0) return { item: undefined, user: undefined }
+    const [candidate, before] = [this.scores.get(version.number)!, this.scores.get(live)!]
+    const isTrained = await this.isTrained()
+    const [items, users] = [new Map<string, PredictedPair[]>(), new Map<string, PredictedPair[]>()]
+    let at = 0
+    for (const { user, item, rating } of ratingsOf(this.ratings)) {
+      const pair = { rating, candidate: candidate[at] as number, live: before[at] as number }
+      if (isTrained(at++)) continue
+      appendTo(items, item, pair)
+      appendTo(users, user, pair)
+    }
+    return { item: worstMoved(items, width), user: worstMoved(users, width) }
   }
+
+  /** RMSE of predicting the mean rating for every pair outside the training. */
+  private async deviation(): Promise<number> {
+    const isTrained = await this.isTrained()
+    const ratings = new RunningMean()
+    for (const [pair, rating] of this.ratings.rating.entries()) {
+      if (!isTrained(pair)) ratings.add(rating)
+    }
+    return Math.sqrt(ratings.deviations / ratings.size)
+  }
+
+  /** Whether the golden ratings of an item support that the candidate has moved it in the lists. */
+  private isSupported(item: string, move: ListMove): boolean {
+    const scores = this.scores.get(this.options.version.number)!
+    const pairs = [...ratingsOf(this.ratings)]
+      .map((rating, at) => ({ ...rating, prediction: scores[at] as number }))
+      .filter((rating) => rating.item === item)
+    return isSupported(pairs, move)
+  }
+}
+
+function appendTo<T>(groups: Map<string, T[]>, group: string, value: T): void {
+  const known = groups.get(group)
+  if (known === undefined) groups.set(group, [value])
+  else known.push(value)
 }
 
 /** Identity of golden ratings: a hash over them, in their order. */
@@ -179,12 +245,4 @@ function firstOfUsers({ user, size }: RatingsTable): readonly number[] {
 
 function rmseOf(measured: MeasuredErrors | undefined): number {
   return Math.sqrt(measured?.summary?.mean ?? Number.NaN)
-}
-
-/** RMSE of predicting the mean rating for every pair. */
-function deviation(ratings: RatingsTable): number {
-  const { mean } = ratingStatistics(ratings)
-  let sum = 0
-  for (const rating of ratings.rating) sum += (rating - mean) ** 2
-  return Math.sqrt(sum / ratings.size)
 }

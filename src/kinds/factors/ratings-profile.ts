@@ -6,6 +6,7 @@ import {
 } from '../../jobs/registry/trained-ranges.ts'
 import type { RatingRange } from '../../models/ratings/rating.ts'
 import type { ProfileFacts } from '../../models/registry/checks/data.ts'
+import { NewAgainstGolden } from '../../models/registry/checks/new-against-golden.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'
 import { type RatingsTable, ratingsOf } from '../../training/data/ratings-table.ts'
 import { count, largestCount, totalVariation } from '../port/counts.ts'
@@ -26,13 +27,20 @@ export interface RatingsProfileOptions {
   readonly golden: RatingsTable
 }
 
+/** What a version's training ranges are like. */
+export interface RatingsProfile {
+  readonly facts: ProfileFacts
+  /** 1 for each golden rating whose user has rated its item in the ranges, with any value. */
+  readonly trained: Uint8Array
+}
+
 /**
  * Profile of a version's training ranges, from one pass over them; undefined for a version that was not
  * trained on a topic. Memory: a counter for each user and item, and the golden ratings.
  */
 export async function ratingsProfile(
   options: RatingsProfileOptions,
-): Promise<ProfileFacts | undefined> {
+): Promise<RatingsProfile | undefined> {
   const { read, version, before, golden } = options
   const ranges = trainedRanges(version)
   if (ranges.length === 0) return undefined
@@ -59,6 +67,11 @@ interface ProfileInputs {
 class ProfileBuilder {
   /** Of each golden rating: its user and item, and whether it was observed. */
   private readonly golden = new Map<string, { user: string; item: string; isLeaked: boolean }>()
+  /** Places of the golden ratings of a pair. */
+  private readonly pairs = new Map<string, number[]>()
+  private readonly trained: Uint8Array
+  private readonly ofItems: NewAgainstGolden
+  private readonly ofUsers: NewAgainstGolden
   private readonly before: TrainedPositions
   private readonly users = new Map<string, number>()
   private readonly items = new Map<string, number>()
@@ -74,23 +87,35 @@ class ProfileBuilder {
   constructor({ golden, before, range }: ProfileInputs) {
     this.range = range
     this.before = before
+    let place = 0
     for (const rating of ratingsOf(golden)) {
       const { user, item } = rating
-      this.golden.set(nameOf(rating), { user, item, isLeaked: false })
+      const pair = pairOf(rating)
+      this.golden.set(nameOf(pair, rating.rating), { user, item, isLeaked: false })
+      this.pairs.set(pair, [...(this.pairs.get(pair) ?? []), place++])
     }
+    this.trained = new Uint8Array(golden.size)
+    const groupsOf = (of: 'user' | 'item') =>
+      [...ratingsOf(golden)].map((each) => ({ group: each[of], rating: each.rating }))
+    this.ofItems = new NewAgainstGolden(groupsOf('item'))
+    this.ofUsers = new NewAgainstGolden(groupsOf('user'))
   }
 
   add(rating: PlacedRating): void {
     this.observations++
     count(this.users, rating.user)
     count(this.items, rating.item)
-    const golden = this.golden.get(nameOf(rating))
+    const pair = pairOf(rating)
+    const golden = this.golden.get(nameOf(pair, rating.rating))
     if (golden !== undefined) golden.isLeaked = true
+    for (const place of this.pairs.get(pair) ?? []) this.trained[place] = 1
     const isOld = this.before.has(rating)
     if (isOld) {
       count(this.usersBefore, rating.user)
       count(this.itemsBefore, rating.item)
     } else this.newObservations++
+    this.ofItems.add(rating.item, rating.rating, isOld)
+    this.ofUsers.add(rating.user, rating.rating, isOld)
     count(isOld ? this.old : this.fresh, this.classOf(rating.rating))
   }
 
@@ -99,7 +124,11 @@ class ProfileBuilder {
     return max > min ? Math.round(((rating - min) / (max - min)) * (CLASSES - 1)) : rating
   }
 
-  build(): ProfileFacts {
+  build(): RatingsProfile {
+    return { facts: this.facts(), trained: this.trained }
+  }
+
+  private facts(): ProfileFacts {
     const { observations, users, items, newObservations } = this
     const before = observations - newObservations
     return {
@@ -112,7 +141,15 @@ class ProfileBuilder {
       leakedShare: this.leakedShare(),
       newObservations,
       ratingShift: totalVariation(this.old, this.fresh),
+      ...this.contradicted(),
     }
+  }
+
+  /** All observations are new where no version is live, or it was trained elsewhere. Where all are equal, none differ. */
+  private contradicted(): Pick<ProfileFacts, 'contradicted'> {
+    const width = this.range.max - this.range.min
+    if (width === 0) return {}
+    return { contradicted: { item: this.ofItems.worst(width), user: this.ofUsers.worst(width) } }
   }
 
   /**
@@ -131,7 +168,12 @@ class ProfileBuilder {
   }
 }
 
+/** Name of a pair. */
+function pairOf({ user, item }: Pick<PlacedRating, 'user' | 'item'>): string {
+  return `${user}\0${item}`
+}
+
 /** Name of a rating: equal for equal ratings of a pair. */
-function nameOf({ user, item, rating }: Pick<PlacedRating, 'user' | 'item' | 'rating'>): string {
-  return `${user}\0${item}\0${Math.fround(rating)}`
+function nameOf(pair: string, rating: number): string {
+  return `${pair}\0${Math.fround(rating)}`
 }

@@ -1,6 +1,7 @@
 import { alsKey, idOfKey, KEY_SUFFIXES, MEAN_KEYS } from '../../models/als/row-key.ts'
 import type { ListFacts } from '../../models/registry/checks/quality.ts'
 import type { ModelReader } from '../../wire/model-reader.ts'
+import type { ListMove } from './golden-support.ts'
 
 /** Users whose lists are compared. */
 const SAMPLED_USERS = 100
@@ -19,13 +20,13 @@ export interface CompareListsOptions {
   /** Items of the candidate. */
   readonly items: number
   readonly users: readonly string[]
-  /** Whether trusted ratings say that an item deserves its predictions; then its rise does not count. */
-  readonly isSupported: (item: string) => Promise<boolean>
+  /** Whether trusted ratings say that an item deserves to have moved; then its move does not count. */
+  readonly isSupported: (item: string, move: ListMove) => boolean
 }
 
 /**
  * Compares the top lists of candidate and live version over a sample of users. An attack on one item
- * hardly changes the error, but it brings the item into most lists.
+ * hardly changes the error, but it brings the item into most lists, or out of them.
  */
 export async function compareLists(options: CompareListsOptions): Promise<ListFacts> {
   const { candidate, live, items, users } = options
@@ -44,12 +45,15 @@ export async function compareLists(options: CompareListsOptions): Promise<ListFa
     for (const item of ours) now.set(item, (now.get(item) ?? 0) + 1)
     for (const item of theirs) before.set(item, (before.get(item) ?? 0) + 1)
   }
-  const { rise, item } = await unsupportedRise(now, before, options.isSupported)
+  const risen = largestGrowth(now, before, (item) => options.isSupported(item, 'rise'))
+  const fallen = largestGrowth(before, now, (item) => options.isSupported(item, 'fall'))
   return {
     users: sample.length,
     overlap: overlap / sample.length,
-    rise: rise / sample.length,
-    ...(item === undefined ? {} : { risenItem: item }),
+    rise: risen.growth / sample.length,
+    ...(risen.item === undefined ? {} : { risenItem: risen.item }),
+    fall: fallen.growth / sample.length,
+    ...(fallen.item === undefined ? {} : { fallenItem: fallen.item }),
   }
 }
 
@@ -58,21 +62,17 @@ export function listLengthOf(items: number): number {
   return Math.max(1, Math.min(LIST_LENGTH, Math.floor(items * MAX_SHARE)))
 }
 
-/** The largest rise in lists of an item that trusted ratings do not support. */
-async function unsupportedRise(
-  now: ReadonlyMap<string, number>,
-  before: ReadonlyMap<string, number>,
-  isSupported: CompareListsOptions['isSupported'],
-): Promise<{ readonly rise: number; readonly item?: string }> {
-  const rises = [...now]
-    .map(([key, lists]) => ({ key, rise: lists - (before.get(key) ?? 0) }))
-    .filter(({ rise }) => rise > 0)
-    .sort((a, b) => b.rise - a.rise)
-  for (const { key, rise } of rises) {
-    const item = idOfKey(key)
-    if (!(await isSupported(item))) return { rise, item }
-  }
-  return { rise: 0 }
+/** The item that is in the most lists of `many` above those of `few`, of those that are not supported. */
+function largestGrowth(
+  many: ReadonlyMap<string, number>,
+  few: ReadonlyMap<string, number>,
+  isSupported: (item: string) => boolean,
+): { readonly growth: number; readonly item?: string } {
+  const growths = [...many]
+    .map(([key, lists]) => ({ item: idOfKey(key), growth: lists - (few.get(key) ?? 0) }))
+    .filter(({ growth }) => growth > 0)
+    .sort((a, b) => b.growth - a.growth)
+  return growths.find(({ item }) => !isSupported(item)) ?? { growth: 0 }
 }
 
 function sampleOf(users: readonly string[]): readonly string[] {

@@ -20,7 +20,13 @@ import {
   versionBefore,
 } from '../port/gate.ts'
 import type { GoldenExamples } from '../port/golden-set.ts'
-import { type GoldenSummary, type MeasuredErrors, sampled } from '../port/measured-errors.ts'
+import {
+  allCompared,
+  type ComparedErrors,
+  type GoldenSummary,
+  type MeasuredErrors,
+  sampled,
+} from '../port/measured-errors.ts'
 import { examplesProfile, type PlacedExample } from './examples-profile.ts'
 
 /** Number of examples whose predictions show whether a version is loaded. */
@@ -95,6 +101,10 @@ export class LinearGate implements ModelGate {
       if (!answer.ok) throw answer.error
       return answer.value
     })
+  }
+
+  async compared(): Promise<ComparedErrors> {
+    return allCompared(this.size)
   }
 
   /** Missing facts about the training data fail the check. */

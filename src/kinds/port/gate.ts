@@ -1,21 +1,20 @@
 import type { RangeReader } from '../../jobs/registry/trained-ranges.ts'
-import type { Interval } from '../../models/quality/intervals.ts'
 import type { DataLimits } from '../../models/registry/checks/data.ts'
 import type { CheckMeasure } from '../../models/registry/checks/measure.ts'
 import type { QualityLimits } from '../../models/registry/checks/quality.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'
 import type { ModelReader, QueryOptions } from '../../wire/model-reader.ts'
-import type { MeasuredErrors } from './measured-errors.ts'
+import type { ComparedErrors, ErrorDifference, MeasuredErrors } from './measured-errors.ts'
 
 /** The candidate on the golden set, beside the live version and the best one. */
 export interface GoldenComparison {
   readonly candidate: MeasuredErrors
   readonly live: MeasuredErrors | undefined
   /** Mean error of the candidate minus that of live. */
-  readonly difference: Interval
+  readonly difference: ErrorDifference
   /** The best version ever promoted. */
   readonly best:
-    | { readonly number: number; readonly mean: number; readonly difference: Interval }
+    | { readonly number: number; readonly mean: number; readonly difference: ErrorDifference }
     | undefined
 }
 
@@ -36,6 +35,8 @@ export interface ModelGate {
   answers(example: number, query: QueryOptions): Promise<boolean>
   /** Errors of a served version. */
   measure(number: number): Promise<MeasuredErrors>
+  /** The golden examples that versions are compared on. */
+  compared(): Promise<ComparedErrors>
   /** The data check; `candidate` is undefined if it does not answer. */
   data(candidate: MeasuredErrors | undefined, limits?: DataLimits): Promise<readonly CheckMeasure[]>
   /** The quality check; undefined if the candidate does not answer. */

@@ -1,6 +1,7 @@
 import { isWeirError } from '../../core/errors.ts'
-import { type Interval, PairedDifference } from '../../models/quality/intervals.ts'
-import { goldenErrors, isMeasure, meanOf } from '../../models/registry/forgotten-versions.ts'
+import { type Interval, RunningMean } from '../../models/quality/intervals.ts'
+import { TwoWayMean } from '../../models/quality/two-way-mean.ts'
+import { goldenErrors, isMeasure } from '../../models/registry/forgotten-versions.ts'
 import type { GoldenErrors, RegisteredVersion } from '../../models/registry/version.ts'
 
 /** Maximum number of golden examples whose errors are stored with a version. */
@@ -27,13 +28,28 @@ export interface MeasuredErrors {
 /** Measures a version by query. */
 export type MeasureVersion = (number: number) => Promise<MeasuredErrors>
 
-/** The errors that are stored of a golden set: all, or those at equal distances. */
+/** The golden examples whose stored errors are compared. */
+export interface ComparedErrors {
+  /** Their places among the stored errors. */
+  readonly places: readonly number[]
+  /** Numbers of the user and the item of each; undefined where examples do not resemble each other. */
+  readonly pairs?: readonly { readonly user: number; readonly item: number }[]
+}
+
+/** Golden examples whose errors are stored, of `size`: all, or those at equal distances. */
+export function storedExamples(size: number): readonly number[] {
+  const stored = Math.min(MAX_STORED, size)
+  return Array.from({ length: stored }, (_, n) => Math.floor((n * size) / stored))
+}
+
+/** All stored errors of a golden set of `size` examples that do not resemble each other. */
+export function allCompared(size: number): ComparedErrors {
+  return { places: [...storedExamples(size).keys()] }
+}
+
+/** The errors that are stored of a golden set. */
 export function sampled(all: Float32Array): Float32Array {
-  const size = Math.min(MAX_STORED, all.length)
-  return Float32Array.from(
-    { length: size },
-    (_, n) => all[Math.floor((n * all.length) / size)] as number,
-  )
+  return Float32Array.from(storedExamples(all.length), (n) => all[n] as number)
 }
 
 /** Errors as the registry stores them. */
@@ -80,19 +96,40 @@ async function served(
   }
 }
 
-/** The errors with the smallest mean; undefined of none. */
-export function bestOf(measured: readonly MeasuredErrors[]): MeasuredErrors | undefined {
-  return measured.reduce<MeasuredErrors | undefined>(
-    (best, each) => (best === undefined || meanOf(each.errors) < meanOf(best.errors) ? each : best),
-    undefined,
-  )
+/** The errors with the smallest mean over the compared examples, and this mean; undefined of none. */
+export function bestOf(
+  measured: readonly MeasuredErrors[],
+  { places }: ComparedErrors,
+): { readonly version: MeasuredErrors; readonly mean: number } | undefined {
+  const means = measured.map((version) => {
+    const sum = places.reduce((total, place) => total + (version.errors[place] as number), 0)
+    return { version, mean: sum / places.length }
+  })
+  return means.sort((a, b) => a.mean - b.mean)[0]
 }
 
-/** Mean error of one minus that of the other on the same examples, with its interval. */
-export function differenceOf(candidate: MeasuredErrors, other: MeasuredErrors): Interval {
-  const difference = new PairedDifference()
-  for (const [i, error] of candidate.errors.entries()) {
-    difference.add(error, other.errors[i] as number)
+/** Mean error of one minus that of the other, on the same examples. */
+export interface ErrorDifference extends Interval {
+  /** It is above this with 95 % probability. */
+  readonly certain: number
+}
+
+/**
+ * Compares the errors of two versions, with the 95 % interval. It is much narrower than the difference of two intervals,
+ * because hard examples are hard for both.
+ */
+export function differenceOf(
+  candidate: MeasuredErrors,
+  other: MeasuredErrors,
+  { places, pairs }: ComparedErrors,
+): ErrorDifference {
+  const [joined, single] = [new TwoWayMean(), new RunningMean()]
+  for (const [n, place] of places.entries()) {
+    const difference = (candidate.errors[place] as number) - (other.errors[place] as number)
+    const pair = pairs?.[n]
+    if (pair === undefined) single.add(difference)
+    else joined.add(difference, pair.user, pair.item)
   }
-  return difference.interval()
+  const mean = pairs === undefined ? single : joined
+  return { ...mean.interval(), certain: mean.interval(0.9).low }
 }

@@ -1,4 +1,5 @@
 import type { Random } from '../../core/random.ts'
+import { normalQuantile } from './quantiles.ts'
 
 /** Two-sided 95 % quantile of the normal distribution. */
 export const QUANTILE_95 = 1.959964
@@ -54,7 +55,7 @@ export function bootstrapInterval(
   return { mean: sum / count, low: at(0.025), high: at(0.975) }
 }
 
-/** Mean of a stream with its interval: normal approximation, variance by Welford's update. */
+/** Mean of a stream of independent values with its interval: normal approximation, variance by Welford's update. */
 export class RunningMean {
   private count = 0
   private mean = 0
@@ -67,29 +68,26 @@ export class RunningMean {
     this.squareDeviation += delta * (value - this.mean)
   }
 
-  /** The mean so far; its interval has no width before the second value. */
-  interval(): Interval {
+  /** Number of values so far. */
+  get size(): number {
+    return this.count
+  }
+
+  /** The mean so far; 0 before the first value. */
+  get value(): number {
+    return this.mean
+  }
+
+  /** Sum of the squared deviations from the mean. */
+  get deviations(): number {
+    return this.squareDeviation
+  }
+
+  /** The mean so far with its interval of `coverage`, which has no width before the second value. */
+  interval(coverage = 0.95): Interval {
     const deviation = Math.sqrt(this.squareDeviation / Math.max(1, this.count - 1))
-    const margin = (QUANTILE_95 * deviation) / Math.sqrt(Math.max(1, this.count))
+    const quantile = normalQuantile((1 + coverage) / 2)
+    const margin = (quantile * deviation) / Math.sqrt(Math.max(1, this.count))
     return { mean: this.mean, low: this.mean - margin, high: this.mean + margin }
-  }
-}
-
-/**
- * Interval of the mean difference of two losses measured on the same pairs (normal approximation on
- * the differences). It is much narrower than the difference of two intervals, because hard pairs are
- * hard for both.
- */
-export class PairedDifference {
-  private readonly difference = new RunningMean()
-
-  /** Adds a pair's losses; the difference is `candidate - live`. */
-  add(candidate: number, live: number): void {
-    this.difference.add(candidate - live)
-  }
-
-  /** Mean difference so far with its interval; below 0 the candidate is better. */
-  interval(): Interval {
-    return this.difference.interval()
   }
 }

@@ -96,7 +96,7 @@ async function listsOf(
     live: a.number,
     items: b.items,
     users: sample,
-    isSupported: async () => false,
+    isSupported: () => false,
   })
   return { ...facts, k: listLengthOf(b.items) }
 }

@@ -13,7 +13,7 @@ export function evaluateAls(model: AlsModel, ratings: RatingsTable): ErrorSummar
     const user = ratings.users[ratings.user[i] as number] as string
     const item = ratings.items[ratings.item[i] as number] as string
     const { score, coverage } = model.predict(user, item)
-    errors.add(ratings.rating[i] as number, score, coverage)
+    errors.add({ user, item, rating: ratings.rating[i] as number }, score, coverage)
   }
   return errors.summary()
 }

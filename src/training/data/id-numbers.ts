@@ -21,7 +21,7 @@ export class IdNumbers {
     const next = this.ids.length
     requireArgument(
       next < this.most,
-      `at most ${this.most} users and as many items can be trained; train on a sample of the users`,
+      `at most ${this.most} users and as many items can be trained or evaluated; take a sample of the users`,
     )
     this.numbers.set(id, next)
     this.ids.push(id)

@@ -339,8 +339,9 @@ describe('a second retraining on the same observations', () => {
         const [user, item] = [n % 17, Math.floor(n / 17)]
         return {
           user: `u${user}`,
-          item: `i${item}`,
-          rating: ratingOf(taste(user, item)),
+          // Not in the training data, which have all pairs of the first items.
+          item: `i${1000 + item}`,
+          rating: ratingOf(taste(user, 1000 + item)),
           timestamp: n,
         }
       })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { seededRandom } from '../../../src/core/random.ts'
 import {
   bootstrapInterval,
-  PairedDifference,
+  RunningMean,
   wilsonInterval,
 } from '../../../src/models/quality/intervals.ts'
 
@@ -37,15 +37,12 @@ describe('confidence intervals', () => {
     expect(bootstrap).toBeGreaterThan(300 * 0.88)
   })
 
-  it('of paired losses see a difference that two intervals would hide', () => {
-    const random = seededRandom(7)
-    const difference = new PairedDifference()
-    for (let i = 0; i < 500; i++) {
-      const hardness = Math.abs(random.normal()) * 5
-      difference.add(hardness + 0.1 + 0.01 * random.normal(), hardness)
-    }
-    const { low, high } = difference.interval()
-    expect(low).toBeGreaterThan(0.09)
-    expect(high).toBeLessThan(0.11)
+  it('of a mean are wider the more they must cover', () => {
+    const mean = new RunningMean()
+    for (let i = 0; i < 100; i++) mean.add(i % 10)
+    const [ninety, usual] = [mean.interval(0.9), mean.interval()]
+    const error = Math.sqrt(mean.deviations / 99 / 100)
+    expect(usual.high - usual.mean).toBeCloseTo(1.95996 * error, 5)
+    expect(ninety.high - ninety.mean).toBeCloseTo(1.64485 * error, 5)
   })
 })

@@ -26,7 +26,6 @@ beforeAll(async () => {
   fresh = all.slice(6000)
 })
 
-const clip = (score: number) => Math.min(5, Math.max(1, score))
 const mean = (values: readonly number[]) => values.reduce((sum, x) => sum + x, 0) / values.length
 
 function dot(left: ArrayLike<number>, right: ArrayLike<number>): number {
@@ -44,7 +43,7 @@ function slotOf(user: string): number {
 /** Squared error of the published rows; a user or an item that the training did not see has the mean row. */
 function publishedSquare({ user, item, rating }: Rating, of: AlsModel = model): number {
   const row = of.rowOf('U', user) ?? of.meanUser
-  return (rating - clip(dot(row, of.rowOf('I', item) ?? of.meanItem))) ** 2
+  return (rating - dot(row, of.rowOf('I', item) ?? of.meanItem)) ** 2
 }
 
 /** A mean with the fading factor: the weight of each is 0.98 of that of the next. */
@@ -198,7 +197,7 @@ it('the error is of what was served when each rating came, also of a model that 
     for (const rating of stream.slice(squares.length, to)) {
       const keys = [`${rating.user}-U`, `${rating.item}-I`] as const
       const [user, item] = [await learner.row(keys[0]), await learner.row(keys[1])]
-      squares.push((rating.rating - clip(dot(user, item))) ** 2)
+      squares.push((rating.rating - dot(user, item)) ** 2)
       await learner.rate([rating])
       await until('both rows have changed', async () => {
         const now = [await learner.row(keys[0]), await learner.row(keys[1])]
@@ -239,6 +238,16 @@ async function largeModel(): Promise<{ learned: AlsModel; stream: Rating[] }> {
   })
   return { learned, stream: all.slice(60_000) }
 }
+
+it('the error of a rule that diverges is that of the stars that are served, beyond the range of ratings', async () => {
+  const rule = { rule: 'sgd', learningRate: 1 } as const
+  await using learner = await Learner.of(rule, 1, { learned: model })
+  await learner.rate(fresh)
+  const { mse, frozenMse } = await learner.error(fresh.length, 1)
+  // No error within 1 to 5 stars is larger than 4.
+  expect(mse).toBeGreaterThan(16)
+  expect(frozenMse).toBeLessThan(4)
+})
 
 it('under a small memory budget the error is of what is served, on one slot and on two, through a kill', async () => {
   const { learned, stream } = await largeModel()

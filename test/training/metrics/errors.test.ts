@@ -7,7 +7,7 @@ const KINDS: PairCoverage[] = ['known', 'coldUser', 'coldItem', 'coldBoth']
 function randomPairs(count: number) {
   const random = seededRandom(count)
   return Array.from({ length: count }, (_, i) => ({
-    rating: 1 + random.below(5),
+    pair: { user: `u${i % 40}`, item: `i${i % 30}`, rating: 1 + random.below(5) },
     score: 3 + random.normal(),
     coverage: KINDS[i % 4] as PairCoverage,
   }))
@@ -15,14 +15,14 @@ function randomPairs(count: number) {
 
 function accumulate(pairs: ReturnType<typeof randomPairs>): ErrorAccumulator {
   const errors = new ErrorAccumulator()
-  for (const { rating, score, coverage } of pairs) errors.add(rating, score, coverage)
+  for (const { pair, score, coverage } of pairs) errors.add(pair, score, coverage)
   return errors
 }
 
 describe('error accumulators', () => {
   it('count every pair and return the means', () => {
     const pairs = randomPairs(1001)
-    const squares = pairs.map(({ rating, score }) => (rating - score) ** 2)
+    const squares = pairs.map(({ pair, score }) => (pair.rating - score) ** 2)
     const mse = squares.reduce((sum, square) => sum + square, 0) / 1001
     const summary = accumulate(pairs).summary()
     expect(summary.count).toBe(1001)
@@ -33,34 +33,27 @@ describe('error accumulators', () => {
     expect(summary.mseByCoverage.known).toBeCloseTo(known / 251, 10)
   })
 
-  it('merge into the accumulator of all pairs', () => {
-    const pairs = randomPairs(500)
-    const merged = accumulate(pairs.slice(0, 123))
-    merged.merge(accumulate(pairs.slice(123)))
-    merged.merge(new ErrorAccumulator())
-    const [a, b] = [merged.summary(), accumulate(pairs).summary()]
-    expect(a.coverage).toEqual(b.coverage)
-    for (const name of ['mse', 'mae', 'rmseLow', 'rmseHigh'] as const) {
-      expect(a[name]).toBeCloseTo(b[name], 10)
-    }
-  })
-
-  it('have a confidence interval that covers the true value about 95 times in 100', () => {
+  it('have intervals for pairs that resemble others of their user and item', () => {
     const random = seededRandom(8)
-    let covered = 0
-    for (let run = 0; run < 400; run++) {
-      const errors = new ErrorAccumulator()
-      for (let i = 0; i < 300; i++) errors.add(random.normal(), 0, 'known')
-      const { rmseLow, rmseHigh } = errors.summary()
-      if (rmseLow <= 1 && 1 <= rmseHigh) covered++
+    const ofUser = Array.from({ length: 50 }, () => random.normal())
+    const errors = new ErrorAccumulator()
+    for (let i = 0; i < 5000; i++) {
+      const user = random.below(50)
+      const rating = 3 + ofUser[user]! + 0.5 * random.normal()
+      errors.add({ user: `u${user}`, item: `i${random.below(100)}`, rating }, 3, 'known')
     }
-    expect(covered).toBeGreaterThan(365)
-    expect(covered).toBeLessThan(395)
+    const { mse, rmse, mae, rmseLow, rmseHigh, maeLow, maeHigh } = errors.summary()
+    // As many independent users say as much as these 5,000 pairs do.
+    const ofUsers = Math.sqrt(2 / 50)
+    expect((rmseHigh ** 2 - mse) / (1.96 * mse)).toBeGreaterThan(ofUsers / 2)
+    expect(rmseLow).toBeLessThan(rmse)
+    expect(maeHigh - mae).toBeCloseTo(mae - maeLow, 10)
+    expect((maeHigh - mae) / mae).toBeGreaterThan(0.1)
   })
 
   it('refuse a score that is not a number, and a summary without pairs', () => {
     const errors = new ErrorAccumulator()
-    expect(() => errors.add(3, Number.NaN, 'known')).toThrow(
+    expect(() => errors.add({ user: 'u', item: 'i', rating: 3 }, Number.NaN, 'known')).toThrow(
       expect.objectContaining({ code: 'NOT_FINITE' }),
     )
     expect(() => errors.summary()).toThrow(expect.objectContaining({ code: 'EMPTY_DATASET' }))

@@ -5,7 +5,6 @@ import { latin1Of } from '../../../core/text/latin1.ts'
 import { type LearnedRow, scoreOf } from '../../../models/als/online/rule.ts'
 import { idOfKeyBytes } from '../../../models/als/row-key.ts'
 import { targetOf } from '../../../models/feedback.ts'
-import { clipRating } from '../../../models/ratings/rating.ts'
 import type { OperatorContext } from '../../../operators/port/operator.ts'
 import type { WriteOrigin } from '../../../state/port/handles.ts'
 import type { KeyedState } from '../../../state/port/keyed-state.ts'
@@ -198,7 +197,7 @@ export class LearningSteps {
   ): void {
     const { rows } = this
     const user = rows.user(version, key)
-    const score = clipRating(scoreOf(user.row, item.row), version.range)
+    const score = scoreOf(user.row, item.row)
     const frozen = this.frozenScore(version, key, user, item)
     const known = user.updates + user.evidence > 0 && item.updates + item.evidence > 0
     const delta = rows.deltaOf(version)
@@ -215,8 +214,9 @@ export class LearningSteps {
     this.deltas.send(version.metadata.version, rating.item, delta, key, timestamp, attemptTag)
   }
 
+  /** A query is answered with the score as it is: clipped to the range of ratings, its error could not show a divergence. */
   private measure(
-    { measures, metadata, range }: LearnedVersion,
+    { measures, metadata }: LearnedVersion,
     { rating }: RatingRecord,
     { score, frozen, known }: { score: number; frozen: number | undefined; known: boolean },
   ): void {
@@ -224,7 +224,7 @@ export class LearningSteps {
     const target = targetOf(metadata.feedback, rating)
     measures.add(target - score, known, clock)
     if (frozen === undefined) return
-    measures.addFrozen(target - clipRating(frozen, range), known, clock)
+    measures.addFrozen(target - frozen, known, clock)
   }
 
   /** The score without learning, before the step changes the rows; undefined outside the sample. */

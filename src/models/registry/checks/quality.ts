@@ -1,7 +1,9 @@
 import { atLeast, atMost, type CheckMeasure } from './measure.ts'
+import type { WorstGroup } from './worst-group.ts'
 
 /** Errors on the golden set: the same pairs for every predictor. */
 export interface QualityFacts {
+  /** Those that the candidate was not trained on. */
   readonly pairs: number
   readonly candidateRmse: number
   /** Undefined while no version is live. */
@@ -12,6 +14,17 @@ export interface QualityFacts {
   readonly best?: BestFacts | undefined
   /** Undefined while no version is live. */
   readonly lists?: ListFacts | undefined
+  /** Undefined while no version is live. */
+  readonly moved?: MovedFacts | undefined
+}
+
+/**
+ * The item, and the user, whose predictions have moved away from its golden ratings the most, `certain` as a share of the
+ * range of ratings (`worstMoved`); undefined where no predictions have moved.
+ */
+export interface MovedFacts {
+  readonly item: WorstGroup | undefined
+  readonly user: WorstGroup | undefined
 }
 
 /** A candidate against the best version ever promoted, on the same golden pairs. */
@@ -19,7 +32,7 @@ export interface BestFacts {
   readonly number: number
   /** Mean squared error of the best version. */
   readonly mse: number
-  /** Low end of the 95 % interval of the candidate's mean squared error minus that of the best. */
+  /** The candidate's mean squared error minus that of the best is above it with 95 % probability. */
   readonly differenceLow: number
 }
 
@@ -33,6 +46,10 @@ export interface ListFacts {
   readonly rise: number
   /** That item; undefined if none has risen. */
   readonly risenItem?: string
+  /** Largest fall of the share of lists that have one item, of items whose golden ratings are above its predictions. */
+  readonly fall: number
+  /** That item; undefined if none has fallen. */
+  readonly fallenItem?: string
 }
 
 /** Bounds of the quality check. */
@@ -52,18 +69,23 @@ export interface QualityLimits {
   /** Minimum mean overlap of the top lists with those of the live version. @default 0.1 */
   readonly minOverlap?: number
   /**
-   * Maximum growth of the share of top lists that have one item. An item whose golden ratings are about as
-   * high as its predictions may grow. @default 0.5
+   * Maximum growth of the share of top lists that have one item, and maximum fall. An item whose golden ratings are about
+   * as high as its predictions may grow, and one whose golden ratings are not above them may fall. @default 0.5
    */
   readonly maxItemRise?: number
+  /**
+   * Maximum certain distance of the mean prediction of one item, or one user, beyond its golden ratings, where it has moved
+   * away from them, as a share of the range of ratings. @default 0.05
+   */
+  readonly maxMovedError?: number
   /** Linear models: minimum share of golden examples with the label that the live version predicts. @default 0.5 */
   readonly minAgreement?: number
 }
 
 /**
  * The quality check of an ALS model: better than the mean rating, worse than live by at most the tolerance, not certainly
- * worse than the best version ever promoted (so that many small losses cannot add up), and with lists like
- * those of the live version.
+ * worse than the best version ever promoted (so that many small losses cannot add up), with lists like
+ * those of the live version, and with no item or user whose predictions have moved away from its golden ratings.
  */
 export function qualityMeasures(
   facts: QualityFacts,
@@ -71,13 +93,14 @@ export function qualityMeasures(
 ): readonly CheckMeasure[] {
   const tolerance = limits.tolerance ?? 0.01
   return [
-    atLeast('golden pairs', facts.pairs, limits.minPairs ?? 100),
+    atLeast('golden pairs outside the training data', facts.pairs, limits.minPairs ?? 100),
     atMost('RMSE against the mean rating', facts.candidateRmse, facts.meanRmse),
     ...(facts.liveRmse === undefined
       ? []
       : [atMost('RMSE against live', facts.candidateRmse, facts.liveRmse * (1 + tolerance))]),
     ...(facts.best === undefined ? [] : [bestMeasure(facts.best, limits)]),
     ...(facts.lists === undefined ? [] : listMeasures(facts.lists, limits)),
+    ...(facts.moved === undefined ? [] : movedMeasures(facts.moved, limits)),
   ]
 }
 
@@ -145,12 +168,27 @@ function bestMeasure(best: BestFacts, limits: QualityLimits): CheckMeasure {
 }
 
 function listMeasures(lists: ListFacts, limits: QualityLimits): readonly CheckMeasure[] {
+  const bound = limits.maxItemRise ?? 0.5
   return [
     atLeast('overlap of top lists with live', lists.overlap, limits.minOverlap ?? 0.1),
-    atMost(riseName(lists.risenItem), lists.rise, limits.maxItemRise ?? 0.5),
+    atMost(`rise of ${itemName(lists.risenItem)} in top lists`, lists.rise, bound),
+    atMost(`fall of ${itemName(lists.fallenItem)} in top lists`, lists.fall, bound),
   ]
 }
 
-function riseName(item: string | undefined): string {
-  return item === undefined ? 'rise of one item in top lists' : `rise of item ${item} in top lists`
+function itemName(item: string | undefined): string {
+  return item === undefined ? 'one item' : `item ${item}`
+}
+
+function movedMeasures(
+  { item, user }: MovedFacts,
+  { maxMovedError = 0.05 }: QualityLimits,
+): readonly CheckMeasure[] {
+  const moved = (of: string, { certain }: WorstGroup): CheckMeasure =>
+    atMost(`certain error of the moved predictions of ${of}`, certain, maxMovedError)
+  return [
+    ...(item === undefined ? [] : [moved(`item ${item.group}`, item)]),
+    // A user is not named: the registry keeps the measures.
+    ...(user === undefined ? [] : [moved('one user', user)]),
+  ]
 }

@@ -29,6 +29,24 @@ describe('the data check', () => {
     expect(failedOf(dataMeasures({ ...good, unknownShare: 0.6 }))).toEqual(['unknown share'])
   })
 
+  it('names the item, but not the user, whose new ratings contradict its golden ones', () => {
+    const worst = { group: '50', certain: 0.2 }
+    const profile = {
+      ...{ users: 100, items: 100, userShare: 0, itemShare: 0 },
+      ...{ userShareBefore: 0, itemShareBefore: 0, leakedShare: 0 },
+      ...{ newObservations: 100, ratingShift: Number.NaN },
+      contradicted: { item: worst, user: worst },
+    }
+    const ofItem = 'certain difference of the new from the golden ratings of item 50'
+    const ofUser = 'certain difference of the new from the golden ratings of one user'
+    const failed = (maxGoldenShift?: number) =>
+      failedOf(dataMeasures({ ...good, profile }, maxGoldenShift ? { maxGoldenShift } : {}))
+    // A user may differ twice as much.
+    expect(failed(0.09)).toEqual([ofItem, ofUser])
+    expect(failed()).toEqual([ofItem])
+    expect(failed(0.2)).toEqual([])
+  })
+
   it('fails where there is no data at all', () => {
     const none = { ...good, observations: 0, smallest: Number.NaN, largest: Number.NaN }
     expect(failedOf(dataMeasures(none, { smallest: 1, largest: 5 })).length).toBe(4)
@@ -54,8 +72,22 @@ describe('the quality check', () => {
     ])
   })
 
+  it('looks both ways at lists, and at items and users whose predictions have moved', () => {
+    const lists = { users: 100, overlap: 0.5, rise: 0, fall: 0.6, fallenItem: '50' }
+    expect(failedOf(qualityMeasures({ ...facts, lists }))).toEqual(['fall of item 50 in top lists'])
+    const worst = (certain: number) => ({ group: '50', certain })
+    const moved = { item: worst(0.06), user: worst(0.06) }
+    expect(failedOf(qualityMeasures({ ...facts, moved }))).toEqual([
+      'certain error of the moved predictions of item 50',
+      'certain error of the moved predictions of one user',
+    ])
+    expect(failedOf(qualityMeasures({ ...facts, moved }, { maxMovedError: 0.1 }))).toEqual([])
+  })
+
   it('fails on a golden set that is too small, and on NaN', () => {
-    expect(failedOf(qualityMeasures({ ...facts, pairs: 3 }))).toEqual(['golden pairs'])
+    expect(failedOf(qualityMeasures({ ...facts, pairs: 3 }))).toEqual([
+      'golden pairs outside the training data',
+    ])
     expect(failedOf(qualityMeasures({ ...facts, candidateRmse: Number.NaN })).length).toBe(2)
   })
 })
