@@ -1,15 +1,20 @@
 import type { OperatorStateEntries } from '../checkpoint/protocol/checkpoint-types.ts'
 import { ByteWriter } from '../core/byte-writer.ts'
+import { type Clock, systemClock } from '../core/clock.ts'
+import { WeirError } from '../core/errors.ts'
 import { keyGroupOf } from '../core/key-group.ts'
+import { MetricGroup } from '../core/metrics.ts'
 import { kindOf, listOf, objectWith, optional } from '../core/options/kinds.ts'
 import { serializer as serializerKind } from '../core/options/ports.ts'
 import { checkArgument } from '../core/options/shape.ts'
+import { NO_POSITION, type SourcePosition } from '../core/position.ts'
 import type { Serializer } from '../core/serializer.ts'
 import { refuseArgument } from '../core/text/refuse-argument.ts'
-import { NO_TIMESTAMP } from '../core/time.ts'
+import { MIN_TIMESTAMP, NO_TIMESTAMP } from '../core/time.ts'
 import type { BroadcastDescriptors } from '../dataflow/broadcast-stream.ts'
 import { type PlainKey, plainKeySerializer } from '../dataflow/key-serializer.ts'
-import type { StreamOperator } from '../operators/port/operator.ts'
+import type { Accumulator } from '../operators/port/accumulator.ts'
+import type { OperatorContext, Output, StreamOperator } from '../operators/port/operator.ts'
 import { storeKeyFormat } from '../operators/port/stored-keys.ts'
 import { BroadcastProcessOperator } from '../operators/process/broadcast.ts'
 import type {
@@ -19,10 +24,13 @@ import type {
 } from '../operators/process/function.ts'
 import { KeyedProcessOperator } from '../operators/process/keyed-process.ts'
 import { ProcessOperator } from '../operators/process/process.ts'
+import { OperatorStateMemory } from '../runtime/subtask/operator-state-memory.ts'
+import { TaskAccumulators } from '../runtime/subtask/task-accumulators.ts'
+import { StateCatalog } from '../state/catalog/state-catalog.ts'
+import type { KeyedState } from '../state/port/keyed-state.ts'
 import type { KeyedStateBackend } from '../state/port/keyed-state-backend.ts'
 import { madeObject, requireFactory } from './arguments.ts'
 import { openInMemory } from './keyed-state.ts'
-import { StandaloneContext } from './standalone-context.ts'
 
 const TRANSFORM = 'transform(...)'
 const EXAMPLE = 'transform(() => new MyFunction())'
@@ -205,5 +213,71 @@ async function run<T>(
     throw error
   } finally {
     await operator.close()
+  }
+}
+
+/** An operator of a savepoint that runs alone. */
+interface StandaloneOperator {
+  readonly uid: string
+  readonly maxParallelism: number
+  readonly keyedState: KeyedState | undefined
+}
+
+/** The context of an operator whose state a program writes, outside a job: it has no output, and time stands still. */
+class StandaloneContext implements OperatorContext {
+  readonly uid: string
+  readonly name: string
+  readonly subtask = 0
+  readonly parallelism = 1
+  readonly attempt = 1
+  readonly maxParallelism: number
+  readonly keyedState: KeyedState | undefined
+  readonly operatorState = new OperatorStateMemory()
+  readonly clock: Clock = systemClock
+  readonly metrics = new MetricGroup()
+  readonly rowTables = new StateCatalog()
+  /** What a function emits is dropped. */
+  readonly output: Output = { collect() {}, collectSide() {} }
+  private readonly accumulators = new TaskAccumulators()
+
+  constructor({ uid, maxParallelism, keyedState }: StandaloneOperator) {
+    this.uid = uid
+    this.name = uid
+    this.maxParallelism = maxParallelism
+    this.keyedState = keyedState
+  }
+
+  addAccumulator<A extends Accumulator>(name: string, accumulator: A): A {
+    return this.accumulators.addAccumulator(name, accumulator)
+  }
+
+  getAccumulator<A extends Accumulator>(name: string): A | undefined {
+    return this.accumulators.getAccumulator(name)
+  }
+
+  position(): SourcePosition {
+    return NO_POSITION
+  }
+
+  currentWatermark(): number {
+    return MIN_TIMESTAMP
+  }
+
+  /** Timers that are registered fire in the job that restores them. */
+  scheduleProcessingTime(): void {}
+
+  wake(): void {}
+
+  resumeAt(): void {}
+
+  sendEvent(): void {}
+
+  suspend(): void {
+    throw new WeirError('ILLEGAL_STATE', `outside a job, ${this.name} cannot wait`)
+  }
+
+  /** Another slot's rows: there is none. */
+  storedRows(): Promise<never> {
+    return Promise.reject(new WeirError('ILLEGAL_STATE', 'outside a job there are no other slots'))
   }
 }

@@ -88,7 +88,7 @@ export const TESTED_MUTANTS: readonly TestedMutant[] = [
     name: 'complete-over-aborted-transaction',
     edits: [
       {
-        file: 'connectors/transactions/prepared-transactions.ts',
+        file: 'connectors/transactions/two-phase-sink-writer.ts',
         text: "  if (age > timeoutMs * EXPIRED_PART) return 'expired'\n",
         replacement: '',
       },
@@ -344,7 +344,7 @@ export const TESTED_MUTANTS: readonly TestedMutant[] = [
     name: 'analysis-skipped',
     edits: [
       {
-        file: 'inference/onnx/graph-trace.ts',
+        file: 'inference/onnx/independence.ts',
         text: 'return rule(operation)',
         replacement: 'return outputs.map(() => inputs[0] ?? fixedTensor())',
       },

@@ -1,15 +1,17 @@
 import { asWeirError, type WeirError } from '../../core/errors.ts'
+import type { Random } from '../../core/random.ts'
+import { writeSavepoint } from '../manifest/write-savepoint.ts'
 import { assembleOperators } from '../protocol/assemble.ts'
 import type { Barrier, CheckpointAck, CheckpointManifest } from '../protocol/checkpoint-types.ts'
-import { compactedPath } from '../storage/paths.ts'
+import type { CheckpointStorage } from '../storage/checkpoint-storage.ts'
+import { checkStoragePath, compactedPath, savepointFolder } from '../storage/paths.ts'
 import { CheckpointCompactor } from './compactor.ts'
 import { requireCommittable } from './errors.ts'
-import { CheckpointGarbage } from './garbage.ts'
+import { CheckpointGarbage, filesOf } from './garbage.ts'
 import type { RepositoryContent } from './job-folder.ts'
 import { CheckpointLineage, type RestoreFrom } from './lineage.ts'
 import type { ResolvedCoordinatorOptions } from './options.ts'
 import { CheckpointRepository } from './repository.ts'
-import { SavepointCopies } from './savepoint-copies.ts'
 
 /** A checkpoint that every task has acknowledged. */
 export interface AcknowledgedCheckpoint {
@@ -177,5 +179,51 @@ export class DurableCheckpoints {
   async close(): Promise<void> {
     await this.compactor.close()
     await this.savepoints.idle()
+  }
+}
+
+/** Options of the copies. */
+interface SavepointCopiesOptions {
+  readonly storage: CheckpointStorage
+  readonly garbage: CheckpointGarbage
+  readonly random: Random
+  readonly jobId: string
+}
+
+/** Copies completed checkpoints to savepoint folders; keeps their segments until the copy is done. */
+class SavepointCopies {
+  private readonly options: SavepointCopiesOptions
+  private readonly running = new Set<Promise<void>>()
+
+  constructor(options: SavepointCopiesOptions) {
+    this.options = options
+  }
+
+  /** A new folder's path below `parent`. Throws INVALID_ARGUMENT. */
+  newFolder(parent: string): string {
+    const { random, jobId } = this.options
+    const name = Array.from({ length: 12 }, () => random.below(16).toString(16)).join('')
+    return checkStoragePath(savepointFolder(parent, jobId, name))
+  }
+
+  /** Copies a checkpoint to `folder`; begins at once, before its segments can be deleted. */
+  async copy(manifest: CheckpointManifest, folder: string): Promise<void> {
+    const { storage, garbage } = this.options
+    const pin = filesOf(manifest)
+    garbage.pin(pin)
+    const work = writeSavepoint(storage, manifest, folder)
+    const settled = work.catch(() => {})
+    this.running.add(settled)
+    try {
+      await work
+    } finally {
+      garbage.unpin(pin)
+      this.running.delete(settled)
+    }
+  }
+
+  /** Resolves when no copy runs. */
+  async idle(): Promise<void> {
+    await Promise.all(this.running)
   }
 }

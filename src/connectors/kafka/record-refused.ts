@@ -4,7 +4,6 @@ import type { KafkaCluster } from './client/cluster.ts'
 import { kafkaErrorEntry } from './client/error-table.ts'
 import { KAFKA_ERRORS } from './client/errors.ts'
 import { describeKafkaTopic } from './client/topics.ts'
-import { recordTooLarge, shownKey } from './record-too-large.ts'
 import { singleRecord } from './refused-batch.ts'
 
 /** A batch of one record that a broker refused. */
@@ -86,4 +85,40 @@ async function settingsOf(
     if (isWeirError(error)) return {}
     throw error
   }
+}
+
+const LIMIT = 'max.message.bytes'
+const KEY_CHARACTERS = 60
+
+/** The error of a batch of one record that is larger than its topic accepts. Never retryable. */
+async function recordTooLarge(
+  cluster: KafkaCluster,
+  topic: string,
+  batch: { readonly partition: number; readonly bytes: Uint8Array },
+): Promise<WeirError> {
+  const { partition, bytes } = batch
+  const size = bytes.length
+  const key = shownKey(singleRecord(bytes).key())
+  const limit = await limitOf(cluster, topic)
+  const accepts = limit === undefined ? 'a limit that this user may not read' : `${limit} bytes`
+  const message = `the record with ${key} is ${size} bytes in its batch, and topic "${topic}" accepts ${accepts} (${LIMIT}); raise ${LIMIT} of the topic, or write a smaller or compressed record`
+  const details = { topic, partition, size, key, ...(limit === undefined ? {} : { limit }) }
+  return new WeirError('FRAME_TOO_LARGE', message, { details })
+}
+
+async function limitOf(cluster: KafkaCluster, topic: string): Promise<number | undefined> {
+  try {
+    const limit = Number((await describeKafkaTopic(cluster, topic))[LIMIT])
+    return Number.isFinite(limit) ? limit : undefined
+  } catch (error) {
+    if (isWeirError(error)) return undefined
+    throw error
+  }
+}
+
+/** A key in words, for messages. */
+function shownKey(key: Uint8Array | null): string {
+  if (key === null) return 'no key'
+  const text = new TextDecoder().decode(key)
+  return `key ${JSON.stringify(text.length > KEY_CHARACTERS ? `${text.slice(0, KEY_CHARACTERS)}...` : text)}`
 }

@@ -7,7 +7,6 @@ import { ratingLineFormat } from '../../models/ratings/line-format.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
 import { LatestTime, PRESENT_TIME } from '../../models/ratings/rating-time.ts'
 import type { ObservationTopic, StoredPosition } from '../port/services.ts'
-import { SyncedProducer } from './synced-producer.ts'
 
 /** Observations of one turn: about 10 ms. */
 const PER_TURN = 4096
@@ -152,4 +151,38 @@ async function positionsOf(
   })
   if ([...byPartition.values()].some(({ offset }) => offset < 0)) return []
   return [...byPartition.values()].sort((a, b) => a.partition - b.partition)
+}
+
+/** A producer whose syncs follow each other: who comes while one runs shares the next one (group commit). */
+class SyncedProducer {
+  readonly producer: TopicProducer
+  /** The sync that runs, and the one that will begin after it. */
+  private running: Promise<void> | undefined
+  private next: Promise<void> | undefined
+
+  constructor(producer: TopicProducer) {
+    this.producer = producer
+  }
+
+  /** Resolves after a sync that began after this call. Rejects with its error. */
+  sync(): Promise<void> {
+    if (this.running === undefined) return this.start()
+    this.next ??= this.running
+      .catch(() => undefined)
+      .then(() => {
+        this.next = undefined
+        return this.sync()
+      })
+    return this.next
+  }
+
+  private start(): Promise<void> {
+    const sync = this.producer.sync()
+    this.running = sync
+    const ended = (): void => {
+      this.running = undefined
+    }
+    sync.then(ended, ended)
+    return sync
+  }
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { asWeirError } from '../../core/errors.ts'
+import { asWeirError, requireArgument } from '../../core/errors.ts'
 import { JSON_LIMITS } from '../../http/json-body.ts'
 import { sharerOf } from '../../http/principal.ts'
 import { parseExactly } from '../../wire/inference/json-values.ts'
@@ -9,11 +9,13 @@ import { inferenceProblem, problemOf } from '../http/problem.ts'
 import { givenQueryOptions, QUERY_OPTION_SCHEMAS } from '../http/query-options.ts'
 import { ownerOf } from '../http/socket-owner.ts'
 import { documented } from '../inference/documented.ts'
-import { objectOf } from '../inference/message.ts'
+import { type InferenceRequest, type ModelRequests, objectOf } from '../inference/message.ts'
+import type { InferenceModel } from '../inference/model.ts'
+import { answeredElements } from '../inference/model-answers.ts'
 import { MODEL_PATHS, paramsOf, takeAnyBody } from '../inference/routes.ts'
+import type { TensorMetadata } from '../inference/tensor.ts'
 import type { AnswerPart, PartsAnswers } from './answers.ts'
 import { sendEvents } from './events.ts'
-import { generatedPart, generateRequest } from './generate-form.ts'
 import { GENERATE_ANSWER, GENERATE_BODY, GENERATE_STREAM_ANSWER } from './schemas.ts'
 
 /** Path of a model, with or without a version. */
@@ -83,4 +85,60 @@ function askedBy(request: FastifyRequest<ModelPath>): Parameters<PartsAnswers['p
 
 async function* texts(parts: AsyncGenerator<AnswerPart>): AsyncGenerator<string> {
   for await (const part of parts) yield generatedPart(part)
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+/*
+ * The form of Triton's generate extension: inputs and outputs are fields of one object, without datatypes and shapes.
+ *
+ *   {"text_input": "hello", "parameters": {...}}   ->   {"model_name": "m", "model_version": "1", "text_output": "world"}
+ */
+
+/** The request of a body. Throws INVALID_ARGUMENT for a field that is no input, UNKNOWN_OPTION for a parameter. */
+function generateRequest(
+  body: Json,
+  requests: ModelRequests,
+  { inputs }: Pick<InferenceModel, 'inputs'>,
+): InferenceRequest {
+  const { id, parameters, ...fields } = withoutInputs(body, inputs)
+  const [unknown] = Object.keys(fields)
+  const known = inputs.map(({ name }) => name).join(', ')
+  requireArgument(
+    unknown === undefined,
+    `no input is named "${unknown?.slice(0, 40)}"; the inputs are ${known}`,
+  )
+  const given = inputs.filter(({ name }) => Object.hasOwn(body, name))
+  return requests.readParts(
+    {
+      ...(id === undefined ? {} : { id }),
+      ...(parameters === undefined ? {} : { parameters }),
+      inputs: given.map((input) => tensorOf(input, body[input.name])),
+    },
+    [],
+  )
+}
+
+/** One part as an object of its outputs: an output of one element is that element, another one a list. */
+function generatedPart({ head, outputs, request }: AnswerPart): string {
+  const values = outputs.map((tensor) => {
+    const elements = answeredElements(tensor, request)
+    return [tensor.name, elements.length === 1 ? elements[0] : elements] as const
+  })
+  const id = request.id === undefined ? {} : { id: request.id }
+  return JSON.stringify({ ...Object.fromEntries(values), ...head, ...id })
+}
+
+function withoutInputs(body: Json, inputs: readonly TensorMetadata[]): Json {
+  const isInput = (name: string): boolean => inputs.some((input) => input.name === name)
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !isInput(name)))
+}
+
+/** The input with the shape of its value; a value of fewer dimensions than the input has gets sizes of 1 before. */
+function tensorOf({ name, datatype, shape: declared }: TensorMetadata, value: unknown): Json {
+  const shape: number[] = []
+  for (let level = value; Array.isArray(level); level = level[0]) shape.push(level.length)
+  const missing = Math.max(0, declared.length - shape.length)
+  const data = Array.isArray(value) ? value.flat(Infinity) : [value]
+  return { name, datatype, shape: [...Array<number>(missing).fill(1), ...shape], data }
 }

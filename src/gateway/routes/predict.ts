@@ -1,16 +1,24 @@
 import type { FastifyInstance } from 'fastify'
+import { jsonReaderOf } from '../../http/json-parser.ts'
 import { requireMayOf } from '../../http/principal.ts'
 import { alsKey, MEAN_IF_UNKNOWN } from '../../models/als/row-key.ts'
+import type { EncodedPairs } from '../../wire/encoded-pairs.ts'
+import { FrameWriter } from '../../wire/frame-writer.ts'
 import { namedState } from '../http/objects.ts'
 import {
   QUERY_OPTION_SCHEMAS,
   type QueryOptionHeaders,
   queryOptionsOf,
 } from '../http/query-options.ts'
-import { ENVELOPE_SCHEMA, ID_SCHEMA, PROBLEM_SCHEMA, STATE_SCHEMA } from '../http/schemas.ts'
+import {
+  DEFAULT_STATE,
+  ENVELOPE_SCHEMA,
+  ID_SCHEMA,
+  PROBLEM_SCHEMA,
+  STATE_SCHEMA,
+} from '../http/schemas.ts'
 import type { ServedState } from '../port/services.ts'
-import { addPairsParser, encodedPairsOf, type PairsBody } from './pairs-body.ts'
-import { MAX_PAIRS } from './pairs-scanner.ts'
+import { MAX_PAIRS, scanPairs } from './pairs-scanner.ts'
 import { predictionBody } from './prediction-body.ts'
 import { predictionsBody } from './predictions-body.ts'
 
@@ -157,4 +165,58 @@ function addBatchRoute(app: FastifyInstance, state: ServedState): void {
       return Buffer.copyBytesFrom(predictionsBody(predictions))
     },
   )
+}
+
+/** Body of a batch of predictions. */
+interface PairsBody {
+  readonly state: string
+  readonly version?: number
+  readonly pairs: readonly (readonly [user: string, item: string])[]
+}
+
+/** Some pairs that the schema accepts. */
+const VALID: PairsBody['pairs'] = [['user', 'item']]
+
+/**
+ * A body whose pairs were read as keys. The scanner accepts only what the schema of the route accepts, so
+ * the schema, which cannot see the keys, is given other pairs.
+ */
+class ScannedBody implements PairsBody {
+  readonly state = DEFAULT_STATE
+  readonly pairs = VALID
+  readonly #keys: EncodedPairs
+
+  constructor(keys: EncodedPairs) {
+    this.#keys = keys
+  }
+
+  get keys(): EncodedPairs {
+    return this.#keys
+  }
+}
+
+/** Parses bodies of JSON: pairs in their usual form as keys, everything else as other routes do. */
+function addPairsParser(app: FastifyInstance): void {
+  const readJson = jsonReaderOf(app)
+  app.removeContentTypeParser('application/json')
+  app.addContentTypeParser<Buffer>(
+    'application/json',
+    { parseAs: 'buffer' },
+    (request, body, done) => {
+      const keys = scanPairs(body)
+      if (keys === undefined) readJson(request, body, done)
+      else done(null, new ScannedBody(keys))
+    },
+  )
+}
+
+/** The keys of the pairs of a body. */
+function encodedPairsOf(body: PairsBody): EncodedPairs {
+  if (body instanceof ScannedBody) return body.keys
+  const writer = new FrameWriter(32 * body.pairs.length)
+  for (const [user, item] of body.pairs) {
+    writer.key(alsKey(user, 'U'))
+    writer.key(alsKey(item, 'I'))
+  }
+  return { count: body.pairs.length, bytes: writer.written() }
 }

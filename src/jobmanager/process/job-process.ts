@@ -8,7 +8,6 @@ import { isTerminal } from '../../runtime/job/status.ts'
 import { errorOf } from './error-message.ts'
 import { JOB_ID_VARIABLE } from './job-identity.ts'
 import type { JobCall, JobCommand, JobReport } from './messages.ts'
-import { remoteJobData } from './remote-job-data.ts'
 
 /** The program that runs a job: `weir` itself. */
 export interface JobProgram {
@@ -184,5 +183,28 @@ export class JobProcess implements JobControl {
 
   private goneError(): WeirError {
     return new WeirError('UNAVAILABLE', `the process of job ${this.id} has ended; its log says why`)
+  }
+}
+
+/** Sends a request to the process of a job; resolves with its answer. */
+type Ask = (of: keyof JobData, request: object) => Promise<unknown>
+
+/** State, models and topics of a job in another process. */
+function remoteJobData(ask: Ask): JobData {
+  const method = <M extends keyof JobData>(of: M): JobData[M] => {
+    const call = (request: object): Promise<unknown> => ask(of, request)
+    return call as unknown as JobData[M]
+  }
+  return {
+    states: method('states'),
+    entry: method('entry'),
+    rows: method('rows'),
+    models: method('models'),
+    difference: method('difference'),
+    promote: method('promote'),
+    rollBack: method('rollBack'),
+    recommendations: method('recommendations'),
+    servedModels: method('servedModels'),
+    topics: method('topics'),
   }
 }

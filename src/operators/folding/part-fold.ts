@@ -4,7 +4,6 @@ import { copyInMemory } from '../folds/copy-value.ts'
 import type { Fold } from '../folds/fold.ts'
 import type { EdgeFold, SendPart } from '../port/edge-fold.ts'
 import { FoldedPart } from '../port/folded-part.ts'
-import { FoldWorth } from './fold-worth.ts'
 
 /** Parts above which the fold sends all of them. */
 const MOST_PARTS = 4096
@@ -148,5 +147,46 @@ export abstract class PartFold<IN, ACC> implements EdgeFold {
     const copy = copyInMemory(sums, after)
     part.sum = (copy ?? after) as ACC
     part.owned = copy !== undefined
+  }
+}
+
+/** Records after which it is decided whether folding them pays. */
+const PERIOD = 8192
+/** Parts for each record above which folding does not pay: almost each record has a key of its own. */
+const WORTHLESS = 0.7
+/** Records that are sent as they are before folding is tried again. */
+const REST = 131_072
+
+/** Decides which records a sender folds: none for a while after almost each record had a key of its own. */
+class FoldWorth {
+  /** Records that are still sent as they are. */
+  private resting = 0
+  private recordsOfPeriod = 0
+  private partsOfPeriod = 0
+
+  /** Whether the next record is folded. */
+  admits(): boolean {
+    if (this.resting === 0) return true
+    this.resting -= 1
+    return false
+  }
+
+  /** Counts a record that was folded. */
+  count(): void {
+    this.recordsOfPeriod += 1
+  }
+
+  /** Counts parts that are sent. */
+  sent(parts: number): void {
+    this.partsOfPeriod += parts
+    if (this.recordsOfPeriod < PERIOD) return
+    if (this.partsOfPeriod > WORTHLESS * this.recordsOfPeriod) this.resting = REST
+    this.recordsOfPeriod = 0
+    this.partsOfPeriod = 0
+  }
+
+  /** Sends all further records as they are. */
+  end(): void {
+    this.resting = Number.POSITIVE_INFINITY
   }
 }

@@ -1,10 +1,14 @@
+import { WeirError } from '../../core/errors.ts'
 import type { Serializer } from '../../core/serializer.ts'
+import { LinkedProducer } from '../../inference/engine/linked-producer.ts'
+import type { ModelId } from '../../inference/port/model.ts'
+import type { InferAnswer } from '../../inference/port/request.ts'
+import type { Tensor } from '../../inference/port/tensor.ts'
 import { exponentialBackoffRetry } from '../async/retry-strategy.ts'
 import { AsyncWaitOperator, type AsyncWaitOptions } from '../async/wait-operator.ts'
 import type { OperatorContext } from '../port/operator.ts'
 import { InferFunction, type InferFunctionOptions, passes, SideResult } from './function.ts'
 import type { LinkEvent, LinkRequest } from './link-event.ts'
-import { ModelLink } from './model-link.ts'
 
 /** Options of the operator of `DataStream.infer`. */
 export interface InferOperatorOptions<IN, OUT> extends InferFunctionOptions<IN, OUT> {
@@ -62,5 +66,34 @@ export class InferOperator<IN, OUT> extends AsyncWaitOperator<IN, unknown> {
     if (result instanceof SideResult) {
       this.context.output.collectSide(result.tag, result.value, timestamp)
     } else super.emit(result, timestamp)
+  }
+}
+
+/** A subtask's way to the version of a model that is live now: it writes into the queue of that version. */
+class ModelLink implements Disposable {
+  private readonly producer = new LinkedProducer()
+  private readonly known = Promise.withResolvers<void>()
+  private route: ModelId | WeirError | undefined
+
+  /** Takes the next event of the coordinator. */
+  handle(event: LinkEvent): void {
+    if (event.kind === 'engine') {
+      this.producer.handle(event.message)
+      return
+    }
+    this.route = event.kind === 'route' ? event.id : new WeirError(event.code, event.message)
+    this.known.resolve()
+  }
+
+  /** Asks the model. Waits for the first event of the coordinator. Rejects as `InferenceProducer.infer`. */
+  async infer(inputs: readonly Tensor[], deadlineMs: number): Promise<InferAnswer> {
+    if (this.route === undefined) await this.known.promise
+    const { route } = this
+    if (route instanceof WeirError) throw route
+    return await this.producer.infer({ model: route!, inputs, deadlineMs })
+  }
+
+  [Symbol.dispose](): void {
+    this.producer[Symbol.dispose]()
   }
 }

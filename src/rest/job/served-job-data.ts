@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import { ALS_MODEL } from '../../jobs/model-topic/als-serving-function.ts'
 import {
   type LiveSwitch,
   ModelAdministration,
@@ -7,7 +8,9 @@ import {
 } from '../../jobs/registry/model-administration.ts'
 import { ModelRegistry } from '../../jobs/registry/model-registry.ts'
 import type { ServedJob, ServedModel } from '../../jobs/served-job.ts'
+import { alsKey, idOfKey, KEY_SUFFIXES, MEAN_KEYS } from '../../models/als/row-key.ts'
 import type { RegistryState } from '../../models/registry/version.ts'
+import type { ModelReader } from '../../wire/model-reader.ts'
 import type { QueryableStateInfo } from '../../wire/routing-table.ts'
 import type {
   DifferenceRequest,
@@ -29,7 +32,6 @@ import type {
 } from '../port/job-data.ts'
 import type { ItemTitles } from './item-titles.ts'
 import { differenceView, modelsView } from './model-reads.ts'
-import { recommend } from './recommendations.ts'
 import { servedModelsView } from './served-models.ts'
 import { sourceTopics } from './source-topics.ts'
 import { readEntry, readRows } from './state-reads.ts'
@@ -131,4 +133,35 @@ export class ServedJobData implements JobData {
   private switched({ live, before }: LiveSwitch, how: SwitchView['how']): SwitchView {
     return { model: this.model().topic, live, before, how }
   }
+}
+
+/** The items with the highest predictions for a user. Throws UNKNOWN_VERSION, UNSUPPORTED. */
+async function recommend(
+  reader: ModelReader,
+  states: readonly QueryableStateInfo[],
+  { user, k, version }: RecommendationsRequest,
+): Promise<RecommendationsView> {
+  const state = ALS_MODEL
+  if (states.every(({ name }) => name !== state)) {
+    throw new WeirError(
+      'UNSUPPORTED',
+      `the job has no state ${state}; recommendations need a job that serves an ALS model`,
+    )
+  }
+  const key = alsKey(user, 'U')
+  const wanted = version === undefined ? {} : { version }
+  const [row] = await reader.rows(state, [key], wanted)
+  const isUserKnown = row!.ok
+  if (!row!.ok && row!.error.code !== 'UNKNOWN_KEY') throw row!.error
+  const answer = await reader.topK(state, isUserKnown ? key : MEAN_KEYS.U, {
+    k,
+    suffix: KEY_SUFFIXES.I,
+    // A row that is removed meanwhile is answered with the mean row, too.
+    cold: MEAN_KEYS.U,
+    ...(row!.ok ? { version: row!.envelope.modelVersion } : wanted),
+  })
+  if (!answer.ok) throw answer.error
+  const items = answer.value.map((found) => ({ item: idOfKey(found.key), score: found.score }))
+  const { envelope } = answer
+  return { user, isUserKnown, modelVersion: envelope.modelVersion, items, envelope }
 }

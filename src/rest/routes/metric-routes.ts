@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { requireArgument } from '../../core/errors.ts'
 import type { MetricSnapshot } from '../../core/metrics.ts'
 import { PROMETHEUS_CONTENT_TYPE, prometheusText } from '../../prometheus/text-format.ts'
+import { overviewJson } from '../json/cluster.ts'
 import {
   AGGREGATIONS,
   type Aggregation,
@@ -13,10 +14,10 @@ import {
 } from '../json/metrics.ts'
 import { parseSlotId, slotId, slotMetrics } from '../json/task-managers.ts'
 import { subtasksOf } from '../json/task-metrics.ts'
+import type { JobSnapshot, ProcessSnapshot } from '../port/job-snapshot.ts'
 import { clusterFamilies } from '../prometheus/cluster-families.ts'
 import { jobOf, listOf, paramsOf, type RouteContext, subtaskOf, vertexOf } from './context.ts'
 import { readableJobs } from './objects.ts'
-import { processMetrics } from './process-metrics.ts'
 
 const VERTEX = { params: paramsOf(['jobid', 'vertexid']) }
 const SUBTASK = { params: paramsOf(['jobid', 'vertexid', 'subtaskindex']) }
@@ -116,4 +117,36 @@ function aggregate(request: FastifyRequest, all: readonly MetricSnapshot[]): obj
     return known
   })
   return aggregatedMetricsJson(all, listOf(request, 'get'), aggregations)
+}
+
+/** Metrics of the JobManager's process under Flink's names. */
+function processMetrics(
+  { memory, cpuCores, startedMs }: ProcessSnapshot,
+  jobs: readonly JobSnapshot[],
+): MetricSnapshot {
+  const overview = overviewJson(jobs, '') as Record<string, number>
+  return {
+    numRunningJobs: overview['jobs-running']!,
+    numRegisteredTaskManagers: overview['taskmanagers']!,
+    taskSlotsTotal: overview['slots-total']!,
+    taskSlotsAvailable: overview['slots-available']!,
+    'Status.JVM.Memory.Heap.Used': memory.heapUsed,
+    'Status.JVM.Memory.Heap.Committed': memory.heapCommitted,
+    'Status.JVM.Memory.Heap.Max': memory.heapMax,
+    'Status.JVM.Memory.NonHeap.Used': memory.external,
+    'Status.JVM.Memory.NonHeap.Committed': memory.external,
+    'Status.JVM.Memory.NonHeap.Max': -1,
+    'Status.JVM.Memory.Metaspace.Used': 0,
+    'Status.JVM.Memory.Metaspace.Committed': 0,
+    'Status.JVM.Memory.Metaspace.Max': 0,
+    'Status.JVM.Memory.Direct.Count': 0,
+    'Status.JVM.Memory.Direct.MemoryUsed': 0,
+    'Status.JVM.Memory.Direct.TotalCapacity': 0,
+    'Status.JVM.Memory.Mapped.Count': 0,
+    'Status.JVM.Memory.Mapped.MemoryUsed': 0,
+    'Status.JVM.Memory.Mapped.TotalCapacity': 0,
+    'Status.Process.Memory.Resident': memory.resident,
+    'Status.Process.CpuCores': cpuCores,
+    'Status.Process.StartTime': startedMs,
+  }
 }

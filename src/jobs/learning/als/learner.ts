@@ -6,15 +6,20 @@ import type { OperatorContext } from '../../../operators/port/operator.ts'
 import { DEFAULT_MAX_KEY_BYTES } from '../../../state/port/key-length.ts'
 import type { KeyedState } from '../../../state/port/keyed-state.ts'
 import { itemRows, userRows } from '../../model-topic/als-serving-function.ts'
-import { REPORT_MS } from '../error/slot-reports.ts'
+import type { RatingErrorPart } from '../error/rating-error.ts'
+import { REPORT_MS, SlotReports } from '../error/slot-reports.ts'
 import { InFlightLimit } from '../in-flight-limit.ts'
 import type { LearnerOrder, LearnerReport } from '../messages.ts'
 import { RowEvidence } from './evidence.ts'
 import { LearnedRows } from './learned-rows.ts'
 import { LearningSteps, type LearningStepsOptions } from './learning-steps.ts'
-import { LiveError } from './live-error.ts'
-import type { LearnerInput } from './records.ts'
-import type { AlsVersionMetadata, EncodedMoments, LearnedVersionOptions } from './version.ts'
+import { LEARNING_ERROR, type LearnerInput } from './records.ts'
+import type {
+  AlsVersionMetadata,
+  EncodedMoments,
+  LearnedVersion,
+  LearnedVersionOptions,
+} from './version.ts'
 import { LearnedVersions } from './versions.ts'
 
 /** Options of the learner. */
@@ -180,6 +185,55 @@ export class OnlineLearner extends AbstractOperator {
       // A row with NaN must neither be served nor stop the job forever: it is counted.
       if (!isWeirError(error, 'NOT_FINITE')) throw error
       this.dropped.increment()
+    }
+  }
+}
+
+/** The versions of a slot, for its reports. */
+interface ReportedVersions {
+  /** The version that is learned on, or was last; undefined before the first. */
+  readonly current: LearnedVersion | undefined
+  /** All versions that the slot knows. */
+  readonly all: Iterable<LearnedVersion>
+}
+
+/** Reports the error of predictions of the version that is learned on, as metrics and as records. */
+class LiveError {
+  private readonly versions: () => ReportedVersions
+  private readonly reports: SlotReports<RatingErrorPart>
+
+  constructor(context: OperatorContext, versions: () => ReportedVersions) {
+    this.versions = versions
+    this.reports = new SlotReports(context, LEARNING_ERROR)
+    const { metrics } = context
+    const current = (): LearnedVersion | undefined => versions().current
+    const error = () => current()?.measures.error
+    const frozen = () => current()?.measures.frozenError
+    metrics.gauge('learningVersion', () => current()?.metadata.version ?? 0)
+    metrics.gauge('prequentialMse', () => error()?.mse ?? Number.NaN)
+    metrics.gauge('prequentialWindowMse', () => error()?.windowMse ?? Number.NaN)
+    metrics.gauge('prequentialFadedMse', () => error()?.fadedMse ?? Number.NaN)
+    metrics.gauge('prequentialFrozenMse', () => frozen()?.fadedMse ?? Number.NaN)
+    metrics.gauge('driftAlarms', () => current()?.measures.drift.alarmCount ?? 0)
+    metrics.gauge('prequentialCoverage', () => error()?.coverage ?? Number.NaN)
+  }
+
+  /** Sends the error of each version that has changed. */
+  emit(): void {
+    for (const { metadata, measures } of this.versions().all) {
+      const { error, frozenError, drift } = measures
+      this.reports.send(metadata.version, error.count, () => ({
+        ratings: error.count,
+        mse: error.mse,
+        windowMse: error.windowMse,
+        fadedMse: error.fadedMse,
+        coverage: error.coverage,
+        startMse: error.startMse,
+        startRatings: error.startCount,
+        frozenMse: frozenError.fadedMse,
+        frozenRatings: frozenError.count,
+        alarms: drift.alarms,
+      }))
     }
   }
 }
