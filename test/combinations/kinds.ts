@@ -21,7 +21,8 @@ export const implicitKind = (model?: string): Kind =>
     ...(model === undefined ? {} : { model }),
     isImplicit: true,
     publish: (at, topics) =>
-      train(at, 'als', '--implicit', '--ratings', at.file('base'), ...topics),
+      // The counts of these events are drawn, and say little of a preference.
+      train(at, 'als', '--implicit', '--alpha', '0.2', '--ratings', at.file('base'), ...topics),
   })
 
 /** Explicit ratings, trained by Bayesian factorisation. */

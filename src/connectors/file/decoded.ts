@@ -1,6 +1,6 @@
 import { Readable, type Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { createGunzip, createZstdDecompress } from 'node:zlib'
+import zlib from 'node:zlib'
 import {
   BLOCK_HEADER_BYTES,
   zstdBlock,
@@ -101,11 +101,12 @@ interface Packing {
 }
 
 const PACKINGS: readonly Packing[] = [
-  { magic: [0x1f, 0x8b], test: 'gzip -t', unpack: createGunzip, cut: (pieces) => pieces },
+  { magic: [0x1f, 0x8b], test: 'gzip -t', unpack: zlib.createGunzip, cut: (pieces) => pieces },
   {
     magic: [0x28, 0xb5, 0x2f, 0xfd],
     test: 'zstd -t',
-    unpack: createZstdDecompress,
+    // A named import would end an older Node before the sentence that says that it is too old.
+    unpack: zlib.createZstdDecompress,
     cut: zstdFrames,
   },
 ]

@@ -3,7 +3,12 @@ import { checkArgument } from '../../core/options/shape.ts'
 import { BIAS_COLUMNS } from '../../models/als/row.ts'
 import type { Rating, RatingRange } from '../../models/ratings/rating.ts'
 import { RATINGS } from '../data/kinds.ts'
-import { type RatingsTable, ratingStatistics, ratingsTable } from '../data/ratings-table.ts'
+import {
+  type RatingsTable,
+  ratingStatistics,
+  ratingsTable,
+  summedByPair,
+} from '../data/ratings-table.ts'
 import { gpuOf } from './device-choice.ts'
 import { evaluateAls } from './evaluate.ts'
 import { evaluateRanking } from './evaluate-ranking.ts'
@@ -31,7 +36,8 @@ import { initialiseFactors } from './solver/start.ts'
  *
  *   sum c (preference - p.q)^2      (Hu, Koren, Volinsky 2008; see `AlsFeedback`)
  *
- * which costs no more than the rated pairs, thanks to the Gram matrix of the other side. Ratings in files
+ * which costs no more than the rated pairs, thanks to the Gram matrix of the other side; the ratings of a pair that comes
+ * again are summed, but not in files. Ratings in files
  * (`RatingsSpill`) give the rows of the same ratings in memory; they train on the CPU only. The same
  * ratings, options and processor give the same bits with any number of threads; a GPU gives the same
  * values up to rounding. Throws EMPTY_DATASET, INVALID_ARGUMENT, TRAINING_DIVERGED, GPU_UNAVAILABLE, GPU_FAILED.
@@ -42,7 +48,9 @@ export async function trainAls(
 ): Promise<AlsModel> {
   const chosen = alsSettings(options)
   checkArgument('trainAls', 'ratings', RATINGS, ratings)
-  const table = Symbol.iterator in ratings ? ratingsTable(ratings) : ratings
+  const given = Symbol.iterator in ratings ? ratingsTable(ratings) : ratings
+  const isSummed = options.feedback === 'implicit' && !('sides' in given)
+  const table = isSummed ? summedByPair(given) : given
   const statistics = 'sides' in table ? table.statistics : ratingStatistics(table)
   const isSpilled = 'sides' in table
   if (isSpilled) refuseSpilled(options)

@@ -209,11 +209,8 @@ export class LearnedFactors implements Progress {
   }
 
   private lossOf(user: Float32Array, item: Float32Array, rating: number): number {
-    const { isImplicit, publication } = this.options
-    const { minRating, maxRating } = publication.marker
     const score = user.reduce((sum, x, i) => sum + x * item[i]!, 0)
-    const clipped = Math.min(maxRating ?? Infinity, Math.max(minRating ?? -Infinity, score))
-    return ((isImplicit ? Number(rating > 0) : rating) - clipped) ** 2
+    return ((this.options.isImplicit ? Number(rating > 0) : rating) - score) ** 2
   }
 
   /** All deltas of the version in the order of their partitions, also those that came twice. */

@@ -9,8 +9,6 @@ export interface Publication {
     readonly biased?: boolean
     readonly globalMean?: number
     /** Absent, or null, where ratings have no limits. */
-    readonly minRating?: number | null
-    readonly maxRating?: number | null
     readonly hyperparameters?: Readonly<Record<string, unknown>>
   }
   /** Rows by key, without the version. */

@@ -99,7 +99,10 @@ class ImplicitLab {
 }
 
 const implicit = (ratings: readonly Rating[]): Promise<AlsModel> =>
-  trainAls(ratingsTable(ratings), { feedback: 'implicit', factors: 8, iterations: 8, threads: 0 })
+  trainAls(ratingsTable(ratings), {
+    // The counts of this data say nothing of a preference.
+    ...{ feedback: 'implicit', alpha: 0.1, factors: 8, iterations: 8, threads: 0 },
+  })
 
 it('lists decide on a model of implicit feedback, not the distance of a preference from a count', async () => {
   const all = uses()

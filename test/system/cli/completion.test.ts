@@ -114,7 +114,13 @@ describe.each(SHELLS)('the completion script of %s', (shell, completeWith) => {
     async () => {
       const complete = completeWith(await install(shell))
       expect(complete([''])).toEqual(expect.arrayContaining(['train', 'run', 'completion']))
-      expect([...complete(['train', ''])].sort()).toEqual(['als', 'bmf', 'logistic', 'svm'])
+      expect([...complete(['train', ''])].sort()).toEqual([
+        'als',
+        'bmf',
+        'logistic',
+        'popularity',
+        'svm',
+      ])
       expect([...complete(['kafka', 'transactions', ''])].sort()).toEqual([
         'abort',
         'commit',

@@ -115,7 +115,7 @@ describe('npm start -- --once --json', () => {
     const unparsable = await wrong.ended
     expect(unparsable.code).toBe(1)
     expect(unparsable.stderr).toContain(`UNPARSABLE_RECORD: ${bad}: line 1`)
-    expect(unparsable.stderr).toContain('give user, item, rating')
+    expect(unparsable.stderr).toContain('no column is surely the user')
     await using missing = npmStart(['--once', '--ratings', join(folder, 'none')])
     const absent = await missing.ended
     expect(absent.code).toBe(2)

@@ -240,7 +240,7 @@ async function largeModel(): Promise<{ learned: AlsModel; stream: Rating[] }> {
 }
 
 it('the error of a rule that diverges is that of the stars that are served, beyond the range of ratings', async () => {
-  const rule = { rule: 'sgd', learningRate: 1 } as const
+  const rule = { rule: 'sgd', learningRate: 4 } as const
   await using learner = await Learner.of(rule, 1, { learned: model })
   await learner.rate(fresh)
   const { mse, frozenMse } = await learner.error(fresh.length, 1)
