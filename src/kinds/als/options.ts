@@ -40,7 +40,7 @@ export interface AlsRetraining extends Retraining<GoldenRatings> {
   readonly rule: OnlineRuleOptions
 }
 
-/** What the training process is told of an ALS model. */
+/** What the training process gets of an ALS model. */
 export interface AlsTraining {
   readonly als: RetrainAlsOptions
   /** How later observations are learned. */

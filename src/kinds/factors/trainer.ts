@@ -33,7 +33,7 @@ export interface TrainedFactors {
   readonly rule: OnlineRule
 }
 
-/** How a kind trains factor rows. `T`: what it is told. */
+/** How a kind trains factor rows. `T`: what it gets. */
 export type TrainFactors<T> = (
   table: RatingsTable,
   training: T,

@@ -32,7 +32,7 @@ export interface LinearRetraining extends Retraining<GoldenExamples> {
   readonly linear: RetrainLinearOptions
 }
 
-/** What the training process is told of a linear model. */
+/** What the training process gets of a linear model. */
 export interface LinearTraining {
   readonly linear: RetrainLinearOptions
   /** The labels of the live version: an example with another one is left out, as the job that learns refuses it. */

@@ -21,7 +21,7 @@ export interface PopularityRetraining extends Retraining<GoldenRatings> {
   readonly popularity: PopularityOptions
 }
 
-/** What the training process is told of a popularity model. */
+/** What the training process gets of a popularity model. */
 export type PopularityTraining = Pick<PopularityRetraining, 'popularity'>
 
 /** Name of the trainer in the hyperparameters of a version. */

@@ -8,7 +8,7 @@ import { DEFAULT_DAMPING, POPULARITY_OPTIONS, type PopularityOptions } from './o
 const NO_FACTORS: readonly number[] = []
 
 /**
- * Trains the baseline of every recommender: an item is predicted as its mean rating, whoever rates it. The mean is damped:
+ * Trains the baseline of every recommender: an item is predicted as its mean rating, for every user. The mean is damped:
  * it begins with `damping` ratings of the mean of all, so that an item of few ratings stays near that (M. Ekstrand, J.
  * Riedl, J. Konstan, "Collaborative filtering recommender systems", 2011, section 2.1).
  *

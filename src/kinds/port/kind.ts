@@ -22,7 +22,7 @@ export interface TrainingStart {
 
 /**
  * What everything above needs to know of a kind of model. `M`: its options of a retraining, in a field with the name of
- * the kind. `T`: what the training process is told. `G`: its golden sets. `O`: its observations.
+ * the kind. `T`: what the training process gets. `G`: its golden sets. `O`: its observations.
  */
 export interface ModelKind<
   M extends Retraining = Retraining,
@@ -50,7 +50,7 @@ export interface ModelKind<
   parameters(model: M): Hyperparameters
   /** Whether a training starts from the live rows, where it can. */
   startsFromRows(model: M): boolean
-  /** What the training process is told. */
+  /** What the training process gets. */
   training(model: M, start: TrainingStart): T
   /** A trainer, whose code is loaded by this call: only the training process needs it. */
   trainer(onProgress: OnTrained): Promise<ModelTrainer<T>>

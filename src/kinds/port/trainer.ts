@@ -60,7 +60,7 @@ export interface WrittenRows {
 /** Receives the progress of a training. */
 export type OnTrained = (done: number, total: number) => void
 
-/** A trainer of one kind of model in a training process. `T`: what it is told besides the observations. */
+/** A trainer of one kind of model in a training process. `T`: what it gets besides the observations. */
 export interface ModelTrainer<T = unknown> {
   train(training: TrainingData & T): Promise<TrainedModelMetadata>
   /** Learns later observations online. Throws UNSUPPORTED where the job that serves the model does. */

@@ -38,6 +38,9 @@ const said = (shape: number[], size: number, version = '1', more = {}) => ({
   outputs: [{ name: 'y', datatype: 'FP32', shape, parameters: { binary_data_size: size } }],
 })
 
+/** More elements than become JSON in one turn, and no multiple of them. */
+const MANY = Array.from({ length: 70_000 })
+
 describe('the answers of one model', () => {
   it('have their own bytes behind the JSON, which is written once', () => {
     const answers = new ModelAnswers()
@@ -45,6 +48,29 @@ describe('the answers of one model', () => {
     const second = answers.write(head(), [floats('y', [1], 3)], requestOf())
     expect(second.json).toBe(first.json)
     expect(read(answers, [floats('y', [1], 4)])).toEqual([said([1], 4), [4]])
+  })
+
+  it.each([
+    ['floats', { datatype: 'FP32', data: Float32Array.from(MANY, (_, n) => n * 0.37) }],
+    ['odd floats', { datatype: 'FP64', data: Float64Array.from(MANY, (_, n) => 1 / (n % 3)) }],
+    [
+      'wide numbers',
+      { datatype: 'INT64', data: BigInt64Array.from(MANY, (_, n) => BigInt(n) ** 4n) },
+    ],
+    ['texts', { datatype: 'BYTES', data: MANY.map((_, n) => `"${n}\n`) }],
+  ] as const)('are the same when many %s become JSON over several turns', async (_, tensor) => {
+    const outputs = [
+      { name: 'y', shape: [MANY.length / 10, 10], ...tensor } as Tensor,
+      floats('z', [2], 1, 2),
+    ]
+    const wanted = [{ name: 'y' }, { name: 'z', parameters: { binary_data: true } }]
+    const parameters = { non_finite_as_null: true }
+    for (const more of [{}, { id: '"7"', outputs: wanted, parameters }]) {
+      const answers = new ModelAnswers()
+      const inTurns = answers.writeInTurns(head(), outputs, requestOf(more))
+      expect(inTurns).toBeInstanceOf(Promise)
+      expect(await inTurns).toEqual(answers.write(head(), outputs, requestOf(more)))
+    }
   })
 
   it('say which step of a sequence each is', () => {

@@ -4,7 +4,11 @@ import { evaluateRanking } from '../../../src/training/als/evaluate-ranking.ts'
 import type { AlsModel } from '../../../src/training/als/solver/model.ts'
 import type { AlsOptions } from '../../../src/training/als/solver/options.ts'
 import { trainAls } from '../../../src/training/als/train.ts'
-import { type RatingsTable, ratingsTable } from '../../../src/training/data/ratings-table.ts'
+import {
+  type RatingsTable,
+  ratingsOf,
+  ratingsTable,
+} from '../../../src/training/data/ratings-table.ts'
 import { splitAtRandom } from '../../../src/training/data/split-ratings.ts'
 import { plainDot, plainSolveRow } from '../../kernels/plain-kernels.ts'
 
@@ -64,6 +68,17 @@ function startingItems(): Map<string, Float32Array> {
     train.items.map((id) => [id, Float32Array.from({ length: 5 }, () => random.normal() / 3)]),
   )
 }
+
+it('uses of a pair that comes again are summed, wherever they are in the list', async () => {
+  const all = [...ratingsOf(train)]
+  const halves = all.map((use) => ({ ...use, rating: use.rating / 2 }))
+  const [once, twice] = await Promise.all([
+    trainHere({}, ratingsTable(all)),
+    trainHere({}, ratingsTable([...halves, ...halves.toReversed()])),
+  ])
+  for (const user of once.users) expect(twice.rowOf('U', user)).toEqual(once.rowOf('U', user))
+  for (const item of once.items) expect(twice.rowOf('I', item)).toEqual(once.rowOf('I', item))
+})
 
 describe('training on implicit feedback', () => {
   it('gives the rows and the objective of a naive solver over all pairs', async () => {
