@@ -91,7 +91,20 @@ function fakeData(calls: string[]): JobData {
       revision: 3,
       versions: [version],
     }),
-    difference: record('difference', { a: 1, b: 2, differences: [], lists: null }),
+    difference: record('difference', {
+      a: 1,
+      b: 2,
+      differences: [{ field: 'rank', left: '8', right: '16' }],
+      lists: {
+        users: 30,
+        overlap: 0.5,
+        rise: 0.2,
+        risenItem: '7',
+        fall: 0.1,
+        fallenItem: '9',
+        k: 4,
+      },
+    }),
     promote: async (request) => {
       calls.push(`promote ${JSON.stringify(request)}`)
       if (request.version === '3') throw new WeirError('PROMOTION_REFUSED', 'a check failed')

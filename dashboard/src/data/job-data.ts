@@ -153,6 +153,8 @@ export interface ModelDifference {
     readonly overlap: number
     readonly rise: number
     readonly risenItem?: string | null
+    readonly fall: number
+    readonly fallenItem?: string | null
   } | null
 }
 

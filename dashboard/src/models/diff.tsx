@@ -82,10 +82,13 @@ function shortText(text: string): string {
 
 function listsSentence(lists: ModelDifference['lists']): string {
   if (lists === null) return 'Their top lists are compared when the job has loaded both.'
-  const { users, k, overlap, rise, risenItem } = lists
-  const risen =
-    risenItem === undefined || risenItem === null
-      ? ''
-      : ` Item ${risenItem} has risen most: it is in ${percentText(rise)} more of the lists.`
-  return `The top ${k} of ${users} sampled users have ${percentText(overlap)} in common.${risen}`
+  const { users, k, overlap } = lists
+  const risen = itemSentence(lists.risenItem, 'risen', `${percentText(lists.rise)} more`)
+  const fallen = itemSentence(lists.fallenItem, 'fallen', `${percentText(lists.fall)} fewer`)
+  return `The top ${k} of ${users} sampled users have ${percentText(overlap)} in common.${risen}${fallen}`
+}
+
+function itemSentence(item: string | null | undefined, moved: string, share: string): string {
+  if (item === undefined || item === null) return ''
+  return ` Item ${item} has ${moved} most: it is in ${share} of the lists.`
 }

@@ -163,12 +163,14 @@ function isTensorModels(state: ServedState): state is ServedState & ServedTensor
   return state.inferRaw !== undefined && state.signature !== undefined
 }
 
-/** The number of a version in a path. Throws INVALID_ARGUMENT. */
+/** The number of a version in a path. Throws INVALID_ARGUMENT, and UNKNOWN_VERSION for one above `HIGHEST_VERSION`. */
 export function versionNumber(text: string): number {
   const number = Number(text)
+  const range = `versions are whole numbers from 1 to ${HIGHEST_VERSION}`
   requireArgument(
-    /^[1-9][0-9]*$/.test(text) && number <= HIGHEST_VERSION,
-    `"${text.slice(0, 40)}" is no model version; versions are whole numbers from 1 to ${HIGHEST_VERSION}`,
+    /^[1-9][0-9]*$/.test(text),
+    `"${text.slice(0, 40)}" is no model version; ${range}`,
   )
-  return number
+  if (number <= HIGHEST_VERSION) return number
+  throw new WeirError('UNKNOWN_VERSION', `there is no version ${text.slice(0, 40)}; ${range}`)
 }

@@ -243,8 +243,14 @@ export const DIFFERENCE = objectOf({
   differences: listOf(recordOf(['field', 'left', 'right'], TEXT)),
   lists: orNull(
     objectOf(
-      { users: WHOLE, overlap: NUMBER_OR_NULL, rise: NUMBER_OR_NULL, k: WHOLE },
-      { risenItem: TEXT },
+      {
+        users: WHOLE,
+        overlap: NUMBER_OR_NULL,
+        rise: NUMBER_OR_NULL,
+        fall: NUMBER_OR_NULL,
+        k: WHOLE,
+      },
+      { risenItem: TEXT, fallenItem: TEXT },
     ),
   ),
 })
