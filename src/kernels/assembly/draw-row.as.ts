@@ -3,13 +3,17 @@ import { GRAM_ROWS, writeRow } from './als-row.as'
 import { accumulateGram, factorCholesky, solveBackward, solveForward } from './cholesky.as'
 import { gemv } from './vector.as'
 
+/** Ratings of a panel that are weighed and summed together, so that they stay in the first-level cache. */
+const SLICE_ROWS: u32 = 64
+
 /**
  * One row of Bayesian matrix factorisation: draws x from
  *
- *   N(P^-1 b, P^-1 / a)     P = prior + sum of z_k z_k^T,   b = shift + sum of y_k z_k
+ *   N(P^-1 b, P^-1 / a)     P = prior + sum of w_k z_k z_k^T,   b = shift + sum of w_k y_k z_k
  *
- * where a is the noise precision, z_k and y_k are design rows and targets with biases as in
- * `als-row.as.ts`, and `noise` holds normal numbers e / sqrt(a). With P = U^T U the draw is
+ * where a is the noise precision, w_k a that of a rating, z_k and y_k are design rows and targets with biases as
+ * in `als-row.as.ts`, and `noise` holds normal numbers e / sqrt(a). `roots` has the roots of w_k. With P = U^T U
+ * the draw is
  *
  *   x = U^-1 (U^-T b + e / sqrt(a))
  *
@@ -23,13 +27,25 @@ function inner(a: usize, b: usize, length: u32): f64 {
   return sum
 }
 
+/** Multiplies design rows and targets with the roots of their weights. */
+@inline
+function weigh(panel: usize, targets: usize, roots: usize, count: u32, width: u32): void {
+  for (let k: u32 = 0; k < count; k++) {
+    const root = load<f32>(roots + (k << 2))
+    const factors = f32x4.splat(root)
+    const end = panel + (width << 2)
+    for (; panel < end; panel += 16) v128.store(panel, f32x4.mul(factors, v128.load(panel)))
+    store<f32>(targets + (k << 2), root * load<f32>(targets + (k << 2)))
+  }
+}
+
 /**
- * Writes the draw into the row and the mean P^-1 b to `center`. Answers the sum of (y - z.x)^2 at the
+ * Writes the draw into the row and the mean P^-1 b to `center`. Answers the sum of w (y - z.x)^2 at the
  * draw, or NaN if P is not positive definite. The sum needs no pass over the ratings:
  * x^T P x = |U x|^2, and U x is known before the last substitution.
  */
 export function drawRow(
-  row: usize, indexes: usize, ratings: usize, n: u32, other: usize, stride: u32,
+  row: usize, indexes: usize, ratings: usize, roots: usize, n: u32, other: usize, stride: u32,
   d: u32, width: u32, mean: f32, prior: usize, shift: usize, noise: usize, center: usize, scratch: usize,
 ): f64 {
   const panel = scratch
@@ -45,9 +61,13 @@ export function drawRow(
   for (let from: u32 = 0; from < n; from += GRAM_ROWS) {
     const count = min(GRAM_ROWS, n - from)
     pack(panel, targets, indexes + (from << 2), ratings + (from << 2), count, other, stride, d, width, true, mean)
-    squares += addTargets(panel, targets, count, width, b)
-    for (let slice: u32 = 0; slice < count; slice += 64) {
-      accumulateGram(panel + ((slice * width) << 2), min(64, count - slice), width, gram)
+    for (let slice: u32 = 0; slice < count; slice += SLICE_ROWS) {
+      const rows = min(SLICE_ROWS, count - slice)
+      const first = panel + ((slice * width) << 2)
+      const firstTarget = targets + (slice << 2)
+      weigh(first, firstTarget, roots + ((from + slice) << 2), rows, width)
+      squares += addTargets(first, firstTarget, rows, width, b)
+      accumulateGram(first, rows, width, gram)
     }
   }
   if (factorCholesky(gram, d, width)) return NaN

@@ -7,8 +7,8 @@ import type { FileSystem } from '../../files/file-system.ts'
 import { nodeFileSystem } from '../../files/node-file-system.ts'
 import type { ChainState, ChainStore } from './chain-state.ts'
 
-const FORMAT = 1
-const ARRAYS = ['userRows', 'itemRows', 'userMeans', 'itemMeans'] as const
+const FORMAT = 2
+const ARRAYS = ['userRows', 'itemRows', 'userMeans', 'itemMeans', 'userRoots'] as const
 /** Further arrays of a chain with variances. */
 const MOMENTS = ['userMoments', 'itemMoments'] as const
 
@@ -86,14 +86,18 @@ async function load(
       arrays.push(new Float32Array(bytes.buffer))
       position += bytes.length
     }
-    const [userRows, itemRows, userMeans, itemMeans] = arrays as [
+    const [userRows, itemRows, userMeans, itemMeans, userRoots] = arrays as [
+      Float32Array,
       Float32Array,
       Float32Array,
       Float32Array,
       Float32Array,
     ]
     const [userMoments = NONE, itemMoments = NONE] = arrays.slice(ARRAYS.length)
-    return { ...header, userRows, itemRows, userMeans, itemMeans, userMoments, itemMoments }
+    return {
+      ...header,
+      ...{ userRows, itemRows, userMeans, itemMeans, userRoots, userMoments, itemMoments },
+    }
   } finally {
     await file.close()
   }

@@ -17,6 +17,8 @@ export interface ChainState {
   /** Moments of the draws (`BmfSide.moments`); empty without `variance`. */
   readonly userMoments: Float32Array
   readonly itemMoments: Float32Array
+  /** Roots of the weights of each user's ratings. */
+  readonly userRoots: Float32Array
 }
 
 /** Keeps the newest state of a chain. */

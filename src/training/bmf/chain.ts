@@ -14,6 +14,7 @@ import { type BmfDrawTask, type BmfTask, streamsOf } from './drawing/drawer.ts'
 import type { BmfShare } from './drawing/share.ts'
 import { drawGamma, drawRowDistribution, type SideSums } from './hyperprior.ts'
 import { RowVariances } from './row-variances.ts'
+import { drawUserWeights, meanRelativeVariance, squaredErrors } from './user-noise.ts'
 
 /**
  * Share of the variance of the ratings that the random products of the start have. The chain converges
@@ -23,6 +24,7 @@ const START_SHARE = 0.1
 /** Row numbers of the streams that do not belong to a row. */
 const PRIOR_STREAM = 0xffffffff
 const NOISE_STREAM = 0xfffffffe
+const USER_NOISE_STREAM = 0xfffffffd
 
 /** A chain between two phases: the work of the thread that directs the others. */
 export class Chain {
@@ -30,8 +32,10 @@ export class Chain {
   private readonly table: RatingsTable
   private readonly range: RatingRange
   private readonly random: RandomStreams
-  /** Precision of the noise. */
+  /** Precision of the noise of a rating of weight 1. */
   private precision: number
+  /** Sum of the squared errors at the last draw of the users. */
+  private squares = 0
 
   constructor(share: BmfShare, table: RatingsTable, range: RatingRange) {
     this.share = share
@@ -41,9 +45,9 @@ export class Chain {
     this.precision = 1 / variance(table.rating, share.mean)
   }
 
-  /** Standard deviation of the noise. */
+  /** Standard deviation of a rating around its prediction, over all ratings. */
   get noise(): number {
-    return 1 / Math.sqrt(this.precision)
+    return Math.sqrt(meanRelativeVariance(this.share) / this.precision)
   }
 
   /** Fills both matrices with small random factors. */
@@ -76,6 +80,7 @@ export class Chain {
       itemMeans: share.items.means,
       userMoments: share.users.moments,
       itemMoments: share.items.moments,
+      userRoots: share.userRoots,
     }
   }
 
@@ -89,9 +94,10 @@ export class Chain {
     share.items.means.set(state.itemMeans)
     share.users.moments.set(state.userMoments)
     share.items.moments.set(state.itemMoments)
+    share.userRoots.set(state.userRoots)
   }
 
-  /** Draws the distribution of a side's rows, then the rows. */
+  /** Draws the distribution of a side's rows, then the rows; after those of the users, the noise of each. */
   async drawSide(
     threads: TrainingThreads<BmfTask>,
     { side, sweep, kept, read }: Pick<BmfDrawTask, 'side' | 'sweep' | 'kept' | 'read'>,
@@ -101,7 +107,17 @@ export class Chain {
     await threads.run({ kind: 'sums', side })
     this.drawPrior(side, sweep)
     Atomics.store(nextChunk, 0, 0)
-    await threads.run({ kind: 'draw', side, sweep, noise: this.noise, kept, read })
+    const noise = 1 / Math.sqrt(this.precision)
+    await threads.run({ kind: 'draw', side, sweep, noise, kept, read })
+    if (side === 'users') this.drawUserNoise(sweep)
+  }
+
+  private drawUserNoise(sweep: number): void {
+    const { share, random, precision } = this
+    this.squares = squaredErrors(share)
+    if (!Number.isFinite(this.squares)) throw diverged('the squared error', sweep)
+    random.seek(streamsOf(sweep, 'users'), USER_NOISE_STREAM)
+    drawUserWeights(share, precision, random)
   }
 
   /** Draws the distribution of a side's rows and writes what `drawRow` needs of it. */
@@ -144,7 +160,7 @@ export class Chain {
     return { count: share[side].rows, sum, products }
   }
 
-  /** Draws the noise precision after a sweep; returns the RMSE of the training ratings. */
+  /** Draws the noise precision after a sweep; returns the RMSE of the training ratings at the draw of the users. */
   drawNoise(sweep: number): number {
     const { table, share, random } = this
     let squares = 0
@@ -152,7 +168,7 @@ export class Chain {
     if (!Number.isFinite(squares)) throw diverged('the squared error', sweep)
     random.seek(streamsOf(sweep, 'users'), NOISE_STREAM)
     this.precision = drawGamma(1 + table.size / 2, random) / (1 + Math.max(0, squares) / 2)
-    return Math.sqrt(Math.max(0, squares) / table.size)
+    return Math.sqrt(this.squares / table.size)
   }
 
   /** The model of the mean rows so far, or of the current draw. */

@@ -38,6 +38,7 @@ function memoryStore(): ChainStore & { states: ChainState[] } {
     itemMeans: state.itemMeans.slice(),
     userMoments: state.userMoments.slice(),
     itemMoments: state.itemMoments.slice(),
+    userRoots: state.userRoots.slice(),
   })
   return {
     states,
