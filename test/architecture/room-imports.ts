@@ -1541,6 +1541,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'training/als/solver',
     'training/bmf/drawing',
     'training/bmf/gpu',
+    'training/bmf/means',
     'training/data',
     'training/gpu',
     'training/metrics',
@@ -1562,6 +1563,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'training/gpu',
     'training/threads',
   ],
+  'training/bmf/means': ['training/bmf/drawing'],
   'training/data': ['core', 'core/options', 'models/linear', 'models/ratings'],
   'training/gpu': ['core'],
   'training/linear': [

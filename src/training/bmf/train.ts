@@ -43,7 +43,7 @@ export async function trainBmf(
   const table = Symbol.iterator in ratings ? ratingsTable(ratings) : ratings
   const statistics = ratingStatistics(table)
   const share = bmfShare(table, settings, statistics.mean)
-  const chain = new Chain(share, table, statistics)
+  const chain = new Chain(share, table, statistics, settings.burnIn)
   const { store } = options
   const fingerprint = store === undefined ? '' : chainFingerprint(table, settings)
   const stored = await store?.load(fingerprint)
@@ -56,7 +56,7 @@ export async function trainBmf(
   const history: BmfProgress[] = []
   const startMs = settings.clock.monotonicMs()
   for (let sweep = (stored?.sweep ?? 0) + 1; sweep <= settings.sweeps; sweep++) {
-    const kept = Math.max(0, sweep - settings.burnIn)
+    const kept = sweep > settings.burnIn
     const isStored = sweep % settings.storeEvery === 0 || sweep === settings.sweeps
     const read =
       (isStored && store !== undefined) ||
@@ -64,14 +64,14 @@ export async function trainBmf(
       sweep === settings.sweeps
     for (const side of ['users', 'items'] as const) {
       options.signal?.throwIfAborted()
-      await chain.drawSide(device, { side, sweep, kept, read })
+      await chain.drawSide(device, { side, sweep, read })
     }
-    const trainRmse = chain.drawNoise(sweep)
+    const trainRmse = chain.endSweep(sweep)
     const progress: BmfProgress = {
       sweep,
-      kept: kept > 0,
+      kept,
       trainRmse,
-      ...validationError(chain, options.validation, kept > 0),
+      ...validationError(chain, options.validation, sweep),
       noise: chain.noise,
       seconds: (settings.clock.monotonicMs() - startMs) / 1000,
     }
@@ -79,15 +79,19 @@ export async function trainBmf(
     if (isStored) await store?.save(chain.state(sweep, fingerprint))
     options.onProgress?.(progress)
   }
-  const variances = chain.variances(settings.sweeps - settings.burnIn)
-  return { model: chain.model(true), history, ...(variances === undefined ? {} : { variances }) }
+  const variances = chain.variances(settings.sweeps)
+  return {
+    model: chain.model(settings.sweeps),
+    history,
+    ...(variances === undefined ? {} : { variances }),
+  }
 }
 
 function validationError(
   chain: Chain,
   validation: RatingsTable | undefined,
-  kept: boolean,
+  sweep: number,
 ): Pick<BmfProgress, 'validationRmse'> {
   if (validation === undefined || validation.size === 0) return {}
-  return { validationRmse: evaluateAls(chain.model(kept), validation).rmse }
+  return { validationRmse: evaluateAls(chain.model(sweep), validation).rmse }
 }

@@ -15,7 +15,7 @@ export interface BmfDrawTask {
   readonly sweep: number
   /** Standard deviation of a rating of weight 1 around its prediction. */
   readonly noise: number
-  /** Number of kept sweeps with this one; 0 during burn-in. */
+  /** Number of the sweep in a block of those that count; 0 during burn-in. */
   readonly kept: number
   /** Whether the share must have the rows, means and moments after it; those of a GPU stay there else. */
   readonly read: boolean

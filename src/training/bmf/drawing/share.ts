@@ -12,11 +12,11 @@ import type { RatingsTable } from '../../data/ratings-table.ts'
 
 /** Rows of one side, and the running means of their distributions. */
 export interface BmfSide extends AlsSide {
-  /** Means of the rows over the kept sweeps, `[rows x unknowns]`, the bias last. */
+  /** Means of the rows over the sweeps of a block, `[rows x unknowns]`, the bias last. */
   readonly means: Float32Array
   /**
-   * Of the draws over the kept sweeps, `[rows x 2 x unknowns]`: the means of a row, then the sums of squares
-   * around them (Welford). Empty without `variance`.
+   * Of the draws, `[rows x 2 x unknowns]`: the means of a row over the sweeps of a block, then the sums of squares
+   * around those of all blocks (Welford). Empty without `variance`.
    */
   readonly moments: Float32Array
 }
