@@ -3,9 +3,6 @@ import { GRAM_ROWS, writeRow } from './als-row.as'
 import { accumulateGram, factorCholesky, solveBackward, solveForward } from './cholesky.as'
 import { gemv } from './vector.as'
 
-/** Ratings of a panel that are weighed and summed together, so that they stay in the first-level cache. */
-const SLICE_ROWS: u32 = 64
-
 /**
  * One row of Bayesian matrix factorisation: draws x from
  *
@@ -25,18 +22,6 @@ function inner(a: usize, b: usize, length: u32): f64 {
   let sum: f64 = 0
   for (let i: u32 = 0; i < length; i++) sum += (load<f32>(a + (i << 2)) as f64) * (load<f32>(b + (i << 2)) as f64)
   return sum
-}
-
-/** Multiplies design rows and targets with the roots of their weights. */
-@inline
-function weigh(panel: usize, targets: usize, roots: usize, count: u32, width: u32): void {
-  for (let k: u32 = 0; k < count; k++) {
-    const root = load<f32>(roots + (k << 2))
-    const factors = f32x4.splat(root)
-    const end = panel + (width << 2)
-    for (; panel < end; panel += 16) v128.store(panel, f32x4.mul(factors, v128.load(panel)))
-    store<f32>(targets + (k << 2), root * load<f32>(targets + (k << 2)))
-  }
 }
 
 /**
@@ -60,14 +45,13 @@ export function drawRow(
   let squares: f64 = 0
   for (let from: u32 = 0; from < n; from += GRAM_ROWS) {
     const count = min(GRAM_ROWS, n - from)
-    pack(panel, targets, indexes + (from << 2), ratings + (from << 2), count, other, stride, d, width, true, mean)
-    for (let slice: u32 = 0; slice < count; slice += SLICE_ROWS) {
-      const rows = min(SLICE_ROWS, count - slice)
-      const first = panel + ((slice * width) << 2)
-      const firstTarget = targets + (slice << 2)
-      weigh(first, firstTarget, roots + ((from + slice) << 2), rows, width)
-      squares += addTargets(first, firstTarget, rows, width, b)
-      accumulateGram(first, rows, width, gram)
+    pack(
+      panel, targets, indexes + (from << 2), ratings + (from << 2), count, other, stride, d, width, true, mean,
+      roots + (from << 2),
+    )
+    squares += addTargets(panel, targets, count, width, b)
+    for (let slice: u32 = 0; slice < count; slice += 64) {
+      accumulateGram(panel + ((slice * width) << 2), min(64, count - slice), width, gram)
     }
   }
   if (factorCholesky(gram, d, width)) return NaN
