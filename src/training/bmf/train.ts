@@ -25,11 +25,12 @@ export interface BmfResult {
  * Factors ratings by Bayesian matrix factorisation (Salakhutdinov and Mnih, "Bayesian probabilistic matrix
  * factorization using Markov chain Monte Carlo", ICML 2008), with biases inside the rows:
  *
- *   r ~ N(mu + b_u + b_i + p.q, 1 / a),   [p, b_u] ~ N(m_U, L_U^-1),   [q, b_i] ~ N(m_I, L_I^-1)
+ *   r ~ N(mu + b_u + b_i + p.q, 1 / (a w_u)),   [p, b_u] ~ N(m_U, L_U^-1),   [q, b_i] ~ N(m_I, L_I^-1)
  *
- * Gibbs sampling draws in turn both normal-Wishart distributed (m, L), all user rows, all item rows, and the
- * noise precision a (gamma). The rows of the model are the means of the rows' distributions over the sweeps
- * after burn-in. The same ratings, options and processor give the same bits with any number of threads, and
+ * Gibbs sampling draws in turn both normal-Wishart distributed (m, L), all user rows, the weight w_u of each user's
+ * ratings (gamma, so that errors have Student's t distribution), all item rows, and the noise precision a
+ * (gamma). The rows of the model are the means of the rows' distributions over blocks of 24 sweeps after
+ * burn-in; of several blocks, rows whose scores are nearest to the mean score of the blocks. The same ratings, options and processor give the same bits with any number of threads, and
  * when a chain continues from a stored state; a GPU draws with the same random numbers and gives the same
  * values up to rounding. Throws EMPTY_DATASET, INVALID_ARGUMENT, TRAINING_DIVERGED, GPU_UNAVAILABLE, GPU_FAILED,
  * and the errors of the store.

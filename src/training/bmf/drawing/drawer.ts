@@ -160,7 +160,7 @@ export class BmfDrawer implements TrainingParticipant<BmfTask> {
     }
   }
 
-  /** Adds the mean of the row's distribution in this sweep to its mean over the kept sweeps. */
+  /** Adds the mean of the row's distribution in this sweep to its mean over the block. */
   private addToMeans(means: Float32Array, row: number, kept: number): void {
     const { center } = this
     const start = row * center.length
