@@ -230,7 +230,7 @@ describe('a port of gRPC', () => {
         await ended
       }
     }
-    await cancel(some, 200)
+    await cancel(some, 120)
     expect(await some.call('ModelInfer', GOOD)).toMatchObject({ status: 0 })
     using many = new RawClient(port.port)
     await cancel(many, 1000)
