@@ -31,7 +31,11 @@ const KEEPALIVE_MS = 60_000
 const END_MS = 5000
 
 const OPTIONS: ServerOptions = {
-  settings: { maxConcurrentStreams: MOST_OF_CONNECTION, enablePush: false, maxHeaderListSize: 16 * 1024 },
+  settings: {
+    maxConcurrentStreams: MOST_OF_CONNECTION,
+    enablePush: false,
+    maxHeaderListSize: 16 * 1024,
+  },
   // Answers that wait for their client count in it, so it has room for a large one.
   maxSessionMemory: 256,
   // Calls that a client opens and cancels at once cost the server more than the client. It may cancel all that it has, and
