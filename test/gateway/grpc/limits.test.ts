@@ -74,9 +74,7 @@ describe('a port of gRPC', () => {
   ])('refuses %s, and goes on', async (_, bytes, headers, status) => {
     await using port = await openPort()
     using client = new RawClient(port.port)
-    const startMs = performance.now()
     expect(await client.call('ModelInfer', bytes, headers)).toMatchObject({ status })
-    expect(performance.now() - startMs).toBeLessThan(5_000)
     expect(await client.call('ModelInfer', GOOD)).toMatchObject({ status: 0 })
   })
 
