@@ -261,6 +261,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'cli/flag-kinds',
     'cli/flags',
     'cli/text',
+    'connectors/file',
     'connectors/topics',
     'core',
     'core/text',
@@ -881,9 +882,11 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'wire/inference',
   ],
   'jobs/observations': [
+    'connectors/file',
     'connectors/records',
     'connectors/topics',
     'core',
+    'core/options',
     'models/linear',
     'models/ratings',
     'models/registry/ranges',
@@ -942,6 +945,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'jobs/retrain': [
     'checkpoint/coordinator',
     'checkpoint/storage',
+    'connectors/file',
     'connectors/topics',
     'core',
     'core/formats',
@@ -1008,6 +1012,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'models/registry',
   ],
   'kinds/als': [
+    'core',
     'core/options',
     'jobs/evaluate',
     'jobs/model-topic',
@@ -1042,7 +1047,6 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'models/als/online',
     'models/quality',
     'models/ratings',
-    'models/registry',
     'models/registry/checks',
     'models/registry/ranges',
     'training/als',

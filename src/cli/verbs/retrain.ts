@@ -30,6 +30,7 @@ import {
   unlessInterrupted,
 } from '../command/command.ts'
 import { ProgressBar } from '../command/progress-bar.ts'
+import { READING_OPTIONS } from '../files/ratings-reading.ts'
 import { wholeNumber } from '../flag-kinds/numbers.ts'
 import { topicNamed, word } from '../flag-kinds/words.ts'
 import { INHERITED_ALS_OPTIONS } from '../flags/als-training.ts'
@@ -48,6 +49,7 @@ import {
 } from '../flags/retrain-triggers.ts'
 import { shortNumber } from '../text/model-version.ts'
 import { checkLines } from '../text/promotion-checks.ts'
+import { HISTORY_OPTIONS, historyOf } from '../training/history.ts'
 import { TRAINERS } from '../training/inherited.ts'
 import { KIND_FLAGS } from '../training/kind-flags.ts'
 import { INHERITED_POPULARITY_FLAGS } from '../training/popularity-flags.ts'
@@ -70,6 +72,7 @@ const RETRAIN_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     type: 'boolean',
     help: 'Train also where the topic does not have all that a job has learned: on other --observations, or after it has removed records',
   },
+  ...HISTORY_OPTIONS,
   newest: {
     type: 'string',
     value: wholeNumber({ min: 1 }),
@@ -130,9 +133,11 @@ export const retrainCommand: Command = {
     ...SOLVER_OPTION,
     ...KEY_LENGTH_OPTION,
     ...CHECK_OPTIONS,
+    // They count for the files of --ratings, too.
+    ...READING_OPTIONS,
   },
-  details: `Training runs in a separate process. It uses all observations that the topic has at its start, and
-starts from the live rows. The candidate learns later observations online before it goes live; a linear
+  details: `Training runs in a separate process. It uses all observations that the topic has at its start, after those
+of the files of --ratings or --examples, and starts from the live rows. The candidate learns later observations online before it goes live; a linear
 candidate learns them afterwards, in the job that serves it. A candidate goes live if it passes the checks
 on --golden; without --golden it stays a candidate. Training options that are not given are those of the
 live version. If nothing has changed, the existing version is reused; with another golden set, a candidate
@@ -142,6 +147,7 @@ Examples:
   weir retrain --once --golden golden.data
   weir retrain --golden golden.data --count 10000 --on-drift adwin --retain 5
   weir retrain --once --no-serving --implicit --alpha 10
+  weir retrain --ratings hdfs://namenode:9870/history --golden golden.data --error-level 0.9
   weir retrain --model svm-model --once --golden golden.svm`,
   async run({ flags: values, io }) {
     const flags = new Flags(values)
@@ -250,8 +256,9 @@ async function optionsOf(flags: Flags, inputs: RetrainInputs): Promise<RetrainOp
   const { registry, client, io, observations } = inputs
   const newest = flags.optionalNumber('newest')
   const bar = new ProgressBar(io, 'training', () => systemClock.monotonicMs())
+  const model = await KIND_FLAGS[inputs.kind.name]!.modelOf(flags, inputs)
   return {
-    ...(await KIND_FLAGS[inputs.kind.name]!.modelOf(flags, inputs)),
+    ...model,
     place: topicsPlaceOf(flags),
     registry,
     model: flags.string('model'),
@@ -259,6 +266,7 @@ async function optionsOf(flags: Flags, inputs: RetrainInputs): Promise<RetrainOp
     warmStart: !flags.boolean('no-warm-start'),
     forgetLearned: flags.boolean('forget-learned'),
     limits: limitsOf(flags),
+    ...historyOf(flags, model),
     maxKeyBytes: maxKeyBytesOf(flags),
     temporary: join(dataDirectory(flags.string('data-dir')).root, 'retraining'),
     start: () => new RetrainProcess((done, total) => bar.update(done, total)),

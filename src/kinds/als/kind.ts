@@ -1,5 +1,6 @@
 import { objectWith } from '../../core/options/kinds.ts'
 import { ALS_MODEL } from '../../jobs/model-topic/als-serving-function.ts'
+import { historyRatings } from '../../jobs/observations/history.ts'
 import { readObservations } from '../../jobs/observations/topic-ranges.ts'
 import { ONLINE_RULE } from '../../models/als/online/rules.ts'
 import { feedbackOf } from '../../models/feedback.ts'
@@ -24,7 +25,8 @@ export const ALS: ModelKind<AlsRetraining, AlsTraining, GoldenRatings, PlacedRat
   },
   includes: ({ users }) => users > 0,
   code: ({ als }) => `${als.trainer ?? 'als'}/1`,
-  parameters: ({ als: { threads: _, ...parameters } }): Hyperparameters => parameters,
+  // Neither changes the model.
+  parameters: ({ als: { threads: _, device: __, ...parameters } }): Hyperparameters => parameters,
   // A chain draws its start.
   startsFromRows: ({ als }) => als.trainer !== 'bmf',
   training: ({ als, rule }, { startingRows }) => ({
@@ -38,6 +40,7 @@ export const ALS: ModelKind<AlsRetraining, AlsTraining, GoldenRatings, PlacedRat
     return new FactorsTrainer(trainAlsFactors, onProgress)
   },
   read: (topics, ranges) => readObservations(topics, ranges),
+  readHistory: (history) => historyRatings(history),
   gate: (options) => (isImplicit(options) ? new ImplicitGate(options) : new RatingsGate(options)),
   goldenId: ({ ratings }, version) =>
     isImplicit({ version }) ? goldenListsId(ratings) : goldenRatingsId(ratings),

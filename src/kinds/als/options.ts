@@ -1,3 +1,4 @@
+import { requireArgument } from '../../core/errors.ts'
 import type { OnlineRuleOptions } from '../../models/als/online/rules.ts'
 import type { AlsOptions } from '../../training/als/solver/options.ts'
 import type { BmfOptions } from '../../training/bmf/options.ts'
@@ -12,8 +13,8 @@ export interface RetrainAlsOptions
   extends AlsTrainingOptions,
     Pick<BmfOptions, 'sweeps' | 'burnIn'> {
   /**
-   * A chain of `bmf` starts from random rows; it takes `factors`, `sweeps`, `burnIn`, `threads` and `seed`. @default
-   * 'als'
+   * A chain of `bmf` starts from random rows; it takes `factors`, `sweeps`, `burnIn`, `threads`, `device` and `seed`.
+   * @default 'als'
    */
   readonly trainer?: AlsTrainerName
 }
@@ -30,6 +31,7 @@ type AlsTrainingOptions = Pick<
   | 'solver'
   | 'cgSteps'
   | 'threads'
+  | 'device'
   | 'seed'
 >
 
@@ -57,9 +59,16 @@ export function alsOptionsIn(options: RetrainAlsOptions): AlsTrainingOptions {
 
 /** The options of `trainBmf` among those of a retraining. */
 export function bmfOptionsIn(options: RetrainAlsOptions): BmfTrainingOptions {
-  const { factors, sweeps, burnIn, threads, seed } = options
-  const given = Object.entries({ factors, sweeps, burnIn, threads, seed })
+  const { factors, sweeps, burnIn, threads, device, seed } = options
+  requireArgument(
+    device !== 'auto',
+    'a chain has no trial of both devices; give cpu or gpu as the device',
+  )
+  const given = Object.entries({ factors, sweeps, burnIn, threads, device, seed })
   return Object.fromEntries(given.filter(([, value]) => value !== undefined))
 }
 
-type BmfTrainingOptions = Pick<BmfOptions, 'factors' | 'sweeps' | 'burnIn' | 'threads' | 'seed'>
+type BmfTrainingOptions = Pick<
+  BmfOptions,
+  'factors' | 'sweeps' | 'burnIn' | 'threads' | 'device' | 'seed'
+>

@@ -1,6 +1,7 @@
 import { objectWith } from '../../core/options/kinds.ts'
 import { SVM_MODEL } from '../../jobs/model-topic/linear-serving-function.ts'
 import { readExamples } from '../../jobs/observations/examples.ts'
+import { historyExamples } from '../../jobs/observations/history.ts'
 import { trainedWith } from '../../models/linear/trained-with.ts'
 import type { Hyperparameters } from '../../models/registry/version.ts'
 import type { GoldenExamples } from '../port/golden-set.ts'
@@ -34,6 +35,7 @@ export const LINEAR: ModelKind<LinearRetraining, LinearTraining, GoldenExamples,
     return new LinearTrainer(onProgress)
   },
   read: (topics, ranges) => readExamples(topics, ranges),
+  readHistory: (history) => historyExamples(history),
   gate: (options) => new LinearGate(options),
   goldenId: ({ examples }, version) => goldenExamplesId(examples, version),
 }

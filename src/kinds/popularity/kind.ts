@@ -1,5 +1,6 @@
 import { objectWith } from '../../core/options/kinds.ts'
 import { ALS_MODEL } from '../../jobs/model-topic/als-serving-function.ts'
+import { historyRatings } from '../../jobs/observations/history.ts'
 import { readObservations } from '../../jobs/observations/topic-ranges.ts'
 import { goldenRatingsId, RatingsGate } from '../factors/gate.ts'
 import type { PlacedRating } from '../factors/ratings-profile.ts'
@@ -37,6 +38,7 @@ export const POPULARITY: ModelKind<
     return new FactorsTrainer(trainPopularityFactors, onProgress)
   },
   read: (topics, ranges) => readObservations(topics, ranges),
+  readHistory: (history) => historyRatings(history),
   gate: (options) => new RatingsGate(options),
   goldenId: ({ ratings }) => goldenRatingsId(ratings),
 }
