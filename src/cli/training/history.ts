@@ -27,17 +27,17 @@ export function historyOf(
 ): { readonly history?: HistoryFiles } {
   const places = [...flags.list('ratings'), ...flags.list('examples')]
   if (places.length === 0) return {}
+  return { history: { places, reading: historyReadingOf(flags, model) } }
+}
+
+/** How files are read that are no golden set. Throws UsageError. */
+export function historyReadingOf(flags: Flags, model: RetrainedModel): HistoryReading {
   const badLines = flags.optional('bad-lines') ?? 'fail'
   if (badLines !== 'fail' && badLines !== 'count') {
     throw new UsageError(
-      '--bad-lines takes fail or count beside --ratings or --examples, as another process reads them',
+      '--bad-lines takes fail or count beside --ratings, --examples and --evaluate',
     )
   }
   const isImplicit = 'als' in model && model.als.feedback === 'implicit'
-  const reading: HistoryReading = {
-    ...readingOptionsOf(flags),
-    badLines,
-    mayLackRating: isImplicit,
-  }
-  return { history: { places, reading } }
+  return { ...readingOptionsOf(flags), badLines, mayLackRating: isImplicit }
 }

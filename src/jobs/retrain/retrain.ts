@@ -33,6 +33,7 @@ import {
 } from '../observations/topic-ranges.ts'
 import { loadingVersion, type PromotionChecks, recordGolden } from '../promotion/checks.ts'
 import { untilLoaded } from '../promotion/serving-probe.ts'
+import { requireDimension } from '../publish/topic-dimension.ts'
 import { outcomeError } from '../registry/model-registry.ts'
 import { collectUnfinished } from '../retention/unfinished.ts'
 import { candidateVersion, publishCandidate } from './candidate.ts'
@@ -62,6 +63,7 @@ export async function retrainWith(options: RetrainOptions): Promise<RetrainOutco
   await collect(topics, options)
   const state = await options.registry.read()
   if (options.forgetLearned !== true) await requireLearned(topics, options, state)
+  await requireShape(topics, options)
   const whole =
     options.ranges === undefined
       ? await rangesOfTopic(topics, observations)
@@ -97,6 +99,15 @@ export async function retrainWith(options: RetrainOptions): Promise<RetrainOutco
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/** Throws DIMENSION_MISMATCH, before the time of a training, for rows that the topic cannot have. */
+async function requireShape(topics: TopicStore, options: RetrainOptions): Promise<void> {
+  const made = kindOf(options).dimension(options)
+  if (made === undefined) return
+  const remedy = (held: number): string =>
+    `give the training options that make rows of ${held} floats, or train under another name of the model`
+  await requireDimension(topics, options.model, { made, remedy })
 }
 
 /** What a history is among the inputs of a version. */

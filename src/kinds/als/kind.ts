@@ -10,7 +10,7 @@ import type { PlacedRating } from '../factors/ratings-profile.ts'
 import type { GoldenRatings } from '../port/golden-set.ts'
 import type { ModelKind } from '../port/kind.ts'
 import { goldenListsId, ImplicitGate } from './implicit-gate.ts'
-import type { AlsRetraining, AlsTraining } from './options.ts'
+import { type AlsRetraining, type AlsTraining, dimensionOf } from './options.ts'
 
 /** ALS models, whose rows alternating least squares or Bayesian factorisation trains. */
 export const ALS: ModelKind<AlsRetraining, AlsTraining, GoldenRatings, PlacedRating> = {
@@ -27,6 +27,7 @@ export const ALS: ModelKind<AlsRetraining, AlsTraining, GoldenRatings, PlacedRat
   code: ({ als }) => `${als.trainer ?? 'als'}/1`,
   // Neither changes the model.
   parameters: ({ als: { threads: _, device: __, ...parameters } }): Hyperparameters => parameters,
+  dimension: ({ als }) => dimensionOf(als),
   // A chain draws its start.
   startsFromRows: ({ als }) => als.trainer !== 'bmf',
   training: ({ als, rule }, { startingRows }) => ({

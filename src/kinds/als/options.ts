@@ -1,5 +1,6 @@
 import { requireArgument } from '../../core/errors.ts'
 import type { OnlineRuleOptions } from '../../models/als/online/rules.ts'
+import { BIAS_COLUMNS } from '../../models/als/row.ts'
 import type { AlsOptions } from '../../training/als/solver/options.ts'
 import type { BmfOptions } from '../../training/bmf/options.ts'
 import type { GoldenRatings } from '../port/golden-set.ts'
@@ -49,6 +50,13 @@ export interface AlsTraining {
   readonly rule: OnlineRuleOptions
   /** Model file with the rows to start from. */
   readonly startingRows?: string
+}
+
+/** Floats of a row that a training makes, where its options say the factors. */
+export function dimensionOf(options: RetrainAlsOptions): number | undefined {
+  const { trainer, factors, feedback, biases = feedback !== 'implicit' } = options
+  if (factors === undefined) return undefined
+  return factors + (biases || trainer === 'bmf' ? BIAS_COLUMNS : 0)
 }
 
 /** The options of `trainAls` among those of a retraining. */

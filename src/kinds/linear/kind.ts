@@ -22,6 +22,7 @@ export const LINEAR: ModelKind<LinearRetraining, LinearTraining, GoldenExamples,
   includes: ({ users }) => users === 0,
   code: () => 'linear/1',
   parameters: ({ linear: { threads: _, ...parameters } }): Hyperparameters => parameters,
+  dimension: ({ linear }) => linear.range,
   // The optimum does not depend on the start.
   startsFromRows: () => false,
   // Blocks of weights are as long as those that are served.

@@ -29,6 +29,7 @@ export const POPULARITY: ModelKind<
   includes: ({ lineage }) => dampingOf(lineage.hyperparameters) !== undefined,
   code: () => 'popularity/1',
   parameters: ({ popularity }) => popularityHyperparameters(popularity),
+  dimension: () => undefined,
   // The means do not depend on a start.
   startsFromRows: () => false,
   training: ({ popularity }) => ({ popularity }),

@@ -49,6 +49,8 @@ export interface ModelKind<
   code(model: M): string
   /** The hyperparameters that the rows depend on. */
   parameters(model: M): Hyperparameters
+  /** Floats of a row that a training makes; undefined where it takes the length of the live rows. */
+  dimension(model: M): number | undefined
   /** Whether a training starts from the live rows, where it can. */
   startsFromRows(model: M): boolean
   /** What the training process gets. */

@@ -33,7 +33,7 @@ describe('the history of a retraining', () => {
     expect(historyWith({ ratings: ['old.csv'] }, COUNTS)?.reading?.mayLackRating).toBe(true)
   })
 
-  it('refuses to write bad lines into a file, as another process reads them', () => {
+  it('refuses to write bad lines into a file', () => {
     expect(() => historyWith({ ratings: ['old.csv'], 'bad-lines': 'bad.txt' })).toThrow(
       '--bad-lines takes fail or count',
     )
