@@ -13,6 +13,9 @@ const ROW_ATTEMPTS = 10_000
 /** Rows that are scored one by one in a step. */
 const STEP_ROWS = 256
 
+/** Rules that allow at most one row in this many: it is cheaper to score those than to screen all. */
+const FEW_SHARE = 32
+
 /** Rows of the block that this thread scores, as the kernel found them: valid within one step. */
 const found = {
   count: 0,
@@ -65,6 +68,8 @@ export class TopKScan {
   private isTagged = false
   /** By query, whether its rows of the segment have been scored one by one. */
   private readonly listed: boolean[]
+  /** By query, whether its rules allowed few rows of the last segment that it listed. */
+  private readonly few: boolean[]
 
   constructor(
     reader: RowTableReader,
@@ -74,6 +79,7 @@ export class TopKScan {
     this.reader = reader
     this.heaps = heaps
     this.listed = heaps.map(() => false)
+    this.few = heaps.map(() => false)
     const tags = heaps.find((heap) => heap.query.tags !== undefined)?.query.tags?.tags
     this.column = tags === undefined ? undefined : columns?.of(reader, tags)
     this.refreshing = this.column?.refreshing()
@@ -129,8 +135,8 @@ export class TopKScan {
   }
 
   /**
-   * Scores the rows that the rules allow, for each query with rules that has fewer than k rows: without a threshold all
-   * others would be scored in vain. True when no query is left.
+   * Scores the rows that the rules allow, and no others, for each query whose rules allow few, or that has fewer than k
+   * rows and so no threshold yet. True when no query is left.
    */
   private listRows(segment: number): boolean {
     const { column, heaps, listed, reader } = this
@@ -140,11 +146,15 @@ export class TopKScan {
     for (let query = 0; query < heaps.length; query++) {
       const heap = heaps[query]!
       const { tags } = heap.query
-      listed[query] = tags !== undefined && this.isTagged && !heap.isFull
+      listed[query] = tags !== undefined && this.isTagged && (this.few[query] || !heap.isFull)
       if (!listed[query]) continue
+      let scored = 0
       for (let row = first; row < first + reader.layout.rowsPerSegment; row++) {
-        if (column.allows(row, tags!.masks)) this.score(heap, row)
+        if (!column.allows(row, tags!.masks)) continue
+        this.score(heap, row)
+        scored++
       }
+      this.few[query] = scored * FEW_SHARE <= reader.layout.rowsPerSegment
     }
     return !listed.includes(false)
   }
@@ -215,7 +225,8 @@ export class TopKScan {
     for (let n = 0, at = topKTriples(scratch) >>> 2; n < triples; n++, at += 3) {
       const row = firstRow + words[at + 1]!
       const query = words[at]!
-      if (!this.allows(query, row) || !reader.isLive(row)) continue
+      if (this.column !== undefined && !this.allows(query, row)) continue
+      if (!reader.isLive(row)) continue
       const heap = this.heaps[query]!
       const score = floats[at + 2]!
       if (score <= heap.threshold) continue
