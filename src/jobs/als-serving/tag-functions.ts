@@ -1,6 +1,8 @@
+import { WeirError } from '../../core/errors.ts'
 import { modelVersion } from '../../core/model-version.ts'
 import { alsKey } from '../../models/als/row-key.ts'
 import { MAX_TAGS, TAG_SUFFIX, TAGS_VERSION, tagRow } from '../../models/item-tags.ts'
+import { PlainProcessContext } from '../../operators/process/context.ts'
 import type {
   Collector,
   KeyedFunctionContext,
@@ -35,6 +37,7 @@ export class TagBitsFunction implements KeyedProcessFunction<string, TaggedItem,
   readonly sideOutputs: readonly (typeof REFUSED)[] = SIDE_OUTPUTS
   private bits!: MapState<string, number>
   private refused!: { increment(): void }
+  private hasWarned = false
 
   open(context: KeyedFunctionContext): void {
     this.bits = context.getMapState(BITS)
@@ -68,10 +71,17 @@ export class TagBitsFunction implements KeyedProcessFunction<string, TaggedItem,
     context: KeyedProcessContext<string>,
   ): void {
     this.refused.increment()
+    if (!this.hasWarned && context instanceof PlainProcessContext) context.warn(tooManyTags(item))
+    this.hasWarned = true
     const { partition, offset } = context.position
     const value = encoder.encode(`${item},${tags.join(';')}`)
     context.output(REFUSED, { value, reason: 'too-many-tags', partition, offset })
   }
+}
+
+function tooManyTags(item: string): WeirError {
+  const message = `item "${item}" is left out of lists with rules: it needs a tag more than the ${MAX_TAGS} of a job; use fewer tags`
+  return new WeirError('INVALID_ARGUMENT', message)
 }
 
 /** Keeps the rows of tags, as the queryable state `ITEM_TAGS`. */
