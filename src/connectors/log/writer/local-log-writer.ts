@@ -10,6 +10,7 @@ import { DurableFolders } from '../../../files/durable-folders.ts'
 import type { FileSystem } from '../../../files/file-system.ts'
 import type { ProducerIdentity } from '../../transactions/producer-identity.ts'
 import { cleanPartition, dropBefore, retainPartition } from '../storage/cleaner.ts'
+import { eraseRecords } from '../storage/erase.ts'
 import { claimPlace } from '../storage/partition-identity.ts'
 import { PartitionWriter } from '../storage/partition-writer.ts'
 import { longestSegmentMs } from '../storage/retention.ts'
@@ -269,11 +270,25 @@ export class LocalLogWriter implements LogWriter {
   }
 
   deleteRecords(topic: string, partition: number, before: number): Promise<void> {
-    const deleting = this.cleaning.then(() =>
-      this.withTypedErrors(async () => dropBefore(await this.partition(topic, partition), before)),
+    return this.afterCleaning(async () => {
+      dropBefore(await this.partition(topic, partition), before)
+    })
+  }
+
+  eraseRecords(topic: string, partition: number, offsets: readonly number[]): Promise<number> {
+    return this.afterCleaning(async () =>
+      eraseRecords(await this.partition(topic, partition), new Set(offsets)),
     )
-    this.cleaning = deleting.catch(() => undefined)
-    return deleting
+  }
+
+  /** Runs work on segments after what runs on them already. */
+  private afterCleaning<T>(work: () => Promise<T>): Promise<T> {
+    const working = this.cleaning.then(() => this.withTypedErrors(work))
+    this.cleaning = working.then(
+      () => undefined,
+      () => undefined,
+    )
+    return working
   }
 
   /** The writer of a partition, which is opened (and recovered) on first use. Throws UNKNOWN_TOPIC. */
@@ -348,9 +363,7 @@ export class LocalLogWriter implements LogWriter {
   }
 
   clean(): Promise<void> {
-    const cleaning = this.cleaning.then(() => this.withTypedErrors(() => this.cleanAll()))
-    this.cleaning = cleaning.catch(() => undefined)
-    return cleaning
+    return this.afterCleaning(() => this.cleanAll())
   }
 
   private async cleanAll(): Promise<void> {
