@@ -46,11 +46,11 @@ async function visitPartition(
       if (records.isControl || records.lastOffset < offset) continue
       let expected = records.baseOffset
       while (records.next()) {
-        while (expected < records.offset) erased?.(partition, expected++)
+        for (; expected < records.offset; expected++) erased?.(partition, expected)
         expected++
         record?.(records, partition)
       }
-      while (expected <= records.lastOffset) erased?.(partition, expected++)
+      for (; expected <= records.lastOffset; expected++) erased?.(partition, expected)
     }
     offset = fetched.nextOffset
   }

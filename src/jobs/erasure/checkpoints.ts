@@ -31,24 +31,35 @@ export async function* foundInCheckpoints(
     known.set(name, finds)
     return finds
   }
-  for await (const { folder, isSuperseded } of inspectCheckpoints(storage, '', 'lengths')) {
+  for await (const { folder, isSuperseded, manifest } of inspectCheckpoints(storage, '', 'lengths')) {
     if (isSuperseded) continue
-    const { operators } = await readManifest(storage, folder)
-    const states = new Set<string>()
-    const oldBytes = new Set<string>()
-    for (const { uid, segments } of operators) {
-      const chain: SegmentFinds[] = []
-      for (const segment of newestFirst(segments)) chain.push(await findsIn(uid, segment))
-      const live = liveIn(chain)
-      for (const state of live) states.add(`${uid}/${state}`)
-      for (const state of chain.flatMap(({ bytes }) => [...bytes])) {
-        if (!live.has(state)) oldBytes.add(`${uid}/${state}`)
-      }
-    }
-    if (states.size + oldBytes.size > 0) {
-      yield { folder, states: [...states], oldBytes: [...oldBytes] }
+    try {
+      const { operators } = manifest ?? (await readManifest(storage, folder))
+      const found = await searchOperators(operators, findsIn)
+      if (found.states.length + found.oldBytes.length > 0) yield { folder, ...found }
+    } catch (error) {
+      // A running job deletes its oldest checkpoint while the next one is searched.
+      if (await storage.list(folder).then((files) => files.length > 0)) throw error
     }
   }
+}
+
+async function searchOperators(
+  operators: readonly OperatorManifest[],
+  findsIn: (uid: string, segment: SegmentReference) => Promise<SegmentFinds>,
+): Promise<Omit<FoundInCheckpoint, 'folder'>> {
+  const states = new Set<string>()
+  const oldBytes = new Set<string>()
+  for (const { uid, segments } of operators) {
+    const chain: SegmentFinds[] = []
+    for (const segment of newestFirst(segments)) chain.push(await findsIn(uid, segment))
+    const live = liveIn(chain)
+    for (const state of live) states.add(`${uid}/${state}`)
+    for (const state of chain.flatMap(({ bytes }) => [...bytes])) {
+      if (!live.has(state)) oldBytes.add(`${uid}/${state}`)
+    }
+  }
+  return { states: [...states], oldBytes: [...oldBytes] }
 }
 
 /** What a segment has of a person, by name of the state. */

@@ -1,6 +1,6 @@
 import type { WeirClient } from '../../client/weir-client.ts'
 import { isWeirError } from '../../core/errors.ts'
-import { KNOWN_ITEMS, USER_COUNTS } from '../histories/states.ts'
+import { COUNTS_VERSION, KNOWN_ITEMS, USER_COUNTS } from '../histories/states.ts'
 import { ALS_MODEL } from '../model-topic/als-serving-function.ts'
 import type { Person } from './person.ts'
 
@@ -29,8 +29,14 @@ export async function servedHistories(
   person: Person,
 ): Promise<readonly string[]> {
   const found: string[] = []
-  for (const state of [KNOWN_ITEMS, USER_COUNTS]) {
-    if (has(served, state) && (await isThere(served, state, person.user, {}))) found.push(state)
+  const { user } = person
+  if (has(served, KNOWN_ITEMS) && (await isThere(served, KNOWN_ITEMS, user, {}))) {
+    found.push(KNOWN_ITEMS)
+  }
+  // Counts have one version, which is never made live.
+  const counts = { version: COUNTS_VERSION }
+  if (has(served, USER_COUNTS) && (await isThere(served, USER_COUNTS, user, counts))) {
+    found.push(USER_COUNTS)
   }
   return found
 }

@@ -21,7 +21,9 @@ async function trainedTopic() {
   await producer.flush()
   const topics = new LogTopics(directory)
   onTestFinished(() => topics[Symbol.asyncDispose]())
-  const trained = await readRanges(topics, await rangesOfTopic(topics, 'ratings'), 'ratings')
+  // Without the id of the topic, as of a version of an earlier build: else another topic is told apart by that.
+  const ranges = (await rangesOfTopic(topics, 'ratings')).map(({ topicId: _, ...range }) => range)
+  const trained = await readRanges(topics, ranges, 'ratings')
   const compare = async (part: 'all' | 'last') =>
     (await comparedRecords(topics, trained, { kind: 'ratings', part })).kind
   return { log, compare }

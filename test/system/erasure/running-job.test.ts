@@ -5,12 +5,10 @@ import { loadStorage } from '../../../src/checkpoint/storage/load.ts'
 import { WeirClient } from '../../../src/client/weir-client.ts'
 import { scanTopic } from '../../../src/connectors/topics/scan.ts'
 import { systemClock } from '../../../src/core/clock.ts'
-import { isWeirError } from '../../../src/core/errors.ts'
 import { type ForgetOptions, forget } from '../../../src/jobs/erasure/forget.ts'
 import { PLACE_NAMES, PLACES, type PlaceName } from '../../../src/jobs/erasure/places.ts'
 import { type Finding, prove } from '../../../src/jobs/erasure/prove.ts'
 import { deltasTopic } from '../../../src/jobs/model-topic/topics.ts'
-import { serveHistories } from '../../../src/jobs/serve/histories.ts'
 import type { ServedJob } from '../../../src/jobs/served-job.ts'
 import { generateRatings } from '../../../src/models/ratings/generator.ts'
 import type { Rating } from '../../../src/models/ratings/rating.ts'
@@ -34,7 +32,6 @@ let stream: Rating[]
 let user: string
 let fixture: WriteBackFixture
 let learning: Learning
-let histories: ServedJob
 let before: ReadonlyMap<string, string>
 
 /** The records of a topic by place: partition, offset, key and value. */
@@ -73,13 +70,12 @@ const named = () => ({
 })
 const forgetting = (): ForgetOptions => ({ ...named(), clock: systemClock })
 
-async function findings(job: ServedJob, keeper: ServedJob): Promise<readonly Finding[]> {
+async function findings(job: ServedJob): Promise<readonly Finding[]> {
   await using client = await WeirClient.connect({ port: job.port, deadlineMs: 60_000 })
-  await using other = await WeirClient.connect({ port: keeper.port, deadlineMs: 60_000 })
   const storage = await loadStorage(join(fixture.root, 'first', 'checkpoints'))
   try {
     const files = [join(fixture.root, 'bad-lines.csv')]
-    return await prove({ ...named(), storage, served: [client, other], files })
+    return await prove({ ...named(), storage, served: [client, HISTORIES], files })
   } finally {
     await storage.close()
   }
@@ -90,30 +86,12 @@ const foundIn = (found: readonly Finding[]): readonly PlaceName[] => [
   ...new Set(found.filter(({ verdict }) => verdict === 'found').map(({ place }) => place)),
 ]
 
-/** Whether a job of histories has counted ratings of a user; no while it starts. */
-async function hasCounts(job: ServedJob, who: string): Promise<boolean> {
-  try {
-    const reader = await job.reader()
-    const [answer] = await reader.rows('USER_COUNTS', [who])
-    return answer?.ok === true
-  } catch (error) {
-    if (isWeirError(error) && error.message.includes('still starting')) return false
-    throw error
-  }
-}
-
-async function startHistories(name: string): Promise<ServedJob> {
-  return await serveHistories({
-    place: { logDirectory: join(fixture.root, 'log') },
-    observations: OBSERVATIONS,
-    queryThreads: 1,
-    port: 0,
-    configuration: {
-      'parallelism.default': '1',
-      'execution.checkpointing.dir': join(fixture.root, name, 'checkpoints'),
-      'state.backend.directory': join(fixture.root, name, 'state'),
-    },
-  })
+/** What a job of histories answers to the search; it has the user while this says so. */
+let hasHistory = false
+const HISTORIES = {
+  routing: { states: [{ name: 'KNOWN_ITEMS' }] },
+  get: async <T>(): Promise<T | undefined> =>
+    hasHistory ? (new Map([['7', 4]]) as T) : undefined,
 }
 
 beforeAll(async () => {
@@ -128,14 +106,11 @@ beforeAll(async () => {
   learning = await fixture.learn('first')
   await fixture.rate(stream)
   await fixture.untilLearned(learning.job, stream.length)
-  histories = await startHistories('histories')
-  await until('the histories have the user', () => hasCounts(histories, user))
   before = await allRecords()
 })
 
 afterAll(async () => {
   await learning?.job.close()
-  await histories?.close()
   await fixture?.[Symbol.asyncDispose]()
 })
 
@@ -163,7 +138,9 @@ describe('a search for a person', () => {
     rows: 'there',
     'unnamed-topics': () => produce(UNNAMED, [`${user},9,1`]),
     served: 'there',
-    histories: 'there',
+    histories: async () => {
+      hasHistory = true
+    },
     checkpoints: 'there',
     files: async () => {
       writeFileSync(join(fixture.root, 'bad-lines.csv'), `x\n${user},1,none\n7,${user},2\n`)
@@ -179,10 +156,10 @@ describe('a search for a person', () => {
     async (place) => {
       const trace = TRACES[place]
       if (typeof trace === 'function') {
-        expect(foundIn(await findings(learning.job, histories))).not.toContain(place)
+        expect(foundIn(await findings(learning.job))).not.toContain(place)
         await trace()
       }
-      const found = await findings(learning.job, histories)
+      const found = await findings(learning.job)
       if (trace === 'nothing-kept') {
         expect(PLACES[place].search).toBe('none')
         expect(found.filter((one) => one.place === place)).toEqual([
@@ -205,10 +182,10 @@ describe('a person who is forgotten while the job runs', () => {
     // What is retained of older checkpoints goes with the next ones.
     await until('no retained checkpoint has it', async () => {
       await learning.job.execution.takeCheckpoint()
-      return !foundIn(await findings(learning.job, histories)).includes('checkpoints')
+      return !foundIn(await findings(learning.job)).includes('checkpoints')
     })
     // What the command does not do by itself, and says.
-    expect(foundIn(await findings(learning.job, histories))).toEqual([
+    expect(foundIn(await findings(learning.job))).toEqual([
       ...['unnamed-topics', 'histories', 'files'],
     ])
   })
@@ -259,13 +236,5 @@ describe('a person who is forgotten while the job runs', () => {
     const now = await servedRows(learning.job)
     for (const [key, row] of rows) if (!touched.has(key)) expect(now.get(key), key).toBe(row)
     expect(now.has(`${user}-U`)).toBe(false)
-  })
-
-  it('leaves the histories when their job starts without its checkpoint', async () => {
-    await histories.close()
-    histories = await startHistories('histories-anew')
-    const other = stream.find((rating) => rating.user !== user)!.user
-    await until('the histories are read again', () => hasCounts(histories, other))
-    expect(foundIn(await findings(learning.job, histories))).toEqual(['unnamed-topics', 'files'])
   })
 })

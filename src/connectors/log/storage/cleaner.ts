@@ -62,13 +62,17 @@ async function applyRetention(partition: PartitionWriter, nowMs: number): Promis
 async function maxTimestamp(partition: PartitionWriter, segment: SegmentInfo): Promise<number> {
   if (segment.maxTimestamp < 0) {
     const records = new RecordBatchReader()
+    let isEmpty = true
     await visitBatches(partition, segment, (bytes, at) => {
       const next = records.open(bytes, at, false)
       while (records.next()) {
+        isEmpty = false
         segment.maxTimestamp = Math.max(segment.maxTimestamp, records.timestamp)
       }
       return next
     })
+    // Erased or compacted to nothing, it must not hold back the segments behind it: it is older than all.
+    if (isEmpty) segment.maxTimestamp = 0
   }
   return segment.maxTimestamp
 }

@@ -111,6 +111,20 @@ describe('eraseRecords', () => {
     expect((await valuesIn(directory)).map((line) => line.split('=')[1])).toEqual(['kept'])
   })
 
+  it('leaves no segment that holds back the retention of those behind it', async () => {
+    const directory = temporaryFolder()
+    const kept = { retentionMs: 3_600_000, segmentBytes: 1 }
+    const first = await openLog(directory, { cleanIntervalMs: Number.POSITIVE_INFINITY })
+    await first.createTopic('t', kept)
+    // Of the year 1970.
+    for (const value of ['one', 'two', 'three']) await send(first, [value])
+    await first.eraseRecords('t', 0, [0])
+    await first.close()
+    const log = await openLog(directory, { cleanIntervalMs: Number.POSITIVE_INFINITY })
+    await log.writer.clean()
+    expect(log.bounds('t', 0).logStart).toBe(3)
+  })
+
   it('refuses what lies behind the start of an open transaction', async () => {
     const directory = temporaryFolder()
     const log = await openLog(directory)
