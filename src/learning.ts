@@ -83,6 +83,7 @@ export {
   type ModelDeltaKind,
   NO_SOURCE_KEY_GROUP,
 } from './models/als/online/model-delta.ts'
+export { ratingNoise } from './models/als/online/prior.ts'
 export {
   type LearnedRow,
   type OnlineRule,
@@ -96,7 +97,8 @@ export {
   type ModelMoments,
   type OnlineRuleOptions,
   onlineRule,
-  withGlobalMean,
+  type VersionFacts,
+  withVersionFacts,
 } from './models/als/online/rules.ts'
 export { publishedMoments } from './models/als/published-moments.ts'
 export {

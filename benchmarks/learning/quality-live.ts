@@ -15,7 +15,7 @@ import { publishAls } from '../../src/kinds/factors/publish.ts'
 import type { OnlineRuleOptions } from '../../src/models/als/online/rules.ts'
 import type { AlsModel } from '../../src/training/als/solver/model.ts'
 import { trainBmf } from '../../src/training/bmf/train.ts'
-import { type RatingsTable, ratingsOf } from '../../src/training/data/ratings-table.ts'
+import { ratingsOf } from '../../src/training/data/ratings-table.ts'
 import type { Benchmark, BenchmarkOptions, Figure } from '../harness/benchmark.ts'
 import { rounded } from '../load/statistics.ts'
 import { type MovieLensByTime, movieLensByTime } from './movielens-by-time.ts'
@@ -40,9 +40,12 @@ export const qualityLiveBenchmark: Benchmark = {
   async run(options) {
     const parts = await movieLensByTime(options.say)
     if (parts === undefined) return []
-    const { model } = await trainBmf(parts.train, { factors: FACTORS, threads: 2 })
+    const { model, history } = await trainBmf(parts.train, { factors: FACTORS, threads: 2 })
+    const trainRmse = history.at(-1)!.trainRmse
     const figures: Figure[] = []
-    for (const rule of RULES) figures.push(...(await learnedLive(options, { parts, model, rule })))
+    for (const rule of RULES) {
+      figures.push(...(await learnedLive(options, { parts, model, trainRmse, rule })))
+    }
     return figures
   },
 }
@@ -50,15 +53,18 @@ export const qualityLiveBenchmark: Benchmark = {
 interface LiveLearning {
   readonly parts: MovieLensByTime
   readonly model: AlsModel
+  /** From which the rule takes the noise of ratings. */
+  readonly trainRmse: number
   readonly rule: (typeof RULES)[number]
 }
 
 async function learnedLive(
   { scratch, say }: BenchmarkOptions,
-  { parts, model, rule }: LiveLearning,
+  learning: LiveLearning,
 ): Promise<Figure[]> {
+  const { parts, model, rule } = learning
   const place = { logDirectory: mkdtempSync(join(scratch, 'log-')) }
-  await prepare(place, model, parts.stream)
+  await prepare(place, learning)
   const options: OnlineRuleOptions = { rule }
   await using run = await startLearning(scratch, place, { rule: options })
   while ((await counted(run.job, 'deltasFolded')) < parts.stream.size) await pause(LOOK_MS)
@@ -69,7 +75,7 @@ async function learnedLive(
   const { mse } = await evaluateServed(client, parts.held, {
     state: ALS_MODEL,
     query: {},
-    range: model.range,
+    range: { min: model.range.min, max: model.range.max },
   })
   say(`${rule}: prequential ${prequential.toFixed(4)}, test ${mse.toFixed(4)}`)
   const details = { ratings: parts.stream.size, seconds: rounded(seconds) }
@@ -86,9 +92,13 @@ async function learnedLive(
 }
 
 /** Publishes the model and writes all ratings, in the order of their time, before the job starts. */
-async function prepare(place: TopicsPlace, model: AlsModel, stream: RatingsTable): Promise<void> {
+async function prepare(
+  place: TopicsPlace,
+  { model, trainRmse, parts: { stream } }: LiveLearning,
+): Promise<void> {
   await using log = await openTopics(place)
   await publishAls(model, {
+    metrics: { trainRmse },
     log,
     topic: 'als-model',
     version: 1,

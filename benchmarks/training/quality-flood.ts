@@ -1,10 +1,12 @@
+import { ratingNoise } from '../../src/models/als/online/prior.ts'
 import {
   type OnlineRuleOptions,
   onlineRule,
-  withGlobalMean,
+  withVersionFacts,
 } from '../../src/models/als/online/rules.ts'
 import { SequentialLearner } from '../../src/models/als/online/sequential-learner.ts'
 import type { Rating } from '../../src/models/ratings/rating.ts'
+import { evaluateAls } from '../../src/training/als/evaluate.ts'
 import { learnableModel, momentsOf } from '../../src/training/als/learnable-model.ts'
 import type { AlsModel } from '../../src/training/als/solver/model.ts'
 import { trainAls } from '../../src/training/als/train.ts'
@@ -133,8 +135,10 @@ function costOf(
   options: OnlineRuleOptions,
   { model, parts: { train, stream, held }, flood }: FloodedModel,
 ): { readonly start: number; readonly cost: number } {
-  const shape = { dimension: model.dimension, biased: model.biased }
-  const rule = onlineRule(shape, withGlobalMean(options, model.globalMean), () => momentsOf(model))
+  const { dimension, biased, globalMean, range } = model
+  const noise = ratingNoise(evaluateAls(model, train).rmse, range)
+  const facts = withVersionFacts(options, { globalMean, noise })
+  const rule = onlineRule({ dimension, biased }, facts, () => momentsOf(model))
   const learner = new SequentialLearner(learnableModel(model, train), rule)
   const ordinary = [...ratingsOf(stream)].sort((a, b) => a.timestamp - b.timestamp)
   for (const rating of ordinary) learner.learn(rating)

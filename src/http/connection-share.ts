@@ -125,7 +125,7 @@ export class ConnectionShare implements Disposable {
       const { socket } = request
       if (socket.destroyed || !this.count(socket, request, response)) return
       this.clients.note(request)
-      this.turns.run(clientAddressOf(request), () => {
+      this.turns.run(clientAddressOf(request), 'small', () => {
         if (socket.destroyed) return
         for (const handler of handlers) handler.call(server, request, response)
       })

@@ -24,7 +24,7 @@ export function addJsonParser(app: FastifyInstance, turns: FairTurns): void {
     { parseAs: 'buffer' },
     (request, body, done) => {
       if (body.length < LARGE_BYTES) read(request, body, done)
-      else turns.run(clientAddressOf(request), () => read(request, body, done))
+      else turns.run(clientAddressOf(request), 'large', () => read(request, body, done))
     },
   )
 }

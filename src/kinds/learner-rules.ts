@@ -7,7 +7,8 @@ import {
   type OnlineRuleOptions,
   onlineRule,
   ROW_SHAPE,
-  withGlobalMean,
+  type VersionFacts,
+  withVersionFacts,
 } from '../models/als/online/rules.ts'
 import { RowMoments } from '../models/als/row-moments.ts'
 import type { Hyperparameters } from '../models/registry/version.ts'
@@ -30,6 +31,7 @@ export const LEARNER_RULE: OptionKind<LearnerRuleOptions> = variants<LearnerRule
 
 const FACTS: OptionKind<LearnerRuleFacts> = nested<LearnerRuleFacts>({
   globalMean: required(numberIn()),
+  noise: numberIn({ above: 0 }),
   moments: required(aFunction()),
 })
 
@@ -40,9 +42,7 @@ export function ruleOfKind(hyperparameters: Hyperparameters): LearnerRuleOptions
 }
 
 /** What a rule takes from the version that it learns. */
-export interface LearnerRuleFacts {
-  /** Mean of the ratings that it was trained on. */
-  readonly globalMean: number
+export interface LearnerRuleFacts extends VersionFacts {
   /** Moments of its rows. Rules that need none do not call it. */
   readonly moments: () => ModelMoments
 }
@@ -56,9 +56,10 @@ export function learnerRule(
   checkArgument('learnerRule', 'shape', ROW_SHAPE, shape)
   checkArgument('learnerRule', 'options', LEARNER_RULE, options)
   checkArgument('learnerRule', 'facts', FACTS, facts)
-  const { globalMean, moments } = facts
-  if (options.rule === 'popularity') return new PopularityRule(shape, { ...options, globalMean })
-  return onlineRule(shape, withGlobalMean(options, globalMean), moments)
+  const { moments, ...ofVersion } = facts
+  if (options.rule === 'popularity')
+    return new PopularityRule(shape, { ...options, globalMean: facts.globalMean })
+  return onlineRule(shape, withVersionFacts(options, ofVersion), moments)
 }
 
 /** Kind and floats of a rule's deltas, which do not depend on the version. */

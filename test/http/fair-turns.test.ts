@@ -8,7 +8,7 @@ function world() {
   const ran: string[] = []
   const turns = new FairTurns(() => nowMs)
   const work = (client: string, name: string, ms: number): void =>
-    turns.run(client, () => {
+    turns.run(client, ms > 5 ? 'large' : 'small', () => {
       nowMs += ms
       ran.push(name)
     })
@@ -34,11 +34,22 @@ it('clients have their turns one after the other, however much one of them sends
   expect(ran).toEqual(['a0', 'a1', 'b1', 'a2', 'b2', 'a3', 'a4'])
 })
 
+it('small work of a client waits for one piece of its large work at most', async () => {
+  const { ran, work } = world()
+  for (let i = 0; i <= 4; i++) work('a', `large ${i}`, 50)
+  work('a', 'small 1', 5)
+  work('a', 'small 2', 5)
+  await until('all have run', () => ran.length === 7, { everyMs: 0 })
+  expect(ran).toEqual([
+    ...['large 0', 'large 1', 'small 1', 'large 2', 'small 2', 'large 3', 'large 4'],
+  ])
+})
+
 it('work that throws ends neither the others nor the turns', async () => {
   const { ran, work } = world()
   const turns = new FairTurns(() => 0)
-  expect(() => turns.run('a', () => JSON.parse('{'))).toThrow(SyntaxError)
-  turns.run('a', () => ran.push('after'))
+  expect(() => turns.run('a', 'small', () => JSON.parse('{'))).toThrow(SyntaxError)
+  turns.run('a', 'small', () => ran.push('after'))
   work('b', 'b1', 1)
   expect(ran).toEqual(['after', 'b1'])
 })

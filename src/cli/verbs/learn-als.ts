@@ -25,7 +25,13 @@ const RULE_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     type: 'string',
     needs: [needs('rule', 'gram')],
     value: anyNumber({ above: 0 }),
-    help: 'gram: variance of a rating (default 0.5)',
+    help: 'gram: variance of a rating (default: squared error of the training; 0.5 if unknown)',
+  },
+  'new-user-noise': {
+    type: 'string',
+    needs: [needs('rule', 'gram')],
+    value: anyNumber({ min: 1 }),
+    help: "gram: noise of a user's first rating, in parts of --noise; it falls to 1 (default 11)",
   },
   'user-forgetting': {
     type: 'string',
@@ -54,7 +60,7 @@ const RULE_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     type: 'string',
     needs: [needs('rule', 'sgd')],
     value: anyNumber({ above: 0 }),
-    help: 'sgd: size of a step (default 0.05)',
+    help: "sgd: size of a step (default: 0.05, or less, so that a rating's score moves by a fifth of its error at most)",
   },
   schedule: {
     type: 'string',

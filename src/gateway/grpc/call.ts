@@ -91,8 +91,9 @@ export class Call {
 
   /** What `work` gives, in a turn of its client; the time of a large message counts in the rate of its token. */
   async inTurn<T>(bytes: number, work: () => T | Promise<T>): Promise<T> {
+    const size = bytes <= UNCOUNTED_BYTES ? 'small' : 'large'
     return await new Promise<T>((resolve, reject) => {
-      this.terms.turns.run(this.caller.address, () => {
+      this.terms.turns.run(this.caller.address, size, () => {
         const startMs = performance.now()
         try {
           resolve(work())

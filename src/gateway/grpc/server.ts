@@ -21,6 +21,8 @@ export interface GrpcPlace {
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca?: string }
 }
 
+/** Calls of one connection that are under way: a client keeps further ones to itself. */
+const MOST_OF_CONNECTION = 128
 /** Open connections, half of them of one address: a client has one, and many calls on it. */
 const MOST_CONNECTIONS = 1024
 /** Time after which the system asks whether the peer of a silent connection is still there, ms. */
@@ -29,13 +31,16 @@ const KEEPALIVE_MS = 60_000
 const END_MS = 5000
 
 const OPTIONS: ServerOptions = {
-  // Calls of one connection that are under way: a client keeps further ones to itself.
-  settings: { maxConcurrentStreams: 128, enablePush: false, maxHeaderListSize: 16 * 1024 },
+  settings: {
+    maxConcurrentStreams: MOST_OF_CONNECTION,
+    enablePush: false,
+    maxHeaderListSize: 16 * 1024,
+  },
   // Answers that wait for their client count in it, so it has room for a large one.
   maxSessionMemory: 256,
   // Calls that a client opens and cancels at once cost the server more than the client. It may cancel all that it has, and
   // then so many a second; Node.js ends the connection of one that cancels more.
-  streamResetBurst: 256,
+  streamResetBurst: MOST_OF_CONNECTION,
   streamResetRate: 64,
 }
 
@@ -80,7 +85,10 @@ export class GrpcServer implements AsyncDisposable {
       const { session } = stream
       if (session === undefined) return
       stream.once('close', share.begin(session.socket))
-      calls.answer(stream, headers)
+      // A call that was canceled while it waited for the turn of its client costs nothing more.
+      share.turns.run(session.socket.remoteAddress ?? '', 'small', () => {
+        if (!stream.destroyed) calls.answer(stream, headers)
+      })
     })
     share.attachConnections(server)
     await new Promise<void>((resolve, reject) => {

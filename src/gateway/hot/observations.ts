@@ -27,7 +27,9 @@ export class HotObservations {
   /** Answers a request with a bearer token, in the turn of its client. */
   answer(exchange: HotExchange, observation: Rating, token: string | undefined): void {
     const { turns } = this.context
-    turns.run(exchange.from.remoteAddress ?? '', () => this.decide(exchange, observation, token))
+    turns.run(exchange.from.remoteAddress ?? '', 'small', () =>
+      this.decide(exchange, observation, token),
+    )
   }
 
   private decide(exchange: HotExchange, observation: Rating, token: string | undefined): void {

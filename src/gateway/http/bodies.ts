@@ -65,7 +65,7 @@ export function addBodyParsers(app: FastifyInstance, options: BodyOptions): void
     const counted = large.get(request)
     if (counted === undefined) return done()
     counted.release()
-    turns.run(clientAddressOf(request), () => {
+    turns.run(clientAddressOf(request), 'large', () => {
       const startMs = performance.now()
       done()
       const ms = performance.now() - startMs

@@ -1,5 +1,6 @@
 import { openModelFile } from '../../jobs/publish/file-io.ts'
-import { onlineRule, withGlobalMean } from '../../models/als/online/rules.ts'
+import { ratingNoise } from '../../models/als/online/prior.ts'
+import { onlineRule, withVersionFacts } from '../../models/als/online/rules.ts'
 import { alsKey } from '../../models/als/row-key.ts'
 import { momentsOf } from '../../training/als/learnable-model.ts'
 import type { AlsModel } from '../../training/als/solver/model.ts'
@@ -21,8 +22,9 @@ export async function trainAlsFactors(
     als.trainer === 'bmf'
       ? await chained(table, als, onProgress)
       : await alternated(table, als, { file, onProgress })
-  const { dimension, biased, globalMean } = model
-  const options = withGlobalMean(rule, globalMean)
+  const { dimension, biased, globalMean, range } = model
+  const noise = ratingNoise(metrics['trainRmse'], range)
+  const options = withVersionFacts(rule, { globalMean, noise })
   return {
     model,
     metrics,

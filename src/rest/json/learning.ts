@@ -65,7 +65,8 @@ export function learningJson(job: JobSnapshot): LearningJson {
     // Readers of observations refuse, too, and do not learn.
     refused: totalIn(job.metrics, REFUSED),
     driftAlarms: largest('driftAlarms'),
-    freshnessMs: largest('freshnessMs'),
+    // The readers of the topic know the times of ratings; the newest rating is that of one of them.
+    freshnessMs: smallestIn(job.metrics, '.freshnessMs'),
     visibleMedianMs: largest('updateToVisibleMedianMs'),
     visibleMaxMs: largest('updateToVisibleMaxMs'),
     means: Object.fromEntries(MEANS.map((name) => [name, weightedMean(all, name)])),
@@ -105,6 +106,14 @@ function totalIn(metrics: MetricSnapshot, names: readonly string[]): number {
       sum + (names.includes(path.slice(path.lastIndexOf('.') + 1)) ? value : 0),
     0,
   )
+}
+
+/** The smallest finite value of a metric, over all operators and subtasks; null where there is none. */
+function smallestIn(metrics: MetricSnapshot, ending: string): number | null {
+  const values = Object.entries(metrics).flatMap(([path, value]) =>
+    path.endsWith(ending) && Number.isFinite(value) ? [value] : [],
+  )
+  return values.length === 0 ? null : Math.min(...values)
 }
 
 function kindOf(all: readonly Values[]): 'ratings' | 'examples' | null {

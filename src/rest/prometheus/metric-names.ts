@@ -198,7 +198,7 @@ export const OPERATOR_METRICS: ScopeMetrics = {
   ),
   freshnessMs: gauge(
     'weir_learning_freshness_seconds',
-    'Now minus the event time of the newest rating learned.',
+    'Now minus the time of the newest rating read: that of its text, else that of its record.',
     { factor: MS },
   ),
   updateToVisibleMedianMs: gauge(

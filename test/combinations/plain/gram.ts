@@ -29,7 +29,8 @@ export class PlainGram implements PlainRule {
     const items = new PlainSide('I', publication)
     this.users = users
     this.items = items
-    this.priors = { U: users.prior(0.5), I: items.prior(0.5) }
+    const noise = noiseOf(publication)
+    this.priors = { U: users.prior(noise), I: items.prior(noise) }
     this.regressors = {
       U: items.products(users.columns),
       I: users.products(items.columns),
@@ -60,10 +61,17 @@ export class PlainGram implements PlainRule {
       const nothing = { weighed: 0, a: matrix(n, () => 0), b: new Array<number>(n).fill(0) }
       return { ...row, sums: nothing }
     }
-    const { precision, shift } = this.priors[side.side]
+    const { precision, shift } = this.priorOf(side, row.count)
     const a = times(this.regressors[side.side], evidence)
     const wanted = product(plus(precision, a), side.learned(row.row))
     return { ...row, sums: { weighed: 0, a, b: wanted.map((x, i) => x - shift[i]!) } }
+  }
+
+  /** The prior of a row with so many ratings: those of a new user have more noise. */
+  private priorOf(side: PlainSide, count: number): ReturnType<PlainSide['prior']> {
+    const { precision, shift } = this.priors[side.side]
+    const noise = side.side === 'U' ? 1 + 10 / (1 + count / 4) : 1
+    return { precision: times(precision, noise), shift: shift.map((x) => noise * x) }
   }
 
   private observed(
@@ -73,7 +81,7 @@ export class PlainGram implements PlainRule {
     { rating, fading, part }: { rating: number; fading: number; part: number },
   ): PlainRow {
     const { weighed, a, b } = sums!
-    const { precision, shift } = this.priors[side.side]
+    const { precision, shift } = this.priorOf(side, count)
     const z = side.learned(other)
     const { constant } = side
     const y = constant < 0 ? rating : rating - row[constant]! * other[constant]!
@@ -89,4 +97,14 @@ export class PlainGram implements PlainRule {
     )
     return { row: side.withLearned(row, solution), count: count + 1, sums: next }
   }
+}
+
+/** The noise of a rating: the squared error of the training, at least that of a twentieth of the range of ratings. */
+function noiseOf({ marker }: Publication): number {
+  const { minRating, maxRating, metrics } = marker
+  const error = metrics?.['trainRmse']
+  if (error === undefined || typeof minRating !== 'number' || typeof maxRating !== 'number') {
+    return 0.5
+  }
+  return Math.max(error, (maxRating - minRating) / 20) ** 2
 }

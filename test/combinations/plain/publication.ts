@@ -9,6 +9,9 @@ export interface Publication {
     readonly biased?: boolean
     readonly globalMean?: number
     /** Absent, or null, where ratings have no limits. */
+    readonly minRating?: number | null
+    readonly maxRating?: number | null
+    readonly metrics?: Readonly<Record<string, number>>
     readonly hyperparameters?: Readonly<Record<string, unknown>>
   }
   /** Rows by key, without the version. */

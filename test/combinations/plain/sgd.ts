@@ -10,6 +10,8 @@ import {
 import { type PlainRow, PlainSide } from './sides.ts'
 
 const RATE = 0.05
+/** Part of its error by which the two steps of a rating move its score at most. */
+const MOST_MOVE = 0.2
 const PENALTY = 0.02
 /** Full steps that those of newcomers weigh at most in an item's row. */
 const NEWCOMERS = 20
@@ -55,9 +57,19 @@ function stepped(
   }: { rating: number; weight: number; centre: (column: number) => number },
 ): PlainRow {
   const error = rating - dotOf(row, other)
+  const rate = Math.min(RATE, MOST_MOVE / squaresOf(side, row, other))
   const values = side.columns.map((column) => {
     const x = row[column]!
-    return x + weight * RATE * (error * other[column]! - PENALTY * (x - centre(column)))
+    return x + weight * rate * (error * other[column]! - PENALTY * (x - centre(column)))
   })
   return { row: side.withLearned(row, values), count: count + 1 }
+}
+
+/** The squares of the two rows, each in the columns that the other one learns. */
+function squaresOf({ constant }: PlainSide, row: Float32Array, other: Float32Array): number {
+  const sum = dotOf(row, row) + dotOf(other, other)
+  if (constant < 0) return sum
+  // The two last columns: of one side one is 1, of the other side the other one.
+  const otherConstant = 2 * row.length - 3 - constant
+  return sum - other[constant]! ** 2 - row[otherConstant]! ** 2
 }

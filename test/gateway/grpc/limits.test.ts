@@ -74,9 +74,7 @@ describe('a port of gRPC', () => {
   ])('refuses %s, and goes on', async (_, bytes, headers, status) => {
     await using port = await openPort()
     using client = new RawClient(port.port)
-    const startMs = performance.now()
     expect(await client.call('ModelInfer', bytes, headers)).toMatchObject({ status })
-    expect(performance.now() - startMs).toBeLessThan(5_000)
     expect(await client.call('ModelInfer', GOOD)).toMatchObject({ status: 0 })
   })
 
@@ -230,7 +228,7 @@ describe('a port of gRPC', () => {
         await ended
       }
     }
-    await cancel(some, 200)
+    await cancel(some, 120)
     expect(await some.call('ModelInfer', GOOD)).toMatchObject({ status: 0 })
     using many = new RawClient(port.port)
     await cancel(many, 1000)

@@ -8,7 +8,7 @@ import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
 import { until } from '../../run/until.ts'
 import { checkpointFolder } from '../job-fixture.ts'
 
-const TIMERS = 240_000
+const TIMERS = 120_000
 const DAY = 86_400_000
 
 const { push } = TimerHeap.prototype

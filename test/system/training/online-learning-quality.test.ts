@@ -15,7 +15,7 @@ import { LearningFixture } from '../../recovery/online-fixture.ts'
 
 const FOLDER = join(import.meta.dirname, '../../../../shared/data/ml-100k')
 /** The stable rule of `quality-online`. */
-const RULE = { rule: 'gram', noise: 0.5, userForgetting: 1 } as const
+const RULE = { rule: 'gram', noise: 0.5, newUserNoise: 1, userForgetting: 1 } as const
 const root = mkdtempSync(join(tmpdir(), 'weir-online-quality-'))
 
 afterAll(() => rmSync(root, { recursive: true, force: true }))

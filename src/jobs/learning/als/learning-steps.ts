@@ -74,8 +74,6 @@ export class LearningSteps {
   private readonly origin = { source: 0, partition: -1, offset: 0, eventTime: -1 }
   /** Number of the source of the ratings; -1 before the first. */
   private ratingsSource = -1
-  /** Event time of the newest rating learned, ms. */
-  private newestEventMs = Number.NaN
   /** Time from the event of a rating to the change of its item's row, which is later than its user's. */
   private readonly visibleMs = new RecentValues(MEASURED)
   private readonly learned: Counter
@@ -102,7 +100,6 @@ export class LearningSteps {
     this.asked = metrics.counter('itemRowsAsked')
     metrics.gauge('updateToVisibleMedianMs', () => this.visibleMs.quantile(0.5))
     metrics.gauge('updateToVisibleMaxMs', () => this.visibleMs.quantile(1))
-    metrics.gauge('freshnessMs', () => context.clock.nowMs() - this.newestEventMs)
   }
 
   /** The version that the newest ratings are learned on; undefined before the first. */
@@ -209,7 +206,6 @@ export class LearningSteps {
     const { partition, offset } = this.context.position()
     rows.storeUser(version, key, this.originOf(this.ratingsSource, partition, offset, timestamp))
     this.learned.increment()
-    if (!(timestamp <= this.newestEventMs)) this.newestEventMs = timestamp
     const attemptTag = this.inFlight?.attemptTag ?? 0
     this.deltas.send(version.metadata.version, rating.item, delta, key, timestamp, attemptTag)
   }

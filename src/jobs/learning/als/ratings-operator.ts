@@ -26,6 +26,8 @@ export class RatingsOperator extends ObservationsGate {
   private readonly readsTime: boolean
   /** Time in the text of the last rating; -1 where it has none. */
   private time = NO_TIMESTAMP
+  /** The newest time of a rating, ms: that of its text, or of its record. */
+  private newestMs = Number.NaN
 
   /** `readsTime`: a rating has the time of its text instead of that of its record. */
   constructor(
@@ -44,6 +46,7 @@ export class RatingsOperator extends ObservationsGate {
   override open(context: OperatorContext): void {
     super.open(context)
     this.refusals = new Refusals(context, 'ratingsRefused')
+    context.metrics.gauge('freshnessMs', () => context.clock.nowMs() - this.newestMs)
   }
 
   processElement(_input: number, value: unknown, timestamp: number): void {
@@ -53,8 +56,9 @@ export class RatingsOperator extends ObservationsGate {
       const { partition } = this.context.position()
       if (this.switchedTo[partition] !== this.version) this.sendSwitch(partition, timestamp)
       this.inFlight?.enter()
-      const hasTime = this.readsTime && this.time !== NO_TIMESTAMP
-      this.context.output.collect(this.record, hasTime ? this.time : timestamp)
+      const rated = this.time === NO_TIMESTAMP ? timestamp : this.time
+      if (!(rated <= this.newestMs)) this.newestMs = rated
+      this.context.output.collect(this.record, this.readsTime ? rated : timestamp)
       return
     }
     this.refusals.refuseRecord(record, reason, timestamp)

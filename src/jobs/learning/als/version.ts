@@ -1,5 +1,6 @@
 import { WeirError } from '../../../core/errors.ts'
 import { type LearnerRuleOptions, learnerRule, ruleOfKind } from '../../../kinds/learner-rules.ts'
+import { ratingNoise } from '../../../models/als/online/prior.ts'
 import type { OnlineRule } from '../../../models/als/online/rule.ts'
 import type { ModelMoments } from '../../../models/als/online/rules.ts'
 import { publishedMoments } from '../../../models/als/published-moments.ts'
@@ -19,6 +20,8 @@ export interface AlsVersionMetadata extends LearnableVersion {
   readonly globalMean: number
   readonly minRating: number
   readonly maxRating: number
+  /** Variance of a rating around its prediction; undefined where the publisher did not say the error of the training. */
+  readonly noise?: number | undefined
   /** The rule of its kind, where that has one of its own: the job's rule, with the options of the version. */
   readonly own?: LearnerRuleOptions | undefined
   /** Moments of its rows as they were published; undefined where the publisher did not say them. */
@@ -56,7 +59,7 @@ export class LearnedVersion {
     options: LearnedVersionOptions,
   ) {
     const { dimension, rule, prequential } = options
-    const { biased, globalMean, minRating, maxRating } = metadata
+    const { biased, globalMean, noise, minRating, maxRating } = metadata
     this.metadata = metadata
     this.moments = moments
     const decoded: ModelMoments = {
@@ -64,7 +67,7 @@ export class LearnedVersion {
       item: RowMoments.decode(moments.item),
     }
     const shape = { dimension, biased }
-    const facts = { globalMean, moments: () => decoded }
+    const facts = { globalMean, ...(noise === undefined ? {} : { noise }), moments: () => decoded }
     this.rule = learnerRule(shape, metadata.own ?? rule, facts)
     this.range = { min: minRating, max: maxRating }
     const largest = metadata.feedback === 'implicit' ? 1 : largestSquaredError(this.range)
@@ -86,14 +89,17 @@ export function alsVersionMetadata(
   version: number,
   marker: ModelVersionMarker,
 ): AlsVersionMetadata {
-  const { biased, globalMean, minRating, maxRating } = marker
+  const { biased, globalMean } = marker
+  const minRating = marker.minRating ?? Number.NEGATIVE_INFINITY
+  const maxRating = marker.maxRating ?? Number.POSITIVE_INFINITY
   return {
     version,
     biased,
     feedback: feedbackOf(marker.hyperparameters),
     globalMean,
-    minRating: minRating ?? Number.NEGATIVE_INFINITY,
-    maxRating: maxRating ?? Number.POSITIVE_INFINITY,
+    minRating,
+    maxRating,
+    noise: ratingNoise(marker.metrics['trainRmse'], { min: minRating, max: maxRating }),
     own: ruleOfKind(marker.hyperparameters),
     published: publishedMoments(marker),
   }
@@ -166,6 +172,7 @@ export function decodeVersion(bytes: Uint8Array): {
       globalMean: json['globalMean'] ?? 0,
       minRating: json['minRating'] ?? Number.NEGATIVE_INFINITY,
       maxRating: json['maxRating'] ?? Number.POSITIVE_INFINITY,
+      noise: json['noise'] ?? undefined,
       own: json.own,
     },
     moments: {

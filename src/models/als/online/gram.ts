@@ -17,10 +17,15 @@ import {
 /** Options of the running Gram matrices. */
 export interface GramOptions extends StepGuards {
   /**
-   * Variance of a rating around its prediction: the weight of the prior against ratings. 0.5 keeps the
-   * model stable, 0.2 follows ratings faster. @default 0.5
+   * Variance of a rating around its prediction: the weight of the prior against ratings. A higher one keeps the
+   * model stable, a lower one follows ratings faster. @default 0.5; a job takes that of the model's training, where it is known
    */
   readonly noise?: number
+  /**
+   * Noise of a user's first rating, in parts of `noise`. After c ratings it is 1 + (newUserNoise - 1) / (1 + c / 4): the
+   * first ratings come in one session and say less of the next ones than others do. 1: the noise of all ratings. @default 11
+   */
+  readonly newUserNoise?: number
   /** Factor on the weight of a user's ratings with each new one, 0 < f <= 1. @default 0.99 */
   readonly userForgetting?: number
   /** The same for an item. @default 1 */
@@ -40,6 +45,7 @@ type GramSettings = Required<Omit<GramOptions, keyof StepGuards>> & StepGuardSet
 export function gramSettings(options: GramOptions = {}): GramSettings {
   const settings: GramSettings = {
     noise: options.noise ?? 0.5,
+    newUserNoise: options.newUserNoise ?? 11,
     userForgetting: options.userForgetting ?? 0.99,
     itemForgetting: options.itemForgetting ?? 1,
     newcomers: options.newcomers ?? 100,
@@ -47,6 +53,10 @@ export function gramSettings(options: GramOptions = {}): GramSettings {
     ...stepGuards(options),
   }
   requireArgument(settings.noise > 0, `noise is greater than 0, not ${settings.noise}`)
+  requireArgument(
+    settings.newUserNoise >= 1 && Number.isFinite(settings.newUserNoise),
+    `newUserNoise is 1 or more, not ${settings.newUserNoise}`,
+  )
   requireNewcomers(settings.newcomers)
   for (const name of ['userForgetting', 'itemForgetting'] as const) {
     const value = settings[name]
@@ -55,13 +65,17 @@ export function gramSettings(options: GramOptions = {}): GramSettings {
   return settings
 }
 
+/** Ratings after which half of the additional noise of a new user is left (docs/decisions/rating-rules.md#new-users). */
+const NEW_USER_RATINGS = 4
+
 /**
  * Ridge regression of every row against all of its ratings, without keeping them (Velox's rule, on
  * both sides). A row keeps the sums A = sum z z^T and b = sum y z over its ratings, where z is the other
  * row and y the part of the rating that the row explains. After each rating the row is
  *
- *   (precision + A)^-1 (shift + b)        (`RowPrior`)
+ *   (f precision + A)^-1 (f shift + b)        (`RowPrior`)
  *
+ * where f is 1 for items, and for users the noise after so many ratings (`newUserNoise`).
  * A row of the batch model begins with the sums of `evidence` average ratings whose solution it is. The
  * delta is the user's row and the rating, from which the item's owner computes z and y.
  *
@@ -88,7 +102,8 @@ export class GramRule implements OnlineRule {
     const rowsOf = (side: OnlineSide, forgetting: number): GramSide => {
       const prior = rowPrior({ side, shape, moments, noise })
       const constant = constantColumn(side, shape)
-      return new GramSide({ constant, prior, forgetting, normCap, newcomers })
+      const newNoise = side === 'user' ? this.settings.newUserNoise : 1
+      return new GramSide({ constant, prior, forgetting, normCap, newcomers, newNoise })
     }
     this.users = rowsOf('user', userForgetting)
     this.items = rowsOf('item', itemForgetting)
@@ -131,6 +146,8 @@ interface GramSideOptions {
   readonly constant: number
   /** Ratings that those of newcomers count for at most. */
   readonly newcomers: number
+  /** Noise of a row's first rating, in parts of that of others. */
+  readonly newNoise: number
 }
 
 /**
@@ -144,13 +161,18 @@ class GramSide {
   private readonly normCap: number
   private readonly constant: number
   private readonly newcomers: number
+  private readonly newNoise: number
+  /** Weight of the prior in the current row. */
+  private pull = 1
   private readonly n: number
   private readonly z: Float64Array
   private readonly matrix: Float64Array
   private readonly solution: Float64Array
 
-  constructor({ prior, forgetting, normCap, constant, newcomers }: GramSideOptions) {
+  constructor(options: GramSideOptions) {
+    const { prior, forgetting, normCap, constant, newcomers, newNoise } = options
     this.newcomers = newcomers
+    this.newNoise = newNoise
     this.prior = prior
     this.forgetting = forgetting
     this.normCap = normCap
@@ -167,6 +189,7 @@ class GramSide {
     const { row, memory } = target
     const { columns } = this.prior
     const { n, z, constant } = this
+    this.pull = this.pullOf(target)
     if (memory[0] === 0) this.begin(target)
     for (let i = 0; i < n; i++) z[i] = other[columns[i]!]!
     const y = constant < 0 ? rating : rating - row[constant]! * other[constant]!
@@ -181,6 +204,11 @@ class GramSide {
     return 'learned'
   }
 
+  /** Weight of the prior in a row: the noise of its ratings by what is known of it. */
+  private pullOf({ updates, evidence }: LearnedRow): number {
+    return 1 + (this.newNoise - 1) / (1 + (updates + evidence) / NEW_USER_RATINGS)
+  }
+
   /** Weight of a rating of a user who is a newcomer by the part `newness`. */
   private weightOf(memory: Float32Array, newness: number): number {
     return newcomerWeight(newness, memory[0]! - 1, this.newcomers)
@@ -190,30 +218,30 @@ class GramSide {
   private begin({ row, memory, evidence }: LearnedRow): void {
     memory[0] = 1
     if (evidence <= 0) return
-    const { n, matrix, solution } = this
+    const { n, matrix, solution, pull } = this
     const { columns, precision, shift, regressors } = this.prior
     for (let i = 0; i < matrix.length; i++) {
       const sum = Math.fround(evidence * regressors[i]!)
       memory[1 + i] = sum
-      matrix[i] = sum + precision[i]!
+      matrix[i] = sum + pull * precision[i]!
     }
     const own = Float64Array.from(columns, (column) => row[column]!)
     multiplyPacked(matrix, n, own, solution)
-    for (let i = 0; i < n; i++) memory[1 + matrix.length + i] = solution[i]! - shift[i]!
+    for (let i = 0; i < n; i++) memory[1 + matrix.length + i] = solution[i]! - pull * shift[i]!
   }
 
   /** Solves with the rating added, without changing the memory. */
   private solve(memory: Float32Array, y: number, weight: number): boolean {
-    const { n, z, matrix, solution, forgetting } = this
+    const { n, z, matrix, solution, forgetting, pull } = this
     const { precision, shift } = this.prior
     for (let i = 0, at = 0; i < n; i++) {
       for (let j = 0; j <= i; j++, at++) {
-        matrix[at] = precision[at]! + forgetting * memory[1 + at]! + weight * z[i]! * z[j]!
+        matrix[at] = pull * precision[at]! + forgetting * memory[1 + at]! + weight * z[i]! * z[j]!
       }
     }
     const b = 1 + matrix.length
     for (let i = 0; i < n; i++) {
-      solution[i] = shift[i]! + forgetting * memory[b + i]! + weight * y * z[i]!
+      solution[i] = pull * shift[i]! + forgetting * memory[b + i]! + weight * y * z[i]!
     }
     if (!factorPacked(matrix, n)) return false
     solvePacked(matrix, n, solution)

@@ -1,4 +1,5 @@
 import { requireArgument } from '../../../core/errors.ts'
+import type { RatingRange } from '../../ratings/rating.ts'
 import type { RowMoments } from '../row-moments.ts'
 import { factorPacked, invertPacked, multiplyPacked, packedLength } from '../small-symmetric.ts'
 import { learnedColumns, type OnlineSide, type RowShape } from './rule.ts'
@@ -25,6 +26,16 @@ export interface RowPrior {
   readonly shift: Float64Array
   /** Mean of z z^T, where z is a row of the other side. */
   readonly regressors: Float64Array
+}
+
+/**
+ * Variance of a rating around its prediction, by the error of a model on the ratings that it was trained on; undefined where
+ * that is not known. A model that fits them exactly has a twentieth of their range as its error.
+ */
+export function ratingNoise(trainRmse: number | undefined, range: RatingRange): number | undefined {
+  const width = range.max - range.min
+  if (trainRmse === undefined || !(width > 0 && width < Number.POSITIVE_INFINITY)) return undefined
+  return Math.max(trainRmse, width / 20) ** 2
 }
 
 /** Options of a prior. */

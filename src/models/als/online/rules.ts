@@ -43,6 +43,7 @@ export const ONLINE_RULE_SHAPES: {
   gram: {
     ...GUARDS,
     noise: numberIn(),
+    newUserNoise: numberIn(),
     userForgetting: numberIn(),
     itemForgetting: numberIn(),
     newcomers: UNBOUNDED,
@@ -61,9 +62,21 @@ export const ONLINE_RULE: OptionKind<OnlineRuleOptions> = variants<OnlineRuleOpt
 /** Names of the rules. */
 export const ONLINE_RULES = ['gram', 'sgd', 'fold-in', 'stack'] as const
 
-/** Options with the mean rating of a version, for rules that use it. */
-export function withGlobalMean(options: OnlineRuleOptions, globalMean: number): OnlineRuleOptions {
-  return options.rule === 'sgd' || options.rule === 'stack' ? { ...options, globalMean } : options
+/** What rules take from the version that they learn. */
+export interface VersionFacts {
+  /** Mean of the ratings that it was trained on. */
+  readonly globalMean: number
+  /** Variance of a rating around its prediction (`ratingNoise`); undefined where it is not known. */
+  readonly noise?: number | undefined
+}
+
+/** Options with the facts of a version, for the rules that use them; options that are given stay. */
+export function withVersionFacts(
+  options: OnlineRuleOptions,
+  { globalMean, noise }: VersionFacts,
+): OnlineRuleOptions {
+  if (options.rule === 'sgd' || options.rule === 'stack') return { ...options, globalMean }
+  return options.rule === 'gram' && noise !== undefined ? { noise, ...options } : options
 }
 
 /** Makes a rule for rows of a shape. Throws INVALID_ARGUMENT. */

@@ -11,7 +11,10 @@ export type RateSchedule = 'constant' | 'decayed' | 'adagrad'
 
 /** Options of stochastic gradient descent; they include those of the ancestor. */
 export interface SgdOptions extends StepGuards {
-  /** The ancestor's default is 0.1, worse than not learning on MovieLens. @default 0.05 */
+  /**
+   * The ancestor's default is 0.1, worse than not learning on MovieLens. @default 0.05, and less where the two steps of
+   * a rating would together move its score by more than a fifth of its error: for long rows, and ratings on a wide scale
+   */
   readonly learningRate?: number
   /** @default 'constant' */
   readonly schedule?: RateSchedule
@@ -36,13 +39,21 @@ export interface SgdOptions extends StepGuards {
 }
 
 /** Options with every default filled in. */
-export type SgdSettings = Required<Omit<SgdOptions, keyof StepGuards>> & StepGuardSettings
+export type SgdSettings = Required<Omit<SgdOptions, keyof StepGuards>> &
+  StepGuardSettings & {
+    /** Part of its error by which the two steps of a rating move its score at most; Infinity with a given rate. */
+    readonly mostMove: number
+  }
+
+/** `mostMove` where no rate is given (docs/decisions/rating-rules.md#steps-of-a-default-rate). */
+const MOST_MOVE = 0.2
 
 /** Checks options and fills in defaults. Throws INVALID_ARGUMENT. */
 export function sgdSettings(options: SgdOptions = {}): SgdSettings {
   const schedule = options.schedule ?? 'constant'
   const settings: SgdSettings = {
     learningRate: options.learningRate ?? 0.05,
+    mostMove: options.learningRate === undefined ? MOST_MOVE : Number.POSITIVE_INFINITY,
     schedule,
     decay: options.decay ?? (schedule === 'adagrad' ? 1 : 0.01),
     userRegularization: options.userRegularization ?? 0.02,

@@ -45,9 +45,13 @@ export class SgdRule implements OnlineRule {
   private readonly next: Float32Array
   /** Products of the two rows of the current rating. */
   private readonly products = new Float64Array(3)
+  private readonly userConstant: number
+  /** Largest rate for the current rating. */
+  private mostRate = Number.POSITIVE_INFINITY
 
   constructor(shape: RowShape, options: SgdOptions = {}) {
     this.shape = shape
+    this.userConstant = constantColumn('user', shape)
     this.settings = sgdSettings(options)
     const memory = this.settings.schedule === 'adagrad' ? 1 : 0
     this.userMemory = memory
@@ -59,7 +63,7 @@ export class SgdRule implements OnlineRule {
     this.itemConstant = constantColumn('item', shape)
     this.user = {
       regularization: userRegularization,
-      constant: constantColumn('user', shape),
+      constant: this.userConstant,
       // The user's bias column is bias + mean: only the bias is pulled to 0.
       centred: this.itemConstant,
       centre: globalMean,
@@ -81,6 +85,7 @@ export class SgdRule implements OnlineRule {
     const p = user.row
     const q = item.row
     multiply(p, q, products)
+    this.limitRate(p, q)
     const error = rating - products[PRODUCT]!
     const squares = this.stepped(user, q, error, this.user)
     if (Number.isNaN(squares)) return 'refused'
@@ -108,6 +113,7 @@ export class SgdRule implements OnlineRule {
   private foldPair(item: LearnedRow, delta: Float32Array): StepOutcome {
     const { row, memory } = item
     multiply(row, delta, this.products)
+    this.limitRate(delta, row)
     const error = delta[row.length]! - this.products[PRODUCT]!
     const squares = this.stepped(item, delta, error, this.item)
     if (Number.isNaN(squares)) return 'refused'
@@ -148,6 +154,18 @@ export class SgdRule implements OnlineRule {
     if (constant >= 0) length += replaced(next, constant, x[constant]!)
     if (centred >= 0) length += replaced(next, centred, next[centred]! + step * l * centre)
     return this.withinCap(length, constant) ? squares : Number.NaN
+  }
+
+  /**
+   * Limits the rate so that the two steps of a rating together move its score by `mostMove` of its error at most (normalised
+   * least mean squares, Nagumo and Noda, 1967): with rates r, steps r e y and r e x move it by about r e (|x|^2 + |y|^2).
+   */
+  private limitRate(user: Float32Array, item: Float32Array): void {
+    const { settings, products, userConstant, itemConstant } = this
+    if (settings.mostMove === Number.POSITIVE_INFINITY) return
+    let squares = products[ROW]! + products[OTHER]!
+    if (userConstant >= 0) squares -= item[userConstant]! ** 2 + user[itemConstant]! ** 2
+    this.mostRate = settings.mostMove / Math.max(0, squares)
   }
 
   private foldedStep(row: Float32Array, delta: Float32Array): boolean {
@@ -221,9 +239,9 @@ export class SgdRule implements OnlineRule {
   /** The current rate of a row, times the factor that shortens its gradient. */
   private step(row: LearnedRow, squares: number): number {
     const { learningRate, schedule, decay, gradientClip } = this.settings
-    const clip = clipFactor(squares, gradientClip)
-    if (schedule === 'constant') return learningRate * clip
-    if (schedule === 'decayed') return (learningRate * clip) / (1 + decay * row.updates)
-    return (learningRate * clip) / Math.sqrt(1 + decay * row.memory[0]!)
+    const rate = Math.min(learningRate, this.mostRate) * clipFactor(squares, gradientClip)
+    if (schedule === 'constant') return rate
+    if (schedule === 'decayed') return rate / (1 + decay * row.updates)
+    return rate / Math.sqrt(1 + decay * row.memory[0]!)
   }
 }

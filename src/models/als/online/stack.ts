@@ -62,10 +62,10 @@ export class StackRule implements OnlineRule {
       `stackPrior is greater than 0, not ${stackPrior}`,
     )
     this.shape = shape
-    this.first = new GramRule(shape, moments)
+    this.first = new GramRule(shape, moments, { newUserNoise: 1 })
     this.rules = [
       this.first,
-      new GramRule(shape, moments, { noise: 0.2, userForgetting: 0.9 }),
+      new GramRule(shape, moments, { noise: 0.2, newUserNoise: 1, userForgetting: 0.9 }),
       new SgdRule(shape, { globalMean }),
     ]
     const { dimension, biased } = shape

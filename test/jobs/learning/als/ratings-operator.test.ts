@@ -33,6 +33,22 @@ it('ratings have the time of their records without the limit', async () => {
   expect(await timesOf(LINES)).toEqual([5000, 5000, 5000])
 })
 
+it('say how old the newest rating is, by the time of its text, or of its record without one', async () => {
+  const operator = new RatingsOperator()
+  const harness = await OperatorHarness.open<ModelTopicRecord, { kind: string }>({ operator })
+  const inFlight = InFlightLimit.newBuffer()
+  operator.handleEvent({ kind: 'let-through', version: 1, resumeOffsets: [], known: [1], inFlight })
+  const freshness = (): number | undefined => harness.metrics.snapshot()['freshnessMs']
+  expect(freshness()).toBeNaN()
+  const lines = ['u,i,3,100', 'u,i,4,90', 'no rating', 'u,i,5']
+  const newest = lines.map((line, offset) => {
+    harness.process(recordOf(line), 200_000, { position: { partition: 0, offset } })
+    return harness.clock.nowMs() - freshness()!
+  })
+  // The third is refused; the last one has the time of its record.
+  expect(newest).toEqual([100_000, 100_000, 100_000, 200_000])
+})
+
 it('ratings of a user or an item with the id of the mean rows are refused, and the next ones are learned', async () => {
   const operator = new RatingsOperator()
   const harness = await OperatorHarness.open<ModelTopicRecord, { kind: string }>({ operator })

@@ -173,6 +173,32 @@ describe('the SGD rule', () => {
     }
   })
 
+  it('moves a score by a fifth of its error at most where no rate is given', () => {
+    for (const shape of [BIASED, PLAIN]) {
+      for (const deltas of ['pair', 'step'] as const) {
+        const made = rule(
+          {
+            rule: 'sgd',
+            deltas,
+            userRegularization: 0,
+            itemRegularization: 0,
+            newcomers: UNLIMITED,
+            gradientClip: UNLIMITED,
+          },
+          shape,
+        )
+        const long = [30, -40, 20, 10, 1].slice(0, shape.dimension)
+        const other = [20, 30, 40, 1, 10].slice(0, shape.dimension)
+        const score = scoreOf(Float32Array.from(long), Float32Array.from(other))
+        const { user, item } = learned(made, long, other, score + 10)
+        const move = scoreOf(user.row, item.row) - score
+        // Both steps together, with the product of the two.
+        expect(move).toBeGreaterThan(1.9)
+        expect(move).toBeLessThan(2.1)
+      }
+    }
+  })
+
   it('shortens long gradients and rows', () => {
     const options = { rule: 'sgd', learningRate: 1, gradientClip: 0.5, normCap: 0.7 } as const
     const { user } = learned(rule(options, PLAIN), P, Q, 1e6)
@@ -198,7 +224,7 @@ describe('the SGD rule', () => {
 
 describe('the Gram rule', () => {
   it('is ridge regression against all ratings, with the prior of the batch rows', () => {
-    const made = rule({ rule: 'gram', noise: 0.4, userForgetting: 1 }, PLAIN)
+    const made = rule({ rule: 'gram', noise: 0.4, newUserNoise: 6, userForgetting: 1 }, PLAIN)
     const random = seededRandom(9)
     const user = newRow(new Float32Array(4), made.userMemory)
     const items = Array.from({ length: 6 }, () =>
@@ -215,7 +241,9 @@ describe('the Gram rule', () => {
     })
     const all = moments(4, false).user
     const covariance = all.covariance([0, 1, 2, 3])
-    const precision = invertPacked(covariance, 4)!.map((value) => 0.4 * value)
+    // The sixth rating is of a user with five.
+    const noise = 0.4 * (1 + 5 / (1 + 5 / 4))
+    const precision = invertPacked(covariance, 4)!.map((value) => noise * value)
     const right = new Float64Array(4)
     multiplyPacked(precision, 4, all.mean(), right)
     items.forEach((row, n) => {
@@ -254,6 +282,8 @@ describe('the Gram rule', () => {
   it('refuses options out of range', () => {
     expect(() => gramSettings({ newcomers: 0 })).toThrow('newcomers')
     expect(() => gramSettings({ noise: 0 })).toThrow('noise')
+    expect(() => gramSettings({ newUserNoise: 0.9 })).toThrow('newUserNoise')
+    expect(() => gramSettings({ newUserNoise: Number.POSITIVE_INFINITY })).toThrow('newUserNoise')
     expect(() => gramSettings({ userForgetting: 1.1 })).toThrow('userForgetting')
   })
 })
