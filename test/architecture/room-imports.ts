@@ -411,16 +411,18 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'core',
     'files',
   ],
-  'connectors/log/storage': [
+  'connectors/log/cleaning': [
     'batch',
+    'connectors/log/storage',
     'connectors/records',
     'core',
     'core/hash',
-    'core/options',
     'files',
   ],
+  'connectors/log/storage': ['batch', 'connectors/records', 'core', 'core/options', 'files'],
   'connectors/log/writer': [
     'batch',
+    'connectors/log/cleaning',
     'connectors/log/storage',
     'connectors/transactions',
     'core',

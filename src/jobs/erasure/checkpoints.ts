@@ -31,7 +31,11 @@ export async function* foundInCheckpoints(
     known.set(name, finds)
     return finds
   }
-  for await (const { folder, isSuperseded, manifest } of inspectCheckpoints(storage, '', 'lengths')) {
+  for await (const { folder, isSuperseded, manifest } of inspectCheckpoints(
+    storage,
+    '',
+    'lengths',
+  )) {
     if (isSuperseded) continue
     try {
       const { operators } = manifest ?? (await readManifest(storage, folder))

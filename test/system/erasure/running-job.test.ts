@@ -90,8 +90,7 @@ const foundIn = (found: readonly Finding[]): readonly PlaceName[] => [
 let hasHistory = false
 const HISTORIES = {
   routing: { states: [{ name: 'KNOWN_ITEMS' }] },
-  get: async <T>(): Promise<T | undefined> =>
-    hasHistory ? (new Map([['7', 4]]) as T) : undefined,
+  get: async <T>(): Promise<T | undefined> => (hasHistory ? (new Map([['7', 4]]) as T) : undefined),
 }
 
 beforeAll(async () => {

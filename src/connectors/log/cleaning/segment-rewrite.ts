@@ -3,10 +3,10 @@ import { placeBatch } from '../../../batch/position-checksum.ts'
 import { RecordBatchReader } from '../../../batch/record-batch-reader.ts'
 import type { OpenFile } from '../../../files/file-system.ts'
 import type { Isolation } from '../../records/topic-options.ts'
-import { PartitionReader } from './partition-reader.ts'
-import type { SegmentInfo } from './partition-recovery.ts'
-import type { PartitionWriter } from './partition-writer.ts'
-import { INDEX_INTERVAL_BYTES, type IndexEntry, logFileName } from './segment-files.ts'
+import { PartitionReader } from '../storage/partition-reader.ts'
+import type { SegmentInfo } from '../storage/partition-recovery.ts'
+import type { PartitionWriter } from '../storage/partition-writer.ts'
+import { INDEX_INTERVAL_BYTES, type IndexEntry, logFileName } from '../storage/segment-files.ts'
 
 const READ_BYTES = 1024 * 1024
 

@@ -7,8 +7,8 @@ import {
 import { RecordBatchReader } from '../../../batch/record-batch-reader.ts'
 import { RecordBatchWriter } from '../../../batch/record-batch-writer.ts'
 import { WeirError } from '../../../core/errors.ts'
-import type { SegmentInfo } from './partition-recovery.ts'
-import type { PartitionWriter } from './partition-writer.ts'
+import type { SegmentInfo } from '../storage/partition-recovery.ts'
+import type { PartitionWriter } from '../storage/partition-writer.ts'
 import { rewriteSegment, type SegmentTarget, visitBatches } from './segment-rewrite.ts'
 
 /**

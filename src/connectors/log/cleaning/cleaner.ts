@@ -9,12 +9,12 @@ import {
 } from '../../../batch/record-batch-format.ts'
 import { RecordBatchReader } from '../../../batch/record-batch-reader.ts'
 import { RecordBatchWriter } from '../../../batch/record-batch-writer.ts'
-import { readCompacted, writeCompacted } from './compacted-offset.ts'
+import { readCompacted, writeCompacted } from '../storage/compacted-offset.ts'
+import type { SegmentInfo } from '../storage/partition-recovery.ts'
+import type { PartitionWriter } from '../storage/partition-writer.ts'
+import { expiredSegments } from '../storage/retention.ts'
+import { logFileName } from '../storage/segment-files.ts'
 import { KeyOffsetMap } from './key-offset-map.ts'
-import type { SegmentInfo } from './partition-recovery.ts'
-import type { PartitionWriter } from './partition-writer.ts'
-import { expiredSegments } from './retention.ts'
-import { logFileName } from './segment-files.ts'
 import { rewriteSegment, type SegmentTarget, visitBatches } from './segment-rewrite.ts'
 
 /** Most keys in memory. A partition with more new keys is compacted in several runs. */
