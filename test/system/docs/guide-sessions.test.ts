@@ -71,7 +71,6 @@ const LONG = [
   'training.md',
   'checkpoints.md',
   'backup.md',
-  'erasure.md',
   'sizing.md',
   'load.md',
   'upgrade.md',
