@@ -63,6 +63,7 @@ import { trainAlsSpilledBenchmark } from './training/als-spilled.ts'
 import { trainBmfBenchmark } from './training/bmf.ts'
 import { trainBmfGpuBenchmark } from './training/bmf-gpu.ts'
 import { qualityA9aBenchmark } from './training/quality-a9a.ts'
+import { qualityBmfBenchmark } from './training/quality-bmf.ts'
 import { qualityFloodBenchmark } from './training/quality-flood.ts'
 import { qualityMl100kBenchmark } from './training/quality-ml100k.ts'
 import { qualityOnlineBenchmark } from './training/quality-online.ts'
@@ -99,6 +100,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   recoveryBenchmark,
   memoryBenchmark,
   qualityMl100kBenchmark,
+  qualityBmfBenchmark,
   qualityRankingBenchmark,
   qualityA9aBenchmark,
   qualityOnlineBenchmark,

@@ -71,7 +71,7 @@ async function profileOf(
   const settings = bmfSettings(options)
   const statistics = ratingStatistics(table)
   const share = bmfShare(table, settings, statistics.mean)
-  const chain = new Chain(share, table, statistics)
+  const chain = new Chain(share, table, statistics, 1)
   chain.start()
   await using drawer = await GpuDrawer.create(runtime, share, { threads: settings.threads })
   const profile: Record<string, string> = {}
@@ -79,12 +79,12 @@ async function profileOf(
     for (const side of ['users', 'items'] as const) {
       take()
       const startMs = performance.now()
-      await chain.drawSide(drawer, { side, sweep, kept: sweep - 1, read: false })
+      await chain.drawSide(drawer, { side, sweep, read: false })
       const groups = drawer.batchesOf(side).join(' + ')
       const text = phaseText(performance.now() - startMs, take())
       profile[`${side}Half`] = `${text}; batches ${groups}`
     }
-    chain.drawNoise(sweep)
+    chain.endSweep(sweep)
   }
   return profile
 }

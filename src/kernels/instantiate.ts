@@ -82,6 +82,7 @@ export function instantiateKernels(memory: WasmMemory): Kernels {
         p.row,
         p.indexes,
         p.ratings,
+        p.roots,
         p.count,
         p.other,
         p.strideBytes,

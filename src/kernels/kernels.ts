@@ -74,7 +74,7 @@ export interface Kernels {
   /** The penalty part of the objective that the last ALS solve answered. */
   alsPenalty(): number
   /**
-   * Draws one row from its normal distribution; see `RowDraw`. Answers the sum of squared errors at the
+   * Draws one row from its normal distribution; see `RowDraw`. Answers the weighted sum of squared errors at the
    * draw, or NaN if the precision is not positive definite; then nothing is written.
    */
   drawRow(draw: RowDraw): number
@@ -94,6 +94,8 @@ export interface RowDraw
     | 'mean'
     | 'scratch'
   > {
+  /** Address of the roots of the ratings' weights: the precision of a rating over the noise precision. */
+  roots: number
   /** Address of the prior's precision over the noise precision, all of it (`alsWidth` squared floats). */
   prior: number
   /** Address of the prior's precision times its mean, over the noise precision. */

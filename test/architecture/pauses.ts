@@ -99,6 +99,9 @@ export const PAUSES: Readonly<Record<string, readonly Pause[]>> = {
   ],
   'test/system/kafka/sink.test.ts': [['(i % 100) * 4', 'sends come over time']],
   'test/system/kafka/source.test.ts': [['100', 'shows that no more is fetched']],
+  'test/system/kafka/thesis-loop.test.ts': [
+    ['1000', 'the error is looked at each second, as a user of the thesis does'],
+  ],
   'test/system/monitoring/alerts.test.ts': [['400', 'the job answers nothing']],
   'test/system/runtime/nexmark-rows.test.ts': [['random.below(200)', 'a random moment of a kill']],
   'test/system/runtime/workers.test.ts': [['50 + random.below(250)', 'a random moment of a kill']],

@@ -10,7 +10,7 @@ interface Case {
   /** Precision and its product with the mean, float64. */
   readonly precision: number[][]
   readonly right: number[]
-  /** Sum of squared errors of a row. */
+  /** Weighted sum of squared errors of a row. */
   squaresAt(x: readonly number[]): number
 }
 
@@ -38,21 +38,25 @@ function randomCase(factors: number, count: number): Case {
   for (let i = 0; i < n; i++) priorFloats.set(prior[i] as number[], i * width)
   const shiftFloats = new Float32Array(width)
   shiftFloats.set(shift)
+  const weights = indexes.map(() => 0.5 + random.next())
   const design = indexes.map((index) => Array.from(others[index]!.subarray(0, n)))
   const targets = ratings.map((rating, k) => rating - MEAN - others[indexes[k]!]![n]!)
   const squaresAt = (x: readonly number[]): number =>
-    design.reduce((sum, row, k) => sum + (targets[k]! - plainDot(row, x)) ** 2, 0)
+    design.reduce((sum, row, k) => sum + weights[k]! * (targets[k]! - plainDot(row, x)) ** 2, 0)
   return {
     arena,
     squaresAt,
     precision: prior.map((row, i) =>
-      row.map((value, j) => design.reduce((sum, z) => sum + z[i]! * z[j]!, value)),
+      row.map((value, j) => design.reduce((sum, z, k) => sum + weights[k]! * z[i]! * z[j]!, value)),
     ),
-    right: shift.map((value, i) => design.reduce((sum, z, k) => sum + z[i]! * targets[k]!, value)),
+    right: shift.map((value, i) =>
+      design.reduce((sum, z, k) => sum + weights[k]! * z[i]! * targets[k]!, value),
+    ),
     draw: {
       row: arena.allocate(stride * 4),
       indexes: arena.putIndexes(indexes),
       ratings: arena.put(ratings),
+      roots: arena.put(weights.map(Math.sqrt)),
       count,
       other: arena.put(others.flatMap((row) => Array.from(row))),
       strideBytes: stride * 4,

@@ -209,6 +209,11 @@ export class Flags {
     return this.values[name] === true
   }
 
+  /** Whether the flag has a value, or is a switch that is on. */
+  has(name: string): boolean {
+    return isSet(this.values[name])
+  }
+
   /** The value of a flag; undefined if it is missing and has no default. */
   optional(name: string): string | undefined {
     const value = this.values[name]

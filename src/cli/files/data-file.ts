@@ -75,8 +75,3 @@ function unreadable(path: string, { content, hint }: DataFileKind, error: unknow
   const message = `cannot read the ${content} file ${path}: ${reason}; give ${hint}`
   return new WeirError('INVALID_ARGUMENT', message, { cause: error })
 }
-
-/** A place without the settings of an `hdfs://` URL: what identifies the file. */
-export function withoutSettings(place: string): string {
-  return place.startsWith('hdfs://') ? place.replace(/\?.*$/, '') : place
-}

@@ -1,10 +1,9 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { FileToRead } from '../../connectors/file/list.ts'
+import { type FileToRead, withoutSettings } from '../../connectors/file/list.ts'
 import { WeirError } from '../../core/errors.ts'
 import { replaceFileSync } from '../../files/durable-files.ts'
 import { nodeFileSystem } from '../../files/node-file-system.ts'
-import { withoutSettings } from './data-file.ts'
 
 /** What to do with a file at one look at its place. */
 export type FileDecision =

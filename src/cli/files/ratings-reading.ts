@@ -89,19 +89,28 @@ export interface RatingsReading {
   ): { readonly options: RatingsParserOptions; report(lines: number): void }
 }
 
-/** Reads the flags, and says on standard error, once for each place, which columns are read. */
-export function ratingsReadingOf(flags: Flags, io: CommandIo): RatingsReading {
+/** What the flags of columns, separator and weights say. Throws UsageError. */
+export function readingOptionsOf(
+  flags: Flags,
+): Pick<RatingsParserOptions, 'columns' | 'format' | 'events'> {
   const [columns, separator, weight] = ['columns', 'separator', 'weight'].map((name) =>
     flags.optional(name),
   )
+  return {
+    ...(columns === undefined ? {} : { columns: namedColumns(columns) }),
+    ...(separator === undefined ? {} : { format: FORMATS[separator]! }),
+    ...(weight === undefined ? {} : { events: eventWeights(weight) }),
+  }
+}
+
+/** Reads the flags, and says on standard error, once for each place, which columns are read. */
+export function ratingsReadingOf(flags: Flags, io: CommandIo): RatingsReading {
   const isImplicit = flags.boolean('implicit')
   const badLines = new BadLinesOfFiles(flags, io)
   const given: RatingsParserOptions = {
     badLines: badLines.policy,
     mayLackRating: isImplicit,
-    ...(columns === undefined ? {} : { columns: namedColumns(columns) }),
-    ...(separator === undefined ? {} : { format: FORMATS[separator]! }),
-    ...(weight === undefined ? {} : { events: eventWeights(weight) }),
+    ...readingOptionsOf(flags),
   }
   const said = new Set<string>()
   const say = (line: string): void => {

@@ -146,6 +146,11 @@ export const INHERITED_ALS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
       return [name, { ...spec, help: `${spec.help} (default: of the live version${fallback})` }]
     }),
   ) as Readonly<Record<string, OptionSpec>>),
+  device: {
+    type: 'string',
+    value: word(DEVICES, 'DEVICE'),
+    help: 'cpu, gpu (needs the package onnxruntime-node), or auto (als: the faster one of a short trial) (default: cpu)',
+  },
   implicit: {
     type: 'boolean',
     help: 'First version: treat values as usage counts (default: as the versions of the model do)',
@@ -197,6 +202,8 @@ export function inheritedAlsOptions(
     const given = flags.optional(name)
     if (given !== undefined) values[name] = given
   }
+  // The solver of the live version may have been that of a CPU.
+  if (values['device'] === 'gpu' && flags.optional('solver') === undefined) delete values['solver']
   return alsOptionsOf(new Flags(values))
 }
 

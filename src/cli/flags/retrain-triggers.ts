@@ -2,8 +2,9 @@ import { DRIFT_DETECTORS, type DriftDetectorName } from '../../models/quality/dr
 import type { RatingRange } from '../../models/ratings/rating.ts'
 import { errorTriggersOf, type RetrainPolicy } from '../../models/registry/retrain-trigger.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'
-import { type Flags, type OptionSpec, UsageError } from '../command/command.ts'
+import { type Flags, needs, type OptionSpec, UsageError } from '../command/command.ts'
 import { age, anyNumber, milliseconds, share, wholeNumber } from '../flag-kinds/numbers.ts'
+import { place } from '../flag-kinds/places.ts'
 import { word } from '../flag-kinds/words.ts'
 
 /** Flags of the triggers of a retraining. */
@@ -18,13 +19,20 @@ export const TRIGGER_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     type: 'string',
     excludes: ['once'],
     value: age(),
-    help: 'Train when the last training is this long ago',
+    help: 'Train when the last training is this long ago; beside --evaluate, measure again after this time',
   },
   'error-level': {
     type: 'string',
     excludes: ['once'],
     value: anyNumber({ min: 0 }, 'MSE'),
     help: 'Train when the faded mean squared error of the live version reaches this',
+  },
+  evaluate: {
+    type: 'string',
+    needs: [needs('error-level')],
+    excludes: ['once', 'error-rise', 'on-drift'],
+    value: place('PLACE|TOPIC'),
+    help: 'The error of --error-level is that of the live version on this test set, which is measured each --every seconds (default 60): files that are here or at an hdfs:// URL, else a topic',
   },
   'error-rise': {
     type: 'string',
@@ -66,7 +74,7 @@ export function policyOf(flags: Flags): RetrainPolicy {
     flags.optional(name) === undefined ? undefined : flags.number(name) * 1000
   const given = {
     count: flags.optionalNumber('count'),
-    everyMs: ms('every'),
+    everyMs: flags.has('evaluate') ? undefined : ms('every'),
     errorLevel: flags.optionalNumber('error-level'),
     errorRise: flags.optionalNumber('error-rise'),
     freshnessMs: ms('freshness'),

@@ -1,5 +1,6 @@
 import { isWeirError } from '../../core/errors.ts'
 import { type EvaluationRatings, ratingPieces } from '../../jobs/evaluate/served.ts'
+import { digestOfRanges } from '../../jobs/observations/ranges-reading.ts'
 import { readObservations } from '../../jobs/observations/topic-ranges.ts'
 import { presentVersion, trainedRanges } from '../../jobs/registry/trained-ranges.ts'
 import { type DampedMeans, ItemMeans } from '../../kinds/popularity/item-means.ts'
@@ -93,6 +94,8 @@ export class Baselines {
     if (version === undefined) return undefined
     // A mean of counts of use predicts nothing that the scores say.
     if (feedbackOf(version.lineage.hyperparameters) === 'implicit') return undefined
+    // The topic alone is not what a version with an older history was trained on.
+    if (hasHistory(version)) return undefined
     return (await ratingsOfRanges(flags, version)) ?? (await this.ratingsOfFiles(version))
   }
 
@@ -115,6 +118,12 @@ export class Baselines {
     const [found] = facts.trainedOn(file, this.io).files
     return areSameObservations(found?.read, read) === true ? means : undefined
   }
+}
+
+/** Whether a version was trained on files and a topic; those of `--in-topic` have the same observations. */
+function hasHistory({ lineage: { files, ranges } }: RegisteredVersion): boolean {
+  if (files.length === 0 || ranges.length === 0) return false
+  return areSameObservations(files[0]?.read, digestOfRanges(ranges)) !== true
 }
 
 /** Reads a file of a version's training without a word; the digest says whether it was read as the training did. */

@@ -1,4 +1,5 @@
 import { createHash, type Hash } from 'node:crypto'
+import { withoutSettings } from '../../connectors/file/list.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { type ObservationKind, readRanges } from '../../jobs/observations/compared-records.ts'
 import { digestOfRanges } from '../../jobs/observations/ranges-reading.ts'
@@ -10,7 +11,7 @@ import {
 } from '../../models/registry/ranges/observations-digest.ts'
 import { newestOf, type TrainedOn } from '../../models/registry/ranges/trained-on.ts'
 import type { CommandIo, Flags, OptionSpec } from '../command/command.ts'
-import { type ReadFacts, withoutSettings } from '../files/data-file.ts'
+import type { ReadFacts } from '../files/data-file.ts'
 import { topicName } from '../flag-kinds/words.ts'
 
 /** The flag of a training on a file whose observations are in a topic, too. */

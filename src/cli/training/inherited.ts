@@ -13,9 +13,6 @@ const ONLY_ALS = [
   ...['implicit', 'alpha'],
 ]
 
-const isGiven = (flags: Flags, flag: string): boolean =>
-  flags.optional(flag) !== undefined || flags.boolean(flag)
-
 /** The feedback that a version says it was trained on; undefined for one of rows that others made. */
 function feedbackSaidBy({ lineage }: RegisteredVersion): Feedback | undefined {
   const { feedback, trainer } = lineage.hyperparameters
@@ -53,7 +50,7 @@ function usualTrainer(
 ): AlsTrainerName {
   if (feedback === 'implicit') return 'als'
   if (live !== undefined) return live.lineage.hyperparameters['trainer'] === 'bmf' ? 'bmf' : 'als'
-  return ONLY_ALS.some((flag) => isGiven(flags, flag)) ? 'als' : 'bmf'
+  return ONLY_ALS.some((flag) => flags.has(flag)) ? 'als' : 'bmf'
 }
 
 /**
@@ -78,8 +75,10 @@ export function inheritedFactorsOptions(
     throw new UsageError('--trainer bmf cannot learn implicit feedback; leave it out')
   }
   for (const flag of ONLY_ALS) {
-    if (isGiven(flags, flag)) throw new UsageError(`--${flag} is no option of --trainer bmf`)
+    if (flags.has(flag)) throw new UsageError(`--${flag} is no option of --trainer bmf`)
   }
+  const device = flags.optional('device') ?? 'cpu'
+  if (device === 'auto') throw new UsageError('--device auto is of --trainer als; give cpu or gpu')
   // Only the length counts: a version without biases is followed by one with biases and fewer factors.
   const factors = live === undefined ? 16 : live.dimension - BIAS_COLUMNS
   const burnIn = known['burnIn']
@@ -91,5 +90,6 @@ export function inheritedFactorsOptions(
     biases: true,
     seed: flags.optionalNumber('seed') ?? Number(known['seed'] ?? 1),
     threads: flags.number('threads'),
+    ...(device === 'cpu' ? {} : { device: 'gpu' }),
   }
 }

@@ -31,7 +31,7 @@ export const KIND_FLAGS: Readonly<Record<string, KindFlags>> = {
   als: {
     flags: [
       ...['trainer', 'sweeps', 'factors', 'iterations', 'lambda', 'penalty', 'no-biases'],
-      ...['no-warm-start', 'implicit', 'alpha'],
+      ...['no-warm-start', 'implicit', 'alpha', 'device', 'ratings'],
     ],
     async modelOf(flags, { live, newest, io }) {
       const als = inheritedFactorsOptions(flags, live, newest)
@@ -39,7 +39,7 @@ export const KIND_FLAGS: Readonly<Record<string, KindFlags>> = {
     },
   },
   linear: {
-    flags: Object.keys(INHERITED_LINEAR_OPTIONS),
+    flags: [...Object.keys(INHERITED_LINEAR_OPTIONS), 'examples'],
     async modelOf(flags, { live }) {
       const golden = flags.optional('golden')
       return {
@@ -49,7 +49,7 @@ export const KIND_FLAGS: Readonly<Record<string, KindFlags>> = {
     },
   },
   popularity: {
-    flags: Object.keys(POPULARITY_FLAGS),
+    flags: [...Object.keys(POPULARITY_FLAGS), 'ratings'],
     async modelOf(flags, { live, io }) {
       const known = live === undefined ? undefined : dampingOf(live.lineage.hyperparameters)
       const damping = flags.optionalNumber('damping') ?? known

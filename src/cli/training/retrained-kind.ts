@@ -24,7 +24,7 @@ export function retrainedKindOf(flags: Flags, state: RegistryState): RegisteredK
   const wrong = Object.values(KIND_FLAGS)
     .flatMap((other) => other.flags)
     .filter((name) => !own.includes(name))
-    .find((name) => flags.optional(name) !== undefined || flags.boolean(name))
+    .find((name) => flags.has(name))
   if (wrong !== undefined) throw new UsageError(`--${wrong} is no option of kind ${kind.name}`)
   return kind
 }

@@ -5,7 +5,6 @@ import { systemClock } from '../../core/clock.ts'
 import { messageOf, WeirError } from '../../core/errors.ts'
 import type { ModelRegistry } from '../../jobs/registry/model-registry.ts'
 import { readyVersions } from '../../jobs/registry/model-versions.ts'
-import { LiveErrorWatch } from '../../jobs/retrain/error-watch.ts'
 import { RetrainLoop } from '../../jobs/retrain/loop.ts'
 import { LoopClaim } from '../../jobs/retrain/loop-claim.ts'
 import type { RetrainOptions, RetrainOutcome } from '../../jobs/retrain/options.ts'
@@ -14,7 +13,6 @@ import { retrain } from '../../jobs/retrain/retrain.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
 import type { RegisteredKind } from '../../kinds/registered.ts'
 import { ONLINE_RULES } from '../../models/als/online/rules.ts'
-import { feedbackOf } from '../../models/feedback.ts'
 import type { RetrainDecision, RetrainFacts } from '../../models/registry/retrain-trigger.ts'
 import {
   liveVersionOf,
@@ -30,6 +28,7 @@ import {
   unlessInterrupted,
 } from '../command/command.ts'
 import { ProgressBar } from '../command/progress-bar.ts'
+import { READING_OPTIONS } from '../files/ratings-reading.ts'
 import { wholeNumber } from '../flag-kinds/numbers.ts'
 import { topicNamed, word } from '../flag-kinds/words.ts'
 import { INHERITED_ALS_OPTIONS } from '../flags/als-training.ts'
@@ -37,17 +36,14 @@ import { topicsOf, topicsPlaceOf } from '../flags/kafka.ts'
 import { KEY_LENGTH_OPTION, maxKeyBytesOf } from '../flags/key-length.ts'
 import { INHERITED_LINEAR_OPTIONS } from '../flags/linear-training.ts'
 import { REGISTRY_OPTIONS, registryOf } from '../flags/model-registry.ts'
-import { CHECK_OPTIONS, limitsOf, stateOf } from '../flags/promotion-checks.ts'
+import { CHECK_OPTIONS, limitsOf } from '../flags/promotion-checks.ts'
 import { connectWith } from '../flags/query.ts'
 import { RETAIN_OPTION, retireOld } from '../flags/retain.ts'
-import {
-  detectorOf,
-  holdablePolicyOf,
-  rangeOf,
-  TRIGGER_OPTIONS,
-} from '../flags/retrain-triggers.ts'
+import { detectorOf, holdablePolicyOf, TRIGGER_OPTIONS } from '../flags/retrain-triggers.ts'
 import { shortNumber } from '../text/model-version.ts'
 import { checkLines } from '../text/promotion-checks.ts'
+import { errorWatchOf } from '../training/error-watch.ts'
+import { HISTORY_OPTIONS, historyOf } from '../training/history.ts'
 import { TRAINERS } from '../training/inherited.ts'
 import { KIND_FLAGS } from '../training/kind-flags.ts'
 import { INHERITED_POPULARITY_FLAGS } from '../training/popularity-flags.ts'
@@ -70,6 +66,7 @@ const RETRAIN_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     type: 'boolean',
     help: 'Train also where the topic does not have all that a job has learned: on other --observations, or after it has removed records',
   },
+  ...HISTORY_OPTIONS,
   newest: {
     type: 'string',
     value: wholeNumber({ min: 1 }),
@@ -103,7 +100,10 @@ const RETRAIN_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     value: word(ONLINE_RULES, 'NAME'),
     help: 'How an ALS candidate learns newer observations: gram, sgd, fold-in or stack (default: gram; fold-in for implicit feedback)',
   },
-  ...RETAIN_OPTION,
+  retain: {
+    ...RETAIN_OPTION['retain']!,
+    help: 'After a promotion or a refusal, delete all but the N newest versions (never the live one)',
+  },
 }
 
 /** A flag of both kinds of models, with other values. */
@@ -130,9 +130,11 @@ export const retrainCommand: Command = {
     ...SOLVER_OPTION,
     ...KEY_LENGTH_OPTION,
     ...CHECK_OPTIONS,
+    // They count for the files of --ratings, too.
+    ...READING_OPTIONS,
   },
-  details: `Training runs in a separate process. It uses all observations that the topic has at its start, and
-starts from the live rows. The candidate learns later observations online before it goes live; a linear
+  details: `Training runs in a separate process. It uses all observations that the topic has at its start, after those
+of the files of --ratings or --examples, and starts from the live rows. The candidate learns later observations online before it goes live; a linear
 candidate learns them afterwards, in the job that serves it. A candidate goes live if it passes the checks
 on --golden; without --golden it stays a candidate. Training options that are not given are those of the
 live version. If nothing has changed, the existing version is reused; with another golden set, a candidate
@@ -142,6 +144,7 @@ Examples:
   weir retrain --once --golden golden.data
   weir retrain --golden golden.data --count 10000 --on-drift adwin --retain 5
   weir retrain --once --no-serving --implicit --alpha 10
+  weir retrain --ratings hdfs://namenode:9870/history --golden golden.data --evaluate test.data --every 60 --error-level 0.9
   weir retrain --model svm-model --once --golden golden.svm`,
   async run({ flags: values, io }) {
     const flags = new Flags(values)
@@ -186,7 +189,9 @@ Examples:
       intervalMs: flags.number('interval'),
       ...(client === undefined
         ? {}
-        : { error: errorWatch(flags, { client, kind, observations, live, sources }) }),
+        : {
+            error: errorWatchOf(flags, { client, kind, observations, live, sources, options, io }),
+          }),
       onLook: (facts, decision) => {
         sources.looked(facts)
         reportLook({ flags, io }, facts, decision)
@@ -250,8 +255,9 @@ async function optionsOf(flags: Flags, inputs: RetrainInputs): Promise<RetrainOp
   const { registry, client, io, observations } = inputs
   const newest = flags.optionalNumber('newest')
   const bar = new ProgressBar(io, 'training', () => systemClock.monotonicMs())
+  const model = await KIND_FLAGS[inputs.kind.name]!.modelOf(flags, inputs)
   return {
-    ...(await KIND_FLAGS[inputs.kind.name]!.modelOf(flags, inputs)),
+    ...model,
     place: topicsPlaceOf(flags),
     registry,
     model: flags.string('model'),
@@ -259,6 +265,7 @@ async function optionsOf(flags: Flags, inputs: RetrainInputs): Promise<RetrainOp
     warmStart: !flags.boolean('no-warm-start'),
     forgetLearned: flags.boolean('forget-learned'),
     limits: limitsOf(flags),
+    ...historyOf(flags, model),
     maxKeyBytes: maxKeyBytesOf(flags),
     temporary: join(dataDirectory(flags.string('data-dir')).root, 'retraining'),
     start: () => new RetrainProcess((done, total) => bar.update(done, total)),
@@ -268,38 +275,6 @@ async function optionsOf(flags: Flags, inputs: RetrainInputs): Promise<RetrainOp
     ...(newest === undefined ? {} : { newest }),
     ...(client === undefined ? {} : { reader: client }),
   }
-}
-
-function errorWatch(
-  flags: Flags,
-  {
-    client,
-    kind,
-    observations,
-    live,
-    sources,
-  }: {
-    readonly client: WeirClient
-    readonly kind: RegisteredKind
-    readonly observations: string
-    readonly live?: RegisteredVersion | undefined
-    readonly sources: TriggerSources
-  },
-): LiveErrorWatch {
-  const range = rangeOf(flags)
-  const { positiveLabel } = live?.lineage.hyperparameters ?? {}
-  return new LiveErrorWatch({
-    reader: client,
-    place: topicsPlaceOf(flags),
-    observations,
-    feedback: feedbackOf(live?.lineage.hyperparameters ?? {}),
-    state: stateOf(flags, kind),
-    clock: systemClock,
-    onSource: (source) => sources.errorFrom(source),
-    onUnreadable: (records) => sources.leftOut(records),
-    ...(range === undefined ? {} : { range }),
-    ...(kind.observations === 'ratings' ? {} : { positiveLabel: Number(positiveLabel ?? 1) }),
-  })
 }
 
 function reportLook(
@@ -329,7 +304,7 @@ function heldReporter(io: CommandIo): (decision: RetrainDecision) => void {
   }
 }
 
-/** Reports the outcome; after a promotion retires the versions that `--retain` does not keep. */
+/** Reports the outcome; after a promotion or a refusal retires the versions that `--retain` does not keep. */
 async function handleOutcome(
   outcome: RetrainOutcome,
   {
@@ -338,14 +313,14 @@ async function handleOutcome(
     registry,
   }: { readonly flags: Flags; readonly io: CommandIo; readonly registry: ModelRegistry },
 ): Promise<void> {
+  const { kind } = outcome
   const checks = 'checks' in outcome ? outcome.checks : undefined
   if (flags.boolean('json')) {
-    const { kind } = outcome
     const version = 'version' in outcome ? outcome.version : undefined
     io.out(JSON.stringify({ event: kind, ...(version === undefined ? {} : { version }) }))
   } else {
     for (const line of checks === undefined ? [] : checkLines(checks)) io.err(line)
     io.out(outcomeText(outcome))
   }
-  if (outcome.kind === 'promoted') await retireOld(flags, registry, io)
+  if (kind === 'promoted' || kind === 'refused') await retireOld(flags, registry, io)
 }

@@ -88,3 +88,8 @@ function refuseSubfolders(place: string, names: readonly string[]): void {
 function notFound(place: string, cause?: unknown): WeirError {
   return new WeirError('FILE_NOT_FOUND', `there is no file or folder at ${place}`, { cause })
 }
+
+/** A place without the settings of an `hdfs://` URL: what identifies the file. */
+export function withoutSettings(place: string): string {
+  return place.startsWith('hdfs://') ? place.replace(/\?.*$/, '') : place
+}

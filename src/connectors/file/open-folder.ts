@@ -35,7 +35,8 @@ export function readPieces(
   return decoded(readStored(place, onRead), place)
 }
 
-async function* readStored(
+/** The bytes of a file at a path or URL as they are stored, in pieces, each valid until the next one is read. */
+export async function* readStored(
   place: string,
   onRead?: (bytes: number, piece: Uint8Array) => void,
 ): AsyncGenerator<Uint8Array> {

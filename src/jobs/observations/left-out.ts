@@ -26,3 +26,9 @@ export function leftOutText({ count, first }: LeftOut, topic: string): string {
   const records = count === 1 ? '1 record' : `${count.toLocaleString('en-US')} records`
   return `left out ${records} of topic ${topic} that cannot be read, the first at ${first}`
 }
+
+/** The same line for the lines of a file, or of the files of a folder. */
+export function linesLeftOutText({ count, first }: LeftOut, place: string): string {
+  const lines = count === 1 ? '1 line' : `${count.toLocaleString('en-US')} lines`
+  return `left out ${lines} of ${place} that cannot be read; ${first}`
+}

@@ -39,6 +39,8 @@ export interface CheckedData {
   readonly golden: GoldenSet
   /** Reads the observations that a version was trained on. @default they are not looked at */
   readonly observations?: RangeReader<unknown>
+  /** Reads the files that the version was trained on before its ranges. @default none */
+  readonly history?: () => AsyncIterable<readonly unknown[]>
 }
 
 /** Options of `runPromotionChecks`. */

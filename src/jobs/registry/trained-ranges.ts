@@ -59,6 +59,43 @@ export class TrainedPositions {
   }
 }
 
+/** How the observations of a training are read again. */
+export interface TrainingReader<O> {
+  readonly read: RangeReader<O>
+  /** Reads the files that the version was trained on before its ranges. @default none */
+  readonly history?: (() => AsyncIterable<readonly O[]>) | undefined
+}
+
+/** Whether the observations of a training can be read again. */
+export function hasReadable(
+  version: RegisteredVersion,
+  { history }: Pick<TrainingReader<unknown>, 'history'>,
+): boolean {
+  return history !== undefined || trainedRanges(version).length > 0
+}
+
+/** The observations of a training, each with whether the version before was trained on it, too. */
+export async function* trainedObservations<O extends ObservationPosition>(
+  { read, history }: TrainingReader<O>,
+  { version, before }: TrainedVersions,
+): AsyncGenerator<readonly [O, boolean]> {
+  if (history !== undefined) {
+    const had = new Set(before?.lineage.files.map(({ sha256 }) => sha256))
+    const isOld = version.lineage.files.every(({ sha256 }) => had.has(sha256))
+    for await (const piece of history()) for (const each of piece) yield [each, isOld]
+  }
+  const ranges = trainedRanges(version)
+  const positions = new TrainedPositions(before, ranges)
+  for await (const piece of read(ranges))
+    for (const each of piece) yield [each, positions.has(each)]
+}
+
+/** A version, and the one that its training data is compared with. */
+export interface TrainedVersions {
+  readonly version: RegisteredVersion
+  readonly before: RegisteredVersion | undefined
+}
+
 /** A version whose lineage has only the ranges that can be read here. */
 export interface PresentVersion {
   readonly version: RegisteredVersion

@@ -65,12 +65,17 @@ export class CandidateChecks {
     }
   }
 
-  /** The golden set with the reader of its kind of observations; undefined without a golden set. */
+  /** The golden set with the readers of its kind of observations; undefined without a golden set. */
   private data(): CheckedData | undefined {
     const { options, topics } = this
     if (options.golden === undefined) return undefined
     const kind = kindOf(options)
-    return { golden: options.golden, observations: (ranges) => kind.read(topics, ranges) }
+    const { golden, history } = options
+    return {
+      golden,
+      observations: (ranges) => kind.read(topics, ranges),
+      ...(history === undefined ? {} : { history: () => kind.readHistory(history) }),
+    }
   }
 
   /** The last position of each partition of the model topic. */

@@ -89,7 +89,7 @@ export function candidateVersion(
     items: metadata.items,
     lineage: {
       ranges,
-      files: [],
+      files: metadata.files.map(({ file }) => file),
       ...(warmStart === undefined
         ? {}
         : { parent: warmStart.id, checkpoint: `live rows of version ${warmStart.number}` }),

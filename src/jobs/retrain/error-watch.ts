@@ -9,7 +9,6 @@ import { msgpackSerializer } from '../../core/formats/msgpack-serializer.ts'
 import { aFunction, name, numberIn, objectWith, oneOf, required } from '../../core/options/kinds.ts'
 import { CLOCK } from '../../core/options/ports.ts'
 import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
-import { type Feedback, targetOf } from '../../models/feedback.ts'
 import {
   type AlarmsByDetector,
   DriftMonitor,
@@ -17,16 +16,19 @@ import {
   NO_ALARMS,
 } from '../../models/quality/drift-monitor.ts'
 import { PrequentialError } from '../../models/quality/prequential-error.ts'
-import type { Rating, RatingRange } from '../../models/ratings/rating.ts'
+import type { RatingRange } from '../../models/ratings/rating.ts'
 import type { DataRange } from '../../models/registry/ranges/data-range.ts'
-import type { ModelReader } from '../../wire/model-reader.ts'
-import { withBiasFeature } from '../../wire/sparse-vector.ts'
-import { predictServed } from '../evaluate/served.ts'
 import type { ExampleError } from '../learning/error/example-error.ts'
 import { LEARNING_ERROR_STATE } from '../learning/error/learning-error.ts'
 import type { RatingError } from '../learning/error/rating-error.ts'
-import { type ObservedExample, readExamples } from '../observations/examples.ts'
+import { readExamples } from '../observations/examples.ts'
 import { rangesAfter, rangesOfTopic, readObservations } from '../observations/topic-ranges.ts'
+import {
+  labelErrors,
+  type PredictionError,
+  ratingErrors,
+  type ServedErrorOptions,
+} from './served-errors.ts'
 
 /** Error of the live version, for the triggers. */
 export interface WatchedError {
@@ -56,18 +58,10 @@ export interface UnreadableRecords {
 }
 
 /** Options of a `LiveErrorWatch`. */
-export interface LiveErrorOptions {
-  readonly reader: ModelReader
+export interface LiveErrorOptions extends ServedErrorOptions {
   readonly place: TopicsPlace
   readonly observations: string
-  readonly state: string
   readonly clock: Clock
-  /** Range to clip predictions of ratings to. @default no clipping */
-  readonly range?: RatingRange
-  /** What the ratings mean; the error of implicit feedback is that of the preference. @default 'explicit' */
-  readonly feedback?: Feedback
-  /** For a linear model: its positive label. Its error is 1 for a wrong label, else 0. @default an ALS model */
-  readonly positiveLabel?: number
   /** Called when the error of a version comes from another source than at the look before. */
   readonly onSource?: (source: ErrorSource) => void
   /** Called when new records of the observations are left out of the error because they are none. */
@@ -85,12 +79,6 @@ const LIVE_ERROR: OptionShape<LiveErrorOptions> = {
   positiveLabel: numberIn(),
   onSource: aFunction(),
   onUnreadable: aFunction(),
-}
-
-/** Error of one prediction. */
-interface PredictionError {
-  readonly error: number
-  readonly isKnown: boolean
 }
 
 /**
@@ -181,42 +169,8 @@ export class LiveErrorWatch {
     const { positiveLabel } = this.options
     const { fresh, version, unreadable } = news
     return positiveLabel === undefined
-      ? this.ratingErrors(readObservations(topics, fresh, unreadable.add), version)
-      : this.labelErrors(readExamples(topics, fresh, unreadable.add), version, positiveLabel)
-  }
-
-  private async *ratingErrors(
-    ratings: AsyncIterable<readonly Rating[]>,
-    version: number,
-  ): AsyncGenerator<PredictionError> {
-    const { reader, state, range } = this.options
-    const pieces = predictServed(reader, ratings, {
-      state,
-      query: { version },
-      ...(range === undefined ? {} : { range }),
-    })
-    for await (const piece of pieces) {
-      for (const { rating, score, coverage } of piece) {
-        const error = targetOf(this.options.feedback ?? 'explicit', rating.rating) - score
-        yield { error, isKnown: coverage === 'known' }
-      }
-    }
-  }
-
-  private async *labelErrors(
-    examples: AsyncIterable<readonly ObservedExample[]>,
-    version: number,
-    positiveLabel: number,
-  ): AsyncGenerator<PredictionError> {
-    const { reader, state } = this.options
-    for await (const piece of examples) {
-      const asked = piece.map((each) => reader.sparseDot(state, withBiasFeature(each), { version }))
-      for (const [i, answer] of (await Promise.all(asked)).entries()) {
-        if (!answer.ok) throw answer.error
-        const isPositive = (piece[i] as ObservedExample).label === positiveLabel
-        yield { error: answer.value.sum > 0 === isPositive ? 0 : 1, isKnown: true }
-      }
-    }
+      ? ratingErrors(this.options, readObservations(topics, fresh, unreadable.add), version)
+      : labelErrors(this.options, readExamples(topics, fresh, unreadable.add), version)
   }
 }
 

@@ -55,7 +55,7 @@ export interface RetrainLoopEvents {
   /** Time between two evaluations of the triggers, ms. @default 1000 */
   readonly intervalMs?: number
   /** Measures the error of the live version; without it, the triggers that need it are refused. */
-  readonly error?: LiveErrorWatch
+  readonly error?: Pick<LiveErrorWatch, 'look'>
   /** Called after each evaluation of the triggers. */
   readonly onLook?: (facts: RetrainFacts, decision: RetrainDecision) => void
   /** Called after each training. */

@@ -16,6 +16,7 @@ import { type AnyModel, KIND_OPTIONS, type RetrainedModel } from '../../kinds/re
 import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'
 import type { ModelReader } from '../../wire/model-reader.ts'
+import { HISTORY, type HistoryFiles } from '../observations/history.ts'
 import type { PromotionChecks, PromotionLimits } from '../promotion/checks.ts'
 import type { ModelRegistry } from '../registry/model-registry.ts'
 import type { TrainingProcess } from './process.ts'
@@ -45,6 +46,8 @@ export interface RetrainBaseOptions {
   readonly clock: Clock
   /** Ranges to train on. @default all of the topic */
   readonly ranges?: readonly DataRange[]
+  /** Files of observations that are older than those of the topic, and read before them. @default none */
+  readonly history?: HistoryFiles
   /** Trains only on this number of the newest offsets. @default all */
   readonly newest?: number
   /** Trains also where the topic no longer has what a job has learned on the live version. @default false */
@@ -75,6 +78,7 @@ export const RETRAIN: OptionShape<AnyRetrainOptions> = {
   newId: required(aFunction()),
   clock: required(CLOCK),
   ranges: listOf(objectWith<DataRange>('a range of a topic')),
+  history: nested(HISTORY),
   newest: wholeNumber({ min: 1, orInfinity: true }),
   forgetLearned: flag,
   maxKeyBytes: wholeNumber({ min: 1, max: 1024 }),

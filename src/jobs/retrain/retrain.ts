@@ -1,9 +1,11 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { withoutSettings } from '../../connectors/file/list.ts'
 import { openTopics } from '../../connectors/topics/open.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { WeirError } from '../../core/errors.ts'
 import { checkOptions } from '../../core/options/shape.ts'
+import type { TrainedModelMetadata } from '../../kinds/port/trainer.ts'
 import { kindOf } from '../../kinds/registered.ts'
 import {
   type KnownVersion,
@@ -11,7 +13,7 @@ import {
   processingName,
   versionOfInputs,
 } from '../../models/registry/processing-name.ts'
-import type { DataRange } from '../../models/registry/ranges/data-range.ts'
+import type { DataFile, DataRange } from '../../models/registry/ranges/data-range.ts'
 import {
   liveVersionOf,
   type RegisteredVersion,
@@ -20,7 +22,8 @@ import {
 } from '../../models/registry/version.ts'
 import { Publication } from '../model-topic/publication.ts'
 import { comparedRecords, readRanges } from '../observations/compared-records.ts'
-import { leftOutText } from '../observations/left-out.ts'
+import { type HistoryFiles, historyHashes, readingName } from '../observations/history.ts'
+import { leftOutText, linesLeftOutText } from '../observations/left-out.ts'
 import {
   identified,
   newestOf,
@@ -30,6 +33,7 @@ import {
 } from '../observations/topic-ranges.ts'
 import { loadingVersion, type PromotionChecks, recordGolden } from '../promotion/checks.ts'
 import { untilLoaded } from '../promotion/serving-probe.ts'
+import { requireDimension } from '../publish/topic-dimension.ts'
 import { outcomeError } from '../registry/model-registry.ts'
 import { collectUnfinished } from '../retention/unfinished.ts'
 import { candidateVersion, publishCandidate } from './candidate.ts'
@@ -59,15 +63,17 @@ export async function retrainWith(options: RetrainOptions): Promise<RetrainOutco
   await collect(topics, options)
   const state = await options.registry.read()
   if (options.forgetLearned !== true) await requireLearned(topics, options, state)
+  await requireShape(topics, options)
   const whole =
     options.ranges === undefined
       ? await rangesOfTopic(topics, observations)
       : await identified(topics, options.ranges)
   const ranges = options.newest === undefined ? whole : newestOf(whole, options.newest)
-  if (offsetsIn(ranges) === 0) return { kind: 'nothing-to-train-on' }
+  const { history } = options
+  if (offsetsIn(ranges) === 0 && history === undefined) return { kind: 'nothing-to-train-on' }
   const inputs = {
     ranges,
-    files: [],
+    ...(history === undefined ? { files: [] } : await historyInputs(history)),
     code: kindOf(options).code(options),
     hyperparameters: kindOf(options).parameters(options),
   }
@@ -83,15 +89,34 @@ export async function retrainWith(options: RetrainOptions): Promise<RetrainOutco
   if (known?.isAssumed === true) options.onStep?.(takenForTopic(known.version, topics.place))
   if (known !== undefined)
     return await checkAgain(options, topics, { state, version: known.version })
-  const name = processingName({ ...given, parent })
+  const nameOf = (files: readonly DataFile[]): string => processingName({ ...given, files, parent })
+  const name = nameOf(given.files)
   const folder = join(options.temporary, `${process.pid}-${name}`)
   await removeAbandoned(options.temporary, options.clock.nowMs())
   await mkdir(folder, { recursive: true })
   try {
-    return await new Retraining(options, topics, { folder, name, whole, ranges, state }).run()
+    return await new Retraining(options, topics, { folder, nameOf, whole, ranges, state }).run()
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/** Throws DIMENSION_MISMATCH, before the time of a training, for rows that the topic cannot have. */
+async function requireShape(topics: TopicStore, options: RetrainOptions): Promise<void> {
+  const made = kindOf(options).dimension(options)
+  if (made === undefined) return
+  const remedy = (held: number): string =>
+    `give the training options that make rows of ${held} floats, or train under another name of the model`
+  await requireDimension(topics, options.model, { made, remedy })
+}
+
+/** What a history is among the inputs of a version. */
+async function historyInputs(
+  history: HistoryFiles,
+): Promise<Pick<ProcessingInputs, 'files' | 'reading'>> {
+  const files = await historyHashes(history)
+  const reading = readingName(history)
+  return { files, ...(reading === undefined ? {} : { reading }) }
 }
 
 /** Throws INVALID_ARGUMENT if the topic no longer has what a job has learned on the live version. */
@@ -168,8 +193,8 @@ async function collect(
 
 interface RetrainingInputs {
   readonly folder: string
-  /** Processing name of the candidate. */
-  readonly name: string
+  /** Processing name of the candidate, trained on these files besides the ranges. */
+  readonly nameOf: (files: readonly DataFile[]) => string
   /** All that could be trained on, and what of it is. */
   readonly whole: readonly DataRange[]
   readonly ranges: readonly DataRange[]
@@ -220,6 +245,12 @@ function goldenOf(
   return found === undefined ? {} : { golden: found.golden }
 }
 
+/** The files of a training, in words. */
+function historyText({ history }: RetrainOptions): string {
+  if (history === undefined) return ''
+  return ` of the topic, after those of ${history.places.map(withoutSettings).join(', ')}`
+}
+
 /** One run of `retrain`. */
 class Retraining {
   private readonly options: RetrainOptions
@@ -236,17 +267,20 @@ class Retraining {
 
   async run(): Promise<RetrainOutcome> {
     const { options, topics } = this
-    const { folder, name, ranges, state } = this.inputs
+    const { folder, nameOf, ranges, state } = this.inputs
     const live = liveVersionOf(state, options.model)
     const startingRows = await this.startingRows(live)
     await using process = options.start()
-    this.step(`training on ${offsetsIn(ranges)} observations`)
+    this.step(`training on ${offsetsIn(ranges)} observations${historyText(options)}`)
     this.sayLeftOut(live, startingRows !== undefined)
-    const { place, observations, model, clock } = options
+    const { place, observations, model, clock, history } = options
     const training = kindOf(options).training(options, { live, startingRows })
-    const { metadata } = await process.ask({ kind: 'train', place, ranges, ...training })
+    const older = history === undefined ? {} : { history }
+    const data = { place, ranges, ...older }
+    const { metadata } = await process.ask({ kind: 'train', ...data, ...training })
     const { leftOut } = metadata
     if (leftOut !== undefined) this.step(leftOutText(leftOut, observations))
+    this.sayRead(metadata)
     const onStep = (step: string): void => this.step(step)
     const source = { process, topics, observations, model, clock, onStep }
     const read = metadata.ranges
@@ -257,6 +291,8 @@ class Retraining {
     const number = await publishCandidate(trained, topics, options)
     await this.catchUp(replay, number)
     const warmStart = startingRows === undefined ? undefined : live
+    // Files may have changed since they were hashed: the name is of what was read.
+    const name = nameOf(metadata.files.map(({ file }) => file))
     const inputs = { number, name, ranges: read, warmStart, newestEventMs: replay.newestEventMs }
     const candidate = candidateVersion(metadata, inputs, options)
     return await this.judge(candidate, live?.number ?? 0, replay)
@@ -269,6 +305,19 @@ class Retraining {
 
   private step(text: string): void {
     this.options.onStep?.(text)
+  }
+
+  /** Says what the files are like, and how much of the topic they have, too. */
+  private sayRead({ files, repeated = 0, device = 'cpu' }: TrainedModelMetadata): void {
+    if (device !== 'cpu') this.step(`trained on the ${device}`)
+    for (const { file, columns, leftOut } of files) {
+      if (columns !== undefined) this.step(`columns of ${file.file}: ${columns}`)
+      if (leftOut !== undefined) this.step(linesLeftOutText(leftOut, file.file))
+    }
+    if (repeated === 0) return
+    this.step(
+      `${repeated} ratings of topic ${this.options.observations} are of pairs that the files have, too: a rating that is in both counts twice`,
+    )
   }
 
   /** Says what the newest observations lack of those that the live version knows. */

@@ -6,20 +6,27 @@ import { firstLanes, lanesSum } from './vector.as'
  * enough sums are under way to hide the latency of an addition, and half the pointers move.
  */
 
-/** Copies `count` ratings of the row into panel and targets, zero up to the next multiple of eight rows. */
+/**
+ * Copies `count` ratings of the row into panel and targets, zero up to the next multiple of eight rows. `roots` are
+ * those of the ratings' weights; 0: all have weight 1.
+ */
 export function pack(
   panel: usize, targets: usize, indexes: usize, ratings: usize, count: u32,
-  other: usize, stride: u32, d: u32, width: u32, biased: bool, mean: f32,
+  other: usize, stride: u32, d: u32, width: u32, biased: bool, mean: f32, roots: usize,
 ): void {
   const full = d & ~3
   const mask = firstLanes(d & 3)
   for (let k: u32 = 0; k < count; k++) {
     const row = other + load<u32>(indexes + (k << 2)) * stride
+    const root: f32 = roots ? load<f32>(roots + (k << 2)) : 1
+    const factors = f32x4.splat(root)
     let at: u32 = 0
-    for (; at < full; at += 4) v128.store(panel + (at << 2), v128.load(row + (at << 2)))
-    if (d & 3) v128.store(panel + (at << 2), v128.and(v128.load(row + (at << 2)), mask))
+    for (; at < full; at += 4) v128.store(panel + (at << 2), f32x4.mul(factors, v128.load(row + (at << 2))))
+    if (d & 3) {
+      v128.store(panel + (at << 2), f32x4.mul(factors, v128.and(v128.load(row + (at << 2)), mask)))
+    }
     const rating = load<f32>(ratings + (k << 2)) - mean
-    store<f32>(targets + (k << 2), biased ? rating - load<f32>(row + (d << 2)) : rating)
+    store<f32>(targets + (k << 2), root * (biased ? rating - load<f32>(row + (d << 2)) : rating))
     panel += width << 2
   }
   // Rows up to the next multiple of eight are zero, so that they add nothing.

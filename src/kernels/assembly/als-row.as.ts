@@ -65,7 +65,9 @@ export function alsSolveCholesky(
     if (shared) {
       squares += packConfident(panel, targets, indexes + (from << 2), ratings + (from << 2), count, other, stride, d, width, alpha)
     } else {
-      pack(panel, targets, indexes + (from << 2), ratings + (from << 2), count, other, stride, d, width, biased, mean)
+      pack(
+        panel, targets, indexes + (from << 2), ratings + (from << 2), count, other, stride, d, width, biased, mean, 0,
+      )
     }
     squares += addTargets(panel, targets, count, width, b)
     // Slices of the panel that stay in the first-level cache while all tiles pass over them.

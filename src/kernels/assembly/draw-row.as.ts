@@ -6,10 +6,11 @@ import { gemv } from './vector.as'
 /**
  * One row of Bayesian matrix factorisation: draws x from
  *
- *   N(P^-1 b, P^-1 / a)     P = prior + sum of z_k z_k^T,   b = shift + sum of y_k z_k
+ *   N(P^-1 b, P^-1 / a)     P = prior + sum of w_k z_k z_k^T,   b = shift + sum of w_k y_k z_k
  *
- * where a is the noise precision, z_k and y_k are design rows and targets with biases as in
- * `als-row.as.ts`, and `noise` holds normal numbers e / sqrt(a). With P = U^T U the draw is
+ * where a is the noise precision, w_k a that of a rating, z_k and y_k are design rows and targets with biases as
+ * in `als-row.as.ts`, and `noise` holds normal numbers e / sqrt(a). `roots` has the roots of w_k. With P = U^T U
+ * the draw is
  *
  *   x = U^-1 (U^-T b + e / sqrt(a))
  *
@@ -24,12 +25,12 @@ function inner(a: usize, b: usize, length: u32): f64 {
 }
 
 /**
- * Writes the draw into the row and the mean P^-1 b to `center`. Answers the sum of (y - z.x)^2 at the
+ * Writes the draw into the row and the mean P^-1 b to `center`. Answers the sum of w (y - z.x)^2 at the
  * draw, or NaN if P is not positive definite. The sum needs no pass over the ratings:
  * x^T P x = |U x|^2, and U x is known before the last substitution.
  */
 export function drawRow(
-  row: usize, indexes: usize, ratings: usize, n: u32, other: usize, stride: u32,
+  row: usize, indexes: usize, ratings: usize, roots: usize, n: u32, other: usize, stride: u32,
   d: u32, width: u32, mean: f32, prior: usize, shift: usize, noise: usize, center: usize, scratch: usize,
 ): f64 {
   const panel = scratch
@@ -44,7 +45,10 @@ export function drawRow(
   let squares: f64 = 0
   for (let from: u32 = 0; from < n; from += GRAM_ROWS) {
     const count = min(GRAM_ROWS, n - from)
-    pack(panel, targets, indexes + (from << 2), ratings + (from << 2), count, other, stride, d, width, true, mean)
+    pack(
+      panel, targets, indexes + (from << 2), ratings + (from << 2), count, other, stride, d, width, true, mean,
+      roots + (from << 2),
+    )
     squares += addTargets(panel, targets, count, width, b)
     for (let slice: u32 = 0; slice < count; slice += 64) {
       accumulateGram(panel + ((slice * width) << 2), min(64, count - slice), width, gram)

@@ -1,5 +1,5 @@
 import { topItems } from '../../jobs/evaluate/ranking-served.ts'
-import { trainedRanges } from '../../jobs/registry/trained-ranges.ts'
+import { trainedObservations } from '../../jobs/registry/trained-ranges.ts'
 import { alsKey, MEAN_KEYS } from '../../models/als/row-key.ts'
 import type { DataLimits } from '../../models/registry/checks/data.ts'
 import type { CheckMeasure } from '../../models/registry/checks/measure.ts'
@@ -141,20 +141,21 @@ export class ImplicitGate implements ModelGate {
 
   /** What golden users used in the training data of the candidate and the live version, golden items aside. */
   private async seenItems(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
-    const { observations, version } = this.options
+    const { observations: read, history, version } = this.options
     const before = versionBefore(this.options)
     const seen = new Map<string, Set<string>>()
-    if (observations === undefined) return seen
-    for (const each of before === undefined ? [version] : [version, before]) {
-      const ranges = trainedRanges(each)
-      if (ranges.length === 0) continue
-      for await (const piece of observations(ranges)) {
-        for (const { user, item } of piece) {
-          const relevant = this.relevant.get(user)
-          if (relevant === undefined || relevant.has(item)) continue
-          seen.set(user, (seen.get(user) ?? new Set()).add(item))
-        }
-      }
+    if (read === undefined) return seen
+    const add = ({ user, item }: PlacedRating): void => {
+      const relevant = this.relevant.get(user)
+      if (relevant === undefined || relevant.has(item)) return
+      seen.set(user, (seen.get(user) ?? new Set()).add(item))
+    }
+    const trainings = [{ version, reader: { read, history } }]
+    if (before !== undefined)
+      trainings.push({ version: before, reader: { read, history: undefined } })
+    for (const { version: each, reader } of trainings) {
+      const observed = trainedObservations(reader, { version: each, before: undefined })
+      for await (const [rating] of observed) add(rating)
     }
     return seen
   }

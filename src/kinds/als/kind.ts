@@ -1,5 +1,6 @@
 import { objectWith } from '../../core/options/kinds.ts'
 import { ALS_MODEL } from '../../jobs/model-topic/als-serving-function.ts'
+import { historyRatings } from '../../jobs/observations/history.ts'
 import { readObservations } from '../../jobs/observations/topic-ranges.ts'
 import { ONLINE_RULE } from '../../models/als/online/rules.ts'
 import { feedbackOf } from '../../models/feedback.ts'
@@ -9,7 +10,7 @@ import type { PlacedRating } from '../factors/ratings-profile.ts'
 import type { GoldenRatings } from '../port/golden-set.ts'
 import type { ModelKind } from '../port/kind.ts'
 import { goldenListsId, ImplicitGate } from './implicit-gate.ts'
-import type { AlsRetraining, AlsTraining } from './options.ts'
+import { type AlsRetraining, type AlsTraining, dimensionOf } from './options.ts'
 
 /** ALS models, whose rows alternating least squares or Bayesian factorisation trains. */
 export const ALS: ModelKind<AlsRetraining, AlsTraining, GoldenRatings, PlacedRating> = {
@@ -24,7 +25,9 @@ export const ALS: ModelKind<AlsRetraining, AlsTraining, GoldenRatings, PlacedRat
   },
   includes: ({ users }) => users > 0,
   code: ({ als }) => `${als.trainer ?? 'als'}/1`,
-  parameters: ({ als: { threads: _, ...parameters } }): Hyperparameters => parameters,
+  // Neither changes the model.
+  parameters: ({ als: { threads: _, device: __, ...parameters } }): Hyperparameters => parameters,
+  dimension: ({ als }) => dimensionOf(als),
   // A chain draws its start.
   startsFromRows: ({ als }) => als.trainer !== 'bmf',
   training: ({ als, rule }, { startingRows }) => ({
@@ -38,6 +41,7 @@ export const ALS: ModelKind<AlsRetraining, AlsTraining, GoldenRatings, PlacedRat
     return new FactorsTrainer(trainAlsFactors, onProgress)
   },
   read: (topics, ranges) => readObservations(topics, ranges),
+  readHistory: (history) => historyRatings(history),
   gate: (options) => (isImplicit(options) ? new ImplicitGate(options) : new RatingsGate(options)),
   goldenId: ({ ratings }, version) =>
     isImplicit({ version }) ? goldenListsId(ratings) : goldenRatingsId(ratings),

@@ -1,4 +1,6 @@
+import { requireArgument } from '../../core/errors.ts'
 import type { OnlineRuleOptions } from '../../models/als/online/rules.ts'
+import { BIAS_COLUMNS } from '../../models/als/row.ts'
 import type { AlsOptions } from '../../training/als/solver/options.ts'
 import type { BmfOptions } from '../../training/bmf/options.ts'
 import type { GoldenRatings } from '../port/golden-set.ts'
@@ -12,8 +14,8 @@ export interface RetrainAlsOptions
   extends AlsTrainingOptions,
     Pick<BmfOptions, 'sweeps' | 'burnIn'> {
   /**
-   * A chain of `bmf` starts from random rows; it takes `factors`, `sweeps`, `burnIn`, `threads` and `seed`. @default
-   * 'als'
+   * A chain of `bmf` starts from random rows; it takes `factors`, `sweeps`, `burnIn`, `threads`, `device` and `seed`.
+   * @default 'als'
    */
   readonly trainer?: AlsTrainerName
 }
@@ -30,6 +32,7 @@ type AlsTrainingOptions = Pick<
   | 'solver'
   | 'cgSteps'
   | 'threads'
+  | 'device'
   | 'seed'
 >
 
@@ -49,6 +52,13 @@ export interface AlsTraining {
   readonly startingRows?: string
 }
 
+/** Floats of a row that a training makes, where its options say the factors. */
+export function dimensionOf(options: RetrainAlsOptions): number | undefined {
+  const { trainer, factors, feedback, biases = feedback !== 'implicit' } = options
+  if (factors === undefined) return undefined
+  return factors + (biases || trainer === 'bmf' ? BIAS_COLUMNS : 0)
+}
+
 /** The options of `trainAls` among those of a retraining. */
 export function alsOptionsIn(options: RetrainAlsOptions): AlsTrainingOptions {
   const { trainer: _trainer, sweeps: _sweeps, burnIn: _burnIn, ...als } = options
@@ -57,9 +67,16 @@ export function alsOptionsIn(options: RetrainAlsOptions): AlsTrainingOptions {
 
 /** The options of `trainBmf` among those of a retraining. */
 export function bmfOptionsIn(options: RetrainAlsOptions): BmfTrainingOptions {
-  const { factors, sweeps, burnIn, threads, seed } = options
-  const given = Object.entries({ factors, sweeps, burnIn, threads, seed })
+  const { factors, sweeps, burnIn, threads, device, seed } = options
+  requireArgument(
+    device !== 'auto',
+    'a chain has no trial of both devices; give cpu or gpu as the device',
+  )
+  const given = Object.entries({ factors, sweeps, burnIn, threads, device, seed })
   return Object.fromEntries(given.filter(([, value]) => value !== undefined))
 }
 
-type BmfTrainingOptions = Pick<BmfOptions, 'factors' | 'sweeps' | 'burnIn' | 'threads' | 'seed'>
+type BmfTrainingOptions = Pick<
+  BmfOptions,
+  'factors' | 'sweeps' | 'burnIn' | 'threads' | 'device' | 'seed'
+>

@@ -18,7 +18,7 @@ export async function trainAlsFactors(
   { als, rule, startingRows: file }: AlsTraining,
   onProgress: OnTrained,
 ): Promise<TrainedFactors> {
-  const { model, metrics } =
+  const { model, metrics, device } =
     als.trainer === 'bmf'
       ? await chained(table, als, onProgress)
       : await alternated(table, als, { file, onProgress })
@@ -28,6 +28,7 @@ export async function trainAlsFactors(
   return {
     model,
     metrics,
+    device,
     rule: onlineRule({ dimension, biased }, options, () => momentsOf(model)),
   }
 }
@@ -36,6 +37,8 @@ export async function trainAlsFactors(
 interface TrainedModel {
   readonly model: AlsModel
   readonly metrics: Readonly<Record<string, number>>
+  /** The device in words. */
+  readonly device: string
 }
 
 async function alternated(
@@ -45,13 +48,17 @@ async function alternated(
 ): Promise<TrainedModel> {
   const total = 2 * (options.iterations ?? 15)
   let done = 0
+  let device = 'cpu'
   const model = await trainAls(table, {
     ...alsOptionsIn(options),
     ...(file === undefined ? {} : { startingRows: await startingRows(file) }),
+    onDevice: (name, reason) => {
+      device = reason === undefined ? name : `${name} (${reason})`
+    },
     onProgress: () => onProgress(++done, total),
   })
   const { objective, trainRmse } = model.history.at(-1) ?? {}
-  return { model, metrics: definedOf({ objective, trainRmse }) }
+  return { model, device, metrics: definedOf({ objective, trainRmse }) }
 }
 
 async function chained(
@@ -60,12 +67,16 @@ async function chained(
   onProgress: OnTrained,
 ): Promise<TrainedModel> {
   const total = options.sweeps ?? 30
+  let device = 'cpu'
   const { model, history } = await trainBmf(table, {
     ...bmfOptionsIn(options),
+    onDevice: (name) => {
+      device = name
+    },
     onProgress: ({ sweep }) => onProgress(sweep, total),
   })
   const { noise, trainRmse } = history.at(-1) ?? {}
-  return { model, metrics: definedOf({ noise, trainRmse }) }
+  return { model, device, metrics: definedOf({ noise, trainRmse }) }
 }
 
 function definedOf(metrics: Readonly<Record<string, number | undefined>>): Record<string, number> {

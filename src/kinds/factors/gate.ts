@@ -132,10 +132,10 @@ export class RatingsGate implements ModelGate {
 
   /** What the training data are like, read once. */
   private profile(): Promise<RatingsProfile | undefined> {
-    const { observations: read, version, golden } = this.options
+    const { observations: read, history, version, golden } = this.options
     if (read === undefined) return Promise.resolve(undefined)
     const before = versionBefore(this.options)
-    this.training ??= ratingsProfile({ read, version, before, golden: golden.ratings })
+    this.training ??= ratingsProfile({ read, history, version, before, golden: golden.ratings })
     return this.training
   }
 

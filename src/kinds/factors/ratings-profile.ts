@@ -1,13 +1,13 @@
 import {
+  hasReadable,
   type ObservationPosition,
-  type RangeReader,
-  TrainedPositions,
-  trainedRanges,
+  type TrainedVersions,
+  type TrainingReader,
+  trainedObservations,
 } from '../../jobs/registry/trained-ranges.ts'
 import type { RatingRange } from '../../models/ratings/rating.ts'
 import type { ProfileFacts } from '../../models/registry/checks/data.ts'
 import { NewAgainstGolden } from '../../models/registry/checks/new-against-golden.ts'
-import type { RegisteredVersion } from '../../models/registry/version.ts'
 import { type RatingsTable, ratingsOf } from '../../training/data/ratings-table.ts'
 import { count, largestCount, totalVariation } from '../port/counts.ts'
 
@@ -19,38 +19,34 @@ export interface PlacedRating extends ObservationPosition {
 }
 
 /** Inputs of `ratingsProfile`. */
-export interface RatingsProfileOptions {
-  readonly read: RangeReader<PlacedRating>
-  readonly version: RegisteredVersion
-  /** The version that the ranges are compared with. */
-  readonly before: RegisteredVersion | undefined
+export interface RatingsProfileOptions extends TrainingReader<PlacedRating>, TrainedVersions {
   readonly golden: RatingsTable
 }
 
-/** What a version's training ranges are like. */
+/** What a version's training data are like. */
 export interface RatingsProfile {
   readonly facts: ProfileFacts
-  /** 1 for each golden rating whose user has rated its item in the ranges, with any value. */
+  /** 1 for each golden rating whose user has rated its item in the training, with any value. */
   readonly trained: Uint8Array
 }
 
 /**
- * Profile of a version's training ranges, from one pass over them; undefined for a version that was not
- * trained on a topic. Memory: a counter for each user and item, and the golden ratings.
+ * Profile of a version's training data, from one pass over them; undefined for a version whose data cannot be read
+ * again. Memory: a counter for each user and item, and the golden ratings.
  */
 export async function ratingsProfile(
   options: RatingsProfileOptions,
 ): Promise<RatingsProfile | undefined> {
-  const { read, version, before, golden } = options
-  const ranges = trainedRanges(version)
-  if (ranges.length === 0) return undefined
+  const { version, golden } = options
+  if (!hasReadable(version, options)) return undefined
   const { smallestRating = 0, largestRating = 0 } = version.lineage.metrics
   const profile = new ProfileBuilder({
     golden,
-    before: new TrainedPositions(before, ranges),
     range: { min: smallestRating, max: largestRating },
   })
-  for await (const piece of read(ranges)) for (const rating of piece) profile.add(rating)
+  for await (const [rating, isOld] of trainedObservations(options, options)) {
+    profile.add(rating, isOld)
+  }
   return profile.build()
 }
 
@@ -59,7 +55,6 @@ const CLASSES = 10
 
 interface ProfileInputs {
   readonly golden: RatingsTable
-  readonly before: TrainedPositions
   /** Of the version's ratings. */
   readonly range: RatingRange
 }
@@ -72,7 +67,6 @@ class ProfileBuilder {
   private readonly trained: Uint8Array
   private readonly ofItems: NewAgainstGolden
   private readonly ofUsers: NewAgainstGolden
-  private readonly before: TrainedPositions
   private readonly users = new Map<string, number>()
   private readonly items = new Map<string, number>()
   private readonly usersBefore = new Map<string, number>()
@@ -84,9 +78,8 @@ class ProfileBuilder {
 
   private readonly range: RatingRange
 
-  constructor({ golden, before, range }: ProfileInputs) {
+  constructor({ golden, range }: ProfileInputs) {
     this.range = range
-    this.before = before
     let place = 0
     for (const rating of ratingsOf(golden)) {
       const { user, item } = rating
@@ -101,7 +94,7 @@ class ProfileBuilder {
     this.ofUsers = new NewAgainstGolden(groupsOf('user'))
   }
 
-  add(rating: PlacedRating): void {
+  add(rating: PlacedRating, isOld: boolean): void {
     this.observations++
     count(this.users, rating.user)
     count(this.items, rating.item)
@@ -109,7 +102,6 @@ class ProfileBuilder {
     const golden = this.golden.get(nameOf(pair, rating.rating))
     if (golden !== undefined) golden.isLeaked = true
     for (const place of this.pairs.get(pair) ?? []) this.trained[place] = 1
-    const isOld = this.before.has(rating)
     if (isOld) {
       count(this.usersBefore, rating.user)
       count(this.itemsBefore, rating.item)

@@ -1,5 +1,6 @@
 import { openTopics } from '../../connectors/topics/open.ts'
 import type { TopicsPlace } from '../../connectors/topics/place.ts'
+import { historyRatings } from '../../jobs/observations/history.ts'
 import { LeftOutRecords } from '../../jobs/observations/left-out.ts'
 import { RangesReading } from '../../jobs/observations/ranges-reading.ts'
 import { type Observation, readObservations } from '../../jobs/observations/topic-ranges.ts'
@@ -11,7 +12,12 @@ import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import { newestOf } from '../../models/registry/ranges/trained-on.ts'
 import { learnableModel } from '../../training/als/learnable-model.ts'
 import type { AlsModel } from '../../training/als/solver/model.ts'
-import { type RatingsTable, RatingsTableBuilder } from '../../training/data/ratings-table.ts'
+import {
+  pairsRepeatedFrom,
+  type RatingsTable,
+  RatingsTableBuilder,
+  summedByPair,
+} from '../../training/data/ratings-table.ts'
 import { type ReadTraining, readTraining } from '../port/read-training.ts'
 import type {
   ChangedRow,
@@ -29,6 +35,8 @@ export interface TrainedFactors {
   readonly model: AlsModel
   /** Metrics of the training, such as its objective. */
   readonly metrics: Readonly<Record<string, number>>
+  /** The device that it was trained on, in words. @default the CPU, as there is no other */
+  readonly device?: string
   /** The rule by which it learns later ratings. */
   readonly rule: OnlineRule
 }
@@ -60,10 +68,15 @@ export class FactorsTrainer<T> implements ModelTrainer<T> {
 
   async train(training: TrainingData & T): Promise<TrainedModelMetadata> {
     this.place = training.place
-    const { table, leftOut, newestEventMs, read } = await ratingsOf(training)
+    const { table, leftOut, unparsable, newestEventMs, read, files, repeated } =
+      await ratingsOf(training)
     this.newestEventMs = newestEventMs
     const startMs = performance.now()
-    const { model, metrics, rule } = await this.trainFactors(table, training, this.onProgress)
+    const { model, metrics, rule, device } = await this.trainFactors(
+      table,
+      training,
+      this.onProgress,
+    )
     this.model = model
     this.learner = new SequentialLearner(learnableModel(model, table), rule)
     const { dimension, biased, globalMean, range, users, items } = model
@@ -77,12 +90,15 @@ export class FactorsTrainer<T> implements ModelTrainer<T> {
       maxRating: range.max,
       newestEventMs,
       metrics: {
-        ...dataMetrics(table, leftOut?.count),
+        ...dataMetrics(table, unparsable),
         seconds: (performance.now() - startMs) / 1000,
         ...metrics,
       },
       leftOut,
       ranges: read,
+      files,
+      repeated,
+      ...(device === undefined ? {} : { device }),
     }
   }
 
@@ -139,17 +155,26 @@ export class FactorsTrainer<T> implements ModelTrainer<T> {
 /** The ratings that a training reads. */
 async function ratingsOf(
   training: TrainingData,
-): Promise<ReadTraining & { readonly table: RatingsTable }> {
+): Promise<ReadTraining & { readonly table: RatingsTable; readonly repeated: number }> {
   const builder = new RatingsTableBuilder()
+  let ofTopic = 0
   const found = await readTraining<Observation>(training, {
     read: readObservations,
-    note: (reading, observation) => reading.addRating(observation),
+    readHistory: historyRatings,
+    note(reading, observation) {
+      ofTopic++
+      reading.addRating(observation)
+    },
     take({ user, item, rating, timestamp }) {
       builder.add(user, item, rating, timestamp)
       return timestamp
     },
   })
-  return { ...found, table: builder.build() }
+  const table = builder.build()
+  const repeated = found.files.length === 0 ? 0 : pairsRepeatedFrom(table, table.size - ofTopic)
+  // Events count together, those of the topic too.
+  const hasEvents = training.history?.reading?.events !== undefined
+  return { ...found, table: hasEvents ? summedByPair(table) : table, repeated }
 }
 
 function* rowsOf(

@@ -1,12 +1,11 @@
 import {
+  hasReadable,
   type ObservationPosition,
-  type RangeReader,
-  TrainedPositions,
-  trainedRanges,
+  type TrainedVersions,
+  type TrainingReader,
+  trainedObservations,
 } from '../../jobs/registry/trained-ranges.ts'
 import type { ExampleProfile } from '../../models/registry/checks/linear.ts'
-import type { DataRange } from '../../models/registry/ranges/data-range.ts'
-import type { RegisteredVersion } from '../../models/registry/version.ts'
 import type { SparseTable } from '../../training/data/sparse-table.ts'
 import { count, largestCount } from '../port/counts.ts'
 
@@ -19,28 +18,24 @@ export interface PlacedExample extends ObservationPosition {
 }
 
 /** Inputs of `examplesProfile`. */
-export interface ExamplesProfileOptions {
-  readonly read: RangeReader<PlacedExample>
-  readonly version: RegisteredVersion
-  /** The version that the ranges are compared with. */
-  readonly before: RegisteredVersion | undefined
+export interface ExamplesProfileOptions extends TrainingReader<PlacedExample>, TrainedVersions {
   readonly golden: SparseTable
   /** The positive label; every other label is the negative one. */
   readonly positive: number
 }
 
 /**
- * Profile of the examples of a version's training ranges, from one pass over them; undefined for a
- * version that was not trained on a topic. Memory: a counter for each different example and feature.
+ * Profile of the examples of a version's training, from one pass over them; undefined for a version whose
+ * data cannot be read again. Memory: a counter for each different example and feature.
  */
 export async function examplesProfile(
   options: ExamplesProfileOptions,
 ): Promise<ExampleProfile | undefined> {
-  const { read, version } = options
-  const ranges = trainedRanges(version)
-  if (ranges.length === 0) return undefined
-  const profile = new ProfileBuilder(options, ranges)
-  for await (const piece of read(ranges)) for (const example of piece) profile.add(example)
+  if (!hasReadable(options.version, options)) return undefined
+  const profile = new ProfileBuilder(options)
+  for await (const [example, isOld] of trainedObservations(options, options)) {
+    profile.add(example, isOld)
+  }
   return profile.build()
 }
 
@@ -71,18 +66,16 @@ class ExampleCounts {
 class ProfileBuilder {
   private readonly golden: SparseTable
   private readonly positive: number
-  private readonly before: TrainedPositions
   private readonly old = new ExampleCounts()
   private readonly fresh = new ExampleCounts()
 
-  constructor({ golden, positive, before }: ExamplesProfileOptions, ranges: readonly DataRange[]) {
+  constructor({ golden, positive }: ExamplesProfileOptions) {
     this.golden = golden
     this.positive = positive
-    this.before = new TrainedPositions(before, ranges)
   }
 
-  add(example: PlacedExample): void {
-    const counts = this.before.has(example) ? this.old : this.fresh
+  add(example: PlacedExample, isOld: boolean): void {
+    const counts = isOld ? this.old : this.fresh
     const isPositive = example.label === this.positive
     counts.add(example, identityOf(isPositive, example.ids, example.values), isPositive)
   }

@@ -127,11 +127,11 @@ export class LinearGate implements ModelGate {
   }
 
   private async profile(): Promise<ExampleProfile | undefined> {
-    const { observations: read, version, golden } = this.options
+    const { observations: read, history, version, golden } = this.options
     if (read === undefined) return undefined
     const before = versionBefore(this.options)
-    const { positive } = this
-    return await examplesProfile({ read, version, before, golden: golden.examples, positive })
+    const training = { read, history, version, before }
+    return await examplesProfile({ ...training, golden: golden.examples, positive: this.positive })
   }
 
   async quality(

@@ -1,6 +1,7 @@
 import { objectWith } from '../../core/options/kinds.ts'
 import { SVM_MODEL } from '../../jobs/model-topic/linear-serving-function.ts'
 import { readExamples } from '../../jobs/observations/examples.ts'
+import { historyExamples } from '../../jobs/observations/history.ts'
 import { trainedWith } from '../../models/linear/trained-with.ts'
 import type { Hyperparameters } from '../../models/registry/version.ts'
 import type { GoldenExamples } from '../port/golden-set.ts'
@@ -21,6 +22,7 @@ export const LINEAR: ModelKind<LinearRetraining, LinearTraining, GoldenExamples,
   includes: ({ users }) => users === 0,
   code: () => 'linear/1',
   parameters: ({ linear: { threads: _, ...parameters } }): Hyperparameters => parameters,
+  dimension: ({ linear }) => linear.range,
   // The optimum does not depend on the start.
   startsFromRows: () => false,
   // Blocks of weights are as long as those that are served.
@@ -34,6 +36,7 @@ export const LINEAR: ModelKind<LinearRetraining, LinearTraining, GoldenExamples,
     return new LinearTrainer(onProgress)
   },
   read: (topics, ranges) => readExamples(topics, ranges),
+  readHistory: (history) => historyExamples(history),
   gate: (options) => new LinearGate(options),
   goldenId: ({ examples }, version) => goldenExamplesId(examples, version),
 }

@@ -1,6 +1,7 @@
 import { WeirError } from '../../core/errors.ts'
 import { MOST_FEATURES } from '../../core/feature.ts'
 import { type ObservedExample, readExamples } from '../../jobs/observations/examples.ts'
+import { historyExamples } from '../../jobs/observations/history.ts'
 import { writeModelFile } from '../../jobs/publish/file-io.ts'
 import type { LinearPrior } from '../../models/linear/prior.ts'
 import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
@@ -45,7 +46,7 @@ export class LinearTrainer implements ModelTrainer<LinearTraining> {
   async train(request: TrainRequest): Promise<TrainedModelMetadata> {
     const { range = DEFAULT_RANGE, maxFeatures: _, ...given } = request.linear
     const { tolerance = defaultTolerance(), ...options } = given
-    const { table, leftOut, newestEventMs, read } = await observed(request)
+    const { table, leftOut, unparsable, newestEventMs, read, files } = await observed(request)
     const startMs = performance.now()
     const total = Math.ceil(-Math.log10(tolerance) * PROGRESS_OF_DIGIT)
     const model = await trainLinear(table, {
@@ -69,11 +70,12 @@ export class LinearTrainer implements ModelTrainer<LinearTraining> {
       newestEventMs,
       found: { features: table.features, positiveLabel: positive, negativeLabel: negative },
       metrics: {
-        ...exampleMetrics(table, model, { tolerance, unparsable: leftOut?.count ?? 0 }),
+        ...exampleMetrics(table, model, { tolerance, unparsable }),
         seconds: (performance.now() - startMs) / 1000,
       },
       leftOut,
       ranges: read,
+      files,
     }
   }
 
@@ -104,6 +106,7 @@ async function observed(
   const builder = new SparseTableBuilder()
   const found = await readTraining<ObservedExample>(request, {
     read: readExamples,
+    readHistory: historyExamples,
     note: (reading, example) => reading.addExample(example),
     take(example, onBad) {
       const problem = problemOf(example, request)

@@ -1,5 +1,6 @@
 import { objectWith } from '../../core/options/kinds.ts'
 import { ALS_MODEL } from '../../jobs/model-topic/als-serving-function.ts'
+import { historyRatings } from '../../jobs/observations/history.ts'
 import { readObservations } from '../../jobs/observations/topic-ranges.ts'
 import { goldenRatingsId, RatingsGate } from '../factors/gate.ts'
 import type { PlacedRating } from '../factors/ratings-profile.ts'
@@ -28,6 +29,7 @@ export const POPULARITY: ModelKind<
   includes: ({ lineage }) => dampingOf(lineage.hyperparameters) !== undefined,
   code: () => 'popularity/1',
   parameters: ({ popularity }) => popularityHyperparameters(popularity),
+  dimension: () => undefined,
   // The means do not depend on a start.
   startsFromRows: () => false,
   training: ({ popularity }) => ({ popularity }),
@@ -37,6 +39,7 @@ export const POPULARITY: ModelKind<
     return new FactorsTrainer(trainPopularityFactors, onProgress)
   },
   read: (topics, ranges) => readObservations(topics, ranges),
+  readHistory: (history) => historyRatings(history),
   gate: (options) => new RatingsGate(options),
   goldenId: ({ ratings }) => goldenRatingsId(ratings),
 }

@@ -60,6 +60,8 @@ export interface GateOptions<G, O> {
   readonly versions?: readonly RegisteredVersion[]
   /** Reads the observations that a version was trained on. @default they are not looked at */
   readonly observations?: RangeReader<O>
+  /** Reads the files that the candidate was trained on before its ranges. @default none */
+  readonly history?: () => AsyncIterable<readonly O[]>
 }
 
 /** The version that the ranges of a candidate are compared with: the live one. */

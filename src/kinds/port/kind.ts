@@ -1,6 +1,7 @@
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import type { OptionShape } from '../../core/options/shape.ts'
 import type { ObservationKind } from '../../jobs/observations/compared-records.ts'
+import type { HistoryFiles } from '../../jobs/observations/history.ts'
 import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import type { Hyperparameters, RegisteredVersion } from '../../models/registry/version.ts'
 import type { GateOptions, ModelGate } from './gate.ts'
@@ -48,6 +49,8 @@ export interface ModelKind<
   code(model: M): string
   /** The hyperparameters that the rows depend on. */
   parameters(model: M): Hyperparameters
+  /** Floats of a row that a training makes; undefined where it takes the length of the live rows. */
+  dimension(model: M): number | undefined
   /** Whether a training starts from the live rows, where it can. */
   startsFromRows(model: M): boolean
   /** What the training process gets. */
@@ -56,6 +59,8 @@ export interface ModelKind<
   trainer(onProgress: OnTrained): Promise<ModelTrainer<T>>
   /** The observations of ranges, with their positions; records that are none are left out. */
   read(topics: TopicStore, ranges: readonly DataRange[]): AsyncIterable<readonly O[]>
+  /** The observations of files. */
+  readHistory(history: HistoryFiles): AsyncIterable<readonly O[]>
   /** The part of the promotion checks that depends on the kind. */
   gate(options: GateOptions<G, O>): ModelGate
   /** Identity of a golden set, and of the error that a version is measured with on it. */

@@ -1,5 +1,6 @@
 import { openTopics } from '../../connectors/topics/open.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
+import type { HistoryFiles, ReadPlace } from '../../jobs/observations/history.ts'
 import { type LeftOut, LeftOutRecords } from '../../jobs/observations/left-out.ts'
 import { RangesReading } from '../../jobs/observations/ranges-reading.ts'
 import type { BadObservation } from '../../jobs/observations/topic-ranges.ts'
@@ -15,6 +16,11 @@ export interface ObservationTarget<O> {
     ranges: readonly DataRange[],
     onBad: BadObservation,
   ): AsyncIterable<readonly O[]>
+  /** Reads files; `onRead` gets what was read of each place. */
+  readHistory(
+    history: HistoryFiles,
+    onRead: (place: ReadPlace) => void,
+  ): AsyncIterable<readonly O[]>
   /** Notes that an observation was read. */
   note(reading: RangesReading, observation: O): void
   /** Takes an observation and returns its time, or leaves it out, says why to `onBad`, and returns undefined. */
@@ -28,17 +34,25 @@ export interface ReadTraining {
   readonly newestEventMs: number
   /** The ranges with what was read of them. */
   readonly read: readonly DataRange[]
+  /** The places of the history with what was read of them. */
+  readonly files: readonly ReadPlace[]
+  /** Records and lines that cannot be read. */
+  readonly unparsable: number
 }
 
-/** Reads the observations of a training, one partition at a time: else their order, and so the rows, would vary. */
+/**
+ * Reads the observations of a training: those of files, then those of the topic, one partition at a time: else their order,
+ * and so the rows, would vary.
+ */
 export async function readTraining<O>(
-  { place, ranges }: TrainingData,
+  { place, ranges, history }: TrainingData,
   target: ObservationTarget<O>,
 ): Promise<ReadTraining> {
   await using topics = await openTopics(place)
   const leftOut = new LeftOutRecords()
   const reading = new RangesReading(ranges)
-  let newestEventMs = -1
+  const older = await readFiles(history, target)
+  let { newestEventMs } = older
   for (const range of [...ranges].sort((a, b) => a.partition - b.partition)) {
     for await (const piece of target.read(topics, [range], leftOut.onBad)) {
       for (const observation of piece) {
@@ -48,5 +62,35 @@ export async function readTraining<O>(
       }
     }
   }
-  return { leftOut: leftOut.found(), newestEventMs, read: reading.ranges }
+  const left = leftOut.found()
+  const { files } = older
+  const unparsable = files.reduce((sum, file) => sum + (file.leftOut?.count ?? 0), left?.count ?? 0)
+  return { leftOut: left, newestEventMs, read: reading.ranges, files, unparsable }
+}
+
+/** Takes the observations of files. */
+async function readFiles<O>(
+  history: HistoryFiles | undefined,
+  target: ObservationTarget<O>,
+): Promise<Pick<ReadTraining, 'files' | 'newestEventMs'>> {
+  const files: ReadPlace[] = []
+  let newestEventMs = -1
+  let refused: LeftOut | undefined
+  const onBad: BadObservation = (_partition, _offset, first) => {
+    refused = { first, ...refused, count: (refused?.count ?? 0) + 1 }
+  }
+  const onRead = (read: ReadPlace): void => {
+    const { count = 0, first = '' } = read.leftOut ?? {}
+    const all = refused && { first: first || refused.first, count: count + refused.count }
+    files.push({ ...read, leftOut: all ?? read.leftOut })
+    refused = undefined
+  }
+  const pieces = history === undefined ? [] : target.readHistory(history, onRead)
+  for await (const piece of pieces) {
+    for (const observation of piece) {
+      const timestamp = target.take(observation, onBad)
+      if (timestamp !== undefined) newestEventMs = newestOf(newestEventMs, timestamp)
+    }
+  }
+  return { files, newestEventMs }
 }

@@ -1,4 +1,5 @@
 import type { TopicsPlace } from '../../connectors/topics/place.ts'
+import type { HistoryFiles, ReadPlace } from '../../jobs/observations/history.ts'
 import type { LeftOut } from '../../jobs/observations/left-out.ts'
 import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import type { Hyperparameters } from '../../models/registry/version.ts'
@@ -7,6 +8,8 @@ import type { Hyperparameters } from '../../models/registry/version.ts'
 export interface TrainingData {
   readonly place: TopicsPlace
   readonly ranges: readonly DataRange[]
+  /** Files that are read before the ranges. @default none */
+  readonly history?: HistoryFiles
 }
 
 /** Metadata of a trained model. */
@@ -28,6 +31,12 @@ export interface TrainedModelMetadata {
   readonly leftOut?: LeftOut | undefined
   /** The ranges with what was read of them. */
   readonly ranges: readonly DataRange[]
+  /** The places of the history with what was read of them. */
+  readonly files: readonly ReadPlace[]
+  /** The device that it was trained on, in words, where there was a choice. */
+  readonly device?: string
+  /** Ratings of the ranges whose pairs the history has, too. */
+  readonly repeated?: number
 }
 
 /** The current value of a row that a replay changed. */

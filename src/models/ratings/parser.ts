@@ -66,7 +66,8 @@ export interface RatingsParserOptions {
   readonly onColumns?: (columns: string) => void
 }
 
-const RATINGS_PARSER: OptionShape<RatingsParserOptions> = {
+/** The options of a parser. */
+export const RATINGS_PARSER: OptionShape<RatingsParserOptions> = {
   format: RATINGS_FORMAT,
   badLines: oneOf('fail', 'count'),
   columns: nested<NamedColumns>({ user: text, item: text, rating: text, time: text }),

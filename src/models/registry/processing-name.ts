@@ -7,6 +7,8 @@ import type { Hyperparameters, RegisteredVersion } from './version.ts'
 export interface ProcessingInputs {
   readonly ranges: readonly DataRange[]
   readonly files: readonly DataFile[]
+  /** How the files are read, where that is not as usual: other columns are other data. @default as usual */
+  readonly reading?: string
   readonly code: string
   readonly hyperparameters: Hyperparameters
   /** Id of the version whose rows the training starts from; undefined if it starts from random rows. */
@@ -29,7 +31,10 @@ export function processingName(inputs: ProcessingInputs): string {
         `${topic}/${partition}:${from}-${to}${topicId === '' ? '' : `@${topicId}`}${inputs.withDigests === true ? `#${read?.all.count}-${read?.all.sum}` : ''}`,
     )
     .sort()
-  const files = inputs.files.map(({ sha256 }) => sha256).sort()
+  const { reading } = inputs
+  const files = inputs.files
+    .map(({ sha256 }) => (reading === undefined ? sha256 : `${sha256}#${reading}`))
+    .sort()
   const parameters = Object.entries(inputs.hyperparameters).sort(([a], [b]) => (a < b ? -1 : 1))
   const hash = createHash('sha256')
     .update(JSON.stringify([ranges, files, inputs.code, parameters, inputs.parent ?? null]))

@@ -1,6 +1,6 @@
 import { murmur3 } from '../../core/hash/murmur3.ts'
 import { MAX_TIMESTAMP } from '../../core/time.ts'
-import type { PlacedMapState } from '../../state/port/placed-map.ts'
+import type { PlacedMapState } from '../../state/port/handles.ts'
 import { LONG, ShortKey } from '../../state/port/short-key.ts'
 
 /** Times in memory above which all are forgotten, and read from state again when they are needed. */

@@ -7,17 +7,18 @@ import type { FileSystem } from '../../files/file-system.ts'
 import { nodeFileSystem } from '../../files/node-file-system.ts'
 import type { ChainState, ChainStore } from './chain-state.ts'
 
-const FORMAT = 1
-const ARRAYS = ['userRows', 'itemRows', 'userMeans', 'itemMeans'] as const
-/** Further arrays of a chain with variances. */
-const MOMENTS = ['userMoments', 'itemMoments'] as const
+const FORMAT = 2
+const ARRAYS = [
+  ...(['userRows', 'itemRows', 'userMeans', 'itemMeans', 'userRoots'] as const),
+  ...(['closedUsers', 'closedItems', 'userMoments', 'itemMoments'] as const),
+] as const
 
-const NONE = new Float32Array(0)
+type ArrayName = (typeof ARRAYS)[number]
 
 /** Facts of a state, which the file has as JSON. */
 interface ChainHeader extends Pick<ChainState, 'fingerprint' | 'sweep' | 'precision'> {
   readonly format: number
-  /** Floats of each array, in the order of `ARRAYS`, then of `MOMENTS` if there are any. */
+  /** Floats of each array, in the order of `ARRAYS`. */
   readonly lengths: readonly number[]
   /** CRC-32C of the arrays, in the same order. */
   readonly checksums: readonly number[]
@@ -40,14 +41,13 @@ export function chainFile(path: string, files: FileSystem = nodeFileSystem): Cha
 }
 
 async function save(files: FileSystem, path: string, state: ChainState): Promise<void> {
-  const names = state.userMoments.length === 0 ? ARRAYS : [...ARRAYS, ...MOMENTS]
-  const arrays = names.map((name) => bytesOf(state[name]))
+  const arrays = ARRAYS.map((name) => bytesOf(state[name]))
   const header: ChainHeader = {
     format: FORMAT,
     fingerprint: state.fingerprint,
     sweep: state.sweep,
     precision: state.precision,
-    lengths: names.map((name) => state[name].length),
+    lengths: ARRAYS.map((name) => state[name].length),
     checksums: arrays.map((bytes) => crc32c(bytes)),
   }
   const text = new TextEncoder().encode(JSON.stringify(header))
@@ -86,14 +86,8 @@ async function load(
       arrays.push(new Float32Array(bytes.buffer))
       position += bytes.length
     }
-    const [userRows, itemRows, userMeans, itemMeans] = arrays as [
-      Float32Array,
-      Float32Array,
-      Float32Array,
-      Float32Array,
-    ]
-    const [userMoments = NONE, itemMoments = NONE] = arrays.slice(ARRAYS.length)
-    return { ...header, userRows, itemRows, userMeans, itemMeans, userMoments, itemMoments }
+    const named = ARRAYS.map((name, i) => [name, arrays[i]!] as const)
+    return { ...header, ...(Object.fromEntries(named) as Record<ArrayName, Float32Array>) }
   } finally {
     await file.close()
   }
@@ -106,9 +100,7 @@ function headerOf(path: string, text: Uint8Array): ChainHeader {
   } catch {
     throw damaged(path, 'its header is no JSON')
   }
-  const arrays = header?.lengths?.length ?? 0
-  const isWhole = arrays === ARRAYS.length || arrays === ARRAYS.length + MOMENTS.length
-  if (header?.format !== FORMAT || !isWhole) {
+  if (header?.format !== FORMAT || header.lengths?.length !== ARRAYS.length) {
     throw damaged(path, `its header is not of format ${FORMAT}`)
   }
   return header as ChainHeader

@@ -9,7 +9,7 @@ export interface ChainState {
   readonly sweep: number
   /** Precision of the noise. */
   readonly precision: number
-  /** Draws, `[rows x stride]`, and means over the kept sweeps, `[rows x unknowns]`. */
+  /** Draws, `[rows x stride]`, and means over the sweeps of a block, `[rows x unknowns]`. */
   readonly userRows: Float32Array
   readonly itemRows: Float32Array
   readonly userMeans: Float32Array
@@ -17,6 +17,11 @@ export interface ChainState {
   /** Moments of the draws (`BmfSide.moments`); empty without `variance`. */
   readonly userMoments: Float32Array
   readonly itemMoments: Float32Array
+  /** Roots of the weights of each user's ratings. */
+  readonly userRoots: Float32Array
+  /** Rows of the blocks before (`PosteriorMeans.state`), `[rows x unknowns]`; empty in the first one. */
+  readonly closedUsers: Float32Array
+  readonly closedItems: Float32Array
 }
 
 /** Keeps the newest state of a chain. */

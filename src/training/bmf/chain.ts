@@ -13,7 +13,9 @@ import type { ChainState } from './chain-state.ts'
 import { type BmfDrawTask, type BmfTask, streamsOf } from './drawing/drawer.ts'
 import type { BmfShare } from './drawing/share.ts'
 import { drawGamma, drawRowDistribution, type SideSums } from './hyperprior.ts'
+import { BLOCK_SWEEPS, keptSweeps, PosteriorMeans } from './means/posterior-means.ts'
 import { RowVariances } from './row-variances.ts'
+import { drawUserWeights, meanRelativeVariance, squaredErrors } from './user-noise.ts'
 
 /**
  * Share of the variance of the ratings that the random products of the start have. The chain converges
@@ -23,6 +25,7 @@ const START_SHARE = 0.1
 /** Row numbers of the streams that do not belong to a row. */
 const PRIOR_STREAM = 0xffffffff
 const NOISE_STREAM = 0xfffffffe
+const USER_NOISE_STREAM = 0xfffffffd
 
 /** A chain between two phases: the work of the thread that directs the others. */
 export class Chain {
@@ -30,20 +33,27 @@ export class Chain {
   private readonly table: RatingsTable
   private readonly range: RatingRange
   private readonly random: RandomStreams
-  /** Precision of the noise. */
+  /** Precision of the noise of a rating of weight 1. */
   private precision: number
+  /** Sum of the squared errors at the last draw of the users. */
+  private squares = 0
+  private readonly means: PosteriorMeans
+  private readonly burnIn: number
 
-  constructor(share: BmfShare, table: RatingsTable, range: RatingRange) {
+  /** `burnIn`: first sweeps, which the means leave out. */
+  constructor(share: BmfShare, table: RatingsTable, range: RatingRange, burnIn: number) {
     this.share = share
+    this.burnIn = burnIn
+    this.means = new PosteriorMeans(share, burnIn)
     this.table = table
     this.range = range
     this.random = randomStreams(share.seed)
     this.precision = 1 / variance(table.rating, share.mean)
   }
 
-  /** Standard deviation of the noise. */
+  /** Standard deviation of a rating around its prediction, over all ratings. */
   get noise(): number {
-    return 1 / Math.sqrt(this.precision)
+    return Math.sqrt(meanRelativeVariance(this.share) / this.precision)
   }
 
   /** Fills both matrices with small random factors. */
@@ -65,7 +75,7 @@ export class Chain {
 
   /** The state after a sweep; its arrays are views of the chain, valid until the next phase. */
   state(sweep: number, fingerprint: string): ChainState {
-    const { share, precision } = this
+    const { share, precision, means } = this
     return {
       fingerprint,
       sweep,
@@ -76,6 +86,9 @@ export class Chain {
       itemMeans: share.items.means,
       userMoments: share.users.moments,
       itemMoments: share.items.moments,
+      userRoots: share.userRoots,
+      closedUsers: means.state.users,
+      closedItems: means.state.items,
     }
   }
 
@@ -89,19 +102,33 @@ export class Chain {
     share.items.means.set(state.itemMeans)
     share.users.moments.set(state.userMoments)
     share.items.moments.set(state.itemMoments)
+    share.userRoots.set(state.userRoots)
+    this.means.resume(state.sweep, { users: state.closedUsers, items: state.closedItems })
   }
 
-  /** Draws the distribution of a side's rows, then the rows. */
+  /** Draws the distribution of a side's rows, then the rows; after those of the users, the noise of each. */
   async drawSide(
     threads: TrainingThreads<BmfTask>,
-    { side, sweep, kept, read }: Pick<BmfDrawTask, 'side' | 'sweep' | 'kept' | 'read'>,
+    { side, sweep, read }: Pick<BmfDrawTask, 'side' | 'sweep' | 'read'>,
   ): Promise<void> {
     const { nextChunk } = this.share
+    const { inBlock } = keptSweeps(sweep, this.burnIn)
     Atomics.store(nextChunk, 0, 0)
     await threads.run({ kind: 'sums', side })
     this.drawPrior(side, sweep)
     Atomics.store(nextChunk, 0, 0)
-    await threads.run({ kind: 'draw', side, sweep, noise: this.noise, kept, read })
+    const noise = 1 / Math.sqrt(this.precision)
+    const isRead = read || inBlock === BLOCK_SWEEPS
+    await threads.run({ kind: 'draw', side, sweep, noise, kept: inBlock, read: isRead })
+    if (side === 'users') this.drawUserNoise(sweep)
+  }
+
+  private drawUserNoise(sweep: number): void {
+    const { share, random, precision } = this
+    this.squares = squaredErrors(share)
+    if (!Number.isFinite(this.squares)) throw diverged('the squared error', sweep)
+    random.seek(streamsOf(sweep, 'users'), USER_NOISE_STREAM)
+    drawUserWeights(share, precision, random)
   }
 
   /** Draws the distribution of a side's rows and writes what `drawRow` needs of it. */
@@ -144,25 +171,27 @@ export class Chain {
     return { count: share[side].rows, sum, products }
   }
 
-  /** Draws the noise precision after a sweep; returns the RMSE of the training ratings. */
-  drawNoise(sweep: number): number {
+  /** Ends a sweep: draws the noise precision; returns the RMSE of the training ratings at the draw of the users. */
+  endSweep(sweep: number): number {
     const { table, share, random } = this
     let squares = 0
     for (const value of share.items.objective) squares += value
     if (!Number.isFinite(squares)) throw diverged('the squared error', sweep)
     random.seek(streamsOf(sweep, 'users'), NOISE_STREAM)
     this.precision = drawGamma(1 + table.size / 2, random) / (1 + Math.max(0, squares) / 2)
-    return Math.sqrt(Math.max(0, squares) / table.size)
+    this.means.endSweep(sweep)
+    return Math.sqrt(this.squares / table.size)
   }
 
-  /** The model of the mean rows so far, or of the current draw. */
-  model(means: boolean): AlsModel {
+  /** The model after a sweep: of the mean rows so far, or in burn-in of the current draw. */
+  model(sweep: number): AlsModel {
     const { table, share } = this
+    const means = sweep > this.burnIn ? this.means.rows(sweep) : undefined
     return new AlsModel({
       users: table.users,
       items: table.items,
-      userRows: this.servedRows('users', means),
-      itemRows: this.servedRows('items', means),
+      userRows: this.servedRows('users', means?.users),
+      itemRows: this.servedRows('items', means?.items),
       userRatings: countsOf(table.user, table.users.length),
       itemRatings: countsOf(table.item, table.items.length),
       factors: share.unknowns - 1,
@@ -173,27 +202,29 @@ export class Chain {
     })
   }
 
-  /** Variances of the served rows over the kept sweeps; undefined without the option. */
-  variances(sweeps: number): RowVariances | undefined {
+  /** Variances of the served rows over the sweeps that count; undefined without the option. */
+  variances(sweep: number): RowVariances | undefined {
     const { table, share } = this
     if (share.users.moments.length === 0) return undefined
+    const { kept } = keptSweeps(sweep, this.burnIn)
+    const degrees = kept - Math.ceil(kept / BLOCK_SWEEPS)
     return new RowVariances({
-      ...{ users: table.users, items: table.items, unknowns: share.unknowns, sweeps },
+      ...{ users: table.users, items: table.items, unknowns: share.unknowns, degrees },
       moments: { U: share.users.moments, I: share.items.moments },
     })
   }
 
-  private servedRows(name: AlsSideName, means: boolean): Float32Array {
+  private servedRows(name: AlsSideName, means: Float32Array | undefined): Float32Array {
     const { share } = this
     const side = share[name]
     const kind = name === 'users' ? 'U' : 'I'
     const factors = share.unknowns - 1
     const served = new Float32Array(side.rows * (factors + 2))
-    const rows = means ? side.means : matrixOf(share, side)
-    const stride = means ? share.unknowns : share.strideBytes / 4
+    const rows = means ?? matrixOf(share, side)
+    const stride = means === undefined ? share.strideBytes / 4 : share.unknowns
     for (let r = 0; r < side.rows; r++) {
       const from = r * stride
-      const bias = rows[from + (means ? factors : factors + 1)]!
+      const bias = rows[from + (means === undefined ? factors + 1 : factors)]!
       const row = biasedRow(kind, rows.subarray(from, from + factors), bias, share.mean)
       served.set(row, r * row.length)
     }

@@ -49,7 +49,7 @@ export interface BmfOptions {
   readonly device?: BmfDeviceChoice
   /** Called once with the device. */
   readonly onDevice?: (device: AlsDeviceName) => void
-  /** Also measures the variance of every float of the rows over the kept sweeps. @default false */
+  /** Also measures the variance of every float of the rows around the means of blocks of sweeps. @default false */
   readonly variance?: boolean
   /** Seed of every random number of the chain. @default 1 */
   readonly seed?: number

@@ -7,15 +7,15 @@ export interface RowVariancesParts {
   readonly items: readonly string[]
   /** Factors and bias. */
   readonly unknowns: number
-  /** Sweeps that count, at least two. */
-  readonly sweeps: number
+  /** Sweeps that count less the number of their blocks, at least one. */
+  readonly degrees: number
   /** Of the draws of each side's rows, as `BmfSide.moments`. */
   readonly moments: Readonly<Record<AlsRowKind, Float32Array>>
 }
 
 /**
- * Posterior variances of the floats of served rows: the sample variance of the draws after burn-in. They have
- * the places of the row's floats; the variance of its constant 1 is 0.
+ * Posterior variances of the floats of served rows: the variance of the draws after burn-in around the means of their
+ * blocks of sweeps, so that the slow turning of the latent axes does not count. They have the places of the row's floats; the variance of its constant 1 is 0.
  */
 export class RowVariances {
   readonly users: readonly string[]
@@ -30,10 +30,10 @@ export class RowVariances {
 
   /** The variances of row number `index` of a kind, in the order of `users` or `items`. */
   row(kind: AlsRowKind, index: number): Float32Array {
-    const { unknowns, sweeps, moments } = this.parts
+    const { unknowns, degrees, moments } = this.parts
     const start = (2 * index + 1) * unknowns
     const squares = moments[kind].subarray(start, start + unknowns)
-    const variances = squares.map((square) => square / (sweeps - 1))
+    const variances = squares.map((square) => square / degrees)
     const row = biasedRow(kind, variances.subarray(0, -1), variances[unknowns - 1]!, 0)
     row[kind === 'U' ? unknowns : unknowns - 1] = 0
     return row

@@ -25,11 +25,12 @@ export interface BmfResult {
  * Factors ratings by Bayesian matrix factorisation (Salakhutdinov and Mnih, "Bayesian probabilistic matrix
  * factorization using Markov chain Monte Carlo", ICML 2008), with biases inside the rows:
  *
- *   r ~ N(mu + b_u + b_i + p.q, 1 / a),   [p, b_u] ~ N(m_U, L_U^-1),   [q, b_i] ~ N(m_I, L_I^-1)
+ *   r ~ N(mu + b_u + b_i + p.q, 1 / (a w_u)),   [p, b_u] ~ N(m_U, L_U^-1),   [q, b_i] ~ N(m_I, L_I^-1)
  *
- * Gibbs sampling draws in turn both normal-Wishart distributed (m, L), all user rows, all item rows, and the
- * noise precision a (gamma). The rows of the model are the means of the rows' distributions over the sweeps
- * after burn-in. The same ratings, options and processor give the same bits with any number of threads, and
+ * Gibbs sampling draws in turn both normal-Wishart distributed (m, L), all user rows, the weight w_u of each user's
+ * ratings (gamma, so that errors have Student's t distribution), all item rows, and the noise precision a
+ * (gamma). The rows of the model are the means of the rows' distributions over blocks of 24 sweeps after
+ * burn-in; of several blocks, rows whose scores are nearest to the mean score of the blocks. The same ratings, options and processor give the same bits with any number of threads, and
  * when a chain continues from a stored state; a GPU draws with the same random numbers and gives the same
  * values up to rounding. Throws EMPTY_DATASET, INVALID_ARGUMENT, TRAINING_DIVERGED, GPU_UNAVAILABLE, GPU_FAILED,
  * and the errors of the store.
@@ -43,7 +44,7 @@ export async function trainBmf(
   const table = Symbol.iterator in ratings ? ratingsTable(ratings) : ratings
   const statistics = ratingStatistics(table)
   const share = bmfShare(table, settings, statistics.mean)
-  const chain = new Chain(share, table, statistics)
+  const chain = new Chain(share, table, statistics, settings.burnIn)
   const { store } = options
   const fingerprint = store === undefined ? '' : chainFingerprint(table, settings)
   const stored = await store?.load(fingerprint)
@@ -56,7 +57,7 @@ export async function trainBmf(
   const history: BmfProgress[] = []
   const startMs = settings.clock.monotonicMs()
   for (let sweep = (stored?.sweep ?? 0) + 1; sweep <= settings.sweeps; sweep++) {
-    const kept = Math.max(0, sweep - settings.burnIn)
+    const kept = sweep > settings.burnIn
     const isStored = sweep % settings.storeEvery === 0 || sweep === settings.sweeps
     const read =
       (isStored && store !== undefined) ||
@@ -64,14 +65,14 @@ export async function trainBmf(
       sweep === settings.sweeps
     for (const side of ['users', 'items'] as const) {
       options.signal?.throwIfAborted()
-      await chain.drawSide(device, { side, sweep, kept, read })
+      await chain.drawSide(device, { side, sweep, read })
     }
-    const trainRmse = chain.drawNoise(sweep)
+    const trainRmse = chain.endSweep(sweep)
     const progress: BmfProgress = {
       sweep,
-      kept: kept > 0,
+      kept,
       trainRmse,
-      ...validationError(chain, options.validation, kept > 0),
+      ...validationError(chain, options.validation, sweep),
       noise: chain.noise,
       seconds: (settings.clock.monotonicMs() - startMs) / 1000,
     }
@@ -79,15 +80,19 @@ export async function trainBmf(
     if (isStored) await store?.save(chain.state(sweep, fingerprint))
     options.onProgress?.(progress)
   }
-  const variances = chain.variances(settings.sweeps - settings.burnIn)
-  return { model: chain.model(true), history, ...(variances === undefined ? {} : { variances }) }
+  const variances = chain.variances(settings.sweeps)
+  return {
+    model: chain.model(settings.sweeps),
+    history,
+    ...(variances === undefined ? {} : { variances }),
+  }
 }
 
 function validationError(
   chain: Chain,
   validation: RatingsTable | undefined,
-  kept: boolean,
+  sweep: number,
 ): Pick<BmfProgress, 'validationRmse'> {
   if (validation === undefined || validation.size === 0) return {}
-  return { validationRmse: evaluateAls(chain.model(kept), validation).rmse }
+  return { validationRmse: evaluateAls(chain.model(sweep), validation).rmse }
 }

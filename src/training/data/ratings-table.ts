@@ -175,6 +175,13 @@ function firstOfPair({
   return first
 }
 
+/** Number of the rows from a place on whose user and item a row before it has, too. */
+export function pairsRepeatedFrom(table: RatingsTable, place: number): number {
+  return firstOfPair(table)
+    .subarray(place)
+    .filter((row) => row < place).length
+}
+
 /** Number of rows of a table whose user and item another table has too. */
 export function pairsSharedWith(table: RatingsTable, other: RatingsTable): number {
   const users = new IdNumbers()

@@ -36,6 +36,17 @@ describe('the options of a retraining of a factor model', () => {
     expect([trainer, factors]).toEqual([undefined, 16])
   })
 
+  it('have a device, which no version says; a GPU has its own solver', () => {
+    const byAls = live({ factors: 16, iterations: 10, biases: true, solver: 'cholesky' })
+    expect(optionsOf({}, byAls).device).toBeUndefined()
+    const onGpu = optionsOf({ device: 'gpu' }, byAls)
+    expect([onGpu.device, onGpu.solver]).toEqual(['gpu', undefined])
+    expect(optionsOf({ device: 'cpu' }, byAls)).toMatchObject({ device: 'cpu', solver: 'cholesky' })
+    const byBmf = live({ trainer: 'bmf', factors: 16, biases: true })
+    expect(optionsOf({ device: 'gpu' }, byBmf)).toMatchObject({ trainer: 'bmf', device: 'gpu' })
+    expect(() => optionsOf({ device: 'auto' }, byBmf)).toThrow('--device auto is of --trainer als')
+  })
+
   it('are those of a chain for a first version, or of ALS with a flag that only ALS has', () => {
     expect(optionsOf({})).toMatchObject({ trainer: 'bmf', factors: 16, sweeps: 30 })
     expect(optionsOf({ sweeps: '5', factors: '8' })).toMatchObject({ sweeps: 5, factors: 8 })

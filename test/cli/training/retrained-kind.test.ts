@@ -19,7 +19,7 @@ function registry(users: number, hyperparameters: Hyperparameters): RegistryStat
   return { models: new Map(), versions: new Map([['m', new Map([[1, version]])]]) }
 }
 
-const flags = (given: Readonly<Record<string, string | boolean>> = {}): Flags =>
+const flags = (given: Readonly<Record<string, string | boolean | readonly string[]>> = {}): Flags =>
   new Flags({ model: 'm', ...given })
 
 describe('the kind of a model that is retrained', () => {
@@ -42,6 +42,9 @@ describe('the kind of a model that is retrained', () => {
     [{ kind: 'linear', damping: '8' }, '--damping is no option of kind linear'],
     [{ damping: '8' }, '--damping is no option of kind als'],
     [{ kind: 'als', cost: '8' }, '--cost is no option of kind als'],
+    [{ kind: 'linear', device: 'gpu' }, '--device is no option of kind linear'],
+    [{ kind: 'linear', ratings: ['old.csv'] }, '--ratings is no option of kind linear'],
+    [{ kind: 'als', examples: ['old.svm'] }, '--examples is no option of kind als'],
   ])('has no flags of another one: %j', (given, message) => {
     expect(() => retrainedKindOf(flags(given), NONE)).toThrow(message)
   })

@@ -230,4 +230,18 @@ describe('weir retrain', () => {
     expect(code).toBe(2)
     expect(err).toContain('no trigger: use --once, or one of')
   })
+
+  it('measures a test set for the level of the error alone', async () => {
+    const wrong = [
+      ['--evaluate', 'held-out'],
+      ['--evaluate', 'held-out', '--error-level', '1', '--error-rise', '0.1'],
+      ['--evaluate', 'held-out', '--error-level', '1', '--on-drift', 'adwin'],
+      ['--evaluate', 'held-out', '--error-level', '1', '--once'],
+    ]
+    for (const words of wrong) {
+      const { code, err } = await run('retrain', ...words)
+      expect({ words, code }).toEqual({ words, code: 2 })
+      expect(err).toContain('--evaluate')
+    }
+  })
 })

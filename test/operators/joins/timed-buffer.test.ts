@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { seededRandom } from '../../../src/core/random.ts'
 import { MAX_TIMESTAMP } from '../../../src/core/time.ts'
 import { TimedBuffer, TimedBuffers } from '../../../src/operators/joins/timed-buffer.ts'
-import type { PlacedMapState } from '../../../src/state/port/placed-map.ts'
+import type { PlacedMapState } from '../../../src/state/port/handles.ts'
 
 /** The map state of several keys, where some entries have no places; counts the scans of a key's entries. */
 class KeyedMap {

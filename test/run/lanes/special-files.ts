@@ -38,6 +38,7 @@ export const LONG_FILES: readonly string[] = [
   'test/system/docs/guide-sessions.test.ts',
   'test/system/verify/soak.test.ts',
   'test/system/hdfs/faults.test.ts',
+  'test/system/kafka/thesis-loop.test.ts',
   'test/system/kafka/cli.test.ts',
   'test/system/cli/package.test.ts',
   'test/system/runtime/nexmark-rows.test.ts',

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { mapState } from '../../../src/state/port/descriptors.ts'
+import { type PlacedMapState, placedMap } from '../../../src/state/port/handles.ts'
 import type { KeyedStateBackend } from '../../../src/state/port/keyed-state-backend.ts'
-import { type PlacedMapState, placedMap } from '../../../src/state/port/placed-map.ts'
 import { Backends, select } from '../keyed-state-fixture.ts'
 
 const backends = new Backends()

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -63,6 +63,31 @@ describe('commands beside weir learn als on the embedded log', () => {
       return msgpackSerializer<RatingError>().read(new ByteReader(answer.value)).ratings
     }
     await expect.poll(learned, { interval: 100 }).toBe(1)
+  })
+})
+
+describe('candidates that are refused', () => {
+  it('are deleted as --retain says, though nothing was promoted', async () => {
+    const golden = join(folder, 'golden.csv')
+    writeFileSync(golden, lines.split('\n').slice(0, 500).join('\n'))
+    const refused = async (lambda: string): Promise<string> => {
+      const words = ['retrain', '--once', '--golden', golden, '--retain', '1', '--trainer', 'als']
+      const { code, stderr } = await weir([
+        ...[...words, '--lambda', lambda, '--no-warm-start', '--port', port, '--data-dir', data],
+      ]).ended
+      expect({ code, stderr }).toMatchObject({ code: 1 })
+      expect(stderr).toContain('FAILED')
+      return stderr
+    }
+    await refused('300')
+    expect(await refused('301')).toMatch(/retired version 3 of als-model: \d+ rows deleted/)
+    const { stdout } = await run('model', 'list', '--json')
+    expect(jsonLines(stdout).map(({ number, state }) => [number, state])).toEqual([
+      [1, 'replaced'],
+      [2, 'live'],
+      [3, 'retired'],
+      [4, 'candidate'],
+    ])
   })
 })
 

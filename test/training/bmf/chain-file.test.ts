@@ -18,6 +18,9 @@ const state: ChainState = {
   itemRows: Float32Array.of(5, 6),
   userMeans: Float32Array.of(0.5),
   itemMeans: Float32Array.of(-0.5, 1e-20),
+  userRoots: Float32Array.of(1.5),
+  closedUsers: Float32Array.of(0.25),
+  closedItems: Float32Array.of(2, 3, 4),
   userMoments: new Float32Array(0),
   itemMoments: new Float32Array(0),
 }

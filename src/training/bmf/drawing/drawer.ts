@@ -13,9 +13,9 @@ export interface BmfDrawTask {
   readonly kind: 'draw'
   readonly side: AlsSideName
   readonly sweep: number
-  /** Standard deviation of a rating around its prediction. */
+  /** Standard deviation of a rating of weight 1 around its prediction. */
   readonly noise: number
-  /** Number of kept sweeps with this one; 0 during burn-in. */
+  /** Number of the sweep in a block of those that count; 0 during burn-in. */
   readonly kept: number
   /** Whether the share must have the rows, means and moments after it; those of a GPU stay there else. */
   readonly read: boolean
@@ -39,6 +39,7 @@ export class BmfDrawer implements TrainingParticipant<BmfTask> {
   private readonly random: RandomStreams
   private readonly indexes: Uint32Array
   private readonly ratings: Float32Array
+  private readonly roots: Float32Array
   private readonly noise: Float32Array
   private readonly center: Float32Array
   private readonly draw: RowDraw
@@ -56,13 +57,16 @@ export class BmfDrawer implements TrainingParticipant<BmfTask> {
     const indexes = center + alignUp(4 * width)
     const ratings = indexes + share.chunkRatings * 4
     this.indexes = new Uint32Array(buffer, indexes, share.chunkRatings)
+    const roots = ratings + share.chunkRatings * 4
     this.ratings = new Float32Array(buffer, ratings, share.chunkRatings)
+    this.roots = new Float32Array(buffer, roots, share.chunkRatings)
     this.noise = new Float32Array(buffer, noise, share.unknowns)
     this.center = new Float32Array(buffer, center, share.unknowns)
     this.draw = {
       row: 0,
       indexes,
       ratings,
+      roots,
       count: 0,
       other: 0,
       strideBytes: share.strideBytes,
@@ -106,7 +110,23 @@ export class BmfDrawer implements TrainingParticipant<BmfTask> {
       const end = side.offsets[endRow]!
       this.indexes.set(side.indexes.subarray(first, end))
       this.ratings.set(side.ratings.subarray(first, end))
+      this.setRoots(task.side, firstRow, endRow)
       for (let row = firstRow; row < endRow; row++) this.drawRow(side, row, first, task)
+    }
+  }
+
+  /** Writes the roots of the weights of a chunk's ratings: each has that of its user. */
+  private setRoots(name: AlsSideName, firstRow: number, endRow: number): void {
+    const { roots, indexes, share } = this
+    const { offsets } = share[name]
+    const first = offsets[firstRow]!
+    if (name === 'items') {
+      const count = offsets[endRow]! - first
+      for (let k = 0; k < count; k++) roots[k] = share.userRoots[indexes[k]!]!
+      return
+    }
+    for (let row = firstRow; row < endRow; row++) {
+      roots.fill(share.userRoots[row]!, offsets[row]! - first, offsets[row + 1]! - first)
     }
   }
 
@@ -116,6 +136,7 @@ export class BmfDrawer implements TrainingParticipant<BmfTask> {
     draw.row = side.address + row * share.strideBytes
     draw.indexes = this.indexes.byteOffset + (from - chunkStart) * 4
     draw.ratings = this.ratings.byteOffset + (from - chunkStart) * 4
+    draw.roots = this.roots.byteOffset + (from - chunkStart) * 4
     draw.count = side.offsets[row + 1]! - from
     random.seek(streamsOf(task.sweep, task.side), row)
     for (let i = 0; i < noise.length; i++) noise[i] = task.noise * random.normal()
@@ -139,7 +160,7 @@ export class BmfDrawer implements TrainingParticipant<BmfTask> {
     }
   }
 
-  /** Adds the mean of the row's distribution in this sweep to its mean over the kept sweeps. */
+  /** Adds the mean of the row's distribution in this sweep to its mean over the block. */
   private addToMeans(means: Float32Array, row: number, kept: number): void {
     const { center } = this
     const start = row * center.length

@@ -12,11 +12,11 @@ import type { RatingsTable } from '../../data/ratings-table.ts'
 
 /** Rows of one side, and the running means of their distributions. */
 export interface BmfSide extends AlsSide {
-  /** Means of the rows over the kept sweeps, `[rows x unknowns]`, the bias last. */
+  /** Means of the rows over the sweeps of a block, `[rows x unknowns]`, the bias last. */
   readonly means: Float32Array
   /**
-   * Of the draws over the kept sweeps, `[rows x 2 x unknowns]`: the means of a row, then the sums of squares
-   * around them (Welford). Empty without `variance`.
+   * Of the draws, `[rows x 2 x unknowns]`: the means of a row over the sweeps of a block, then the sums of squares
+   * around those of all blocks (Welford). Empty without `variance`.
    */
   readonly moments: Float32Array
 }
@@ -27,7 +27,8 @@ export interface BmfSide extends AlsSide {
  *
  *   +------+-------------+-------------+-------+-------+-------+-------------------------------+
  *   | 1 KB | user matrix | item matrix | parts | prior | shift | worker 0: scratch, noise,     |
- *   |      |             |             |       |       |       | center, u32 indexes, ratings  | ...
+ *   |      |             |             |       |       |       | center, u32 indexes, ratings, |
+ *   |      |             |             |       |       |       | roots of their weights        | ...
  *   +------+-------------+-------------+-------+-------+-------+-------------------------------+
  *
  * The parts are those of the sum of products of a side's rows; prior and shift are those of `drawRow`.
@@ -49,6 +50,8 @@ export interface BmfShare {
   readonly workerBytes: number
   /** Largest number of ratings of a chunk. */
   readonly chunkRatings: number
+  /** Root of each user's weight: of the precision of that user's ratings over the noise precision. */
+  readonly userRoots: Float32Array
   /** Number of the next chunk or part; the only value that workers write concurrently. */
   readonly nextChunk: Int32Array
 }
@@ -76,7 +79,7 @@ export function bmfShare(table: RatingsTable, settings: DrawingSettings, mean: n
   const perRow = settings.variance ? 2 * unknowns : 0
   const { users, items, chunkRatings } = ratingSides(table, FIRST_ADDRESS, itemsAddress)
   const scratchBytes = alignUp(alsScratchBytes(unknowns))
-  const workerBytes = scratchBytes + 2 * alignUp(4 * width) + alignUp(chunkRatings * 8)
+  const workerBytes = scratchBytes + 2 * alignUp(4 * width) + alignUp(chunkRatings * 12)
   return {
     memory: allocate(workersAddress + Math.max(1, settings.threads) * workerBytes),
     users: sideOf(users, unknowns, perRow),
@@ -92,6 +95,7 @@ export function bmfShare(table: RatingsTable, settings: DrawingSettings, mean: n
     scratchBytes,
     workerBytes,
     chunkRatings,
+    userRoots: sharedFloats(users.rows).fill(1),
     nextChunk: new Int32Array(new SharedArrayBuffer(4)),
   }
 }

@@ -134,22 +134,32 @@ export class DeviceSide implements AsyncDisposable {
       groups.push({ rows, batches, collecting, drawn, kept: this.keptOf(rows) })
     }
     this.loaded = groups
-    await this.join(false)
+    await this.join()
   }
 
-  /** Makes `others` from the drawn groups, and with `needsErrors` writes the errors of the rows to the share. */
-  async join(needsErrors: boolean): Promise<void> {
+  /** Makes `others` from the drawn groups, and writes the errors of the rows to the share. */
+  async join(): Promise<void> {
     const inputs = Object.fromEntries(
       this.loaded.flatMap(({ drawn }, i) =>
         Object.entries(drawn).map(([name, tensor]) => [`${name}${i}`, tensor]),
       ),
     )
-    const outputs = ['others', 'allSums', ...(needsErrors ? ['allErrors'] : [])]
-    const result = await this.joining.run(inputs, outputs)
+    const result = await this.joining.run(inputs, ['others', 'allSums', 'allErrors'])
     this.joined?.dispose()
     this.joined = result['others'] as Tensor
     this.sums = result['allSums']!.data as Float32Array<ArrayBuffer>
-    if (needsErrors) this.writeErrors(result['allErrors']!.data as Float32Array)
+    this.writeErrors(result['allErrors']!.data as Float32Array)
+  }
+
+  /** `others`, multiplied with a root for each row of the side; the caller disposes of them. Throws GPU_FAILED. */
+  async weighted(graph: GpuGraph, roots: Float32Array): Promise<Tensor> {
+    const inOrder = new Float32Array(roots.length + 1)
+    for (const [row, position] of this.batched.positions.entries()) inOrder[position] = roots[row]!
+    const inputs = {
+      others: this.others,
+      roots: this.context.runtime.float32(inOrder, [inOrder.length, 1]),
+    }
+    return (await graph.run(inputs, ['weighted']))['weighted'] as Tensor
   }
 
   /** Writes the sums of the rows' products to the share. */

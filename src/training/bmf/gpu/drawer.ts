@@ -19,6 +19,7 @@ import {
   bmfProductsGraph,
   bmfStartGraph,
   bmfUploadGraph,
+  bmfWeighGraph,
   deviceWidth,
 } from './graph.ts'
 import { type NormalsSide, normalsSide } from './normals.ts'
@@ -33,6 +34,7 @@ interface GpuDrawerParts {
     readonly products: GpuGraph
     /** Of batches of long rows. */
     readonly productsSegmented: GpuGraph
+    readonly weigh: GpuGraph
     readonly draw: GpuGraph
   }
   readonly sides: Readonly<Record<AlsSideName, DeviceSide>>
@@ -50,7 +52,7 @@ export interface GpuDrawerOptions {
 /**
  * Draws both sides of a shared chain on a GPU, with the random numbers of the CPU's drawer, so that the chain
  * is the CPU's up to rounding. Ratings, rows, means and moments are copied there once. A draw copies the normal
- * numbers there, and the sums of products of each batch and the errors of the items back.
+ * numbers and the weights there, and the sums of products of each batch and the errors back.
  */
 export class GpuDrawer implements AsyncDisposable {
   private readonly parts: GpuDrawerParts
@@ -85,8 +87,7 @@ export class GpuDrawer implements AsyncDisposable {
     const own = this.parts.sides[task.side]
     if (task.kind === 'sums') return own.writeSums()
     await this.drawRows(own, task)
-    // The noise follows from the errors after a sweep, which ends with the items.
-    await own.join(task.side === 'items')
+    await own.join()
     if (task.read) await own.readBack()
   }
 
@@ -99,14 +100,25 @@ export class GpuDrawer implements AsyncDisposable {
   }
 
   private async drawRows(own: DeviceSide, task: BmfDrawTask): Promise<void> {
-    const { graphs, sides } = this.parts
-    const { others } = sides[task.side === 'users' ? 'items' : 'users']
+    const { graphs, sides, context } = this.parts
+    const { userRoots } = context.share
+    // Users have one weight for all their ratings; an item's ratings have those of their users.
+    const isWeighed = task.side === 'items'
+    const others = isWeighed
+      ? await sides.users.weighted(graphs.weigh, userRoots)
+      : sides.items.others
     const settings = this.settingsOf(task)
     const normals = await this.parts.normals.take(task)
     let row = 0
     for (const group of own.groups) {
       const products = await this.productsOf(group, others)
-      const inputs = { ...settings, products, ...this.inputsOf(group, normals, row) }
+      const weights = weightsOf(group.rows, isWeighed ? undefined : userRoots)
+      const inputs = {
+        ...settings,
+        products,
+        weights: context.runtime.float32(weights, [weights.length, 1, 1]),
+        ...this.inputsOf(group, normals, row),
+      }
       row += group.rows.length
       const result = await graphs.draw.run(inputs, [...DRAWN, ...Object.keys(group.kept)])
       const named = (names: readonly string[]): Tensors =>
@@ -116,6 +128,7 @@ export class GpuDrawer implements AsyncDisposable {
       group.drawn = named(DRAWN)
       group.kept = named(Object.keys(group.kept))
     }
+    if (isWeighed) others.dispose()
   }
 
   /** Products of the ratings of a group's rows; the caller disposes of them. */
@@ -180,6 +193,11 @@ export class GpuDrawer implements AsyncDisposable {
   }
 }
 
+/** Weights of all ratings of each of these rows, 1 without roots. */
+function weightsOf(rows: Uint32Array, roots: Float32Array | undefined): Float32Array {
+  return Float32Array.from(rows, (row) => (roots === undefined ? 1 : roots[row]! ** 2))
+}
+
 function contextOf(runtime: GpuRuntime, share: BmfShare, batchFloats: number): DeviceContext {
   const { unknowns } = share
   const hasMoments = share.users.moments.length > 0
@@ -214,6 +232,7 @@ async function openGraphs({ runtime, shape }: DeviceContext): Promise<GpuDrawerP
   return {
     products: await runtime.open(bmfProductsGraph(shape, false), products),
     productsSegmented: await runtime.open(bmfProductsGraph(shape, true), products),
+    weigh: await runtime.open(bmfWeighGraph(shape), { weighted: 'device' }),
     draw: await runtime.open(bmfDrawGraph(shape), onDevice([...DRAWN, ...keptNames])),
     start: await runtime.open(bmfStartGraph(shape), onDevice(['design', 'sums'])),
     upload: await runtime.open(bmfUploadGraph(), onDevice(['indexesThere', 'ratingsThere'])),

@@ -23,7 +23,8 @@ export function deviceWidth(unknowns: number): number {
 /**
  * The sums over the ratings of each of B rows, padded to L ratings, of [z, y] [z, y]^T: [B, width, width]. A design
  * row is [factors, 1, -bias, zeros]: a gathered row has z and, with the rating added, the target y in one, and a
- * padded rating gathers a row of zeros. Long rows are summed in segments (`isSegmented` of `batches.ts`).
+ * padded rating gathers a row of zeros. In a weighted row the 1 has become the root of the weight, which the rating
+ * is multiplied with. Long rows are summed in segments (`isSegmented` of `batches.ts`).
  */
 export function bmfProductsGraph(shape: BmfGraphShape, isSegmented: boolean): Uint8Array {
   const graph = new OnnxGraphBuilder()
@@ -31,7 +32,9 @@ export function bmfProductsGraph(shape: BmfGraphShape, isSegmented: boolean): Ui
   const others = graph.input('others', ['n', width])
   const gathered = graph.add('Gather', [others, graph.input('indexes', ['B', 'L'], 'int32')])
   const ratings = graph.input('ratings', ['B', 'L', 1])
-  const targets = graph.add('Mul', [ratings, unitRow(graph, width, unknowns)])
+  const roots = graph.slice(gathered, 2, unknowns - 1, unknowns)
+  const weighted = graph.add('Mul', [ratings, roots])
+  const targets = graph.add('Mul', [weighted, unitRow(graph, width, unknowns)])
   const rated = graph.add('Add', [gathered, targets])
   const products = isSegmented
     ? segmentProducts(graph, rated, width)
@@ -46,6 +49,15 @@ function segmentProducts(graph: OnnxGraphBuilder, rated: GraphValue, width: numb
   return graph.add('ReduceSum', [products, graph.integers(1)], { keepdims: 0 })
 }
 
+/** Multiplies design rows, `others` of the joining graph, with the roots of their weights. */
+export function bmfWeighGraph({ width }: BmfGraphShape): Uint8Array {
+  const graph = new OnnxGraphBuilder()
+  const roots = graph.input('roots', ['n', 1])
+  const weighted = graph.add('Mul', [graph.input('others', ['n', width]), roots])
+  graph.output('weighted', weighted, { shape: ['n', width] })
+  return graph.build()
+}
+
 /** Joins the products of the batches that are drawn together. */
 export function bmfCollectGraph({ width }: BmfGraphShape, batches: number): Uint8Array {
   const graph = new OnnxGraphBuilder()
@@ -58,8 +70,8 @@ export function bmfCollectGraph({ width }: BmfGraphShape, batches: number): Uint
 
 /**
  * Draws B rows from the distributions of `assembly/draw-row.as.ts`, given the products of their ratings. `prior` has
- * the precision in columns 0 to d - 1, the shift in column d; `noise` is the noise's standard deviation; `weight` is
- * one over the number of kept sweeps, 0 during burn-in.
+ * the precision in columns 0 to d - 1, the shift in column d; `noise` is the noise's standard deviation; `weights`
+ * are those of all ratings of a row; `weight` is one over the number of kept sweeps, 0 during burn-in.
  *
  * The outputs are the new design rows, their products, each row's squared error, the running means of the
  * centers and, if kept, of the draws, with the sums of squares around these (Welford).
@@ -67,7 +79,8 @@ export function bmfCollectGraph({ width }: BmfGraphShape, batches: number): Uint
 export function bmfDrawGraph(shape: BmfGraphShape): Uint8Array {
   const graph = new OnnxGraphBuilder()
   const { unknowns: d, width } = shape
-  const products = graph.input('products', ['B', width, width])
+  const unweighted = graph.input('products', ['B', width, width])
+  const products = graph.add('Mul', [unweighted, graph.input('weights', ['B', 1, 1])])
   const prior = graph.input('prior', [1, d, width])
   const systems = graph.add('Add', [graph.slice(products, 1, 0, d), prior])
   const { center, draw } = drawn(graph, systems, shape)
@@ -99,7 +112,7 @@ function drawn(
   return { center: center as GraphValue, draw: draw as GraphValue }
 }
 
-/** The sum of (y - z x)^2 of each row at the draw: [B, 1]. */
+/** The weighted sum of (y - z x)^2 of each row at the draw: [B, 1]. */
 function squaredErrors(
   graph: OnnxGraphBuilder,
   products: GraphValue,

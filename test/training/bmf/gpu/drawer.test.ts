@@ -24,7 +24,7 @@ function startedChain(table: RatingsTable, options: BmfOptions): { chain: Chain;
   const settings = bmfSettings({ threads: 0, sweeps: SWEEPS, burnIn: BURN_IN, ...options })
   const statistics = ratingStatistics(table)
   const share = bmfShare(table, settings, statistics.mean)
-  const chain = new Chain(share, table, statistics)
+  const chain = new Chain(share, table, statistics, BURN_IN)
   chain.start()
   return { chain, share }
 }
@@ -35,11 +35,10 @@ async function sweepOf(
   threads: TrainingThreads<BmfTask>,
   sweep: number,
 ): Promise<number> {
-  const kept = Math.max(0, sweep - BURN_IN)
   for (const side of ['users', 'items'] as const) {
-    await chain.drawSide(threads, { side, sweep, kept, read: true })
+    await chain.drawSide(threads, { side, sweep, read: true })
   }
-  return chain.drawNoise(sweep)
+  return chain.endSweep(sweep)
 }
 
 const CASES: readonly [string, RatingsTable, BmfOptions][] = [

@@ -1,0 +1,188 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
+import { systemClock } from '../../../src/core/clock.ts'
+import { feedRatings } from '../../../src/jobs/evaluate/ratings-topic.ts'
+import type { HistoryFiles } from '../../../src/jobs/observations/history.ts'
+import { ModelRegistry } from '../../../src/jobs/registry/model-registry.ts'
+import type { RetrainOptions, RetrainOutcome } from '../../../src/jobs/retrain/options.ts'
+import type { TrainingProcess } from '../../../src/jobs/retrain/process.ts'
+import { retrain } from '../../../src/jobs/retrain/retrain.ts'
+import { RetrainTrainer } from '../../../src/jobs/retrain/trainer.ts'
+import type { Rating } from '../../../src/models/ratings/rating.ts'
+import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
+
+let folder: string
+let topics: LogTopics
+let steps: string[]
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'weir-history-'))
+  topics = new LogTopics(join(folder, 'log'))
+  steps = []
+})
+
+afterEach(async () => {
+  await topics[Symbol.asyncDispose]()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** Ratings `from` to `to` of 17 users and 11 items; each pair has one of 187. */
+const ratings = (from: number, to: number): Rating[] =>
+  Array.from({ length: to - from }, (_, i) => {
+    const n = from + i
+    return {
+      ...{ user: `u${n % 17}`, item: `i${n % 11}`, rating: 1 + ((n * 7) % 5) },
+      timestamp: n * 1000,
+    }
+  })
+
+const feed = async (from: number, to: number): Promise<void> => {
+  const options = { topics, topic: 'ratings', feed: 'test', clock: systemClock }
+  await feedRatings(ratingsTable(ratings(from, to)), options)
+}
+
+const csv = (from: number, to: number): string =>
+  ratings(from, to)
+    .map(({ user, item, rating, timestamp }) => `${user},${item},${rating},${timestamp / 1000}\n`)
+    .join('')
+
+/** The trainer in this process. */
+function here(): TrainingProcess {
+  const trainer = new RetrainTrainer(() => {})
+  return {
+    ask: async (request) => (await trainer.answer(request)) as never,
+    async [Symbol.asyncDispose]() {},
+  }
+}
+
+const optionsOf = (
+  places: readonly string[],
+  reading?: HistoryFiles['reading'],
+): RetrainOptions => ({
+  place: { logDirectory: join(folder, 'log') },
+  registry: new ModelRegistry({
+    place: { logDirectory: join(folder, 'registry') },
+    clock: systemClock,
+  }),
+  model: 'als-model',
+  observations: 'ratings',
+  als: { factors: 4, iterations: 2, threads: 0 },
+  rule: { rule: 'gram' },
+  temporary: join(folder, 'temporary'),
+  start: here,
+  newId: () => 'id',
+  clock: systemClock,
+  history: { places, ...(reading === undefined ? {} : { reading }) },
+  onStep: (step) => steps.push(step),
+})
+
+const versionOf = (outcome: RetrainOutcome) => {
+  if ('version' in outcome) return outcome.version
+  throw new Error(outcome.kind)
+}
+
+const at = (name: string): string => join(folder, name)
+
+describe('a retraining with a history', () => {
+  it('trains on folders and files before the topic, and its lineage says what it read of each', async () => {
+    mkdirSync(at('old'))
+    writeFileSync(at('old/part-0'), csv(0, 50))
+    writeFileSync(at('old/part-1.gz'), gzipSync(csv(50, 100)))
+    writeFileSync(at('newer.csv'), csv(100, 120))
+    await feed(120, 180)
+    const outcome = await retrain(optionsOf([at('old'), at('newer.csv')]))
+    const { lineage, users, items } = versionOf(outcome)
+    expect({ users, items }).toEqual({ users: 17, items: 11 })
+    expect(lineage).toMatchObject({
+      metrics: { observations: 180, unparsable: 0 },
+      newestEventMs: 179_000,
+      files: [
+        { file: at('old'), sha256: expect.stringMatching(/^[0-9a-f]{64}$/), read: { count: 100 } },
+        { file: at('newer.csv'), read: { count: 20 } },
+      ],
+    })
+    const counts = lineage.ranges.map(({ read }) => read?.all.count ?? 0)
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(60)
+    expect(steps[0]).toMatch(
+      /^training on \d+ observations of the topic, after those of .*old, .*newer.csv$/,
+    )
+    expect(steps.some((step) => step.includes('counts twice'))).toBe(false)
+  })
+
+  it('gives the rows of a training on all of it in the topic', async () => {
+    writeFileSync(at('old.csv'), csv(0, 90))
+    await topics.create('ratings', { partitions: 1 })
+    await feed(90, 150)
+    const split = versionOf(await retrain(optionsOf([at('old.csv')])))
+    await topics.create('all', { partitions: 1 })
+    const whole = { topics, topic: 'all', feed: 'test', clock: systemClock }
+    await feedRatings(ratingsTable(ratings(0, 150)), whole)
+    const { history: _, ...options } = optionsOf([])
+    const one = versionOf(await retrain({ ...options, model: 'other', observations: 'all' }))
+    expect(split.lineage.metrics['trainRmse']).toBe(one.lineage.metrics['trainRmse'])
+    expect(split.lineage.metrics['objective']).toBe(one.lineage.metrics['objective'])
+  })
+
+  it('is nothing to do where files and topic are the same, wherever the files lie', async () => {
+    writeFileSync(at('old.csv'), csv(0, 90))
+    await feed(90, 150)
+    await retrain(optionsOf([at('old.csv')]))
+    writeFileSync(at('copy.csv'), csv(0, 90))
+    expect(await retrain(optionsOf([at('copy.csv')]))).toMatchObject({ kind: 'exists' })
+    const turned = { columns: { user: '2', item: '1', rating: '3', time: '4' } }
+    expect(await retrain(optionsOf([at('copy.csv')], turned))).toMatchObject({
+      kind: 'candidate',
+      version: { number: 2 },
+    })
+    writeFileSync(at('copy.csv'), csv(0, 91))
+    expect(await retrain(optionsOf([at('copy.csv')]))).toMatchObject({
+      kind: 'candidate',
+      version: { number: 3 },
+    })
+  })
+
+  it('trains on files alone where the topic is empty', async () => {
+    writeFileSync(at('old.csv'), csv(0, 90))
+    await topics.create('ratings', { partitions: 1 })
+    const { lineage } = versionOf(await retrain(optionsOf([at('old.csv')])))
+    expect(lineage).toMatchObject({ ranges: [], metrics: { observations: 90 } })
+  })
+
+  it('says how many ratings of the topic the files have, too', async () => {
+    writeFileSync(at('old.csv'), csv(0, 90))
+    await feed(60, 150)
+    await retrain(optionsOf([at('old.csv')]))
+    expect(steps).toContain(
+      '30 ratings of topic ratings are of pairs that the files have, too: a rating that is in both counts twice',
+    )
+  })
+
+  it('counts and names lines that it cannot read, or fails with their place', async () => {
+    writeFileSync(at('old.csv'), `${csv(0, 50)}no rating\n${csv(50, 60)}u1,i1,\n`)
+    await feed(60, 90)
+    await expect(retrain(optionsOf([at('old.csv')]))).rejects.toMatchObject({
+      code: 'UNPARSABLE_RECORD',
+      message: expect.stringMatching(/old.csv: .*line 51/),
+    })
+    const { lineage } = versionOf(await retrain(optionsOf([at('old.csv')], { badLines: 'count' })))
+    expect(lineage.metrics).toMatchObject({ observations: 90, unparsable: 2 })
+    expect(steps).toContainEqual(
+      expect.stringMatching(
+        /^left out 2 lines of .*old.csv that cannot be read; line 51 of .*old.csv/,
+      ),
+    )
+  })
+
+  it('refuses a place without files, and one without observations', async () => {
+    await feed(0, 90)
+    await expect(retrain(optionsOf([at('none')]))).rejects.toMatchObject({ code: 'FILE_NOT_FOUND' })
+    writeFileSync(at('empty.csv'), '')
+    await expect(retrain(optionsOf([at('empty.csv')]))).rejects.toMatchObject({
+      code: 'EMPTY_DATASET',
+    })
+  })
+})
