@@ -42,6 +42,7 @@ import { svmFrequencyBenchmark } from './predict/svm-frequency.ts'
 import { svmThesisBenchmark } from './predict/svm-thesis.ts'
 import { svmUrlBenchmark } from './predict/svm-url.ts'
 import { topKBenchmark } from './predict/top-k.ts'
+import { topKRulesBenchmark } from './predict/top-k-rules.ts'
 import { predictUniformBenchmark } from './predict/uniform.ts'
 import { predictUpdatingBenchmark } from './predict/updating.ts'
 import { checkpointBenchmark } from './state/checkpoint.ts'
@@ -95,6 +96,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   checkpointBenchmark,
   predictSpilledBenchmark,
   topKBenchmark,
+  topKRulesBenchmark,
   httpTopKBenchmark,
   dashboardBenchmark,
   recoveryBenchmark,

@@ -173,6 +173,11 @@ export {
   WindowedStream,
   type WindowFunction,
 } from './dataflow/windowed-stream.ts'
+// Models: row formats, training, publishing, the job that serves them.
+export {
+  type AlsServingOptions,
+  default as alsServing,
+} from './jobs/als-serving/job.ts'
 export {
   type PredictExamplesOptions,
   type PredictedExample,
@@ -182,14 +187,9 @@ export {
   type ServedClassifierSummary,
 } from './jobs/evaluate/classifier.ts'
 export { type EvaluateOptions, evaluateServed } from './jobs/evaluate/served.ts'
-// Models: row formats, training, publishing, the job that serves them.
-export {
-  type AlsServingOptions,
-  default as alsServing,
-  MODEL_ROWS_UID,
-} from './jobs/model-topic/als-serving.ts'
 export { ALS_MODEL } from './jobs/model-topic/als-serving-function.ts'
 export { SVM_MODEL } from './jobs/model-topic/linear-serving-function.ts'
+export { MODEL_ROWS_UID } from './jobs/model-topic/operator.ts'
 export type { BadRowPolicy } from './jobs/model-topic/rows-operator.ts'
 export { createModelTopics } from './jobs/model-topic/topics.ts'
 export {

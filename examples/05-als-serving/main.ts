@@ -48,7 +48,7 @@ console.log(`trained   ${model.users.length} users, ${model.items.length} items`
 // 3. Serve the topic as keyed state. The coordinator makes a version live when every slot has it.
 const live = Promise.withResolvers<number>()
 const job = await ServedJob.start({
-  module: new URL('../../src/jobs/model-topic/als-serving.ts', import.meta.url),
+  module: new URL('../../src/jobs/als-serving/job.ts', import.meta.url),
   jobOptions: { logDirectory, topic: TOPIC, dimension: model.dimension },
   configuration: { 'parallelism.default': '2', 'state.backend.type': 'heap' },
   seed: 1,

@@ -159,7 +159,9 @@ export function topKRequest(
     REQUEST_FLAG.envelope |
     (isVector ? REQUEST_FLAG.vector : 0) |
     (options.cold === undefined ? 0 : REQUEST_FLAG.coldLeft) |
-    (options.normColumns === undefined ? 0 : REQUEST_FLAG.norm)
+    (options.normColumns === undefined ? 0 : REQUEST_FLAG.norm) |
+    (options.where === undefined ? 0 : REQUEST_FLAG.where) |
+    (options.among === undefined ? 0 : REQUEST_FLAG.among)
   return single(
     {
       kind: KIND.topK,
@@ -169,9 +171,12 @@ export function topKRequest(
         if (options.normColumns !== undefined) writer.uint32(options.normColumns)
         writer.uint16(options.k)
         writer.key(options.suffix ?? '')
-        const exclude = options.exclude ?? []
-        writer.uint16(exclude.length)
-        for (const key of exclude) writer.key(key)
+        writeKeys(writer, options.exclude)
+        if (options.where !== undefined) {
+          writeKeys(writer, options.where.anyOf)
+          writeKeys(writer, options.where.noneOf)
+        }
+        if (options.among !== undefined) writeKeys(writer, options.among)
         if (typeof query === 'string') writer.key(query)
         else {
           writer.uint32(query.length)
@@ -182,6 +187,11 @@ export function topKRequest(
     isVector ? state : `${state}: ${query}`,
     readScored,
   )
+}
+
+function writeKeys(writer: FrameWriter, keys: readonly string[] = []): void {
+  writer.uint16(keys.length)
+  for (const key of keys) writer.key(key)
 }
 
 function readScored(cursor: AnswerCursor): ScoredKey[] {

@@ -126,6 +126,7 @@ export const ERROR_CODES = {
   // Queries
   UNKNOWN_KEY: entry(false, 'The owner of the key says that it does not exist.'),
   UNKNOWN_STATE: entry(false, 'No queryable state has this name.'),
+  UNKNOWN_TAG: entry(false, 'No row has ever had the tag that a rule of a top-k names.'),
   UNKNOWN_VERSION: entry(false, 'The model version is not loaded.'),
   NOT_OWNER: entry(true, 'This server does not own the key; the details carry a hint.'),
   RESTORING: entry(

@@ -75,6 +75,10 @@ export const REQUEST_FLAG = {
   packed: 16,
   /** Scores of a top-k are divided by the norm of their row. */
   norm: 32,
+  /** A top-k has rules over tags. */
+  where: 64,
+  /** A top-k is among keys that follow. */
+  among: 128,
 } as const
 
 /** Flags of an answer frame. */

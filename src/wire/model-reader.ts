@@ -4,13 +4,14 @@ import {
   kindOf,
   listOf,
   milliseconds,
+  name,
   numberIn,
   type OptionKind,
   required,
   text,
   wholeNumber,
 } from '../core/options/kinds.ts'
-import { checkArgument, type OptionShape, variants } from '../core/options/shape.ts'
+import { checkArgument, nested, type OptionShape, variants } from '../core/options/shape.ts'
 
 /** How fresh or how consistent an answer must be. */
 export type Consistency =
@@ -123,6 +124,14 @@ export interface ScoredKey {
   readonly score: number
 }
 
+/** Rules over the tags of rows. A row without tags has none of any. Tags are those of now, at every level of consistency. */
+export interface TagRules {
+  /** Only rows with at least one of these tags, at most 64. @default all rows */
+  readonly anyOf?: readonly string[]
+  /** Only rows with none of these tags, at most 64. */
+  readonly noneOf?: readonly string[]
+}
+
 /** Options of a top-k query. */
 export interface TopKOptions extends QueryOptions {
   /** Results wanted, 1 <= k <= 1000. */
@@ -131,6 +140,10 @@ export interface TopKOptions extends QueryOptions {
   readonly suffix?: string
   /** Keys never returned. */
   readonly exclude?: readonly string[]
+  /** The only keys that may be returned, at most 10,000: they are read one by one. @default all */
+  readonly among?: readonly string[]
+  /** Rules over the tags of rows (`weir run als-serving --tags`). @default none */
+  readonly where?: TagRules
   /** Row that stands in for a missing query row. */
   readonly cold?: string
   /**
@@ -142,6 +155,8 @@ export interface TopKOptions extends QueryOptions {
 
 /** Most results of one top-k query. */
 export const MAX_K = 1000
+/** Most keys that a top-k query is among. */
+export const MAX_AMONG = 10_000
 
 /** The options of a top-k query. */
 export const TOP_K: OptionShape<TopKOptions> = {
@@ -149,6 +164,8 @@ export const TOP_K: OptionShape<TopKOptions> = {
   k: required(wholeNumber({ min: 1, max: MAX_K })),
   suffix: text,
   exclude: listOf(text),
+  among: listOf(text),
+  where: nested<TagRules>({ anyOf: listOf(name), noneOf: listOf(name) }),
   cold: text,
   normColumns: wholeNumber({ min: 0 }),
 }

@@ -2,6 +2,8 @@ import { systemClock } from '../../src/core/clock.ts'
 import { WeirError } from '../../src/core/errors.ts'
 import { keyGroupOf, keyGroupRangeOf, subtaskOfKeyGroup } from '../../src/core/key-group.ts'
 import type { ModelVersion } from '../../src/core/model-version.ts'
+import { itemTagRows, tagNameRows } from '../../src/jobs/als-serving/tag-states.ts'
+import { tagRow } from '../../src/models/item-tags.ts'
 import type { SlotQueryClient } from '../../src/serving/catalog/slot-asker.ts'
 import { LocalModelReader } from '../../src/serving/reader/model-reader.ts'
 import { ProgressBoard } from '../../src/state/catalog/progress-board.ts'
@@ -45,6 +47,8 @@ const STATES: readonly VectorStateDescriptor[] = [
     meanKey: 'MEAN-I',
   },
   { kind: 'vector', name: 'weights', dimension: BLOCK, queryableName: 'WEIGHTS' },
+  itemTagRows(),
+  tagNameRows(),
 ]
 
 /** The part of the typed state COUNTS in one slot. */
@@ -140,6 +144,21 @@ export class ModelWorld implements SlotQueryClient {
   private tablesOf(key: string): VersionedRows {
     const state = key.endsWith('-U') ? 0 : key.endsWith('-I') ? 1 : 2
     return this.tables[this.ownerOf(key)]![state]!
+  }
+
+  /** Writes the tags of an item, by their bits, as an operator does. */
+  tag(key: string, ...bits: readonly number[]): void {
+    const tables = this.tables[this.ownerOf(key)]!
+    const origin = { partition: 0, offset: this.offset++, eventTime: -1 }
+    tables[3]!.put(1 as ModelVersion, encoder.encode(key), tagRow(bits), origin)
+  }
+
+  /** Gives a tag its bit. */
+  nameTag(tag: string, bit: number): void {
+    const key = `${tag}-T`
+    const tables = this.tables[this.ownerOf(key)]!
+    const origin = { partition: 0, offset: this.offset++, eventTime: -1 }
+    tables[4]!.put(1 as ModelVersion, encoder.encode(key), Float32Array.of(bit), origin)
   }
 
   /** Writes a row. Its position is partition 0 and the next offset. */

@@ -87,6 +87,119 @@ export function topKContract(under: ReaderUnderTest): void {
       expect(codeOf(await under.reader.topK('ALS_MODEL', '9-U', { k: 3 }))).toBe('UNKNOWN_KEY')
     })
 
+    describe('with rules over tags', () => {
+      const query = [1, 0.5, -0.5, 0.25]
+      const vector = Float32Array.from(query)
+      /** Bits of the tags, on both halves of the 64. */
+      const BITS = { DE: 0, FR: 31, SOLD_OUT: 32, NEW: 63 }
+      type Tag = keyof typeof BITS
+
+      /** Rows of which a third is sold in DE, half in FR, a fifth is sold out, a twentieth is new, and some have no tags. */
+      const tagged = (): { rows: Map<string, number[]>; tags: Map<string, Set<Tag>> } => {
+        const rows = fill(400)
+        const tags = new Map<string, Set<Tag>>()
+        for (const [name, bit] of Object.entries(BITS)) under.world.nameTag(name, bit)
+        let i = 0
+        for (const key of rows.keys()) {
+          const has = new Set<Tag>()
+          if (i % 3 === 0) has.add('DE')
+          if (i % 2 === 0) has.add('FR')
+          if (i % 5 === 0) has.add('SOLD_OUT')
+          if (i % 20 === 1) has.add('NEW')
+          tags.set(key, has)
+          if (has.size > 0) under.world.tag(key, ...[...has].map((tag) => BITS[tag]))
+          i++
+        }
+        return { rows, tags }
+      }
+
+      test.each<[Tag[], Tag[]]>([
+        [['DE'], []],
+        [['DE'], ['SOLD_OUT']],
+        [
+          ['DE', 'NEW'],
+          ['SOLD_OUT', 'FR'],
+        ],
+        [[], ['FR']],
+        [['NEW'], []],
+        [[], []],
+      ])(
+        'any of %j and none of %j are the best of the rows that may be in the list',
+        async (anyOf, noneOf) => {
+          const { rows, tags } = tagged()
+          const allowed = new Map(
+            [...rows].filter(([key]) => {
+              const has = tags.get(key)!
+              return (
+                (anyOf.length === 0 || anyOf.some((tag) => has.has(tag))) &&
+                !noneOf.some((tag) => has.has(tag))
+              )
+            }),
+          )
+          const options = { k: 15, suffix: '-I', where: { anyOf, noneOf } }
+          const found = unwrap(await under.reader.topK('ALS_MODEL', vector, options))
+          expect(found.map(({ key }) => key)).toEqual(best(allowed, query, 15))
+        },
+      )
+
+      test('in flight beside others without have their own lists', async () => {
+        const { rows, tags } = tagged()
+        const inGermany = new Map([...rows].filter(([key]) => tags.get(key)!.has('DE')))
+        const options = { k: 5, suffix: '-I' }
+        const [plain, ruled] = await Promise.all([
+          under.reader.topK('ALS_MODEL', vector, options),
+          under.reader.topK('ALS_MODEL', vector, { ...options, where: { anyOf: ['DE'] } }),
+        ])
+        expect(unwrap(plain).map(({ key }) => key)).toEqual(best(rows, query, 5))
+        expect(unwrap(ruled).map(({ key }) => key)).toEqual(best(inGermany, query, 5))
+      })
+
+      test('hold from the next list on when tags change', async () => {
+        const { rows } = tagged()
+        const [first, second] = best(rows, query, 2)
+        under.world.tag(first!, BITS.SOLD_OUT)
+        const options = { k: 400, suffix: '-I', where: { noneOf: ['SOLD_OUT'] } }
+        const without = unwrap(await under.reader.topK('ALS_MODEL', vector, options))
+        expect(without.map(({ key }) => key)).not.toContain(first)
+        under.world.tag(first!)
+        under.world.tag(second!, BITS.SOLD_OUT)
+        const after = unwrap(await under.reader.topK('ALS_MODEL', vector, options))
+        expect(after[0]!.key).toBe(first)
+        expect(after.map(({ key }) => key)).not.toContain(second)
+      })
+
+      test('of an unknown tag are UNKNOWN_TAG with the known ones', async () => {
+        tagged()
+        const options = { k: 5, suffix: '-I', where: { noneOf: ['SOLDOUT'] } }
+        const answer = await under.reader.topK('ALS_MODEL', vector, options)
+        expect(answer).toMatchObject({ ok: false, error: { code: 'UNKNOWN_TAG' } })
+        const { error } = answer as Extract<typeof answer, { ok: false }>
+        expect(error.message).toContain('known tags: DE, FR, NEW, SOLD_OUT')
+        expect(error.message).toContain('did you mean "SOLD_OUT"?')
+      })
+    })
+
+    test('among given keys finds the best of those that exist and are not excluded', async () => {
+      const rows = fill(200)
+      const query = [1, 0.5, -0.5, 0.25]
+      const all = best(rows, query, 200)
+      const among = [...all.slice(90, 120), 'missing-I', 'MEAN-I', all[90]!, '1-U']
+      const options = { k: 5, suffix: '-I', exclude: [all[91]!], among }
+      const found = unwrap(await under.reader.topK('ALS_MODEL', Float32Array.from(query), options))
+      expect(found.map(({ key }) => key)).toEqual([90, 92, 93, 94, 95].map((at) => all[at]))
+      const none = { k: 5, among: [] }
+      expect(unwrap(await under.reader.topK('ALS_MODEL', Float32Array.from(query), none))).toEqual(
+        [],
+      )
+    })
+
+    test('among more than 10,000 keys is INVALID_ARGUMENT', async () => {
+      fill(5)
+      const among = Array.from({ length: 10_001 }, (_, i) => `${i}-I`)
+      const answer = under.reader.topK('ALS_MODEL', new Float32Array(4), { k: 1, among })
+      expect(codeOf(await answer)).toBe('INVALID_ARGUMENT')
+    })
+
     test('skips removed rows', async () => {
       const rows = fill(30)
       const query = Float32Array.from([1, 0, 0, 0])

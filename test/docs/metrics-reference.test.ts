@@ -7,7 +7,7 @@ import { MemorySink } from '../../src/connectors/memory/sink.ts'
 import { MetricGroup } from '../../src/core/metrics.ts'
 import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
 import { monotonousTimestamps } from '../../src/dataflow/watermark-strategy.ts'
-import alsServing from '../../src/jobs/model-topic/als-serving.ts'
+import alsServing from '../../src/jobs/als-serving/job.ts'
 import { tumblingEventTimeWindows } from '../../src/operators/windows/assigner.ts'
 import {
   JOB_METRICS,

@@ -47,7 +47,7 @@ const OPTIONS: Readonly<Record<Exclude<Reach, 'nothing'>, readonly string[]>> = 
 /** Options that reach nothing: a module gets those of `option`, and its folder is allowed. */
 const HARMLESS: ReadonlySet<string> = new Set([
   ...['topic', 'quarantine', 'observations', 'dimension', 'option', 'check-types', 'memory'],
-  ...['max-key-bytes', 'log-format', 'slots', 'query-threads', 'port'],
+  ...['max-key-bytes', 'log-format', 'slots', 'query-threads', 'port', 'tags'],
   ...['allow-non-restored-state', 'take-over', 'accept-lost-transactions'],
   ...['sasl-mechanism', 'sasl-username', 'tls'],
   ...['ratings-per-second', 'item-ratings-per-second', 'window-count', 'window-ms', 'learn-from'],

@@ -13,6 +13,7 @@ const JOBS_OF: Readonly<Record<string, readonly RunJob[]>> = {
   topic: ['als-serving', 'svm-serving', 'histories'],
   dimension: ['als-serving', 'svm-serving'],
   quarantine: ['histories'],
+  tags: ['als-serving'],
   option: ['module'],
   'check-types': ['module'],
   repository: ['models', 'module'],

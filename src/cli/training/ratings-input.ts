@@ -75,16 +75,11 @@ async function spilledRatings(
     memoryBytes,
     onSorted: (share) => sorting.onRead(share, 1),
   })
-  const place = flags.string('ratings')
+  const how = ratingsReadingOf(flags, io)
   const watching = { progress: reading, facts }
-  const read = await addRatingsOfFile(place, spill, ratingsReadingOf(flags, io), watching)
+  const { hasEvents } = await addRatingsOfFile(flags.string('ratings'), spill, how, watching)
   reading.finish()
-  if (read.hasEvents) {
-    throw new UsageError(
-      `${place} has events, whose sum by user and item needs them in memory; leave out --memory`,
-    )
-  }
-  const ratings = await spill.build()
+  const ratings = await spill.build(hasEvents || how.isImplicit)
   sorting.finish()
   return ratings
 }

@@ -1,7 +1,7 @@
 import type { WeirClient } from '../../client/weir-client.ts'
 import { Histories, hasHistories } from '../../gateway/recommender/histories.ts'
 import { alsKey, idOfKey, KEY_SUFFIXES, MEAN_KEYS } from '../../models/als/row-key.ts'
-import { type Command, Flags } from '../command/command.ts'
+import { type Command, Flags, type OptionSpec } from '../command/command.ts'
 import { wholeNumber } from '../flag-kinds/numbers.ts'
 import { address, addressOf } from '../flag-kinds/places.ts'
 import { name } from '../flag-kinds/words.ts'
@@ -15,6 +15,22 @@ import {
 
 /** What to do where no histories listen. */
 const NO_HISTORIES = 'start the histories ("weir run histories"), or give the port where they are'
+
+/** Rules over the tags of items. */
+const TAG_OPTIONS: Readonly<Record<'any-of' | 'none-of', OptionSpec>> = {
+  'any-of': {
+    type: 'string',
+    multiple: true,
+    value: name('TAG'),
+    help: 'Only items with this tag, or with another that is given so (repeatable); the job has tags with --tags',
+  },
+  'none-of': {
+    type: 'string',
+    multiple: true,
+    value: name('TAG'),
+    help: 'Only items without this tag (repeatable)',
+  },
+}
 
 /** `weir recommend`: lists the items with the highest scores, exact over all live rows. */
 export const recommendCommand: Command = {
@@ -34,6 +50,7 @@ export const recommendCommand: Command = {
       value: name('ITEM'),
       help: 'Item to leave out (repeatable)',
     },
+    ...TAG_OPTIONS,
     histories: {
       type: 'string',
       value: address,
@@ -50,6 +67,7 @@ A model does not say which items a user has rated. Without histories, the list m
 
 Examples:
   weir recommend 1 --k 5 --exclude 50 --exclude 181
+  weir recommend 1 --any-of DE --none-of SOLD_OUT
   weir recommend 1 --histories 127.0.0.1:9070`,
   async run({ flags: values, args, io }) {
     const flags = new Flags(values)
@@ -62,6 +80,7 @@ Examples:
       suffix: KEY_SUFFIXES.I,
       cold: MEAN_KEYS.U,
       exclude: without.map((item) => alsKey(item, 'I')),
+      where: { anyOf: flags.list('any-of'), noneOf: flags.list('none-of') },
     })
     if (!answer.ok) throw answer.error
     const [row] = await client.rows(flags.string('state'), [alsKey(user, 'U')], {

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { systemClock } from '../../core/clock.ts'
 import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
+import type { ServeAlsOptions } from '../../jobs/serve/als.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
 import { ALS_SERVING_MODULE, SVM_SERVING_MODULE } from '../../jobs/serve/job-modules.ts'
 import type { ServeModelOptions } from '../../jobs/serve/model.ts'
@@ -60,6 +61,11 @@ export const runCommand: Command = {
       type: 'string',
       value: topicName,
       help: 'Topic for ratings that histories refuses (default: they are counted and dropped)',
+    },
+    tags: {
+      type: 'string',
+      value: topicName,
+      help: 'Topic of the tags of items, lines "item,tag;tag", for rules in lists (als-serving; default: no rules)',
     },
     dimension: {
       type: 'string',
@@ -123,6 +129,7 @@ the same folder with "infer". An error that cannot pass ends it with exit status
 Examples:
   weir run als-serving
   weir run als-serving --brokers localhost:9092
+  weir run als-serving --tags item-tags
   weir run -d als-serving
   weir run svm-serving --topic svm-model
   weir run histories --topic observations --listen 9070
@@ -199,7 +206,7 @@ const MODEL_JOBS = {
   'als-serving': {
     module: ALS_SERVING_MODULE,
     topic: 'als-model',
-    serve: async (options: ServeModelOptions) =>
+    serve: async (options: ServeAlsOptions) =>
       (await import('../../jobs/serve/als.ts')).serveAlsJob(options),
     sizeOf: ({ users, items }: ModelVersionMarker) =>
       `${counted(users, 'user')}, ${counted(items, 'item')}`,
@@ -252,9 +259,10 @@ function modelJobOptions(
   name: ModelJobName,
   flags: Flags,
   io: CommandIo,
-): Omit<ServeModelOptions, 'slots' | 'queryThreads'> {
+): Omit<ServeAlsOptions, 'slots' | 'queryThreads'> {
   const { sizeOf, topic } = MODEL_JOBS[name]
   const dimension = flags.optionalNumber('dimension')
+  const tags = flags.optional('tags')
   const log = logOf(name, flags, io)
   const report = reporterOf(name, flags, io)
   return {
@@ -275,6 +283,7 @@ function modelJobOptions(
     // A job that only serves keeps nothing that another one of the same topic would miss: several may run.
     ...(io.jobManager === undefined ? {} : { jobId: io.jobManager.jobId }),
     ...(dimension === undefined ? {} : { dimension }),
+    ...(tags === undefined ? {} : { tags }),
   }
 }
 

@@ -18,6 +18,9 @@ const MAX_RESULTS = 1000
 /** Results of a list whose request does not say how many. */
 export const DEFAULT_HOW_MANY = 10
 
+/** Longest text of the tags of a rule: 64 of them, each of 64 bytes. */
+const MAX_RULE_LENGTH = 64 * 65
+
 const PAGE_SCHEMA = {
   howMany: { type: 'integer', minimum: 1, maximum: MAX_RESULTS, default: DEFAULT_HOW_MANY },
   offset: { type: 'integer', minimum: 0, maximum: MAX_RESULTS - 1, default: 0 },
@@ -25,6 +28,19 @@ const PAGE_SCHEMA = {
     type: 'string',
     maxLength: 1000,
     description: 'Refused: lists are not rescored; filter them in the application.',
+  },
+} as const
+
+const RULES_SCHEMA = {
+  anyOf: {
+    type: 'string',
+    maxLength: MAX_RULE_LENGTH,
+    description: 'Only items with at least one of these tags: DE,FR.',
+  },
+  noneOf: {
+    type: 'string',
+    maxLength: MAX_RULE_LENGTH,
+    description: 'Only items with none of these tags: SOLD_OUT.',
   },
 } as const
 
@@ -98,6 +114,8 @@ export interface ListRequest {
   readonly Querystring: RecommendationPage & {
     readonly version?: number
     readonly rescorerParams?: string
+    readonly anyOf?: string
+    readonly noneOf?: string
   }
   readonly Headers: QueryOptionHeaders
 }
@@ -148,6 +166,7 @@ function schemaOf(path: string, { summary, response, isOpen, isPaged }: ListRout
       properties: {
         ...(isPaged === false ? {} : PAGE_SCHEMA),
         ...(path.startsWith('/recommend') ? KNOWN_ITEMS_SCHEMA : {}),
+        ...(path.startsWith('/recommend') || path === '/similarity' ? RULES_SCHEMA : {}),
         version: QUERY_OPTION_SCHEMAS.version,
       },
     },
@@ -157,9 +176,19 @@ function schemaOf(path: string, { summary, response, isOpen, isPaged }: ListRout
 }
 
 /** The part of a page inside the first results that can be asked for: a later page is shorter, or empty. */
-function pageOf(query: RecommendationPage): RecommendationPage {
-  const { howMany = 0, offset = 0 } = query
-  return { ...query, howMany: Math.min(howMany, MAX_RESULTS - offset), offset }
+function pageOf(query: ListRequest['Querystring']): RecommendationPage {
+  const { howMany = 0, offset = 0, considerKnownItems, anyOf, noneOf } = query
+  return {
+    howMany: Math.min(howMany, MAX_RESULTS - offset),
+    offset,
+    ...(considerKnownItems === undefined ? {} : { considerKnownItems }),
+    where: { anyOf: tagsOf(anyOf), noneOf: tagsOf(noneOf) },
+  }
+}
+
+/** The tags of a rule, which commas separate: no tag has one. */
+function tagsOf(rule = ''): readonly string[] {
+  return rule.split(',').filter((tag) => tag !== '')
 }
 
 function noRescorer(): WeirError {

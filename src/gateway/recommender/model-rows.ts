@@ -1,7 +1,7 @@
 import { isWeirError } from '../../core/errors.ts'
 import { haveBiases } from '../../models/als/anonymous-row.ts'
 import { alsKey, idOfKey, isRowOf, KEY_SUFFIXES, MEAN_KEYS } from '../../models/als/row-key.ts'
-import type { QueryOptions, TopKOptions } from '../../wire/model-reader.ts'
+import type { QueryOptions, TagRules, TopKOptions } from '../../wire/model-reader.ts'
 import type { ServedState } from '../port/services.ts'
 import type { IdValue } from './listing.ts'
 
@@ -9,6 +9,8 @@ import type { IdValue } from './listing.ts'
 export interface Page {
   readonly howMany: number
   readonly offset: number
+  /** Rules over the tags of items. @default all items may be in the list */
+  readonly where?: TagRules
 }
 
 /** Rows of one side that a scan reads at a time. */
@@ -54,7 +56,7 @@ export class ModelRows {
   /** A page of the items with the highest score for a row, or for the row of a key. */
   async bestItems(
     query: string | Float32Array,
-    { howMany, offset }: Page,
+    { howMany, offset, where }: Page,
     { without = [], ...options }: BestItemsOptions,
   ): Promise<IdValue[]> {
     await this.turn.end()
@@ -62,6 +64,7 @@ export class ModelRows {
       ...options,
       k: howMany + offset,
       suffix: KEY_SUFFIXES.I,
+      ...(where === undefined ? {} : { where }),
       exclude: [MEAN_KEYS.I, ...without.map((item) => alsKey(item, 'I'))],
     })
     if (!answer.ok) throw answer.error

@@ -25,6 +25,8 @@ export type RefusalReason =
   | 'unknown-label'
   /** The example has a feature that the model has no room for (`maxFeatures`). */
   | 'too-many-features'
+  /** All bits of tags are taken, and a tag of the item has none. */
+  | 'too-many-tags'
   /** The rating is outside the range of the model. */
   | 'out-of-range'
   /** The user has more ratings in a second than the limit. */
@@ -47,7 +49,10 @@ export class Refusals {
   private readonly refused: Counter
 
   /** `counter`: name of the metric. */
-  constructor(context: OperatorContext, counter: 'ratingsRefused' | 'observationsRefused') {
+  constructor(
+    context: OperatorContext,
+    counter: 'ratingsRefused' | 'observationsRefused' | 'tagsRefused',
+  ) {
     this.context = context
     this.refused = context.metrics.counter(counter)
   }

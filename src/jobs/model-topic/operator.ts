@@ -21,6 +21,9 @@ import { keyBytesOf, type ModelTopicRecord, valueBytesOf } from './record.ts'
 /** Whether a record that is no row of the model is dropped or fails the job. */
 export type BadRowPolicy = 'drop' | 'fail'
 
+/** Uid of the operator that reports version markers to the job's version coordinator. */
+export const MODEL_ROWS_UID = 'model-rows'
+
 /** The values of a policy of bad rows. */
 export const BAD_ROWS: OptionKind<BadRowPolicy> = oneOf('drop', 'fail')
 

@@ -1,10 +1,7 @@
 import { siblingModule } from '../../core/sibling-module.ts'
 
 /** Module of the `als-serving` job, which the slot threads load. */
-export const ALS_SERVING_MODULE = siblingModule(
-  '../../jobs/model-topic/als-serving',
-  import.meta.url,
-)
+export const ALS_SERVING_MODULE = siblingModule('../../jobs/als-serving/job', import.meta.url)
 
 /** Module of the `svm-serving` job. */
 export const SVM_SERVING_MODULE = siblingModule(

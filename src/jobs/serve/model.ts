@@ -13,7 +13,7 @@ import { requireNotRunning } from '../../runtime/job/worker-job.ts'
 import type { OperatorCoordinators } from '../../runtime/protocol/operator-coordinator.ts'
 import type { SlotThreads } from '../../runtime/slot/threads.ts'
 import type { QueryWorkers } from '../../serving/threads/workers.ts'
-import { MODEL_ROWS_UID } from '../model-topic/als-serving.ts'
+import { MODEL_ROWS_UID } from '../model-topic/operator.ts'
 import {
   VersionCoordinator,
   type VersionCoordinatorOptions,

@@ -29,6 +29,7 @@ import { type LocalContext, LocalRequests, type VectorRequest } from './request.
 import { LocalRowLoader, requireSameLength } from './row-loader.ts'
 import { LocalScans } from './scans.ts'
 import { LocalSparseReads } from './sparse-reads.ts'
+import { LocalTagReads } from './tag-reads.ts'
 import { LocalTopKReads } from './top-k-reads.ts'
 import { LocalTypedReads, type ValuesOptions } from './typed-reads.ts'
 
@@ -72,11 +73,10 @@ export class LocalModelReader implements ModelReader {
     })
     this.loader = new LocalRowLoader(this.requests, this.asker)
     this.deferred = new LocalDeferredPredictions(this.requests, this.asker)
-    this.tops = new LocalTopKReads(
-      this.requests,
-      this.loader,
-      new LocalTopK(this.asker, options.clock, this.thread),
-    )
+    this.tops = new LocalTopKReads(this.requests, this.loader, {
+      tops: new LocalTopK(this.asker, options.clock, this.thread),
+      tags: new LocalTagReads(options.catalog, this.requests),
+    })
     this.typed = new LocalTypedReads(options.catalog, this.requests, this.asker)
     this.scans = new LocalScans(options.catalog, this.requests, this.asker)
     const hotWeights = new HotWeightsOfVersions(options.hotWeights)

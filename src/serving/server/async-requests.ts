@@ -259,9 +259,12 @@ function decodeTopK(cursor: RequestCursor): AsyncRequest {
   const k = cursor.uint16()
   requireK(k)
   const suffix = cursor.text()
-  const excluded = cursor.uint16()
-  const exclude: string[] = []
-  for (let i = 0; i < excluded; i++) exclude.push(cursor.text())
+  const exclude = textsOf(cursor)
+  const where =
+    (flags & REQUEST_FLAG.where) === 0
+      ? undefined
+      : { anyOf: textsOf(cursor), noneOf: textsOf(cursor) }
+  const among = (flags & REQUEST_FLAG.among) === 0 ? undefined : textsOf(cursor)
   const query = (flags & REQUEST_FLAG.vector) === 0 ? cursor.text() : vectorOf(cursor)
   cursor.finish()
   const options: TopKOptions = {
@@ -269,6 +272,8 @@ function decodeTopK(cursor: RequestCursor): AsyncRequest {
     k,
     suffix,
     exclude,
+    ...(where === undefined ? {} : { where }),
+    ...(among === undefined ? {} : { among }),
     ...(cold === undefined ? {} : { cold }),
     ...(normColumns === undefined ? {} : { normColumns }),
   }
@@ -283,6 +288,10 @@ function decodeTopK(cursor: RequestCursor): AsyncRequest {
       return { count: 1, write }
     },
   }
+}
+
+function textsOf(cursor: RequestCursor): string[] {
+  return Array.from({ length: cursor.uint16() }, () => cursor.text())
 }
 
 function vectorOf(cursor: RequestCursor): Float32Array {

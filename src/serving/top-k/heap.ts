@@ -1,5 +1,7 @@
+import { innerProduct } from '../../kernels/inner-product.ts'
 import { RankedKeys } from '../port/ranked-keys.ts'
 import { type ExcludedKeys, hashOfKey } from './excluded-keys.ts'
+import type { TagFilter } from './tag-filter.ts'
 
 /** A top-k query. */
 export interface TopKQuery {
@@ -11,6 +13,8 @@ export interface TopKQuery {
   readonly exclude: ExcludedKeys
   /** Scores are divided by the norm of the first so many floats of the row. @default they are not */
   readonly normColumns?: number
+  /** Tags that a row must and must not have. @default any */
+  readonly tags?: TagFilter
 }
 
 /**
@@ -58,6 +62,11 @@ export class TopKHeap {
     return k <= capacity && 2 * k > capacity && maxKeyBytes === this.maxKeyBytes
   }
 
+  /** Whether it has k rows. */
+  get isFull(): boolean {
+    return this.size === this.query.k
+  }
+
   /** Empties the heap, for another query. */
   reset(query: TopKQuery): void {
     this.query = query
@@ -67,8 +76,14 @@ export class TopKHeap {
     for (let i = 0; i < query.k; i++) this.places[i] = i
   }
 
-  /** Whether rows with this key may be results. */
+  /** Whether rows with this key may be results; its tags are looked up. */
   accepts(bytes: Uint8Array, at: number, length: number): boolean {
+    const { tags } = this.query
+    return this.names(bytes, at, length) && (tags?.accepts(bytes, at, length) ?? true)
+  }
+
+  /** As `accepts`, whatever tags the key has. */
+  names(bytes: Uint8Array, at: number, length: number): boolean {
     const { suffix, exclude } = this.query
     const from = at + length - suffix.length
     if (from < at) return false
@@ -89,6 +104,14 @@ export class TopKHeap {
       if (this.scores[known] !== score) this.rescore(known, score)
     } else this.enter(score, bytes, at, length, hash)
     if (this.size === this.query.k) this.threshold = this.scores[0]!
+  }
+
+  /** Enters a row that is no part of a table any more. */
+  offerRow(row: Float32Array, key: Uint8Array): void {
+    const { vector, normColumns = 0 } = this.query
+    const dot = innerProduct(row, 0, vector, 0, vector.length)
+    const squares = innerProduct(row, 0, row, 0, normColumns)
+    this.offer(normColumns === 0 ? dot : dividedByNorm(dot, squares), key, 0, key.length)
   }
 
   private indexOf(bytes: Uint8Array, at: number, length: number, hash: number): number {
@@ -241,4 +264,9 @@ function countNotAbove(sorted: Float64Array, value: number): number {
     else to = middle
   }
   return from
+}
+
+/** A product divided by a norm, given as its square; 0 for norm 0. */
+export function dividedByNorm(product: number, squares: number): number {
+  return squares > 0 ? product / Math.sqrt(squares) : 0
 }

@@ -2,15 +2,19 @@ import { kernelsFor } from '../../kernels/by-memory.ts'
 import { topKTriples, writeTopKQueries } from '../../kernels/top-k-scratch.ts'
 import { SCRATCH_TRIPLES } from '../../state/rows/layout.ts'
 import type { RowTableReader } from '../../state/rows/reader.ts'
-import type { TopKHeap } from './heap.ts'
-import { type ScoreRow, TopKScreen } from './screen.ts'
+import { dividedByNorm, type TopKHeap } from './heap.ts'
+import { type ScreenedScan, TopKScreen } from './screen.ts'
 import { floatAtMost } from './shadow.ts'
 import type { TopKShadows } from './shadows.ts'
+import type { TagColumn, TagColumns } from './tag-column.ts'
 
 /** Tries to read a row before its writer counts as stalled; the row is then left out. */
 const ROW_ATTEMPTS = 10_000
 /** Rows that are scored one by one in a step. */
 const STEP_ROWS = 256
+
+/** Rules that allow at most one row in this many: it is cheaper to score those than to screen all. */
+const FEW_SHARE = 32
 
 /** Rows of the block that this thread scores, as the kernel found them: valid within one step. */
 const found = {
@@ -28,13 +32,22 @@ function growKeys(least: number): void {
   found.keys = larger
 }
 
+/** What a thread keeps of the tables that it scans. */
+export interface TopKCaches {
+  /** Codes of rows, for screening. @default every row is scored */
+  readonly shadows?: TopKShadows
+  /** Tags of rows. @default rules look up each row that would enter a list */
+  readonly columns?: TagColumns
+}
+
 /**
  * Scores up to 16 queries against the live rows of one table, in steps of some hundred microseconds, so
  * that a pass can be cut into short turns. A segment is a dense block for the SIMD kernel, whose results
  * count only if the segment's change counter stays the same. Otherwise, and where no scratch area is free,
  * rows are scored one by one under their sequence words. With `shadows`, most segments are only screened;
  * see `TopKScreen`. Scores that are divided by norms are computed row by row: neither codes nor the kernel
- * have the norms. The queries of one scan are all of one kind.
+ * have the norms. The queries of one scan are all of one kind. Those with rules over tags look at the tags of a row
+ * before anything else of it; while such a query has fewer than k rows, only rows that its rules allow are scored.
  */
 export class TopKScan {
   private readonly reader: RowTableReader
@@ -47,15 +60,40 @@ export class TopKScan {
   private readonly key: Uint8Array
   private readonly screen: TopKScreen | undefined
   private readonly hasNorms: boolean
+  /** Tags of the rows, if a query has rules. */
+  private readonly column: TagColumn | undefined
+  private readonly refreshing: Iterator<void> | undefined
+  private isRefreshed: boolean
+  /** Whether the tags of the segment's rows are known. */
+  private isTagged = false
+  /** By query, whether its rows of the segment have been scored one by one. */
+  private readonly listed: boolean[]
+  /** By query, whether its rules allowed few rows of the last segment that it listed. */
+  private readonly few: boolean[]
 
-  constructor(reader: RowTableReader, heaps: readonly TopKHeap[], shadows?: TopKShadows) {
+  constructor(
+    reader: RowTableReader,
+    heaps: readonly TopKHeap[],
+    { shadows, columns }: TopKCaches = {},
+  ) {
     this.reader = reader
     this.heaps = heaps
+    this.listed = heaps.map(() => false)
+    this.few = heaps.map(() => false)
+    const tags = heaps.find((heap) => heap.query.tags !== undefined)?.query.tags?.tags
+    this.column = tags === undefined ? undefined : columns?.of(reader, tags)
+    this.refreshing = this.column?.refreshing()
+    this.isRefreshed = this.refreshing === undefined
     this.hasNorms = heaps.some(({ query }) => query.normColumns !== undefined)
     const shadow = this.hasNorms ? undefined : shadows?.of(reader)
     if (shadow !== undefined && shadows !== undefined) {
-      const scoreRow: ScoreRow = (heap, row) => this.score(heap, row)
-      this.screen = TopKScreen.begin({ shadow, shadows, heaps, scoreRow })
+      const scan: ScreenedScan = {
+        score: (heap, row) => this.score(heap, row),
+        accepts: (heap, key, length) => this.accepts(heap, key, 0, length),
+        threshold: (query) => this.thresholdOf(query),
+        allows: (query, row) => this.allows(query, row),
+      }
+      this.screen = TopKScreen.begin({ shadow, shadows, heaps, scan })
     }
     this.key = new Uint8Array(reader.layout.maxKeyBytes)
   }
@@ -63,6 +101,10 @@ export class TopKScan {
   /** Scans until `until()` is true, at least one step; returns whether the table is done. */
   run(until: () => boolean): boolean {
     const { reader } = this
+    while (!this.isRefreshed) {
+      this.isRefreshed = this.refreshing?.next().done !== false
+      if (until()) return false
+    }
     const scratch = this.hasNorms ? -1 : reader.takeScratch()
     try {
       if (scratch >= 0) this.writeQueries(scratch)
@@ -79,9 +121,10 @@ export class TopKScan {
   /** Screens the next segment, or scores some of its rows. */
   private step(scratch: number): void {
     const { reader, segment } = this
-    const isScreened =
-      this.row === 0 && (!reader.hasRows(segment) || this.screen?.run(segment) === true)
-    if (!isScreened) {
+    const isDone =
+      this.row === 0 &&
+      (!reader.hasRows(segment) || this.listRows(segment) || this.screen?.run(segment) === true)
+    if (!isDone) {
       this.changed ||= scratch < 0 || !this.scanBlock(segment, scratch)
       if (this.changed) this.scanRows(segment)
       if (this.row < reader.layout.rowsPerSegment) return
@@ -89,6 +132,52 @@ export class TopKScan {
     this.segment++
     this.row = 0
     this.changed = false
+  }
+
+  /**
+   * Scores the rows that the rules allow, and no others, for each query whose rules allow few, or that has fewer than k
+   * rows and so no threshold yet. True when no query is left.
+   */
+  private listRows(segment: number): boolean {
+    const { column, heaps, listed, reader } = this
+    if (column === undefined) return false
+    this.isTagged = column.prepare(segment)
+    const first = segment * reader.layout.rowsPerSegment
+    for (let query = 0; query < heaps.length; query++) {
+      const heap = heaps[query]!
+      const { tags } = heap.query
+      listed[query] = tags !== undefined && this.isTagged && (this.few[query] || !heap.isFull)
+      if (!listed[query]) continue
+      let scored = 0
+      for (let row = first; row < first + reader.layout.rowsPerSegment; row++) {
+        if (!column.allows(row, tags!.masks)) continue
+        this.score(heap, row)
+        scored++
+      }
+      this.few[query] = scored * FEW_SHARE <= reader.layout.rowsPerSegment
+    }
+    return !listed.includes(false)
+  }
+
+  /** Whether the rules of a query allow a row of the segment, as far as its tags are known. */
+  private allows(query: number, row: number): boolean {
+    const { tags } = this.heaps[query]!.query
+    return tags === undefined || !this.isTagged || this.column!.allows(row, tags.masks)
+  }
+
+  /**
+   * Whether a row of the segment that the rules allowed may be a result. Its tags are looked up only where rows of the
+   * segment have got keys since: the row may have another key than it had then.
+   */
+  private accepts(heap: TopKHeap, key: Uint8Array, at: number, length: number): boolean {
+    if (heap.query.tags === undefined || !this.isTagged) return heap.accepts(key, at, length)
+    const isSame = this.column!.isCurrent(this.segment)
+    return isSame ? heap.names(key, at, length) : heap.accepts(key, at, length)
+  }
+
+  /** The score that a row of the segment must beat to be of use for a query. */
+  private thresholdOf(query: number): number {
+    return this.listed[query] ? Number.POSITIVE_INFINITY : this.heaps[query]!.threshold
   }
 
   private writeQueries(scratch: number): void {
@@ -99,7 +188,7 @@ export class TopKScan {
   private writeThresholds(scratch: number): void {
     const floats = this.reader.block
     for (let i = 0; i < this.heaps.length; i++)
-      floats[(scratch >> 2) + i] = floatAtMost(this.heaps[i]!.threshold)
+      floats[(scratch >> 2) + i] = floatAtMost(this.thresholdOf(i))
   }
 
   /** Scores rows of a block until the scratch area is full; false when the block has changed. */
@@ -135,8 +224,9 @@ export class TopKScan {
     found.count = 0
     for (let n = 0, at = topKTriples(scratch) >>> 2; n < triples; n++, at += 3) {
       const row = firstRow + words[at + 1]!
-      if (!reader.isLive(row)) continue
       const query = words[at]!
+      if (this.column !== undefined && !this.allows(query, row)) continue
+      if (!reader.isLive(row)) continue
       const heap = this.heaps[query]!
       const score = floats[at + 2]!
       if (score <= heap.threshold) continue
@@ -144,7 +234,7 @@ export class TopKScan {
       const keyAt = n * maxKeyBytes
       if (keyAt + maxKeyBytes > found.keys.length) growKeys(keyAt + maxKeyBytes)
       const length = reader.keyInto(row, found.keys, keyAt)
-      if (!heap.accepts(found.keys, keyAt, length)) continue
+      if (!this.accepts(heap, found.keys, keyAt, length)) continue
       found.queries[n] = query
       found.scores[n] = score
       found.lengths[n] = length
@@ -169,7 +259,9 @@ export class TopKScan {
   }
 
   private scanRow(row: number): void {
-    for (const heap of this.heaps) this.score(heap, row)
+    for (let query = 0; query < this.heaps.length; query++) {
+      if (!this.listed[query] && this.allows(query, row)) this.score(this.heaps[query]!, row)
+    }
   }
 
   private score(heap: TopKHeap, row: number): void {
@@ -184,13 +276,8 @@ export class TopKScan {
         normColumns === undefined ? dot : dividedByNorm(dot, reader.rawSquares(row, normColumns))
       const length = score > heap.threshold ? reader.keyInto(row, key, 0) : 0
       if (!reader.unchanged(row, sequence)) continue
-      if (length > 0 && heap.accepts(key, 0, length)) heap.offer(score, key, 0, length)
+      if (length > 0 && this.accepts(heap, key, 0, length)) heap.offer(score, key, 0, length)
       break
     }
   }
-}
-
-/** A product divided by a norm, given as its square; 0 for norm 0. */
-export function dividedByNorm(product: number, squares: number): number {
-  return squares > 0 ? product / Math.sqrt(squares) : 0
 }

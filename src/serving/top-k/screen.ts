@@ -17,8 +17,17 @@ import {
 /** Rows that are scored together. */
 const PLACES = 4
 
-/** Scores a row for one query, in place, under its sequence word. */
-export type ScoreRow = (heap: TopKHeap, row: number) => void
+/** What the scan decides. */
+export interface ScreenedScan {
+  /** Scores a row for one query, in place, under its sequence word. */
+  score(heap: TopKHeap, row: number): void
+  /** Whether a row of the segment that is allowed may be a result. */
+  accepts(heap: TopKHeap, key: Uint8Array, length: number): boolean
+  /** The score that rows of the segment must beat for a query. */
+  threshold(query: number): number
+  /** Whether the rules of a query allow a row. */
+  allows(query: number, row: number): boolean
+}
 
 /** Options of one pass over a table. */
 export interface ScreenOptions {
@@ -28,7 +37,7 @@ export interface ScreenOptions {
   readonly shadows: TopKShadows
   /** Heaps of the queries. */
   readonly heaps: readonly TopKHeap[]
-  readonly scoreRow: ScoreRow
+  readonly scan: ScreenedScan
 }
 
 /**
@@ -39,18 +48,18 @@ export class TopKScreen {
   private readonly shadow: TopKShadow
   private readonly shadows: TopKShadows
   private readonly heaps: readonly TopKHeap[]
-  private readonly scoreRow: ScoreRow
+  private readonly scan: ScreenedScan
   private encodings: number
   private backoff: Backoff = NO_BACKOFF
   private readonly key: Uint8Array
   private readonly rows = new Int32Array(PLACES)
   private readonly sequences = new Int32Array(PLACES)
 
-  private constructor({ shadow, shadows, heaps, scoreRow }: ScreenOptions) {
+  private constructor({ shadow, shadows, heaps, scan }: ScreenOptions) {
     this.shadow = shadow
     this.shadows = shadows
     this.heaps = heaps
-    this.scoreRow = scoreRow
+    this.scan = scan
     this.key = new Uint8Array(shadow.reader.layout.maxKeyBytes)
     this.encodings = encodingsOfPass(shadow.reader.segments)
   }
@@ -81,14 +90,14 @@ export class TopKScreen {
   }
 
   private stepOf(segment: number): SegmentStep {
-    const { shadow, heaps, shadows } = this
+    const { shadow, heaps, shadows, scan } = this
     const coded = shadow.isCoded(segment)
     return segmentStep({
       rows: shadow.reader.layout.rowsPerSegment,
       coded,
       writesSinceCoded: shadow.writesSinceCoded(segment),
       writesSinceScan: shadow.writesSinceScan(segment),
-      bounded: heaps.every((heap) => heap.threshold > Number.NEGATIVE_INFINITY),
+      bounded: heaps.every((_, query) => scan.threshold(query) > Number.NEGATIVE_INFINITY),
       waiting: this.backoff.waiting,
       mayEncode: !coded && this.encodings > 0 && shadows.hasRoom(shadow),
     })
@@ -104,13 +113,17 @@ export class TopKScreen {
     let found = 0
     for (let from = 0; from < heaps.length; from += SCREEN_LANES) {
       const queries = Math.min(SCREEN_LANES, heaps.length - from)
-      for (let n = from; n < from + queries; n++) shadow.setThreshold(n, heaps[n]!.threshold)
+      for (let n = from; n < from + queries; n++) shadow.setThreshold(n, this.scan.threshold(n))
       found += shadow.screen(segment, from, queries)
+    }
+    const first = segment * shadow.reader.layout.rowsPerSegment
+    for (let query = 0; query < heaps.length; query++) {
+      if (heaps[query]!.query.tags === undefined) continue
+      found -= shadow.dropCandidates(query, (row) => !this.scan.allows(query, first + row))
     }
     const useful = !tooMany(found, heaps.length)
     this.backoff = backoffAfterScreening(this.backoff, useful)
     if (!useful) return false
-    const first = segment * shadow.reader.layout.rowsPerSegment
     for (let query = 0; query < heaps.length; query++) this.scoreCandidates(query, first)
     return true
   }
@@ -140,7 +153,9 @@ export class TopKScreen {
     const score = this.shadow.scoreAt(place)
     const wanted = reader.isLive(row) && score > heap.threshold
     const length = wanted ? reader.keyInto(row, this.key, 0) : 0
-    if ((sequence & 1) !== 0 || !reader.unchanged(row, sequence)) this.scoreRow(heap, row)
-    else if (wanted && heap.accepts(this.key, 0, length)) heap.offer(score, this.key, 0, length)
+    if ((sequence & 1) !== 0 || !reader.unchanged(row, sequence)) this.scan.score(heap, row)
+    else if (wanted && this.scan.accepts(heap, this.key, length)) {
+      heap.offer(score, this.key, 0, length)
+    }
   }
 }

@@ -228,6 +228,19 @@ export class TopKShadow {
     return this.words[this.lists / 4 + query * this.blockRows + n]!
   }
 
+  /** Drops candidates of a query, as rows of the segment; returns how many. */
+  dropCandidates(query: number, isDropped: (row: number) => boolean): number {
+    const at = this.lists / 4 + query * this.blockRows
+    const count = this.candidatesOf(query)
+    let kept = 0
+    for (let n = 0; n < count; n++) {
+      const row = this.words[at + n]!
+      if (!isDropped(row)) this.words[at + kept++] = row
+    }
+    this.words[this.kernels.foundWord(this.groups[query >> 2]!, query & 3)] = kept
+    return count - kept
+  }
+
   /** Copies a row's floats to place 0 to 3 for scoring. The caller checks the row's sequence word. */
   stage(place: number, row: number): void {
     const { reader, width } = this

@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../core/clock.ts'
 import { FairQueue } from '../../core/lifetime/fair-queue.ts'
-import { innerProduct } from '../../kernels/inner-product.ts'
 import { MAX_TOP_K_QUERIES } from '../../kernels/top-k-scratch.ts'
 import type { StateVersion } from '../../state/catalog/key-class.ts'
 import { unpackSlotQueryReply } from '../../state/catalog/slot-query-message.ts'
@@ -13,8 +12,9 @@ import type { AskTerms, LocalSlotAsker } from '../catalog/slot-asker.ts'
 import type { RankedKeys } from '../port/ranked-keys.ts'
 import { Gathering } from './gathering.ts'
 import { TopKHeap, type TopKQuery } from './heap.ts'
-import { dividedByNorm, TopKScan } from './scan.ts'
+import { TopKScan } from './scan.ts'
 import { TopKShadows } from './shadows.ts'
+import { TagColumns } from './tag-column.ts'
 
 /** A pass yields to the event loop after this long. */
 const TURN_MS = 1
@@ -48,6 +48,7 @@ export class LocalTopK {
   private readonly asker: LocalSlotAsker
   private readonly clock: Clock
   private readonly shadows: TopKShadows
+  private readonly columns = new TagColumns()
   private readonly thread: SharedThread
   private readonly queues = new Map<StateVersion, FairQueue<Waiting>>()
   private readonly gatherings = new WeakMap<StateVersion, Gathering>()
@@ -195,7 +196,7 @@ export class LocalTopK {
     heaps: readonly TopKHeap[],
     batch: readonly Waiting[],
   ): Promise<boolean> {
-    const scan = new TopKScan(reader, heaps, this.shadows)
+    const scan = new TopKScan(reader, heaps, { shadows: this.shadows, columns: this.columns })
     const turn = (): boolean => {
       const end = this.endOfTurn()
       return scan.run(() => this.clock.monotonicMs() >= end)
@@ -231,12 +232,7 @@ export class LocalTopK {
         const { key } = answer
         const vector = decodeVectorFloats(answer.value, dimension)
         for (const heap of heaps) {
-          if (!heap.accepts(key, 0, key.length)) continue
-          const { vector: query, normColumns = 0 } = heap.query
-          const dot = innerProduct(vector, 0, query, 0, dimension)
-          const squares = innerProduct(vector, 0, vector, 0, normColumns)
-          const score = normColumns === 0 ? dot : dividedByNorm(dot, squares)
-          heap.offer(score, key, 0, key.length)
+          if (heap.accepts(key, 0, key.length)) heap.offerRow(vector, key)
         }
       }
       if (answers.length < STORED_PAGE) return

@@ -89,6 +89,8 @@ export interface VectorStateDescriptor extends DescriptorBase {
    * a state that few records read: their rows would take the place of others. @default true
    */
   readonly isReadAhead?: boolean
+  /** Whether all rows stay in memory, however little of it the others leave, so that a scan can read them. @default false */
+  readonly isResident?: boolean
   /**
    * Which keys of the queryable name this state holds: those that end in the suffix. Two vector
    * states may share a queryable name when their suffixes differ (`-U` and `-I` of `ALS_MODEL`).
@@ -154,6 +156,7 @@ const VECTOR_STATE: OptionShape<VectorStateOptions> = {
   dimension: required(wholeNumber({ min: 1, max: 65_536 })),
   dimensionByVersion: flag,
   isReadAhead: flag,
+  isResident: flag,
   keySuffix: text,
   maxKeyBytes: wholeNumber({ min: 1, max: 1024 }),
   meanKey: aName,

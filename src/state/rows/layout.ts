@@ -24,12 +24,14 @@ import { topKScratchBytes } from '../../kernels/top-k-scratch.ts'
  *   segment of R rows (R a power of two)
  *   +-----------------------------------+---------------------------+----------------------------+
  *   | 80 words: 0 changes, 1 kind,      | R row headers             | R x stride float32         |
+ *   | 2 keys written so far,            |                           |                            |
  *   | 16 to 79 changes of each part     |                           |                            |
  *   +-----------------------------------+---------------------------+----------------------------+
  *   `changes` grows at the start and at the end of every write in the segment (odd: during a write),
  *   so a scan that finds it even and equal before and after has read a consistent block. The change
  *   counter of a part (a 64th of the rows) grows once, at the end of the write: who keeps something
- *   about rows looks only at parts whose counter grew.
+ *   about rows looks only at parts whose counter grew. `keys` grows when a row gets a key: until then every live
+ *   row of the segment has the key that it had.
  *   `kind`: 0 rows, 1 images of rows. Floats are 16-byte aligned, stride = dimension rounded up to 4.
  *
  *   row header, words; a multiple of 8, and its start is 32-byte aligned
@@ -51,7 +53,7 @@ import { topKScratchBytes } from '../../kernels/top-k-scratch.ts'
  *   dimension)); slot 0 is live, the others are those at a barrier.
  */
 const ROW_TABLE_MAGIC = 0x42545257
-const ROW_TABLE_VERSION = 2
+const ROW_TABLE_VERSION = 3
 
 export const PAGE_WORDS = 16384
 export const MAX_PAGES = 65536
@@ -93,6 +95,7 @@ export const SCRATCH_TRIPLES = 1024
 export const SEGMENT_HEADER_WORDS = 80
 export const SEGMENT_CHANGES = 0
 export const SEGMENT_KIND = 1
+export const SEGMENT_KEYS = 2
 export const SEGMENT_PARTS = 16
 /** Parts of a segment, each with its own change counter. */
 export const PARTS = 64

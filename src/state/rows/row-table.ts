@@ -17,6 +17,7 @@ import {
   type RowTableLayout,
   SCRATCH_AREAS,
   SEGMENT_HEADER_WORDS,
+  SEGMENT_KEYS,
   SEGMENT_KIND,
   SEGMENT_PARTS,
   STATE_IMAGE,
@@ -216,6 +217,7 @@ export class RowTable {
       words[at] = key[i]! | (key[i + 1]! << 8) | (key[i + 2]! << 16) | (key[i + 3]! << 24)
     }
     if (i < keyEnd) words[at] = lastKeyWord(key, i, keyEnd)
+    words[this.segmentOf(row) + SEGMENT_KEYS]! += 1
   }
 
   /** Empties a row that is no longer in the index and makes its number free. */

@@ -19,6 +19,7 @@ import {
   MEAN_SLOTS,
   MEAN_SUMS,
   RETAINED_CHECKPOINTS,
+  ROW_HASH,
   ROW_KEY,
   ROW_STATE,
   type RowTableLayout,
@@ -26,6 +27,7 @@ import {
   SCRATCH_AREAS,
   SEGMENT_CHANGES,
   SEGMENT_HEADER_WORDS,
+  SEGMENT_KEYS,
   SEGMENT_KIND,
   SEGMENT_PARTS,
   STATE_DELETED,
@@ -168,6 +170,11 @@ export class RowTableView {
     return this.sequenceAt(this.segmentAddress(segment) + SEGMENT_CHANGES)
   }
 
+  /** Counter of the keys that rows of a segment got: while it stays the same, no live row has another key. */
+  keysOf(segment: number): number {
+    return Atomics.load(this.words, this.segmentAddress(segment) + SEGMENT_KEYS)
+  }
+
   /** Address in words of the change counters of a segment's `PARTS` parts; they grow at the end of a write. */
   partChangesAt(segment: number): number {
     return this.segmentAddress(segment) + SEGMENT_PARTS
@@ -230,6 +237,11 @@ export class RowTableView {
   /** Whether the row is live (not free, deleted or an image). */
   isLive(row: number): boolean {
     return (this.words[this.headerOf(row) + ROW_STATE]! & STATE_LIVE) !== 0
+  }
+
+  /** The murmur3 hash of the row's key, as int32. */
+  hashOf(row: number): number {
+    return this.words[this.headerOf(row) + ROW_HASH]!
   }
 
   /** Copies the row's key to `target` from `at`; its length. */

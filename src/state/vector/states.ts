@@ -146,7 +146,7 @@ export class VectorStates {
       keyGroups,
       maxParallelism,
       slot,
-      ...(store === undefined ? {} : { store }),
+      ...(store === undefined || descriptor.isResident === true ? {} : { store }),
       storePrefix: Uint8Array.of(STORE_PREFIX, this.states.size),
       listener,
       spillSink,

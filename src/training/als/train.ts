@@ -37,7 +37,7 @@ import { initialiseFactors } from './solver/start.ts'
  *   sum c (preference - p.q)^2      (Hu, Koren, Volinsky 2008; see `AlsFeedback`)
  *
  * which costs no more than the rated pairs, thanks to the Gram matrix of the other side; the ratings of a pair that comes
- * again are summed, but not in files. Ratings in files
+ * again are summed, in files by `RatingsSpill.build`. Ratings in files
  * (`RatingsSpill`) give the rows of the same ratings in memory; they train on the CPU only. The same
  * ratings, options and processor give the same bits with any number of threads; a GPU gives the same
  * values up to rounding. Throws EMPTY_DATASET, INVALID_ARGUMENT, TRAINING_DIVERGED, GPU_UNAVAILABLE, GPU_FAILED.

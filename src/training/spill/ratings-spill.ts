@@ -6,7 +6,7 @@ import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import { IdNumbers } from '../data/id-numbers.ts'
 import { NamelessFile } from './nameless-file.ts'
 import { RatingRecords } from './records.ts'
-import { sortSide } from './sorted-side.ts'
+import { RatingSums, sortSide } from './sorted-side.ts'
 import type { SpilledRatings } from './spilled-ratings.ts'
 
 /** Options of `RatingsSpill`. */
@@ -51,9 +51,7 @@ export class RatingsSpill implements Disposable {
   private itemCounts = new Uint32Array(1024)
   private used = 0
   private written = 0
-  private sum = 0
-  private min = Number.POSITIVE_INFINITY
-  private max = Number.NEGATIVE_INFINITY
+  private readonly statistics = new RatingSums()
 
   /** Throws INVALID_ARGUMENT, and errors of the file system. */
   constructor(options: RatingsSpillOptions) {
@@ -77,23 +75,27 @@ export class RatingsSpill implements Disposable {
     this.itemCounts = counted(this.itemCounts, itemNumber)
     this.buffer.set(this.used++, userNumber, itemNumber, rating)
     // As it is stored: 32 bits.
-    this.addToStatistics(this.buffer.rating(this.used - 1))
+    this.statistics.add(this.buffer.rating(this.used - 1))
     if (this.used === BUFFER_RATINGS) this.flush()
   }
 
-  /** Sorts the ratings by both sides; nothing may be added afterwards. Throws EMPTY_DATASET. */
-  async build(): Promise<SpilledRatings> {
+  /**
+   * Sorts the ratings by both sides; nothing may be added afterwards. `sumsPairs`: the ratings of a user and an item become
+   * one, their sum, as implicit feedback and events need it. Throws EMPTY_DATASET.
+   */
+  async build(sumsPairs = false): Promise<SpilledRatings> {
     this.flush()
-    const { written: size, sum, min, max } = this
-    if (size === 0) {
+    if (this.written === 0) {
       throw new WeirError('EMPTY_DATASET', 'there are no ratings; check the file and its format')
     }
-    const users = await this.sorted('users')
-    const items = await this.sorted('items').catch((error: unknown) => {
+    const users = await this.sorted('users', sumsPairs)
+    const items = await this.sorted('items', sumsPairs).catch((error: unknown) => {
       users[Symbol.dispose]()
       throw error
     })
     this.records.clear()
+    const { sum, min, max } = sumsPairs ? users.statistics : this.statistics
+    const size = users.offsets.at(-1) ?? 0
     return {
       users: this.users.ids,
       items: this.items.ids,
@@ -111,7 +113,7 @@ export class RatingsSpill implements Disposable {
     this.records[Symbol.dispose]()
   }
 
-  private sorted(side: 'users' | 'items'): ReturnType<typeof sortSide> {
+  private sorted(side: 'users' | 'items', sumsPairs: boolean): ReturnType<typeof sortSide> {
     const { records, options } = this
     const { folder, memoryBytes = 256 * MIB, onSorted, signal } = options
     const isUsers = side === 'users'
@@ -121,6 +123,7 @@ export class RatingsSpill implements Disposable {
       column: isUsers ? 0 : 1,
       counts: (isUsers ? this.userCounts : this.itemCounts).subarray(0, rows.ids.length),
       others: others.ids.length,
+      sumsPairs,
       partRatings: Math.floor(memoryBytes / SORT_BYTES),
       folder,
       async breathe(done) {
@@ -129,12 +132,6 @@ export class RatingsSpill implements Disposable {
         signal?.throwIfAborted()
       },
     })
-  }
-
-  private addToStatistics(rating: number): void {
-    this.sum += rating
-    if (rating < this.min) this.min = rating
-    if (rating > this.max) this.max = rating
   }
 
   private flush(): void {

@@ -12,6 +12,8 @@ export interface SideToSort {
   readonly others: number
   /** Most ratings that are sorted in memory at a time, unless one row has more. */
   readonly partRatings: number
+  /** Whether the ratings of one pair become one: their sum. */
+  readonly sumsPairs: boolean
   /** Folder of the files. */
   readonly folder: string
   /** Waits a moment, so that the thread can do other things; gets the share that is done. */
@@ -19,7 +21,23 @@ export interface SideToSort {
 }
 
 /** A sorted side with the files that it owns. */
-export interface SortedSide extends SpilledSide, Disposable {}
+export interface SortedSide extends SpilledSide, Disposable {
+  /** Of its ratings. */
+  readonly statistics: RatingSums
+}
+
+/** Sum, smallest and largest of ratings, one after the other. */
+export class RatingSums {
+  sum = 0
+  min = Number.POSITIVE_INFINITY
+  max = Number.NEGATIVE_INFINITY
+
+  add(rating: number): void {
+    this.sum += rating
+    if (rating < this.min) this.min = rating
+    if (rating > this.max) this.max = rating
+  }
+}
 
 /** Share of the work that dividing takes; the rest is sorting. */
 const DIVIDING = 0.3
@@ -33,11 +51,15 @@ export async function sortSide(side: SideToSort): Promise<SortedSide> {
   const { counts, partRatings, column, records, folder, breathe } = side
   const offsets = offsetsOf(counts)
   const rows = partRows(offsets, partRatings)
+  // What is summed is known when a part is sorted.
+  const kept = side.sumsPairs ? sharedOffsets(counts.length) : offsets
+  const statistics = new RatingSums()
   const means = new Float64Array(counts.length)
   const [indexes, ratings] = [new NamelessFile(folder), new NamelessFile(folder)]
   const sorted: SortedSide = {
-    offsets,
+    offsets: kept,
     means,
+    statistics,
     files: { indexes: indexes.descriptor, ratings: ratings.descriptor },
     [Symbol.dispose]() {
       indexes[Symbol.dispose]()
@@ -51,7 +73,7 @@ export async function sortSide(side: SideToSort): Promise<SortedSide> {
     }
     for (let part = 0; part + 1 < rows.length; part++) {
       const [first, end] = [rows[part] as number, rows[part + 1] as number]
-      sortPart(parts, side, { first, end, offsets, means, indexes, ratings })
+      sortPart(parts, side, { first, end, offsets, kept, means, statistics, indexes, ratings })
       await breathe(DIVIDING + ((1 - DIVIDING) * (part + 1)) / (rows.length - 1))
     }
     return sorted
@@ -63,11 +85,15 @@ export async function sortSide(side: SideToSort): Promise<SortedSide> {
 
 /** Number of ratings before each row, then their number; in shared memory. */
 function offsetsOf(counts: Uint32Array): Uint32Array {
-  const offsets = new Uint32Array(new SharedArrayBuffer((counts.length + 1) * 4))
+  const offsets = sharedOffsets(counts.length)
   for (let r = 0; r < counts.length; r++) {
     offsets[r + 1] = (offsets[r] as number) + (counts[r] as number)
   }
   return offsets
+}
+
+function sharedOffsets(rows: number): Uint32Array {
+  return new Uint32Array(new SharedArrayBuffer((rows + 1) * 4))
 }
 
 interface PartTarget {
@@ -75,7 +101,10 @@ interface PartTarget {
   readonly first: number
   readonly end: number
   readonly offsets: Uint32Array
+  /** The offsets of the ratings that are written: `offsets` themselves, or those of sums. */
+  readonly kept: Uint32Array
   readonly means: Float64Array
+  readonly statistics: RatingSums
   readonly indexes: NamelessFile
   readonly ratings: NamelessFile
 }
@@ -99,9 +128,36 @@ function sortPart(parts: NamelessFile, side: SideToSort, target: PartTarget): vo
     indexes[to] = records.number(at, otherColumn)
     ratings[to] = records.rating(at)
   }
+  const written = side.sumsPairs ? sumPairs(indexes, ratings, target) : count
   writeMeans(ratings, target)
-  target.indexes.append(new Uint8Array(indexes.buffer))
-  target.ratings.append(new Uint8Array(ratings.buffer))
+  for (let k = 0; k < written; k++) target.statistics.add(ratings[k] as number)
+  target.indexes.append(new Uint8Array(indexes.buffer, 0, written * 4))
+  target.ratings.append(new Uint8Array(ratings.buffer, 0, written * 4))
+}
+
+/** Sums the ratings of each pair, which lie together, and moves the sums to the front; returns their number. */
+function sumPairs(
+  indexes: Uint32Array,
+  ratings: Float32Array,
+  { first, end, offsets, kept }: PartTarget,
+): number {
+  const start = offsets[first] as number
+  let to = 0
+  for (let row = first; row < end; row++) {
+    const from = to
+    const last = (offsets[row + 1] as number) - start
+    let sum = 0
+    for (let k = (offsets[row] as number) - start; k < last; k++) {
+      const index = indexes[k] as number
+      const isNext = to === from || indexes[to - 1] !== index
+      sum = (isNext ? 0 : sum) + (ratings[k] as number)
+      if (isNext) to += 1
+      indexes[to - 1] = index
+      ratings[to - 1] = sum
+    }
+    kept[row + 1] = (kept[row] as number) + to - from
+  }
+  return to
 }
 
 /** Positions of the records in the order of a column, equal ones in their order. */
@@ -123,10 +179,10 @@ function orderBy(records: RatingRecords, column: RecordColumn, numbers: number):
   return order
 }
 
-function writeMeans(ratings: Float32Array, { first, end, offsets, means }: PartTarget): void {
-  const start = offsets[first] as number
+function writeMeans(ratings: Float32Array, { first, end, kept, means }: PartTarget): void {
+  const start = kept[first] as number
   for (let row = first; row < end; row++) {
-    const [from, to] = [offsets[row] as number, offsets[row + 1] as number]
+    const [from, to] = [kept[row] as number, kept[row + 1] as number]
     let sum = 0
     for (let k = from; k < to; k++) sum += ratings[k - start] as number
     means[row] = sum / (to - from)

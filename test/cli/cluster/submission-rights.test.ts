@@ -15,7 +15,7 @@ import { configurationKeys } from '../../../src/runtime/configuration/keys.ts'
 
 /** Every option of a job by what it reaches on the machine of the JobManager. A new option needs a line. */
 const REACHES = {
-  nothing: `topic quarantine observations dimension option check-types memory max-key-bytes log-format slots
+  nothing: `tags topic quarantine observations dimension option check-types memory max-key-bytes log-format slots
     query-threads port allow-non-restored-state take-over accept-lost-transactions sasl-mechanism sasl-username tls
     ratings-per-second item-ratings-per-second window-count window-ms learn-from write-back delete-deltas rule noise
     new-user-noise user-forgetting item-forgetting newcomers evidence learning-rate schedule decay user-regularization

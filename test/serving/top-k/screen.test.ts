@@ -43,7 +43,7 @@ class World {
   /** By codes; `between` is called after each segment. */
   screened(wanted: readonly Wanted[], between: () => void = () => {}): ScoredKey[][] {
     const heaps = wanted.map(heapOf)
-    const scan = new TopKScan(this.fixture.reader(), heaps, this.shadows)
+    const scan = new TopKScan(this.fixture.reader(), heaps, { shadows: this.shadows })
     while (!scan.run(() => true)) between()
     return heaps.map((heap) => heap.takeRanked().toList())
   }

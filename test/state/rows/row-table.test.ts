@@ -60,10 +60,10 @@ describe('layout', () => {
     const table = new RowTable(rowTableLayout(3, 8, 1))
     const row = write(table, 'ab', 1.5)
     const words = table.arena.words
-    expect([...words.subarray(0, 8)]).toEqual([0x42545257, 2, 3, 4, 8, 16, 1, 16384])
+    expect([...words.subarray(0, 8)]).toEqual([0x42545257, 3, 3, 4, 8, 16, 1, 16384])
     const segment = words[16384]!
     expect(segment % 16).toBe(0)
-    expect([...words.subarray(segment, segment + 2)]).toEqual([2, 0])
+    expect([...words.subarray(segment, segment + 3)]).toEqual([2, 0, 1])
     const header = segment + 80 + row * 16
     const hash = hashOf(bytesOf('ab'))
     expect([...words.subarray(header, header + 4)]).toEqual([2, 2 | STATE_LIVE, 0, hash])

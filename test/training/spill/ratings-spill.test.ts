@@ -30,10 +30,10 @@ const table = ratingsTable(
   generateRatings({ users: 3000, items: 400, ratings: 150_000, step: 0.5, seed: 2 }),
 )
 
-async function spilled(ratings: RatingsTable): Promise<SpilledRatings> {
+async function spilled(ratings: RatingsTable, sumsPairs = false): Promise<SpilledRatings> {
   using spill = new RatingsSpill({ folder, memoryBytes: 2 ** 20 })
   for (const { user, item, rating } of ratingsOf(ratings)) spill.add(user, item, rating)
-  return await spill.build()
+  return await spill.build(sumsPairs)
 }
 
 function rowsOf(model: AlsModel): readonly number[] {
@@ -51,33 +51,37 @@ const TRAININGS: readonly AlsOptions[] = [
 ]
 
 describe('ratings in files', () => {
-  it('have the ids, the statistics and the sorted sides of the same ratings in memory', async () => {
-    using files = await spilled(table)
-    expect(files.users).toEqual(table.users)
-    expect(files.items).toEqual(table.items)
-    expect(files.statistics).toEqual(ratingStatistics(table))
-    const [expected, actual] = [sidesOf(table, 0, 0), sidesOf(files, 0, 0)]
-    for (const name of ['users', 'items'] as const) {
-      expect(actual[name].offsets).toEqual(expected[name].offsets)
-      expect(actual[name].chunks).toEqual(expected[name].chunks)
-      const to = { indexes: new Uint32Array(table.size), ratings: new Float32Array(table.size) }
-      await readRatings(actual[name].spilled!.files, { first: 0, end: table.size }, to)
-      expect(to.indexes).toEqual(new Uint32Array(expected[name].indexes))
-      expect(to.ratings).toEqual(new Float32Array(expected[name].ratings))
-    }
-  })
+  it.each([
+    ['as they came', false],
+    ['summed by pair', true],
+  ])(
+    'have the ids, the statistics and the sorted sides of those in memory, %s',
+    async (_, sumsPairs) => {
+      const expected = sumsPairs ? summedByPair(table) : table
+      using files = await spilled(table, sumsPairs)
+      expect(files.users).toEqual(expected.users)
+      expect(files.items).toEqual(expected.items)
+      expect(files.size).toBe(expected.size)
+      expect(files.statistics).toEqual(ratingStatistics(expected))
+      const [sides, spilledSides] = [sidesOf(expected, 0, 0), sidesOf(files, 0, 0)]
+      for (const name of ['users', 'items'] as const) {
+        const [side, actual] = [sides[name], spilledSides[name]]
+        expect(actual.offsets).toEqual(side.offsets)
+        expect(actual.chunks).toEqual(side.chunks)
+        const to = { indexes: new Uint32Array(files.size), ratings: new Float32Array(files.size) }
+        await readRatings(actual.spilled!.files, { first: 0, end: files.size }, to)
+        expect(to.indexes).toEqual(new Uint32Array(side.indexes))
+        expect(to.ratings).toEqual(new Float32Array(side.ratings))
+      }
+    },
+  )
 
   it.each(campaignSize([TRAININGS[commitSeed() % TRAININGS.length]!], TRAININGS))(
     'train the same rows as in memory with %o',
     async (options) => {
-      // Events of a pair are summed in memory only.
-      const ratings = options.feedback === 'implicit' ? summedByPair(table) : table
-      using files = await spilled(ratings)
+      using files = await spilled(table, options.feedback === 'implicit')
       const settings = { ...options, factors: 6, iterations: 2 }
-      const [inMemory, inFiles] = [
-        await trainAls(ratings, settings),
-        await trainAls(files, settings),
-      ]
+      const [inMemory, inFiles] = [await trainAls(table, settings), await trainAls(files, settings)]
       expect(rowsOf(inFiles)).toEqual(rowsOf(inMemory))
       expect(inFiles.history.at(-1)?.objective).toBe(inMemory.history.at(-1)?.objective)
       expect(inFiles.ratingsOf('I', 3)).toBe(inMemory.ratingsOf('I', 3))

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { buildJob } from '../../../src/dataflow/job-definition.ts'
-import alsServing, { MODEL_ROWS_UID } from '../../../src/jobs/model-topic/als-serving.ts'
+import alsServing from '../../../src/jobs/als-serving/job.ts'
+import { MODEL_ROWS_UID } from '../../../src/jobs/model-topic/operator.ts'
 
 describe('the als-serving job', () => {
   const options = { logDirectory: '/log', topic: 'als-model', dimension: 4 }

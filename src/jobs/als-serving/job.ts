@@ -6,10 +6,11 @@ import { count, name, required, wholeNumber } from '../../core/options/kinds.ts'
 import { checkOptions, type NamedOptions, type OptionShape } from '../../core/options/shape.ts'
 import { defineJob, type JobDefinition } from '../../dataflow/job-definition.ts'
 import { type RowUpdate, RowUpdateSerializer } from '../../models/als/row-update.ts'
-import { AlsServingFunction } from './als-serving-function.ts'
-import { BAD_ROWS } from './operator.ts'
-import { topicRecords } from './records.ts'
-import { type BadRowPolicy, ModelRowsOperator } from './rows-operator.ts'
+import { AlsServingFunction } from '../model-topic/als-serving-function.ts'
+import { BAD_ROWS, MODEL_ROWS_UID } from '../model-topic/operator.ts'
+import { topicRecords } from '../model-topic/records.ts'
+import { type BadRowPolicy, ModelRowsOperator } from '../model-topic/rows-operator.ts'
+import { itemTags } from './tag-stream.ts'
 
 /** Options of the `als-serving` job. */
 export interface AlsServingOptions extends Readonly<Record<string, unknown>> {
@@ -25,6 +26,8 @@ export interface AlsServingOptions extends Readonly<Record<string, unknown>> {
   readonly maxKeyBytes?: number
   /** Whether records that are no rows of this model are dropped or fail the job; they are counted. @default 'drop' */
   readonly badRows?: BadRowPolicy
+  /** Topic of the tags of items, lines `item,tag;tag;...`, for rules in top lists. @default there are no rules */
+  readonly tags?: string
 }
 
 const ALS_SERVING: OptionShape<NamedOptions<AlsServingOptions>> = {
@@ -33,10 +36,8 @@ const ALS_SERVING: OptionShape<NamedOptions<AlsServingOptions>> = {
   dimension: required(count),
   maxKeyBytes: wholeNumber({ min: 1, max: 1024 }),
   badRows: BAD_ROWS,
+  tags: name,
 }
-
-/** Uid of the operator that reports version markers to the job's version coordinator. */
-export const MODEL_ROWS_UID = 'model-rows'
 
 /**
  * Reads a model topic and serves it: rows by key and version as the queryable state `ALS_MODEL`
@@ -59,6 +60,7 @@ const alsServing: JobDefinition<AlsServingOptions> = defineJob<AlsServingOptions
       .uid('als-model')
       .name('ALS model')
       .discard()
+    if (options.tags !== undefined) itemTags(env, topics, { ...options, topic: options.tags })
   },
 })
 
