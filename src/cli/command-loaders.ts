@@ -51,6 +51,7 @@ export const COMMAND_LOADERS: Readonly<Record<string, () => Promise<Command>>> =
   'model diff': async () => (await import('./verbs/model-diff.ts')).modelDiffCommand,
   'model promote': async () => (await import('./verbs/model-promote.ts')).modelPromoteCommand,
   'model rollback': async () => (await import('./verbs/model-rollback.ts')).modelRollbackCommand,
+  forget: async () => (await import('./verbs/forget.ts')).forgetCommand,
   'model drop': async () => (await import('./verbs/model-drop.ts')).modelDropCommand,
   'model push': async () => (await import('./inference/model-push.ts')).modelPushCommand,
   'model alias': async () => (await import('./inference/model-alias.ts')).modelAliasCommand,

@@ -204,7 +204,7 @@ const VERB_GROUPS: readonly { readonly title: string; readonly verbs: readonly s
     verbs: ['predict', 'recommend', 'query', 'infer', 'classify', 'load'],
   },
   { title: 'Train and evaluate', verbs: ['train', 'retrain', 'evaluate', 'generate'] },
-  { title: 'Models and their versions', verbs: ['model'] },
+  { title: 'Models and their versions', verbs: ['model', 'forget'] },
   { title: 'Topics', verbs: ['topic', 'log', 'kafka'] },
   { title: 'Tokens', verbs: ['token'] },
 ]

@@ -61,6 +61,7 @@ export const PAUSES: Readonly<Record<string, readonly Pause[]>> = {
     ['10', 'load comes over time'],
     ['50 + random.below(400)', 'a random moment of a kill'],
   ],
+  'test/system/erasure/killed.test.ts': [['afterMs', 'a random moment of a kill']],
   'test/recovery/log-kill.test.ts': [['forMs', 'a random moment of a kill']],
   'test/recovery/online-switch.test.ts': [
     ['10', 'load comes over time'],

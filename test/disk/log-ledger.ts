@@ -11,6 +11,8 @@ export interface SentRecord {
   durable: boolean
   /** How its transaction ended; `either` while the end is under way. */
   outcome: 'open' | 'either' | 'committed' | 'aborted'
+  /** Whether it was taken out of the partition; `either` while that is under way, and after a crash then. */
+  erased: 'no' | 'either' | 'yes'
 }
 
 /** Records of a partition as a reader sees them: offset to id. */
@@ -41,6 +43,7 @@ export class LogLedger {
       offset: undefined,
       durable: false,
       outcome: record.transactional ? 'open' : 'committed',
+      erased: 'no',
     }
     this.sent.push(sent)
     return sent
@@ -52,6 +55,22 @@ export class LogLedger {
 
   decide(records: readonly SentRecord[], outcome: SentRecord['outcome']): void {
     for (const record of records) record.outcome = outcome
+  }
+
+  /** The records of a key of a partition that have an offset and are not erased for certain. */
+  ofKey(topic: string, partition: number, key: string): readonly SentRecord[] {
+    return this.sent.filter(
+      (one) =>
+        one.topic === topic &&
+        one.partition === partition &&
+        one.key === key &&
+        one.offset !== undefined &&
+        one.erased !== 'yes',
+    )
+  }
+
+  erase(records: readonly SentRecord[], erased: SentRecord['erased']): void {
+    for (const record of records) record.erased = erased
   }
 
   /** After a crash a record that is not durable may be gone, and its offset is given again. */
@@ -66,6 +85,8 @@ export class LogLedger {
       const record = this.sent[id]
       if (record === undefined || record.topic !== topic || record.partition !== partition) {
         this.violations.push(`${name}: record ${id} at ${offset} was never sent there`)
+      } else if (record.erased === 'yes') {
+        this.violations.push(`${name}: record ${id} at ${offset} was erased and is there`)
       } else if (seen.has(id)) this.violations.push(`${name}: record ${id} is there twice`)
       seen.add(id)
     }
@@ -80,7 +101,7 @@ export class LogLedger {
     for (const record of mine) {
       const { offset, durable, outcome, id, key } = record
       if (!durable || offset === undefined || offset < all.start) continue
-      if (outcome === 'aborted' && compacted) continue
+      if (record.erased !== 'no' || (outcome === 'aborted' && compacted)) continue
       const wanted = outcome === 'committed' && offset < committed.end ? committed : all
       if (wanted.ids.get(offset) === id) continue
       const later = (other: SentRecord): boolean =>

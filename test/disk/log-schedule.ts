@@ -33,7 +33,7 @@ type TopicName = keyof typeof TOPICS
  * Runs the writer of an embedded log on a simulated disk, through crashes and restarts. Invariants:
  * the log opens again; every record that was acknowledged as durable is at its offset, unless retention
  * or compaction may remove it; nothing appears that was never sent, or twice; a prepared transaction
- * can be committed; only records of committed transactions are visible; a created topic is there, and its partitions
+ * can be committed; only records of committed transactions are visible; what was erased stays away; a created topic is there, and its partitions
  * know their place.
  */
 export async function runLogSchedule(schedule: Schedule): Promise<ScheduleReport> {
@@ -109,7 +109,32 @@ class LogWorld extends CrashingWorld {
     if (dice < 12) await this.append(process, writer, topic)
     else if (dice < 16) await this.transact(process, writer, topic)
     else if (dice < 18) await writer.clean()
+    else if (dice < 19) await this.erase(process, writer, topic)
     else this.clock.advance(120)
+  }
+
+  /** Erases all records of a key in a partition; refused behind the start of an open transaction. */
+  private async erase(
+    process: CrashingProcess,
+    writer: LocalLogWriter,
+    topic: TopicName,
+  ): Promise<void> {
+    const partition = this.work.below(TOPICS[topic].partitions)
+    const records = this.ledger.ofKey(topic, partition, `k${this.work.below(KEYS)}`)
+    const before = records.map(({ erased }) => erased)
+    this.ledger.erase(records, 'either')
+    try {
+      await writer.eraseRecords(
+        topic,
+        partition,
+        records.map(({ offset }) => offset!),
+      )
+    } catch (error) {
+      if (!isWeirError(error, 'ILLEGAL_STATE')) throw error
+      for (const [i, record] of records.entries()) this.ledger.erase([record], before[i]!)
+      return
+    }
+    if (process.alive) this.ledger.erase(records, 'yes')
   }
 
   /** Appends some batches at once, and forces them now and then. */

@@ -11,6 +11,7 @@ const RUN_BY: Readonly<Record<string, string>> = {
       'backup',
       'checkpoints',
       'damage',
+      'erasure',
       'evaluation',
       'gateway',
       'install',

@@ -79,16 +79,17 @@ export async function connectTo(connection: ClientOptions, hint: string): Promis
 const NO_JOB =
   'start a job ("weir run"), or give --job HOST:PORT of one ("weir list" shows the jobs of a JobManager)'
 
-/** The connection to the job of the flags, which --timeout bounds, too. Throws UsageError. */
+/** The connection to the job of the flags, or at an address, which --timeout bounds, too. Throws UsageError. */
 export function connectionOf(
   flags: Flags,
+  at?: { readonly host: string; readonly port: number },
 ): Pick<ClientOptions, 'host' | 'port' | 'token' | 'tls' | 'deadlineMs'> {
   const token = tokenOf(flags)
   const deadlineMs = flags.optionalNumber('timeout')
   const tls = clientTlsOf(flags, QUERY_TLS)
   return {
-    host: flags.string('host'),
-    port: flags.number('port'),
+    host: at?.host ?? flags.string('host'),
+    port: at?.port ?? flags.number('port'),
     ...(token === undefined ? {} : { token }),
     ...(tls === undefined ? {} : { tls }),
     ...(deadlineMs === undefined ? {} : { deadlineMs }),

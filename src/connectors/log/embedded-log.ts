@@ -1,5 +1,5 @@
 import * as fs from 'node:fs'
-import { flag, kindOf, name, wholeNumber } from '../../core/options/kinds.ts'
+import { flag, kindOf, listOf, name, wholeNumber } from '../../core/options/kinds.ts'
 import { checkArgument, checkOptions } from '../../core/options/shape.ts'
 import { nodeFileSystem } from '../../files/node-file-system.ts'
 import type { ProducerIdentity } from '../transactions/producer-identity.ts'
@@ -97,6 +97,20 @@ export class EmbeddedLog {
     await this.writer.deleteRecords(topic, partition, before)
   }
 
+  /**
+   * Takes single records out of a partition, durably, also where the topic keeps all; every other record keeps its
+   * offset. Returns how many were there. Throws UNKNOWN_TOPIC, ILLEGAL_STATE behind the start of an open transaction.
+   */
+  async eraseRecords(
+    topic: string,
+    partition: number,
+    offsets: readonly number[],
+  ): Promise<number> {
+    checkPartition('log.eraseRecords', topic, partition)
+    checkArgument('log.eraseRecords', 'offsets', OFFSETS, offsets)
+    return await this.writer.eraseRecords(topic, partition, offsets)
+  }
+
   /** Commits or aborts a prepared transaction, also of a process that has ended. */
   async endTransaction(producer: ProducerIdentity, commit: boolean): Promise<void> {
     checkArgument('log.endTransaction', 'producer', PRODUCER, producer)
@@ -115,6 +129,7 @@ export class EmbeddedLog {
 }
 
 const OFFSET = wholeNumber({ min: 0 })
+const OFFSETS = listOf(OFFSET)
 const PRODUCER = kindOf<ProducerIdentity>(
   'the identity of a producer, which its prepare() returns',
   (given) => typeof (given as Partial<ProducerIdentity> | null)?.transactionalId === 'string',

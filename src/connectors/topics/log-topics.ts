@@ -14,11 +14,13 @@ import {
   partitionPath,
   readTopicConfig,
 } from '../log/storage/topic-config.ts'
+import { visitStored } from '../log/stored-records.ts'
 import { FileWatch } from '../log/writer/file-watch.ts'
 import {
   NEW_TOPIC,
   type NewTopic,
   type PartitionBounds,
+  type StoredRecords,
   TOPIC_SOURCE,
   type TopicDescription,
   type TopicIdentity,
@@ -31,11 +33,16 @@ import {
 export class LogTopics implements TopicStore {
   readonly place: string
   private readonly directory: string
+  readonly stored: StoredRecords
   private opened: Promise<EmbeddedLog> | undefined
 
   constructor(directory: string) {
     this.directory = directory
     this.place = `the embedded log in ${directory}`
+    this.stored = {
+      visit: (topic, visitor) => visitStored(directory, topic, visitor),
+      erase: (topic, offsets) => this.erase(topic, offsets),
+    }
   }
 
   private log(): Promise<EmbeddedLog> {
@@ -101,6 +108,18 @@ export class LogTopics implements TopicStore {
     for (const [partition, offset] of before.slice(0, partitions).entries()) {
       if (offset > 0) await log.deleteRecords(topic, partition, offset)
     }
+  }
+
+  private async erase(
+    topic: string,
+    offsets: ReadonlyMap<number, readonly number[]>,
+  ): Promise<number> {
+    const log = await this.log()
+    let erased = 0
+    for (const [partition, some] of offsets) {
+      erased += await log.eraseRecords(topic, partition, some)
+    }
+    return erased
   }
 
   async producer(topic: string, transactionalId?: string): Promise<TopicProducer> {

@@ -18,7 +18,7 @@ import {
   STARTING_OFFSETS,
   type StartingOffsets,
 } from '../records/topic-options.ts'
-import type { RecordDeserializer } from '../records/topic-record.ts'
+import type { RecordDeserializer, RecordView } from '../records/topic-record.ts'
 
 /** Configuration of a new topic. The store chooses missing values. */
 export interface NewTopic {
@@ -107,6 +107,24 @@ export const TOPIC_SOURCE: OptionShape<TopicSourceOptions<unknown>> = {
   discoveryIntervalMs: milliseconds,
 }
 
+/** What is found while stored records are visited; each record is valid during its call. */
+export interface StoredVisitor {
+  readonly record?: (record: RecordView, partition: number) => void
+  /** An offset between others that has no record any more: it was erased, or compacted. */
+  readonly erased?: (partition: number, offset: number) => void
+}
+
+/** The records of a store as they are on the disk of this machine. */
+export interface StoredRecords {
+  /** Visits all records up to the current end, also those of open and of aborted transactions. Throws UNKNOWN_TOPIC. */
+  visit(topic: string, visitor: StoredVisitor): Promise<void>
+  /**
+   * Takes records out, by partition; all others keep their offsets. Returns how many were there. Throws UNKNOWN_TOPIC,
+   * ILLEGAL_STATE behind the start of an open transaction.
+   */
+  erase(topic: string, offsets: ReadonlyMap<number, readonly number[]>): Promise<number>
+}
+
 /** Port to the topics of one place: an embedded log's directory or a Kafka. */
 export interface TopicStore extends AsyncDisposable {
   /** The place in words, for messages: `the embedded log in .weir/log`, `Kafka at localhost:9092`. */
@@ -143,6 +161,8 @@ export interface TopicStore extends AsyncDisposable {
    * ends that. Undefined, or no such method: the store reports no changes and must be polled.
    */
   watch?(topic: string, onChange: () => void): Cancel | undefined
+  /** Its records one by one. Missing: only whole ends of a partition can be deleted, and others see what was aborted. */
+  readonly stored?: StoredRecords
   /** A source of the committed records. */
   source<T>(options: TopicSourceOptions<T>): Source<T>
 }

@@ -10,6 +10,7 @@ import { REFUSED } from '../learning/refused.ts'
 import { topicRecords } from '../model-topic/records.ts'
 import { ItemCountsFunction, KnownItemsFunction } from './functions.ts'
 import { HistoryRatingsOperator } from './ratings-operator.ts'
+import { KNOWN_ITEMS_UID } from './states.ts'
 
 /** Options of the `histories` job. */
 export interface HistoriesOptions extends Readonly<Record<string, unknown>> {
@@ -57,7 +58,7 @@ const histories: JobDefinition<HistoriesOptions> = defineJob<HistoriesOptions>({
     ratings
       .keyBy(({ user }) => user)
       .process(() => new KnownItemsFunction(options.maxKeyBytes))
-      .uid('known-items')
+      .uid(KNOWN_ITEMS_UID)
       .name('Known items')
       .keyBy((item) => item)
       .process(() => new ItemCountsFunction(options.maxKeyBytes))

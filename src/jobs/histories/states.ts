@@ -6,6 +6,8 @@ import {
 } from '../../state/port/descriptors.ts'
 import { DEFAULT_MAX_KEY_BYTES } from '../../state/port/key-length.ts'
 
+/** Uid of the operator that keeps the items of each user. */
+export const KNOWN_ITEMS_UID = 'known-items'
 /** Queryable map: the items that each user rated, with the last rating. */
 export const KNOWN_ITEMS = 'KNOWN_ITEMS'
 /** Queryable rows of one float: the number of items that each user rated. */

@@ -3,7 +3,7 @@ import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import { areSameObservations } from '../../models/registry/ranges/observations-digest.ts'
 import { readExamples } from './examples.ts'
 import { RangesReading } from './ranges-reading.ts'
-import { readObservations } from './topic-ranges.ts'
+import { type BadObservation, readObservations } from './topic-ranges.ts'
 
 /** What the records of a topic are. */
 export type ObservationKind = 'ratings' | 'examples'
@@ -15,6 +15,8 @@ export type RecordsComparison =
   | { readonly kind: 'not-noted' }
   /** The topic has removed them. */
   | { readonly kind: 'gone' }
+  /** Records of the range were erased, and nothing else differs as far as that can be known. `what`: in words. */
+  | { readonly kind: 'erased'; readonly what: string }
   /** It has other ones: it was rewritten, or is a copy that went its own way. `what`: what differs, in words. */
   | { readonly kind: 'other'; readonly what: string }
 
@@ -71,21 +73,28 @@ async function comparedRange(
   const isWhole = part === 'all' && bounds.start <= from
   const wanted = isWhole ? { from, digest: read.all } : read.last
   if (bounds.start > wanted.from) return { kind: 'gone' }
-  const now = await readingOf(topics, { ...range, from: wanted.from }, kind)
+  const { now, withoutRecord } = await readingOf(topics, { ...range, from: wanted.from }, kind)
   const isSame = areSameObservations(wanted.digest, now)
   if (isSame === undefined) return { kind: 'not-noted' }
   if (isSame) return { kind: 'same' }
+  const missing = wanted.digest.count - now.count
   const had = `${wanted.digest.count} ${kind} with digest ${wanted.digest.sum}`
   const has = `${now.count} with ${now.sum}`
   return {
-    kind: 'other',
+    // A digest of what was erased is kept nowhere: it would say of a person what it was made of.
+    kind: missing > 0 && missing <= withoutRecord ? 'erased' : 'other',
     what: `the training read ${had} at offsets ${wanted.from} to ${to} of ${place}, which has ${has} there now`,
   }
 }
 
+/** What a range has now, and how many of its offsets have no record. */
 async function readingOf(topics: TopicStore, range: DataRange, kind: ObservationKind) {
-  const [found] = await readRanges(topics, [range], kind)
-  return found!.read!.all
+  let bad = 0
+  const [found] = await readRanges(topics, [range], kind, () => {
+    bad++
+  })
+  const now = found!.read!.all
+  return { now, withoutRecord: range.to - range.from - now.count - bad }
 }
 
 /** Reads ranges of a topic; returns them with what was read. */
@@ -93,14 +102,15 @@ export async function readRanges(
   topics: TopicStore,
   ranges: readonly DataRange[],
   kind: ObservationKind,
+  onBad?: BadObservation,
 ): Promise<readonly DataRange[]> {
   const reading = new RangesReading(ranges)
   if (kind === 'ratings') {
-    for await (const piece of readObservations(topics, ranges)) {
+    for await (const piece of readObservations(topics, ranges, onBad)) {
       for (const rating of piece) reading.addRating(rating)
     }
   } else {
-    for await (const piece of readExamples(topics, ranges)) {
+    for await (const piece of readExamples(topics, ranges, onBad)) {
       for (const example of piece) reading.addExample(example)
     }
   }

@@ -163,7 +163,9 @@ async function knownVersion(
     if (known === undefined) break
     const { number, lineage } = known.version
     const compared = await comparedRecords(topics, lineage.ranges, { kind, part: 'all' })
-    if (compared.kind !== 'other') return { known, given: inputs }
+    // What was erased must leave the model, too: then it is trained again at the same offsets.
+    const isOther = compared.kind === 'other' || compared.kind === 'erased'
+    if (!isOther) return { known, given: inputs }
     options.onStep?.(
       `version ${number} was trained at the same offsets, but on other records: ${compared.what}`,
     )

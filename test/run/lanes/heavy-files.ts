@@ -55,7 +55,7 @@ const BY_WORK = {
     'test/training/spill/ratings-spill.test.ts',
   ],
   'much state and many files': [
-    'test/connectors/log/storage/cleaner.test.ts',
+    'test/connectors/log/cleaning/cleaner.test.ts',
     'test/connectors/log/storage/partition-reader.test.ts',
     'test/inference/transforms/text.test.ts',
     'test/jobs/retention/drop-version.test.ts',

@@ -81,6 +81,7 @@ const BROKERS: Readonly<Record<string, readonly string[]>> = {
   'model promote': ['1'],
   'model rollback': [],
   'model drop': ['1'],
+  forget: ['--user', '1'],
   'model export': ['1', '<exported>'],
   'topic list': [],
   'topic create': ['t'],

@@ -35,6 +35,7 @@ const BEFORE: Readonly<Record<string, string>> = {
   'online-learning.md': '',
   'checkpoints.md': '',
   'backup.md': '',
+  'erasure.md': '',
   'sizing.md': '',
   'damage.md': `
     weir topic create t

@@ -287,8 +287,14 @@ export class PartitionWriter {
     if (retentionMs < 0 || !isExpired()) return
     while (this.flushing !== undefined) await this.flushing
     // What was written meanwhile is newer.
-    if (!isExpired()) return
+    if (isExpired()) await this.endSegment()
+  }
+
+  /** Ends the active segment now, if it holds batches: only closed segments can be written again. Throws CONNECTOR_FAILED. */
+  async endSegment(): Promise<void> {
+    while (this.flushing !== undefined) await this.flushing
     this.requireUsable()
+    if (this.segments.active.size === 0) return
     this.flushing = this.rollThenFlush()
     await this.flushing
     this.requireUsable()

@@ -49,6 +49,10 @@ export class FollowingLogWriter implements LogWriter {
     return this.call((writer) => writer.deleteRecords(topic, partition, before))
   }
 
+  eraseRecords(topic: string, partition: number, offsets: readonly number[]): Promise<number> {
+    return this.call((writer) => writer.eraseRecords(topic, partition, offsets))
+  }
+
   append(
     topic: string,
     partition: number,

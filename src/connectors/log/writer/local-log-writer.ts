@@ -9,7 +9,8 @@ import {
 import { DurableFolders } from '../../../files/durable-folders.ts'
 import type { FileSystem } from '../../../files/file-system.ts'
 import type { ProducerIdentity } from '../../transactions/producer-identity.ts'
-import { cleanPartition, dropBefore, retainPartition } from '../storage/cleaner.ts'
+import { cleanPartition, dropBefore, retainPartition } from '../cleaning/cleaner.ts'
+import { eraseRecords } from '../cleaning/erase.ts'
 import { claimPlace } from '../storage/partition-identity.ts'
 import { PartitionWriter } from '../storage/partition-writer.ts'
 import { longestSegmentMs } from '../storage/retention.ts'
@@ -30,7 +31,7 @@ import { BackgroundWork } from './background-work.ts'
 import { type ChangeAnnouncer, LogChanges } from './changes.ts'
 import { type LogOptions, resolveLogOptions } from './log-options.ts'
 import type { FsyncPolicy, LogWriter, TransactionDescription } from './log-writer.ts'
-import { OpenPartitions } from './open-partitions.ts'
+import { OpenPartitions, placeOf } from './open-partitions.ts'
 import {
   assignTopicId,
   createTopicFolder,
@@ -179,15 +180,13 @@ export class LocalLogWriter implements LogWriter {
   }
 
   private retain(isChosen: (partition: PartitionWriter) => boolean): Promise<void> {
-    const retaining = this.cleaning.then(() =>
+    return this.afterCleaning(() =>
       this.partitions.runOnAll(async (partition) => {
         if (!this.closed && isChosen(partition)) {
           await retainPartition(partition, this.clock.nowMs())
         }
       }),
     )
-    this.cleaning = retaining.catch(() => undefined)
-    return retaining
   }
 
   private async partitionNamed(name: string): Promise<PartitionWriter | undefined> {
@@ -269,11 +268,22 @@ export class LocalLogWriter implements LogWriter {
   }
 
   deleteRecords(topic: string, partition: number, before: number): Promise<void> {
-    const deleting = this.cleaning.then(() =>
-      this.withTypedErrors(async () => dropBefore(await this.partition(topic, partition), before)),
+    return this.afterCleaning(async () => {
+      dropBefore(await this.partition(topic, partition), before)
+    })
+  }
+
+  eraseRecords(topic: string, partition: number, offsets: readonly number[]): Promise<number> {
+    return this.afterCleaning(async () =>
+      eraseRecords(await this.partition(topic, partition), new Set(offsets)),
     )
-    this.cleaning = deleting.catch(() => undefined)
-    return deleting
+  }
+
+  /** Runs work on segments after what runs on them already. */
+  private afterCleaning<T>(work: () => Promise<T>): Promise<T> {
+    const working = this.cleaning.then(() => this.withTypedErrors(work))
+    this.cleaning = working.then(() => {}).catch(() => {})
+    return working
   }
 
   /** The writer of a partition, which is opened (and recovered) on first use. Throws UNKNOWN_TOPIC. */
@@ -348,9 +358,7 @@ export class LocalLogWriter implements LogWriter {
   }
 
   clean(): Promise<void> {
-    const cleaning = this.cleaning.then(() => this.withTypedErrors(() => this.cleanAll()))
-    this.cleaning = cleaning.catch(() => undefined)
-    return cleaning
+    return this.afterCleaning(() => this.cleanAll())
   }
 
   private async cleanAll(): Promise<void> {
@@ -386,10 +394,4 @@ export class LocalLogWriter implements LogWriter {
     await this.partitions.closeAll()
     this.changes.close()
   }
-}
-
-/** Topic and number of the partition `topic/number`. */
-function placeOf(name: string): [topic: string, partition: number] {
-  const slash = name.lastIndexOf('/')
-  return [name.slice(0, slash), Number(name.slice(slash + 1))]
 }

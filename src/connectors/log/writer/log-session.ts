@@ -56,6 +56,10 @@ export class LogSession implements LogWriter {
     return this.writer.deleteRecords(topic, partition, before)
   }
 
+  eraseRecords(topic: string, partition: number, offsets: readonly number[]): Promise<number> {
+    return this.writer.eraseRecords(topic, partition, offsets)
+  }
+
   async append(
     topic: string,
     partition: number,

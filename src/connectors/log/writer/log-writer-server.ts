@@ -186,6 +186,9 @@ function callMethod(writer: LogWriter, request: RemoteRequest): Promise<unknown>
     case 'deleteRecords':
       requireArgument(Number.isSafeInteger(request.args[2]), 'an offset is a whole number')
       return writer.deleteRecords(...request.args)
+    case 'eraseRecords':
+      requireArgument(Array.isArray(request.args[2]), 'offsets are a list')
+      return writer.eraseRecords(...request.args)
     case 'append':
       requireBatch(request.args)
       return writer.append(...request.args)

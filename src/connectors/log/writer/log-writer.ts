@@ -27,6 +27,11 @@ export interface LogWriter {
   /** Removes the segments of a partition whose records are all below an offset. Throws UNKNOWN_TOPIC. */
   deleteRecords(topic: string, partition: number, before: number): Promise<void>
   /**
+   * Takes single records out of a partition; all others keep their offsets. Resolves, once that is durable, with how many
+   * were there. Throws UNKNOWN_TOPIC, ILLEGAL_STATE behind the start of an open transaction.
+   */
+  eraseRecords(topic: string, partition: number, offsets: readonly number[]): Promise<number>
+  /**
    * Appends one record batch and resolves with its base offset. A transactional batch must come from
    * the current epoch of its `transactionalId`: else TRANSACTION_FENCED.
    */

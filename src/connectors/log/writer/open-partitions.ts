@@ -116,3 +116,9 @@ export class OpenPartitions {
     await reopened(name)
   }
 }
+
+/** Topic and number of the partition `topic/number`. */
+export function placeOf(name: string): [topic: string, partition: number] {
+  const slash = name.lastIndexOf('/')
+  return [name.slice(0, slash), Number(name.slice(slash + 1))]
+}

@@ -105,6 +105,10 @@ export class RemoteLogWriter implements LogWriter {
     return this.call({ method: 'deleteRecords', args: [topic, partition, before] })
   }
 
+  eraseRecords(topic: string, partition: number, offsets: readonly number[]): Promise<number> {
+    return this.call({ method: 'eraseRecords', args: [topic, partition, offsets] })
+  }
+
   append(
     topic: string,
     partition: number,

@@ -117,6 +117,12 @@ export class FrozenRows {
     return left === undefined || right === undefined ? undefined : scoreOf(left, right)
   }
 
+  /** Deletes the copy of a row that is deleted. */
+  remove(side: OnlineSide, version: number, key: Uint8Array): void {
+    const rows = side === 'user' ? this.users : this.items
+    rows.remove(modelVersion(version), key)
+  }
+
   /** Deletes the copies of a retired version. */
   drop(version: number): void {
     for (const rows of [this.users, this.items]) rows.dropVersion(modelVersion(version))

@@ -79,8 +79,10 @@ export class LearnedRows {
 
   /** Stores or deletes a published row; what was learned of the row before is deleted. */
   place(update: PublishedRow | RemovedRow, key: Uint8Array, origin: WriteOrigin): void {
-    const rows = kindOfKeyBytes(key) === 'U' ? this.users : this.items
+    const side = kindOfKeyBytes(key) === 'U' ? 'user' : 'item'
+    const rows = side === 'user' ? this.users : this.items
     rows.place(update, key, origin)
+    if (update.kind === 'remove') this.frozen.remove(side, update.version, key)
   }
 
   /** Opens a published version, also without a row of it here. */

@@ -9,7 +9,7 @@ import {
 } from '../../../../src/batch/record-batch-format.ts'
 import { RecordBatchReader } from '../../../../src/batch/record-batch-reader.ts'
 import { RecordBatchWriter } from '../../../../src/batch/record-batch-writer.ts'
-import { cleanPartition } from '../../../../src/connectors/log/storage/cleaner.ts'
+import { cleanPartition } from '../../../../src/connectors/log/cleaning/cleaner.ts'
 import {
   readCompacted,
   writeCompacted,

@@ -37,6 +37,7 @@ export const CONNECTOR_CALLS: ArgumentsCalls = {
   openInferenceEngine: of(openInferenceEngine),
   'embeddedLog.deleteTopic': on(log, 'deleteTopic', 'none'),
   'embeddedLog.deleteRecords': on(log, 'deleteRecords', 'orders', 0, 0),
+  'embeddedLog.eraseRecords': on(log, 'eraseRecords', 'orders', 0, [0]),
   'embeddedLog.endTransaction': on(log, 'endTransaction', { transactionalId: 't' }, true),
   'new LogSink': made(weir.LogSink),
   'new LogSource': made(weir.LogSource),

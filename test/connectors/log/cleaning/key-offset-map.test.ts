@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { KeyOffsetMap } from '../../../../src/connectors/log/storage/key-offset-map.ts'
+import { KeyOffsetMap } from '../../../../src/connectors/log/cleaning/key-offset-map.ts'
 import { seededRandom } from '../../../../src/core/random.ts'
 import { bytes, text } from '../fixture.ts'
 

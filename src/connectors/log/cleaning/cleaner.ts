@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { codecOf } from '../../../batch/compression.ts'
-import { hasPositionChecksum, placeBatch } from '../../../batch/position-checksum.ts'
+import { hasPositionChecksum } from '../../../batch/position-checksum.ts'
 import {
   attributesOf,
   BATCH_HEADER_SIZE,
@@ -9,16 +9,14 @@ import {
 } from '../../../batch/record-batch-format.ts'
 import { RecordBatchReader } from '../../../batch/record-batch-reader.ts'
 import { RecordBatchWriter } from '../../../batch/record-batch-writer.ts'
-import type { OpenFile } from '../../../files/file-system.ts'
-import { readCompacted, writeCompacted } from './compacted-offset.ts'
+import { readCompacted, writeCompacted } from '../storage/compacted-offset.ts'
+import type { SegmentInfo } from '../storage/partition-recovery.ts'
+import type { PartitionWriter } from '../storage/partition-writer.ts'
+import { expiredSegments } from '../storage/retention.ts'
+import { logFileName } from '../storage/segment-files.ts'
 import { KeyOffsetMap } from './key-offset-map.ts'
-import { PartitionReader } from './partition-reader.ts'
-import type { SegmentInfo } from './partition-recovery.ts'
-import type { PartitionWriter } from './partition-writer.ts'
-import { expiredSegments } from './retention.ts'
-import { INDEX_INTERVAL_BYTES, type IndexEntry, logFileName } from './segment-files.ts'
+import { rewriteSegment, type SegmentTarget, visitBatches } from './segment-rewrite.ts'
 
-const READ_BYTES = 1024 * 1024
 /** Most keys in memory. A partition with more new keys is compacted in several runs. */
 const MAX_KEYS = 4_000_000
 
@@ -64,47 +62,19 @@ async function applyRetention(partition: PartitionWriter, nowMs: number): Promis
 async function maxTimestamp(partition: PartitionWriter, segment: SegmentInfo): Promise<number> {
   if (segment.maxTimestamp < 0) {
     const records = new RecordBatchReader()
-    await forEachBatch(partition, segment, (bytes, at) => {
+    let isEmpty = true
+    await visitBatches(partition, segment, (bytes, at) => {
       const next = records.open(bytes, at, false)
       while (records.next()) {
+        isEmpty = false
         segment.maxTimestamp = Math.max(segment.maxTimestamp, records.timestamp)
       }
       return next
     })
+    // Erased or compacted to nothing, it must not hold back the segments behind it: it is older than all.
+    if (isEmpty) segment.maxTimestamp = 0
   }
   return segment.maxTimestamp
-}
-
-/**
- * Visits the batches of a closed segment; `dropped` says that a batch is a marker or was aborted.
- * `visit` returns the position after the batch.
- */
-async function forEachBatch(
-  partition: PartitionWriter,
-  segment: SegmentInfo,
-  visit: (bytes: Uint8Array, at: number, dropped: boolean) => number,
-): Promise<void> {
-  const end = partition.endOfSegment(segment)
-  const reader = new PartitionReader(partition.path, { files: partition.files })
-  const header = new RecordBatchReader()
-  try {
-    const buffer = new Uint8Array(Math.min(READ_BYTES, segment.size))
-    let offset = segment.base
-    while (offset < end) {
-      const fetched = await reader.fetch(offset, buffer)
-      if (fetched === undefined) return
-      for (let at = 0; at < fetched.end; ) {
-        header.open(fetched.bytes, at, false)
-        if (header.baseOffset >= end) return
-        const aborted =
-          header.isTransactional && fetched.aborted.contains(header.producerId, header.baseOffset)
-        at = visit(fetched.bytes, at, header.isControl || aborted)
-      }
-      offset = fetched.nextOffset
-    }
-  } finally {
-    reader.close()
-  }
 }
 
 /**
@@ -136,7 +106,7 @@ async function compact(partition: PartitionWriter, nowMs: number): Promise<void>
     const path = join(partition.path, logFileName(segment.base))
     const age = nowMs - partition.files.statSync(path)!.modifiedMs
     const dropTombstones = segment.base < compactedTo && age > partition.config.deleteRetentionMs
-    await rewrite(partition, segment, { keys, dropTombstones, mark: partition.mark })
+    await rewrite(partition, segment, { keys, dropTombstones })
   }
   // Before the number is stored: a segment whose older form comes back must be compacted again.
   await partition.files.syncFolder(partition.path)
@@ -162,7 +132,7 @@ async function collectKeys(
   keys: KeyOffsetMap,
 ): Promise<void> {
   const records = new RecordBatchReader()
-  await forEachBatch(partition, segment, (bytes, at, dropped) => {
+  await visitBatches(partition, segment, (bytes, at, dropped) => {
     const next = records.open(bytes, at, false)
     while (!dropped && records.next()) {
       if (records.keyLength < 0) continue
@@ -177,8 +147,6 @@ interface SurvivalRule {
   /** The last offset of each key. */
   readonly keys: KeyOffsetMap
   readonly dropTombstones: boolean
-  /** Mark of the partition. */
-  readonly mark: number
 }
 
 /** Writes the surviving records of a segment to a new file and swaps the files, unless all survive. */
@@ -187,45 +155,33 @@ async function rewrite(
   segment: SegmentInfo,
   rule: SurvivalRule,
 ): Promise<void> {
-  const path = join(partition.path, logFileName(segment.base))
-  const { accessedMs, modifiedMs } = partition.files.statSync(path)!
-  const file = partition.files.openSync(`${path}.tmp`, 'replace')
-  const survivors = new SurvivorWriter(file, segment.base, rule)
-  try {
-    await forEachBatch(partition, segment, (bytes, at, dropped) =>
+  await rewriteSegment(partition, segment, async (target) => {
+    const survivors = new SurvivorWriter(target, segment.base, rule)
+    await visitBatches(partition, segment, (bytes, at, dropped) =>
       survivors.add(bytes, at, dropped),
     )
     survivors.end(partition.endOfSegment(segment))
-    file.datasyncSync()
-    // The age of tombstones begins when the segment was first written.
-    file.setTimesSync(accessedMs, modifiedMs)
-  } finally {
-    file.closeSync()
-  }
-  if (!survivors.hasChanged) partition.files.removeSync(`${path}.tmp`)
-  else partition.replaceSegment(segment, survivors.size, survivors.index)
+    return survivors.hasChanged
+  })
 }
 
 /** Writes the surviving records of one segment, batch by batch. */
 class SurvivorWriter {
-  size = 0
   /** Whether records are left out, or an end or a checksum of a position is added. */
   hasChanged = false
-  readonly index: IndexEntry[] = []
   /** Offset after the last batch. */
   private nextOffset: number
   /** Offset after the last batch of the segment as it was. */
   private sourceEnd = 0
-  private readonly file: OpenFile
+  private readonly target: SegmentTarget
   private readonly rule: SurvivalRule
   private readonly records = new RecordBatchReader()
   private readonly writer = new RecordBatchWriter()
-  private indexed = 0
   private latest = -1
 
-  constructor(file: OpenFile, base: number, rule: SurvivalRule) {
+  constructor(target: SegmentTarget, base: number, rule: SurvivalRule) {
     this.nextOffset = base
-    this.file = file
+    this.target = target
     this.rule = rule
   }
 
@@ -284,14 +240,7 @@ class SurvivorWriter {
   }
 
   private write(baseOffset: number, batch: Uint8Array): void {
-    if (this.size - this.indexed >= INDEX_INTERVAL_BYTES) {
-      const position = this.size
-      this.index.push({ offset: baseOffset, maxTimestampBefore: this.latest, position })
-      this.indexed = position
-    }
-    placeBatch(batch, 0, { baseOffset, mark: this.rule.mark })
-    this.file.writeSync([batch], this.size)
+    this.target.write(baseOffset, batch, this.latest)
     this.nextOffset = lastOffsetOf(batch, 0) + 1
-    this.size += batch.length
   }
 }
