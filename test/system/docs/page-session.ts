@@ -53,7 +53,7 @@ function linesOf({ command, isScript, code, shown }: PageCommand, index: number)
 function patiently(command: string): string {
   // A topic is read by a job some time after it was written.
   if (command.startsWith('curl ')) return command.replace('curl ', 'ask curl -sSf ')
-  if (/^(weir query|head) /.test(command)) return `ask ${command}`
+  if (/^(weir query|head) |^weir recommend .*--any-of/.test(command)) return `ask ${command}`
   if (command.startsWith('weir load ')) {
     const quick = command.replace(/ -p \d+ -r \d+/, '')
     return `${quick.replace(/(--latency-threshold) \d+/, '$1 60000')} -p 100 -r 3`
