@@ -4,7 +4,6 @@ import { type Random, seededRandom } from '../../src/core/random.ts'
 import { float64Serializer, stringSerializer } from '../../src/core/serializer.ts'
 import type { StateSnapshot } from '../../src/state/port/change.ts'
 import { listState, mapState, reducingState, valueState } from '../../src/state/port/descriptors.ts'
-import { placedMap } from '../../src/state/port/handles.ts'
 import type { KeyedStateBackend } from '../../src/state/port/keyed-state-backend.ts'
 import type { StateStoreType } from '../../src/state/store/state-store.ts'
 import { type Backends, feed, MAX_PARALLELISM, Segment, show, text } from './keyed-state-fixture.ts'
@@ -42,8 +41,6 @@ class Subtask {
   readonly map
   readonly sum
   readonly timers
-  /** Places of map entries by key, namespace and map key, also of those that are gone. */
-  readonly places = new Map<string, object | undefined>()
   collecting = new Segment()
 
   constructor(backend: KeyedStateBackend) {
@@ -51,13 +48,11 @@ class Subtask {
     backend.setSpillSink(this.collecting)
     this.value = backend.value(valueState('value', { serializer: stringSerializer }))
     this.list = backend.list(listState<string>('list', { serializer: stringSerializer }))
-    this.map = placedMap(
-      backend.map(
-        mapState<string, number>('map', {
-          keySerializer: stringSerializer,
-          serializer: float64Serializer,
-        }),
-      ),
+    this.map = backend.map(
+      mapState<string, number>('map', {
+        keySerializer: stringSerializer,
+        serializer: float64Serializer,
+      }),
     )
     this.sum = backend.reducing(reducingState<number>('sum', (a, b) => a + b))
     this.timers = backend.timers('timers')
@@ -207,17 +202,12 @@ export class KeyedStateSimulation {
       case 5:
       case 6:
         cell.map.set(`m${n % 7}`, n)
-        if (n % 2 === 0) subtask.map.put(`m${n % 7}`, n)
-        else subtask.places.set(`${key}/${namespace}/m${n % 7}`, subtask.map.place(`m${n % 7}`, n))
+        subtask.map.put(`m${n % 7}`, n)
         return
-      case 7: {
-        const name = `m${n % 7}`
-        const place = subtask.places.get(`${key}/${namespace}/${name}`)
-        expect(subtask.map.getAt(name, place)).toBe(cell.map.get(name))
-        cell.map.delete(name)
-        subtask.map.removeAt(name, place)
+      case 7:
+        cell.map.delete(`m${n % 7}`)
+        subtask.map.remove(`m${n % 7}`)
         return
-      }
       case 8:
         if (n % 4 === 0) {
           cell.map.clear()

@@ -2,7 +2,6 @@ import type { Counter } from '../../core/metrics.ts'
 import { int53Serializer } from '../../core/serializer.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
 import { listState, mapState } from '../../state/port/descriptors.ts'
-import { placedMap } from '../../state/port/handles.ts'
 import { isEventTime, withoutEventTime } from '../port/event-time.ts'
 import type { OutputTag } from '../port/output-tag.ts'
 import { refuseResult } from '../port/refuse-result.ts'
@@ -88,8 +87,8 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
     const left = context.getMapState(mapState<number, A[]>('left-buffer', { keySerializer }))
     const right = context.getMapState(mapState<number, B[]>('right-buffer', { keySerializer }))
     this.buffers = new TimedBuffers(
-      new TimedBuffer(placedMap(left), Math.max(0, upperMs)),
-      new TimedBuffer(placedMap(right), Math.max(0, -lowerMs)),
+      new TimedBuffer(left, Math.max(0, upperMs)),
+      new TimedBuffer(right, Math.max(0, -lowerMs)),
       this.isRestored,
     )
     this.dropped = context.metrics.counter('numLateRecordsDropped')
@@ -107,10 +106,9 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
     // Before the function, which may change the record.
     left.add(time, value)
     this.setTimer(context)
-    const last = time + upperMs
-    for (let at = right.positionOf(time + lowerMs); right.timeAt(at) <= last; at++) {
-      for (const other of right.at(at)) {
-        this.emit([value, time], [other, right.timeAt(at)], { context, out })
+    for (const rightTime of right.between(time + lowerMs, time + upperMs)) {
+      for (const other of right.at(rightTime)) {
+        this.emit([value, time], [other, rightTime], { context, out })
       }
     }
   }
@@ -125,10 +123,9 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
     const { left, right } = this.select(context)
     right.add(time, value)
     this.setTimer(context)
-    const last = time - lowerMs
-    for (let at = left.positionOf(time - upperMs); left.timeAt(at) <= last; at++) {
-      for (const other of left.at(at)) {
-        this.emit([other, left.timeAt(at)], [value, time], { context, out })
+    for (const leftTime of left.between(time - upperMs, time - lowerMs)) {
+      for (const other of left.at(leftTime)) {
+        this.emit([other, leftTime], [value, time], { context, out })
       }
     }
   }

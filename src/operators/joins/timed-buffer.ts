@@ -1,6 +1,6 @@
 import { murmur3 } from '../../core/hash/murmur3.ts'
 import { MAX_TIMESTAMP } from '../../core/time.ts'
-import type { PlacedMapState } from '../../state/port/handles.ts'
+import type { MapState } from '../../state/port/handles.ts'
 import { LONG, ShortKey } from '../../state/port/short-key.ts'
 
 /** Times in memory above which all are forgotten, and read from state again when they are needed. */
@@ -12,85 +12,76 @@ const MOST_FREE = 32
 /** Times that are removed in one turn: between two turns, barriers and cancels get through. */
 const MOST_REMOVED = 1000
 
+const NO_TIMES: readonly number[] = []
+
 /**
- * Times in ascending order, each once, and the places of their records in state. Most come in order and go in order: an
- * array that gives up its first element each time would need new memory for the next one.
+ * Times in ascending order, each once. Most come in order and go in order: an array that gives up its first element each
+ * time would need new memory for the next one.
  */
 class Times {
-  private times: number[] = []
-  private places: (object | undefined)[] = []
+  private places: number[] = []
   private first = 0
 
   get length(): number {
-    return this.times.length - this.first
+    return this.places.length - this.first
+  }
+
+  /** Adds a time; false if it is there. */
+  add(time: number): boolean {
+    const { places } = this
+    const at = this.positionOf(time)
+    if (at === places.length) places.push(time)
+    else if (places[at] === time) return false
+    else places.splice(at, 0, time)
+    return true
   }
 
   /** The first time; infinite where there is none. */
   get earliest(): number {
-    return this.length === 0 ? Number.POSITIVE_INFINITY : this.times[this.first]!
+    return this.length === 0 ? Number.POSITIVE_INFINITY : this.places[this.first]!
   }
 
-  /** Position of the first time that is not before this one. */
-  positionOf(time: number): number {
-    const { times } = this
-    let low = this.first
-    let high = times.length
-    // Most times come in their order.
-    if (high > low && times[high - 1]! < time) return high
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (times[middle]! < time) low = middle + 1
-      else high = middle
-    }
-    return low
-  }
-
-  /** The time at a position; infinite behind the last one. */
-  timeAt(position: number): number {
-    return position < this.times.length ? this.times[position]! : Number.POSITIVE_INFINITY
-  }
-
-  placeAt(position: number): object | undefined {
-    return this.places[position]
-  }
-
-  setPlace(position: number, place: object | undefined): void {
-    this.places[position] = place
-  }
-
-  insert(position: number, time: number, place: object | undefined): void {
-    if (position === this.times.length) {
-      this.times.push(time)
-      this.places.push(place)
-      return
-    }
-    this.times.splice(position, 0, time)
-    this.places.splice(position, 0, place)
-  }
-
-  /** Removes the first ones up to `last`, but no more than `most`; returns how many. `remove` is called before for each. */
-  removeUpTo(
-    last: number,
-    most: number,
-    remove: (time: number, place: object | undefined) => void,
-  ): number {
-    const { times, places, first } = this
-    const bound = Math.min(times.length, first + most)
+  /** Removes the first ones up to `last`, but no more than `most`, and returns them. */
+  takeUpTo(last: number, most: number): readonly number[] {
+    const { places, first } = this
+    const bound = Math.min(places.length, first + most)
     let end = first
-    for (; end < bound && times[end]! <= last; end++) {
-      remove(times[end]!, places[end])
-      places[end] = undefined
-    }
+    while (end < bound && places[end]! <= last) end += 1
+    if (end === first) return NO_TIMES
+    const taken = places.slice(first, end)
     this.dropBefore(end)
-    return end - first
+    return taken
+  }
+
+  /** Those from `from` to `to`, both included. */
+  between(from: number, to: number): readonly number[] {
+    const { places } = this
+    const first = this.positionOf(from)
+    let end = first
+    while (end < places.length && places[end]! <= to) end += 1
+    return end === first ? NO_TIMES : places.slice(first, end)
   }
 
   private dropBefore(position: number): void {
     this.first = position
     if (position < MOST_FREE || position < this.length) return
-    this.times = this.times.slice(position)
     this.places = this.places.slice(position)
     this.first = 0
+  }
+
+  /** Position of the first time that is not before this one. */
+  private positionOf(time: number): number {
+    const { places } = this
+    let low = this.first
+    let high = places.length
+    // Most times come in their order.
+    if (high > low && places[high - 1]! < time) return high
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (places[middle]! < time) low = middle + 1
+      else high = middle
+    }
+    return low
   }
 }
 
@@ -100,11 +91,11 @@ export class TimedBuffer<T> {
   times = new Times()
   /** Times that were added and not removed, of all keys. */
   size = 0
-  private readonly state: PlacedMapState<number, T[]>
+  private readonly state: MapState<number, T[]>
   private readonly keptMs: number
 
   /** A record is due, which means that it goes, `keptMs` after its time. */
-  constructor(state: PlacedMapState<number, T[]>, keptMs: number) {
+  constructor(state: MapState<number, T[]>, keptMs: number) {
     this.state = state
     this.keptMs = keptMs
   }
@@ -119,48 +110,37 @@ export class TimedBuffer<T> {
   /** Takes the times that state has of the current key, which nothing knows yet. */
   read(times: Times): void {
     for (const time of [...this.state.keys()].sort((a, b) => a - b)) {
-      times.insert(times.positionOf(time), time, undefined)
+      times.add(time)
       this.size += 1
     }
   }
 
   add(time: number, value: T): void {
-    const { times, state } = this
-    const position = times.positionOf(time)
-    if (times.timeAt(position) === time) {
-      times.setPlace(position, state.place(time, [...this.at(position), value]))
+    if (!this.times.add(time)) {
+      this.state.put(time, [...(this.state.get(time) ?? []), value])
       return
     }
-    times.insert(position, time, state.place(time, [value]))
+    this.state.put(time, [value])
     this.size += 1
   }
 
   /** Removes records that are due at a moment, those of up to `most` times, the first ones first; returns the number of times. */
   removeDue(moment: number, most: number): number {
     const last = moment === MAX_TIMESTAMP ? moment : moment - this.keptMs
-    const removed = this.times.removeUpTo(last, most, this.removeAt)
-    this.size -= removed
-    return removed
+    const times = this.times.takeUpTo(last, most)
+    for (const time of times) this.state.remove(time)
+    this.size -= times.length
+    return times.length
   }
 
-  /** Position of the first time that is not before this one. */
-  positionOf(time: number): number {
-    return this.times.positionOf(time)
+  /** The times of records from `from` to `to`, both included. */
+  between(from: number, to: number): readonly number[] {
+    return this.times.between(from, to)
   }
 
-  /** The time at a position; infinite behind the last one. */
-  timeAt(position: number): number {
-    return this.times.timeAt(position)
-  }
-
-  /** The records at a position. */
-  at(position: number): readonly T[] {
-    const { times } = this
-    return this.state.getAt(times.timeAt(position), times.placeAt(position)) ?? []
-  }
-
-  private readonly removeAt = (time: number, place: object | undefined): void => {
-    this.state.removeAt(time, place)
+  /** The records of a time. */
+  at(time: number): readonly T[] {
+    return this.state.get(time) ?? []
   }
 }
 

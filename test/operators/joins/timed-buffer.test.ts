@@ -2,60 +2,31 @@ import { describe, expect, it } from 'vitest'
 import { seededRandom } from '../../../src/core/random.ts'
 import { MAX_TIMESTAMP } from '../../../src/core/time.ts'
 import { TimedBuffer, TimedBuffers } from '../../../src/operators/joins/timed-buffer.ts'
-import type { PlacedMapState } from '../../../src/state/port/handles.ts'
+import type { MapState } from '../../../src/state/port/handles.ts'
 
-/** The map state of several keys, where some entries have no places; counts the scans of a key's entries. */
+/** The map state of several keys; counts the scans of a key's entries. */
 class KeyedMap {
   current = ''
   scans = 0
   readonly byKey = new Map<string, Map<number, string[]>>()
 
-  state(): PlacedMapState<number, string[]> {
+  state(): MapState<number, string[]> {
     const ofKey = (): Map<number, string[]> => {
       const known = this.byKey.get(this.current) ?? new Map<number, string[]>()
       this.byKey.set(this.current, known)
       return known
     }
     return {
-      getAt: (time: number, place: object | undefined) => {
-        this.check(time, place)
-        return ofKey().get(time)
-      },
-      place: (time: number, values: string[]) => {
-        ofKey().set(time, values)
-        return time % 3 === 0 ? undefined : { key: this.current, time }
-      },
-      removeAt: (time: number, place: object | undefined) => {
-        this.check(time, place)
-        ofKey().delete(time)
-      },
+      get: (time: number) => ofKey().get(time),
+      put: (time: number, values: string[]) => void ofKey().set(time, values),
+      remove: (time: number) => void ofKey().delete(time),
       keys: () => {
         this.scans += 1
         return ofKey().keys()
       },
-    } as Partial<PlacedMapState<number, string[]>> as PlacedMapState<number, string[]>
-  }
-
-  private check(time: number, place: object | undefined): void {
-    if (place !== undefined) expect(place).toEqual({ key: this.current, time })
+    } as Partial<MapState<number, string[]>> as MapState<number, string[]>
   }
 }
-
-/** The times from `from` to `to`, and their records. */
-function between(
-  buffer: TimedBuffer<string>,
-  from: number,
-  to: number,
-): (readonly [number, readonly string[]])[] {
-  const found: (readonly [number, readonly string[]])[] = []
-  for (let at = buffer.positionOf(from); buffer.timeAt(at) <= to; at++) {
-    found.push([buffer.timeAt(at), buffer.at(at)])
-  }
-  return found
-}
-
-const timesBetween = (buffer: TimedBuffer<string>, from: number, to: number): number[] =>
-  between(buffer, from, to).map(([time]) => time)
 
 type Side = 'left' | 'right'
 
@@ -155,7 +126,8 @@ function step(
       const values = held.get(`${each} ${key} ${moment}`)
       if (values !== undefined) expected.push([moment, values])
     }
-    const found = between(both.buffers[each], from, to)
+    const buffer = both.buffers[each]
+    const found = buffer.between(from, to).map((moment) => [moment, buffer.at(moment)])
     if (JSON.stringify(found) !== JSON.stringify(expected)) expect(found).toEqual(expected)
   }
 }
@@ -192,7 +164,7 @@ describe('the records of both sides of an interval join', () => {
       if (time % 10 === 0) both.advance(time - 100 + KEPT_MS.left)
     }
     both.advance(899 + KEPT_MS.left)
-    expect(timesBetween(left, 0, 2000)).toEqual(Array.from({ length: 100 }, (_, n) => 900 + n))
+    expect(left.between(0, 2000)).toEqual(Array.from({ length: 100 }, (_, n) => 900 + n))
     expect([left.size, both.maps.left.byKey.get('00')!.size]).toEqual([100, 100])
   })
 
@@ -223,7 +195,7 @@ describe('the records of both sides of an interval join', () => {
     both.setTimer()
     expect([...both.timers.get('00')!]).toEqual([57, 47, 43])
     both.advance(47)
-    expect(timesBetween(both.buffers.left, 0, 100)).toEqual([45, 50, 60])
+    expect(both.buffers.left.between(0, 100)).toEqual([45, 50, 60])
     expect([...both.timers.get('00')!]).toEqual([57, 52])
   })
 
@@ -237,7 +209,7 @@ describe('the records of both sides of an interval join', () => {
     both.restore()
     for (let time = 0; time < 100; time++) {
       both.select(`0${time % 5}`)
-      expect(timesBetween(both.buffers.left, 0, 99)).toHaveLength(20)
+      expect(both.buffers.left.between(0, 99)).toHaveLength(20)
     }
     expect(both.maps.left.scans).toBe(5)
   })
