@@ -155,12 +155,14 @@ export function topKRequest(
   options: TopKOptions,
 ): RequestBody<Answer<ScoredKey[]>> {
   const isVector = typeof query !== 'string'
+  const { anyOf = [], noneOf = [] } = options.where ?? {}
+  const hasRules = anyOf.length + noneOf.length > 0
   const flags =
     REQUEST_FLAG.envelope |
     (isVector ? REQUEST_FLAG.vector : 0) |
     (options.cold === undefined ? 0 : REQUEST_FLAG.coldLeft) |
     (options.normColumns === undefined ? 0 : REQUEST_FLAG.norm) |
-    (options.where === undefined ? 0 : REQUEST_FLAG.where) |
+    (hasRules ? REQUEST_FLAG.where : 0) |
     (options.among === undefined ? 0 : REQUEST_FLAG.among)
   return single(
     {
@@ -172,9 +174,9 @@ export function topKRequest(
         writer.uint16(options.k)
         writer.key(options.suffix ?? '')
         writeKeys(writer, options.exclude)
-        if (options.where !== undefined) {
-          writeKeys(writer, options.where.anyOf)
-          writeKeys(writer, options.where.noneOf)
+        if (hasRules) {
+          writeKeys(writer, anyOf)
+          writeKeys(writer, noneOf)
         }
         if (options.among !== undefined) writeKeys(writer, options.among)
         if (typeof query === 'string') writer.key(query)

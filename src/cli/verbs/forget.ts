@@ -5,7 +5,7 @@ import { loadStorage } from '../../checkpoint/storage/load.ts'
 import { systemClock } from '../../core/clock.ts'
 import { isWeirError } from '../../core/errors.ts'
 import { printable } from '../../core/text/printable.ts'
-import { filesAt } from '../../jobs/erasure/files.ts'
+import { filesBelow } from '../../jobs/erasure/files.ts'
 import { forget, type PersonsTopics, requireLearnedTopic } from '../../jobs/erasure/forget.ts'
 import { type ForgottenPart, PLACES } from '../../jobs/erasure/places.ts'
 import { type Finding, isLeft, prove } from '../../jobs/erasure/prove.ts'
@@ -197,7 +197,7 @@ async function storageOf(flags: Flags) {
 /** Files below the data folder that hold bytes of rows and records: spilled state, cut ends of a damaged log. */
 async function ownFiles(flags: Flags): Promise<readonly string[]> {
   const { state, log } = dataDirectory(flags.string('data-dir'))
-  const cut = existsSync(log) ? await filesAt(log) : []
+  const cut = existsSync(log) ? await filesBelow(log) : []
   const spilled = existsSync(state) ? [state] : []
   return [...spilled, ...cut.filter((file) => file.endsWith('.damaged'))]
 }

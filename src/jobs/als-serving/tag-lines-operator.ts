@@ -1,8 +1,6 @@
 import { isMeanId } from '../../models/mean-id.ts'
-import { AbstractOperator } from '../../operators/port/abstract-operator.ts'
-import type { OperatorContext } from '../../operators/port/operator.ts'
-import { DEFAULT_MAX_KEY_BYTES } from '../../state/port/key-length.ts'
-import { type RefusalReason, Refusals } from '../learning/refused.ts'
+import { RecordReader } from '../learning/record-reader.ts'
+import type { RefusalReason } from '../learning/refused.ts'
 import type { ModelTopicRecord } from '../model-topic/record.ts'
 import { MAX_TAG_BYTES } from './tag-states.ts'
 
@@ -21,28 +19,16 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
  * Reads the lines `item,tag;tag;...` of a topic. A line replaces all tags of its item, and `item,` takes them away. Other
  * records are refused.
  */
-export class TagLinesOperator extends AbstractOperator {
-  private readonly maxKeyBytes: number
-  private refusals!: Refusals
-
-  constructor(maxKeyBytes: number = DEFAULT_MAX_KEY_BYTES) {
-    super()
-    this.maxKeyBytes = maxKeyBytes
+export class TagLinesOperator extends RecordReader<TaggedItem> {
+  constructor(maxKeyBytes?: number) {
+    super('tagsRefused', maxKeyBytes)
   }
 
-  override open(context: OperatorContext): void {
-    super.open(context)
-    this.refusals = new Refusals(context, 'tagsRefused')
-  }
-
-  processElement(_input: number, value: unknown, timestamp: number): void {
-    const record = value as ModelTopicRecord
-    const tagged = this.read(record)
-    if (typeof tagged === 'object') this.context.output.collect(tagged, timestamp)
-    else this.refusals.refuseRecord(record, tagged, timestamp)
-  }
-
-  private read({ bytes, valueStart, valueLength }: ModelTopicRecord): TaggedItem | RefusalReason {
+  protected override read({
+    bytes,
+    valueStart,
+    valueLength,
+  }: ModelTopicRecord): TaggedItem | RefusalReason {
     if (valueLength < 0) return 'unparsable'
     const tagged = taggedItem(bytes.subarray(valueStart, valueStart + valueLength))
     if (tagged === undefined) return 'unparsable'

@@ -8,7 +8,7 @@ import type { Person } from './person.ts'
 const OVERLAP = 4096
 
 /** The files at a path: itself, or all below a folder. An `hdfs://` URL is one file. */
-export async function filesAt(path: string): Promise<readonly string[]> {
+export async function filesBelow(path: string): Promise<readonly string[]> {
   if (path.includes('://') || statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) {
     return [path]
   }

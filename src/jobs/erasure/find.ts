@@ -1,6 +1,7 @@
 import type { RecordView } from '../../connectors/records/topic-record.ts'
 import { scanTopic } from '../../connectors/topics/scan.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
+import { originOfDelta } from '../../models/als/online/model-delta.ts'
 import type { Person, PersonsRow } from './person.ts'
 
 /** Offsets by partition. */
@@ -11,16 +12,6 @@ export interface PlacedRow extends PersonsRow {
   readonly partition: number
   readonly offset: number
 }
-
-/** Where a delta comes from: partition and offset of its rating. Sums of several ratings have none. */
-interface DeltaOrigin {
-  readonly partition: number
-  readonly offset: number
-}
-
-const SUMS = 0xffff
-/** Bytes of a delta before its floats, in all formats (`model-delta.ts`). */
-const DELTA_HEADER = 16
 
 /** Visits all records of a topic; as they are stored where that can be seen, else the committed ones. */
 export async function visitTopic(
@@ -63,8 +54,8 @@ export async function rowsOf(
 }
 
 /**
- * Offsets of the deltas whose rating was erased from the observations, whoever made it: so this is found again after a
- * crash between the two. Nothing where the topic of observations is compacted, or its records cannot be seen one by one.
+ * Offsets of the deltas whose rating was erased from the observations, of any user: so this is found again after a crash
+ * between the two. Nothing where the topic of observations is compacted, or its records cannot be seen one by one.
  */
 export async function deltasOfErased(
   topics: TopicStore,
@@ -84,21 +75,14 @@ export async function deltasOfErased(
   if (erased.size === 0) return found.lists
   await stored.visit(deltas, {
     record(record, partition) {
-      const origin = originOf(record)
+      const { bytes, valueStart, valueLength } = record
+      const origin = originOfDelta(bytes, valueStart, valueLength)
       if (origin !== undefined && erased.get(origin.partition)?.has(origin.offset) === true) {
         found.add(partition, record.offset)
       }
     },
   })
   return found.lists
-}
-
-function originOf({ bytes, valueStart, valueLength }: RecordView): DeltaOrigin | undefined {
-  if (valueLength < DELTA_HEADER) return undefined
-  const view = new DataView(bytes.buffer, bytes.byteOffset + valueStart, DELTA_HEADER)
-  if (view.getUint16(2, true) === SUMS) return undefined
-  const offset = view.getUint32(12, true) * 2 ** 32 + view.getUint32(8, true)
-  return { partition: view.getUint32(4, true), offset }
 }
 
 /** Number of offsets of all partitions. */

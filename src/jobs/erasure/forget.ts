@@ -7,6 +7,9 @@ import { countOf, deltasOfErased, OffsetLists, ratingsOf, rowsOf } from './find.
 import { forgetOnKafka, type OnKafka } from './kafka.ts'
 import { Person } from './person.ts'
 import type { ForgottenPart, RatingsPlace } from './places.ts'
+import { type PlacedKey, sendTombstones } from './tombstones.ts'
+
+const encoder = new TextEncoder()
 
 /** The topics in which a person is looked for. */
 export interface PersonsTopics {
@@ -98,21 +101,12 @@ async function eraseRows(
   const found = await rowsOf(topics, topic, person)
   const { partitions } = await topics.describe(topic)
   const own = rowPartition(person.rowKey, partitions)
-  const wanted = new Map<string, { readonly key: string; readonly partition: number }>()
+  const wanted = new Map<string, PlacedKey>()
   const add = (key: string, partition: number) =>
-    wanted.set(`${partition}/${key}`, { key, partition })
+    wanted.set(`${partition}/${key}`, { key: encoder.encode(key), partition })
   for (const { key, partition } of found) add(key, partition)
   for (const version of versions) add(`${person.rowKey}@${version}`, own)
-  const producer = await topics.producer(topic)
-  try {
-    for (const { key, partition } of wanted.values()) {
-      producer.sendRecord(new TextEncoder().encode(key), null, clock.nowMs(), partition, [])
-      if (!producer.ready()) await producer.whenReady()
-    }
-    await producer.sync()
-  } finally {
-    await producer.close()
-  }
+  await sendTombstones(topics, { topic, keys: wanted.values(), atMs: clock.nowMs() })
   const tombstones: ForgottenPart = { place: 'rows', topic, count: wanted.size, did: 'tombstones' }
   if (topics.stored === undefined || found.length === 0) return [tombstones]
   const old = new OffsetLists()

@@ -5,6 +5,7 @@ import { WeirError } from '../../core/errors.ts'
 import { countOf, ratingsOf } from './find.ts'
 import type { Person } from './person.ts'
 import type { ForgottenPart, RatingsPlace } from './places.ts'
+import { type PlacedKey, sendTombstones } from './tombstones.ts'
 
 /**
  * What becomes of ratings in a Kafka topic that is not compacted: `keep` leaves them until the retention, `delete-before`
@@ -68,12 +69,6 @@ function undecided(topic: string, count: number): WeirError {
   )
 }
 
-/** A key, and the partition that has it. */
-interface PlacedKey {
-  readonly key: Uint8Array
-  readonly partition: number
-}
-
 /** The keys of a person's records. Throws INVALID_ARGUMENT where a key is of others, too, or is missing. */
 async function keysOf(
   topics: TopicStore,
@@ -97,24 +92,4 @@ async function keysOf(
     'INVALID_ARGUMENT',
     `topic "${topic}" is compacted, and ${isKeyless ? 'some of its ratings by this user have no key' : `${shared.length} keys of its ratings by this user are also those of other records`}: a tombstone cannot delete them alone; copy the topic without them`,
   )
-}
-
-async function sendTombstones(
-  topics: TopicStore,
-  {
-    topic,
-    keys,
-    atMs,
-  }: { readonly topic: string; readonly keys: readonly PlacedKey[]; readonly atMs: number },
-): Promise<void> {
-  const producer = await topics.producer(topic)
-  try {
-    for (const { key, partition } of keys) {
-      producer.sendRecord(key, null, atMs, partition, [])
-      if (!producer.ready()) await producer.whenReady()
-    }
-    await producer.sync()
-  } finally {
-    await producer.close()
-  }
 }

@@ -3,7 +3,7 @@ import type { TopicStore } from '../../connectors/topics/store.ts'
 import { messageOf } from '../../core/errors.ts'
 import { deltasTopic } from '../model-topic/topics.ts'
 import { foundInCheckpoints } from './checkpoints.ts'
-import { filesAt, tracesIn } from './files.ts'
+import { filesBelow, tracesIn } from './files.ts'
 import { countOf, deltasOfErased, ratingsOf, rowsOf } from './find.ts'
 import { type PersonsTopics, placesOf } from './forget.ts'
 import { Person } from './person.ts'
@@ -147,30 +147,43 @@ async function searchUnnamed(
     : [{ place, where: '', verdict: 'not-found', detail: 'in no other topic' }]
 }
 
-async function searchServed(
+function searchServed(
   person: Person,
   { served, versions }: ProveOptions,
   place: PlaceName,
 ): Promise<readonly Finding[]> {
-  if (served.length === 0) return [notSearched(place, 'no job was named (--job HOST:PORT)')]
-  const found = new Set<number>()
-  for (const job of served) {
-    for (const version of await servedVersions(job, person, versions)) found.add(version)
-  }
-  const detail = found.size === 0 ? 'in no version' : `in version ${[...found].join(', ')}`
-  return [{ place, where: '', verdict: found.size === 0 ? 'not-found' : 'found', detail }]
+  const ask = (job: ServedState) => servedVersions(job, person, versions)
+  return inJobs(place, served, { ask, none: 'in no version', some: 'in version' })
 }
 
-async function searchHistories(
+function searchHistories(
   person: Person,
   { served }: ProveOptions,
   place: PlaceName,
 ): Promise<readonly Finding[]> {
+  const ask = (job: ServedState) => servedHistories(job, person)
+  return inJobs(place, served, { ask, none: 'in no state', some: 'in' })
+}
+
+/** Asks running jobs for what they have of a person: versions or states. */
+async function inJobs(
+  place: PlaceName,
+  served: readonly ServedState[],
+  {
+    ask,
+    none,
+    some,
+  }: {
+    readonly ask: (job: ServedState) => Promise<readonly (number | string)[]>
+    readonly none: string
+    readonly some: string
+  },
+): Promise<readonly Finding[]> {
   if (served.length === 0) return [notSearched(place, 'no job was named (--job HOST:PORT)')]
-  const found: string[] = []
-  for (const job of served) found.push(...(await servedHistories(job, person)))
-  const detail = found.length === 0 ? 'in no state' : `in ${found.join(', ')}`
-  return [{ place, where: '', verdict: found.length === 0 ? 'not-found' : 'found', detail }]
+  const found = new Set<number | string>()
+  for (const job of served) for (const each of await ask(job)) found.add(each)
+  const detail = found.size === 0 ? none : `${some} ${[...found].join(', ')}`
+  return [{ place, where: '', verdict: found.size === 0 ? 'not-found' : 'found', detail }]
 }
 
 async function searchCheckpoints(
@@ -200,7 +213,7 @@ async function searchFiles(
   if (files.length === 0) return [notSearched(place, 'no file was named (--file PATH)')]
   const findings: Finding[] = []
   for (const path of files) {
-    for (const where of await filesAt(path)) {
+    for (const where of await filesBelow(path)) {
       try {
         findings.push(counted({ place, where }, await tracesIn(where, person), 'traces'))
       } catch (error) {

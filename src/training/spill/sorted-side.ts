@@ -22,7 +22,7 @@ export interface SideToSort {
 
 /** A sorted side with the files that it owns. */
 export interface SortedSide extends SpilledSide, Disposable {
-  /** Of its ratings. */
+  /** Of the sums of pairs; nothing is in it where ratings stay as they came. */
   readonly statistics: RatingSums
 }
 
@@ -130,7 +130,6 @@ function sortPart(parts: NamelessFile, side: SideToSort, target: PartTarget): vo
   }
   const written = side.sumsPairs ? sumPairs(indexes, ratings, target) : count
   writeMeans(ratings, target)
-  for (let k = 0; k < written; k++) target.statistics.add(ratings[k] as number)
   target.indexes.append(new Uint8Array(indexes.buffer, 0, written * 4))
   target.ratings.append(new Uint8Array(ratings.buffer, 0, written * 4))
 }
@@ -139,7 +138,7 @@ function sortPart(parts: NamelessFile, side: SideToSort, target: PartTarget): vo
 function sumPairs(
   indexes: Uint32Array,
   ratings: Float32Array,
-  { first, end, offsets, kept }: PartTarget,
+  { first, end, offsets, kept, statistics }: PartTarget,
 ): number {
   const start = offsets[first] as number
   let to = 0
@@ -157,6 +156,7 @@ function sumPairs(
     }
     kept[row + 1] = (kept[row] as number) + to - from
   }
+  for (let k = 0; k < to; k++) statistics.add(ratings[k] as number)
   return to
 }
 

@@ -7,13 +7,10 @@ import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
 import { systemClock } from '../../../src/core/clock.ts'
 import { feedRatings } from '../../../src/jobs/evaluate/ratings-topic.ts'
 import type { HistoryFiles } from '../../../src/jobs/observations/history.ts'
-import { ModelRegistry } from '../../../src/jobs/registry/model-registry.ts'
 import type { RetrainOptions, RetrainOutcome } from '../../../src/jobs/retrain/options.ts'
-import type { TrainingProcess } from '../../../src/jobs/retrain/process.ts'
 import { retrain } from '../../../src/jobs/retrain/retrain.ts'
-import { RetrainTrainer } from '../../../src/jobs/retrain/trainer.ts'
-import type { Rating } from '../../../src/models/ratings/rating.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
+import { feedBetween, ratingsBetween, retrainOptions, trainerHere } from './fixture.ts'
 
 let folder: string
 let topics: LogTopics
@@ -30,52 +27,19 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Ratings `from` to `to` of 17 users and 11 items; each pair has one of 187. */
-const ratings = (from: number, to: number): Rating[] =>
-  Array.from({ length: to - from }, (_, i) => {
-    const n = from + i
-    return {
-      ...{ user: `u${n % 17}`, item: `i${n % 11}`, rating: 1 + ((n * 7) % 5) },
-      timestamp: n * 1000,
-    }
-  })
-
-const feed = async (from: number, to: number): Promise<void> => {
-  const options = { topics, topic: 'ratings', feed: 'test', clock: systemClock }
-  await feedRatings(ratingsTable(ratings(from, to)), options)
-}
+const ratings = ratingsBetween
+const feed = (from: number, to: number): Promise<void> => feedBetween(topics, from, to)
 
 const csv = (from: number, to: number): string =>
   ratings(from, to)
     .map(({ user, item, rating, timestamp }) => `${user},${item},${rating},${timestamp / 1000}\n`)
     .join('')
 
-/** The trainer in this process. */
-function here(): TrainingProcess {
-  const trainer = new RetrainTrainer(() => {})
-  return {
-    ask: async (request) => (await trainer.answer(request)) as never,
-    async [Symbol.asyncDispose]() {},
-  }
-}
-
 const optionsOf = (
   places: readonly string[],
   reading?: HistoryFiles['reading'],
 ): RetrainOptions => ({
-  place: { logDirectory: join(folder, 'log') },
-  registry: new ModelRegistry({
-    place: { logDirectory: join(folder, 'registry') },
-    clock: systemClock,
-  }),
-  model: 'als-model',
-  observations: 'ratings',
-  als: { factors: 4, iterations: 2, threads: 0 },
-  rule: { rule: 'gram' },
-  temporary: join(folder, 'temporary'),
-  start: here,
-  newId: () => 'id',
-  clock: systemClock,
+  ...retrainOptions(folder, trainerHere),
   history: { places, ...(reading === undefined ? {} : { reading }) },
   onStep: (step) => steps.push(step),
 })

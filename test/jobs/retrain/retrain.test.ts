@@ -4,19 +4,16 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
 import { scanTopic } from '../../../src/connectors/topics/scan.ts'
-import { systemClock } from '../../../src/core/clock.ts'
-import { feedRatings } from '../../../src/jobs/evaluate/ratings-topic.ts'
 import { ratingsIn } from '../../../src/jobs/model-topic/row-ratings.ts'
-import { ModelRegistry } from '../../../src/jobs/registry/model-registry.ts'
 import { readyVersions } from '../../../src/jobs/registry/model-versions.ts'
 import type { RetrainOptions } from '../../../src/jobs/retrain/options.ts'
 import type { TrainingProcess } from '../../../src/jobs/retrain/process.ts'
 import { retrain } from '../../../src/jobs/retrain/retrain.ts'
-import { RetrainTrainer } from '../../../src/jobs/retrain/trainer.ts'
 import { isCandidate } from '../../../src/models/registry/adopt.ts'
 import { processingName } from '../../../src/models/registry/processing-name.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
 import type { ModelReader } from '../../../src/wire/model-reader.ts'
+import { feedBetween, retrainOptions, trainerHere } from './fixture.ts'
 
 const decoder = new TextDecoder()
 let folder: string
@@ -32,19 +29,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-async function feed(from: number, to: number): Promise<void> {
-  const ratings = Array.from({ length: to - from }, (_, i) => {
-    const n = from + i
-    return {
-      user: `u${n % 17}`,
-      item: `i${n % 11}`,
-      rating: 1 + ((n * 7) % 5),
-      timestamp: n * 1000,
-    }
-  })
-  const options = { topics, topic: 'ratings', feed: 'test', clock: systemClock }
-  await feedRatings(ratingsTable(ratings), options)
-}
+const feed = (from: number, to: number): Promise<void> => feedBetween(topics, from, to)
 
 /** On how many ratings the rows of version 1 were trained, as their last records say. */
 async function publishedRatings(): Promise<Record<string, number | undefined>> {
@@ -68,33 +53,8 @@ function ratingsUntil(to: number): Record<string, number> {
   return counts
 }
 
-/** The trainer in this process; `before` runs before each request. */
-function here(before: (kind: string) => Promise<void> = async () => {}): TrainingProcess {
-  const trainer = new RetrainTrainer(() => {})
-  return {
-    async ask(request) {
-      await before(request.kind)
-      return (await trainer.answer(request)) as never
-    },
-    async [Symbol.asyncDispose]() {},
-  }
-}
-
-const optionsWith = (start: () => TrainingProcess): RetrainOptions => ({
-  place: { logDirectory: join(folder, 'log') },
-  registry: new ModelRegistry({
-    place: { logDirectory: join(folder, 'registry') },
-    clock: systemClock,
-  }),
-  model: 'als-model',
-  observations: 'ratings',
-  als: { factors: 4, iterations: 2, threads: 0 },
-  rule: { rule: 'gram' },
-  temporary: join(folder, 'temporary'),
-  start,
-  newId: () => 'id',
-  clock: systemClock,
-})
+const here = trainerHere
+const optionsWith = (start: () => TrainingProcess): RetrainOptions => retrainOptions(folder, start)
 
 describe('a retraining', () => {
   it('has nothing to train on without observations', async () => {

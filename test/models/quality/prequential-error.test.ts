@@ -116,3 +116,25 @@ describe('the prequential error', () => {
     })
   })
 })
+
+describe('a prequential error', () => {
+  it('measures over all ratings, over a window and with fading', () => {
+    const error = new PrequentialError({ window: 2, fading: 0.5 })
+    for (const value of [3, 1, 1]) error.add(value, value === 1)
+    expect(error.mse).toBeCloseTo(11 / 3)
+    expect(error.windowMse).toBe(1)
+    expect(error.fadedMse).toBeCloseTo((1 + 0.5 + 0.25 * 9) / 1.75)
+    expect(error.coverage).toBeCloseTo(2 / 3)
+  })
+
+  it('continues from a checkpoint, and leaves out errors that are not finite', () => {
+    const before = new PrequentialError()
+    before.add(2, true)
+    const after = new PrequentialError()
+    const writer = new ByteWriter()
+    before.write(writer)
+    after.join(new ByteReader(writer.toBytes()))
+    after.add(Number.NaN, true)
+    expect([after.count, after.mse, after.windowMse]).toEqual([1, 4, 4])
+  })
+})

@@ -12,7 +12,7 @@ const READ_BYTES = 1024 * 1024
 
 /**
  * Visits the batches of a closed segment; `dropped` says that a batch is a marker, or was aborted as far as the
- * isolation tells. `visit` returns the position after the batch.
+ * isolation shows. `visit` returns the position after the batch.
  */
 export async function visitBatches(
   partition: PartitionWriter,

@@ -81,7 +81,7 @@ export class ModelDeltaBuffer {
 
   /** Offset of the rating. */
   get offset(): number {
-    return this.view.getUint32(12, true) * 2 ** 32 + this.view.getUint32(8, true)
+    return offsetIn(this.view)
   }
 
   /** Tag of the attempt in whose count of ratings in flight the rating is, 1 to 65,535; 0 where that is not known. */
@@ -159,4 +159,26 @@ export class ModelDeltaBuffer {
     }
     return a + b === 0
   }
+}
+
+/** Partition and offset of the rating that a delta comes from. */
+export interface DeltaOrigin {
+  readonly partition: number
+  readonly offset: number
+}
+
+/** The origin of a delta of any rule, from its value in `bytes`; undefined for a sum, and for what is no delta. */
+export function originOfDelta(
+  bytes: Uint8Array,
+  start: number,
+  length: number,
+): DeltaOrigin | undefined {
+  if (length < HEADER_WITHOUT_TAG) return undefined
+  const view = new DataView(bytes.buffer, bytes.byteOffset + start, HEADER_WITHOUT_TAG)
+  if (view.getUint16(2, true) === NO_SOURCE_KEY_GROUP) return undefined
+  return { partition: view.getUint32(4, true), offset: offsetIn(view) }
+}
+
+function offsetIn(view: DataView): number {
+  return view.getUint32(12, true) * 2 ** 32 + view.getUint32(8, true)
 }

@@ -14,7 +14,7 @@ export interface MeanRows {
 const LEAST_STRENGTH = 1e-7
 
 /**
- * Rows whose scores are the weighted mean of the scores of two sets of rows, as near as as many factors allow: the
+ * Rows whose scores are the weighted mean of the scores of two sets of rows, as closely as the same number of factors allows: the
  * best in the mean over all pairs (the singular value decomposition of the mean score). It does not matter how
  * the axes of the two are turned to each other, or how they share their scale.
  *

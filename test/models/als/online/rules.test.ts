@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { ByteReader } from '../../../../src/core/byte-reader.ts'
-import { ByteWriter } from '../../../../src/core/byte-writer.ts'
 import { seededRandom } from '../../../../src/core/random.ts'
 import { foldInTarget } from '../../../../src/models/als/online/fold-in.ts'
 import { gramSettings } from '../../../../src/models/als/online/gram.ts'
@@ -13,7 +11,6 @@ import {
 } from '../../../../src/models/als/online/rules.ts'
 import { RowMoments } from '../../../../src/models/als/row-moments.ts'
 import { invertPacked, multiplyPacked } from '../../../../src/models/als/small-symmetric.ts'
-import { PrequentialError } from '../../../../src/models/quality/prequential-error.ts'
 import { campaignSize } from '../../../run/campaign-size.ts'
 import { commitSeed } from '../../../services/commit-seed.ts'
 
@@ -396,26 +393,4 @@ describe('deltas of rules', () => {
       expect([kind, length]).toEqual([made.kind, made.deltaLength])
     },
   )
-})
-
-describe('PrequentialError', () => {
-  it('measures over all ratings, over a window and with fading', () => {
-    const error = new PrequentialError({ window: 2, fading: 0.5 })
-    for (const value of [3, 1, 1]) error.add(value, value === 1)
-    expect(error.mse).toBeCloseTo(11 / 3)
-    expect(error.windowMse).toBe(1)
-    expect(error.fadedMse).toBeCloseTo((1 + 0.5 + 0.25 * 9) / 1.75)
-    expect(error.coverage).toBeCloseTo(2 / 3)
-  })
-
-  it('continues from a checkpoint, and leaves out errors that are not finite', () => {
-    const before = new PrequentialError()
-    before.add(2, true)
-    const after = new PrequentialError()
-    const writer = new ByteWriter()
-    before.write(writer)
-    after.join(new ByteReader(writer.toBytes()))
-    after.add(Number.NaN, true)
-    expect([after.count, after.mse, after.windowMse]).toEqual([1, 4, 4])
-  })
 })
