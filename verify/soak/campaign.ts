@@ -23,7 +23,16 @@ export interface SoakOptions {
   readonly minutes: number
   /** Time between two switches of the live version. @default 30,000 */
   readonly switchMs?: number
+  /** The run goes on after its time until so much has happened, however busy the cores are. @default nothing */
+  readonly least?: LeastWork
   readonly say: (line: string) => void
+}
+
+/** What must have happened before a soak can judge. */
+export interface LeastWork {
+  readonly switches: number
+  /** Answered queries. */
+  readonly queries: number
 }
 
 /** Result of a soak. */
@@ -52,6 +61,7 @@ const PARTITIONS = 2
 const MIB = 1024 * 1024
 const SAMPLES = 240
 const SHORTEST_SAMPLE_MS = 500
+const NOTHING: LeastWork = { switches: 0, queries: 0 }
 /** Retention of observations and deltas, as a share of the run; a run has many of them. */
 const RETENTION_SHARE = 12
 const LONGEST_RETENTION_MS = 60_000
@@ -92,7 +102,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
 }
 
 async function soak(folder: string, options: SoakOptions): Promise<SoakReport> {
-  const { seed, minutes, switchMs = 30_000, say } = options
+  const { seed, minutes, switchMs = 30_000, least = NOTHING, say } = options
   const data = join(folder, 'data')
   const durationMs = minutes * 60_000
   await createTopics(
@@ -118,7 +128,7 @@ async function soak(folder: string, options: SoakOptions): Promise<SoakReport> {
   })
   await using queries = await MixedQueries.start({ ...sizes, port: job.port, random: random(2) })
   const run = new Soak(job, versions, { durationMs, switchMs, say })
-  await run.untilEnd()
+  await run.untilEnd(() => versions.switches >= least.switches && queries.answered >= least.queries)
   const violations = [...run.violations, ...(await unboundedTopics(join(data, 'log')))]
   for (const [code, times] of queries.errors) violations.push(`${times} queries failed: ${code}`)
   const trends = run.trends()
@@ -196,13 +206,13 @@ class Soak {
     this.times = times
   }
 
-  /** Samples and switches until the time is over or the job has ended. */
-  async untilEnd(): Promise<void> {
+  /** Samples and switches until the time is over and enough has happened, or the job has ended. */
+  async untilEnd(hasEnough: () => boolean): Promise<void> {
     const { durationMs, switchMs } = this.times
     const startMs = performance.now()
     const everyMs = Math.max(SHORTEST_SAMPLE_MS, durationMs / SAMPLES)
     let switchAtMs = startMs + switchMs
-    while (performance.now() - startMs < durationMs) {
+    while (performance.now() - startMs < durationMs || !hasEnough()) {
       await sleep(systemClock, everyMs)
       if (!this.job.isRunning) {
         this.violations.push('learn als has ended')

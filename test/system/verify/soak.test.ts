@@ -17,15 +17,17 @@ const NEEDS_A_MINUTE = campaignSize(/^(heapUsed|arrayBuffers) /, /^$/)
 /** Only fast growth fails so short a run. */
 const TIMES = campaignSize({ minutes: 0.25, switchMs: 1_500 }, { minutes: 1.4, switchMs: 6_000 })
 
+/** What a busy machine does later than in {@link TIMES}. */
+const LEAST = { switches: 9, queries: 1_001 }
+
 it('a learning job holds no more memory and files after switches of versions than before', async () => {
   const seed = commitSeed()
-  const report = await runSoak({ seed, ...TIMES, say: () => undefined })
+  const report = await runSoak({ seed, ...TIMES, least: LEAST, say: () => undefined })
   process.stdout.write(`${JSON.stringify(report)}\n`)
   const violations = report.violations.filter(
     (violation) => !NEEDS_LONGER.test(violation) && !NEEDS_A_MINUTE.test(violation),
   )
   expect(violations, `WEIR_SEED=${seed}`).toEqual([])
   expect(report.errors).toEqual({})
-  expect(report.switches).toBeGreaterThan(8)
-  expect(report.queries).toBeGreaterThan(1_000)
+  expect(report.switches).toBeGreaterThanOrEqual(LEAST.switches)
 })
