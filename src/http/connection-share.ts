@@ -2,6 +2,13 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Server as NetServer, Socket } from 'node:net'
 import { TrustedProxies } from '../access/proxies/trusted-proxies.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
+import {
+  AddressShare,
+  type CountedConnection,
+  keyOf,
+  PortConnection,
+  type Received,
+} from './address-share.ts'
 import { Arrivals } from './arrivals.ts'
 import { clientAddressOf, ForwardedClients } from './client-address.ts'
 import { FairTurns } from './fair-turns.ts'
@@ -30,47 +37,22 @@ export const REQUEST_TIMES = {
 export const HANDSHAKE_TIMES = { handshakeTimeout: 5_000 } as const
 
 const HELLO_MS = 5_000
-/** A handshake of TLS begins with more bytes: who has sent fewer does not wait for the server. */
-const HELLO_BYTES = 128
 const SWEEP_MS = 1_000
 /** Time beyond which node:http should have answered a half head with 408, ms. */
 const ANSWER_MS = 1_500
-/** A connection gives way when its body has not been whole, or no byte has come, for so long, ms. */
-const OWN_TIMES = { bodyMs: 100, idleMs: 5_000 }
-/** The same for an address that has more connections than the one that comes. */
-const NO_TIMES = { bodyMs: 0, idleMs: 0 }
+/** Time without a byte after which a connection gives way to another one of its address, ms. */
+const IDLE_MS = 5_000
 /** Requests of a connection that are not answered. One that sends more without reading is closed. */
 const MOST_UNANSWERED = 64
-
-/** What a connection is counted with. */
-export interface CountedConnection {
-  /** Its requests that are not answered: with one it gives way to no other. */
-  pending: number
-}
-
-/** One connection. */
-interface Entry extends CountedConnection {
-  readonly socket: Socket
-  readonly address: string
-  /** Monotonic time, without the time in which the thread was held. */
-  openedMs: number
-  /** Whether it has sent a whole request, or is served. */
-  isHeard: boolean
-  /** Since when a body is received that is not whole yet. */
-  bodySinceMs: number | undefined
-  /** Bytes in both directions at the last sweep, and since when it is as many. */
-  bytes: number
-  quietMs: number
-}
 
 type Listener = (socket: Socket) => void
 type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
 /**
- * Shares the connections of an HTTP server. When it is full, or an address has its share, a connection of the address
- * with the most connections gives way: the oldest one that has sent next to nothing, then the one with a body that has not
- * become whole for longest, then the oldest one that has sent no whole head, then the one that is idle for longest; without
- * one the new connection is closed. One that sends no head in time is closed, so that silent connections lock no one out.
+ * Shares the connections of a server of HTTP. When it is full, or an address has its share, a connection of the address
+ * with the most connections gives way: the oldest one whose request is not whole, of the kind that most of them are of
+ * (`AddressShare.unfinished`), then the one that is idle for longest; without one the new connection is closed. One that
+ * sends no head in time is closed, so that silent connections lock no one out.
  */
 export class ConnectionShare implements Disposable {
   /** Turns of the clients of the port. */
@@ -81,12 +63,10 @@ export class ConnectionShare implements Disposable {
   private readonly mostPerAddress: number
   private readonly helloMs: number
   private readonly clients: ForwardedClients
-  /** Connections that have sent no whole request, the oldest first. */
-  private readonly silent = new Map<string, Entry>()
-  /** The others, the one that was heard longest ago first. */
-  private readonly heard = new Map<string, Entry>()
-  private readonly perAddress = new Map<string, number>()
-  private readonly known = new WeakMap<Socket, Entry>()
+  /** Those that are open, by their peers. */
+  private readonly open = new Map<string, PortConnection>()
+  private readonly addresses = new Map<string, AddressShare>()
+  private readonly known = new WeakMap<Socket, PortConnection>()
   private cancelSweep: Cancel | undefined
   /** When the next sweep is due, monotonic ms. */
   private sweepDueMs = 0
@@ -142,18 +122,8 @@ export class ConnectionShare implements Disposable {
       socket.destroy()
       return false
     }
-    entry.pending += 1
-    const isWithBody = hasBody(request)
-    if (isWithBody) {
-      entry.bodySinceMs = this.clock.monotonicMs()
-      request.once('end', () => {
-        entry.bodySinceMs = undefined
-      })
-    }
-    response.once('close', () => {
-      entry.pending -= 1
-      if (isWithBody) entry.bodySinceMs = undefined
-    })
+    const body = hasBody(request) ? request : undefined
+    response.once('close', entry.begin(body, this.clock.monotonicMs()))
     return true
   }
 
@@ -164,15 +134,15 @@ export class ConnectionShare implements Disposable {
     return entry
   }
 
-  /** A request without node:http is under way on a connection, until what this returns is called. */
-  readonly begin = (socket: Socket): (() => void) => {
+  /**
+   * A request without node:http is under way on a connection, until what this returns is called. `received`: what of it may
+   * not be whole.
+   */
+  readonly begin = (socket: Socket, received: Received): (() => void) => {
     const entry = this.entryOf(socket)
     if (entry === undefined) return () => {}
     this.hear(entry)
-    entry.pending += 1
-    return () => {
-      entry.pending -= 1
-    }
+    return entry.begin(received, this.clock.monotonicMs())
   }
 
   /** Who serves a connection ends it: it gives way to no other. */
@@ -185,7 +155,7 @@ export class ConnectionShare implements Disposable {
 
   /** Open connections. */
   get size(): number {
-    return this.silent.size + this.heard.size
+    return this.open.size
   }
 
   [Symbol.dispose](): void {
@@ -197,31 +167,28 @@ export class ConnectionShare implements Disposable {
     const address = socket.remoteAddress
     // The peer has left already.
     if (address === undefined) return false
-    const hasShare =
-      this.isProxy(address) || (this.perAddress.get(address) ?? 0) < this.mostPerAddress
-    if (!hasShare && !this.giveWay((other) => other === address)) return false
-    if (this.size >= this.most && !this.makeRoom(address)) return false
-    this.add(socket, address)
+    const own = this.addresses.get(address)
+    const hasShare = this.isProxy(address) || (own?.size ?? 0) < this.mostPerAddress
+    if (!hasShare && !this.giveWay([own!])) return false
+    if (this.size >= this.most && !this.makeRoom(own)) return false
+    this.add(socket)
     return true
   }
 
   /** Of a full port: the address with the most connections gives one up, or another that has no fewer than the one that comes. */
-  private makeRoom(address: string): boolean {
-    const heaviest = this.heaviest(address)
-    const times = heaviest === address ? OWN_TIMES : NO_TIMES
-    if (this.giveWay((other) => other === heaviest, times)) return true
-    const own = this.perAddress.get(address) ?? 0
-    return this.giveWay((other) => (this.perAddress.get(other) ?? 0) >= own)
+  private makeRoom(own: AddressShare | undefined): boolean {
+    const heaviest = this.heaviest(own)
+    const idleMs = heaviest === own ? IDLE_MS : 0
+    if (heaviest !== undefined && this.giveWay([heaviest], idleMs)) return true
+    const least = own?.size ?? 0
+    return this.giveWay([...this.addresses.values()].filter(({ size }) => size >= least))
   }
 
   /** The address with the most connections, which is the given one unless another has more. */
-  private heaviest(address: string): string {
-    let found = address
-    let most = this.perAddress.get(address) ?? 0
-    for (const [other, count] of this.perAddress) {
-      if (count <= most || this.isProxy(other)) continue
-      found = other
-      most = count
+  private heaviest(own: AddressShare | undefined): AddressShare | undefined {
+    let found = own
+    for (const [address, share] of this.addresses) {
+      if (share.size > (found?.size ?? 0) && !this.isProxy(address)) found = share
     }
     return found
   }
@@ -230,99 +197,52 @@ export class ConnectionShare implements Disposable {
     return this.clients.proxies.trusts(address)
   }
 
-  private add(socket: Socket, address: string): void {
-    const nowMs = this.clock.monotonicMs()
-    const key = keyOf(socket)
-    const entry = {
-      socket,
-      address,
-      openedMs: nowMs,
-      isHeard: false,
-      pending: 0,
-      bytes: 0,
-      quietMs: nowMs,
-      bodySinceMs: undefined,
-    }
-    this.silent.set(key, entry)
+  private add(socket: Socket): void {
+    const entry = new PortConnection(socket, this.clock.monotonicMs())
+    const share = this.addresses.get(entry.address) ?? new AddressShare()
+    this.addresses.set(entry.address, share)
+    share.add(entry)
+    this.open.set(entry.key, entry)
     this.known.set(socket, entry)
-    this.perAddress.set(address, (this.perAddress.get(address) ?? 0) + 1)
-    socket.once('close', () => this.remove(key, entry))
+    socket.once('close', () => this.remove(entry))
     if (this.cancelSweep === undefined) this.sweepLater()
   }
 
-  private remove(key: string, entry: Entry): void {
-    for (const entries of [this.silent, this.heard]) {
-      if (entries.get(key) === entry) entries.delete(key)
-    }
-    if (!this.known.delete(entry.socket)) return
-    const left = (this.perAddress.get(entry.address) ?? 1) - 1
-    if (left > 0) this.perAddress.set(entry.address, left)
-    else this.perAddress.delete(entry.address)
+  private remove(entry: PortConnection): void {
+    if (this.open.get(entry.key) === entry) this.open.delete(entry.key)
+    const share = this.addresses.get(entry.address)
+    if (share?.delete(entry) === true && share.size === 0) this.addresses.delete(entry.address)
   }
 
-  /**
-   * Closes a connection of chosen addresses, false without one: the oldest that has sent next to nothing, the one that has
-   * sent part of a body for longest, the oldest silent one, or the one that is idle for longest.
-   */
-  private giveWay(isChosen: (address: string) => boolean, { bodyMs, idleMs } = OWN_TIMES): boolean {
-    const nowMs = this.clock.monotonicMs()
-    const isOf = ({ address }: Entry): boolean => isChosen(address)
-    const [silent, isHello] = this.mostSilent(isOf)
-    if (silent !== undefined && !isHello) return this.drop(keyOf(silent.socket), silent)
-    const half = this.oldestHalf(nowMs - bodyMs, isOf) ?? silent
-    if (half !== undefined) return this.drop(keyOf(half.socket), half)
-    for (const [key, entry] of this.heard) {
-      const isIdle = entry.pending === 0 && nowMs - entry.quietMs >= idleMs
-      if (isOf(entry) && isIdle) return this.drop(key, entry)
+  /** Closes a connection of some addresses: one whose request is not whole, else one that is idle; false without one. */
+  private giveWay(shares: readonly AddressShare[], idleMs = IDLE_MS): boolean {
+    const [first] = shares
+      .flatMap((share) => share.unfinished() ?? [])
+      .sort((one, other) => other.of - one.of)
+    if (first !== undefined) return this.drop(first.connection)
+    const idleSinceMs = this.clock.monotonicMs() - idleMs
+    for (const share of shares) {
+      const idle = share.idle(idleSinceMs)
+      if (idle !== undefined) return this.drop(idle)
     }
     return false
   }
 
-  /**
-   * The oldest one that has sent less than a handshake begins with, else the oldest that has sent no whole request; and
-   * whether it has sent as much.
-   */
-  private mostSilent(isOf: (entry: Entry) => boolean): readonly [Entry | undefined, boolean] {
-    let oldest: Entry | undefined
-    for (const entry of this.silent.values()) {
-      if (!isOf(entry)) continue
-      if (entry.socket.bytesRead < HELLO_BYTES) return [entry, false]
-      oldest ??= entry
-    }
-    return [oldest, true]
-  }
-
-  /** The connection whose body is not whole for longest, and at least since a moment. */
-  private oldestHalf(leastMs: number, isOf: (entry: Entry) => boolean): Entry | undefined {
-    let oldest: Entry | undefined
-    let sinceMs = leastMs
-    for (const entry of this.heard.values()) {
-      if (entry.bodySinceMs === undefined || entry.bodySinceMs > sinceMs || !isOf(entry)) continue
-      oldest = entry
-      sinceMs = entry.bodySinceMs
-    }
-    return oldest
-  }
-
-  private drop(key: string, entry: Entry): true {
-    this.remove(key, entry)
+  private drop(entry: PortConnection): true {
+    this.remove(entry)
     entry.socket.destroy()
     return true
   }
 
-  private hear(entry: Entry): void {
-    if (entry.isHeard) return
-    entry.isHeard = true
-    const key = keyOf(entry.socket)
-    if (this.silent.delete(key)) this.heard.set(key, entry)
+  private hear(entry: PortConnection): void {
+    if (!entry.isHeard) this.addresses.get(entry.address)?.hear(entry)
   }
 
   /** The entry of a socket, or of the encrypted one that node:https has made of it. */
-  private entryOf(socket: Socket): Entry | undefined {
+  private entryOf(socket: Socket): PortConnection | undefined {
     const known = this.known.get(socket)
     if (known !== undefined) return known
-    const key = keyOf(socket)
-    const entry = this.silent.get(key) ?? this.heard.get(key)
+    const entry = this.open.get(keyOf(socket))
     if (entry !== undefined) this.known.set(socket, entry)
     return entry
   }
@@ -336,21 +256,35 @@ export class ConnectionShare implements Disposable {
     const nowMs = this.clock.monotonicMs()
     // What has come while this thread was held is not read yet: that time is no silence of a client.
     const heldMs = nowMs - this.sweepDueMs
-    for (const [key, entry] of this.silent) {
-      entry.openedMs = Math.min(nowMs, entry.openedMs + heldMs)
-      // node:http answers a half head with 408; who has sent nothing waits for no answer.
-      const graceMs = entry.socket.bytesRead === 0 ? 0 : ANSWER_MS
-      if (nowMs - entry.openedMs >= this.helloMs + graceMs) this.drop(key, entry)
-    }
-    for (const entry of this.heard.values()) {
-      const { bytesRead, bytesWritten } = entry.socket
-      if (bytesRead + bytesWritten === entry.bytes) continue
-      entry.bytes = bytesRead + bytesWritten
-      entry.quietMs = nowMs
+    for (const entry of this.open.values()) {
+      if (entry.isHeard) noteBytes(entry, nowMs)
+      else this.endSilent(entry, { nowMs, heldMs })
     }
     this.cancelSweep = undefined
     if (this.size > 0) this.sweepLater()
   }
+
+  /** Ends a connection that has sent no head in time. */
+  private endSilent(entry: PortConnection, { nowMs, heldMs }: SweepTimes): void {
+    entry.openedMs = Math.min(nowMs, entry.openedMs + heldMs)
+    // node:http answers a half head with 408; who has sent nothing waits for no answer.
+    const graceMs = entry.socket.bytesRead === 0 ? 0 : ANSWER_MS
+    if (nowMs - entry.openedMs >= this.helloMs + graceMs) this.drop(entry)
+  }
+}
+
+/** When a sweep is, and how long the thread was held before it, ms. */
+interface SweepTimes {
+  readonly nowMs: number
+  readonly heldMs: number
+}
+
+/** A connection is quiet since its bytes are as many as at the last look. */
+function noteBytes(entry: PortConnection, nowMs: number): void {
+  const { bytesRead, bytesWritten } = entry.socket
+  if (bytesRead + bytesWritten === entry.bytes) return
+  entry.bytes = bytesRead + bytesWritten
+  entry.quietMs = nowMs
 }
 
 /** What a parser of node:http is answered when the bytes after a head are of another protocol: it reads no more of them. */
@@ -370,9 +304,4 @@ function stopParsing(socket: Socket): void {
 export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
   const length = headers['content-length']
   return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0')
-}
-
-/** No two open connections of a port have the same address and port of the peer. */
-function keyOf({ remoteAddress, remotePort }: Socket): string {
-  return `${remoteAddress} ${remotePort}`
 }

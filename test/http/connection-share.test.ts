@@ -14,6 +14,10 @@ import { ManualClock } from '../../src/testing/manual-clock.ts'
 import { until } from '../run/until.ts'
 
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
+const HALF = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 8\r\n\r\nhalf'
+const REST = 'rest'
+/** As many bytes as a handshake of TLS begins with, and no whole head. */
+const HALF_HEAD = `${GET.slice(0, -2)}X-Long: ${'x'.repeat(200)}`
 
 const closers: (() => unknown)[] = []
 afterEach(() => {
@@ -35,6 +39,8 @@ class World {
   readonly share: ConnectionShare
   readonly server: Server
   readonly pending: ServerResponse[] = []
+  /** Its ends of all connections. */
+  readonly sockets: Socket[] = []
 
   constructor(most: number, options: ServerOptions) {
     this.share = new ConnectionShare({ most }, this.clock)
@@ -42,6 +48,7 @@ class World {
       this.pending.push(response),
     )
     this.share.attach(this.server)
+    this.server.on('connection', (socket) => this.sockets.push(socket))
     closers.push(() => {
       this.server.closeAllConnections()
       this.server.close()
@@ -77,10 +84,31 @@ class World {
     return socket
   }
 
-  async request(socket: Socket): Promise<void> {
+  async request(socket: Socket, bytes = GET): Promise<void> {
     const { length } = this.pending
-    socket.write(GET)
+    socket.write(bytes)
     await until('the request has come', () => this.pending.length > length)
+  }
+
+  /** A connection with half a body. */
+  async half(localAddress?: string): Promise<Socket> {
+    const socket = await this.connect(localAddress)
+    await this.request(socket, HALF)
+    return socket
+  }
+
+  /** A connection with half a head, which the server has read. */
+  async begun(): Promise<Socket> {
+    const socket = await this.connect()
+    const read = this.sockets.at(-1)!
+    socket.write(HALF_HEAD)
+    await until('half of a head has come', () => read.bytesRead >= HALF_HEAD.length)
+    return socket
+  }
+
+  /** The answer to the request of a connection. */
+  responseTo({ localPort }: Socket): ServerResponse {
+    return this.pending.find(({ req }) => req.socket.remotePort === localPort)!
   }
 }
 
@@ -90,6 +118,9 @@ function connectionFrom(remoteAddress: string): Duplex {
   closers.push(() => stream.destroy())
   return Object.assign(stream, { remoteAddress, remotePort: 1 })
 }
+
+const closedOf = (sockets: readonly Socket[]): readonly boolean[] =>
+  sockets.map((socket) => socket.destroyed || socket.readableEnded)
 
 const isClosed = (socket: Socket): Promise<unknown> =>
   until('the connection is closed', () => socket.destroyed || socket.readableEnded)
@@ -136,35 +167,68 @@ describe('the connections of an HTTP port', () => {
 
   it('give way when they have sent next to nothing, before older ones that have begun a head or a handshake', async () => {
     const world = await World.open(4)
-    const sockets: Socket[] = []
-    world.server.on('connection', (socket) => sockets.push(socket))
-    const begun = await world.connect()
-    begun.write(`${GET.slice(0, -2)}X-Long: ${'x'.repeat(200)}`)
-    await until('the half of it has come', () => sockets[0]!.bytesRead > 200)
+    const begun = await world.begun()
     const silent = await world.connect()
     const good = await world.answered()
     await isClosed(silent)
     expect([begun.destroyed, good.destroyed]).toEqual([false, false])
   })
 
-  it('give way when their bodies have not become whole for a tenth of a second, the oldest first', async () => {
-    const world = await World.open(2)
-    const head = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf'
-    const begun = async (address: string): Promise<Socket> => {
-      const socket = await world.connect(address)
-      const { length } = world.pending
-      socket.write(head)
-      await until('the head has come', () => world.pending.length > length)
-      return socket
+  it('with half a body give way, the oldest first, before one that has come just now', async () => {
+    const world = await World.open(8)
+    const halves = [await world.half(), await world.half(), await world.half()]
+    const fresh = await world.connect()
+    const good = await world.answered()
+    await isClosed(halves[0]!)
+    // Now there are as many that are answered or have sent nothing as halves.
+    await world.request(fresh)
+    expect(closedOf([...halves.slice(1), fresh, good])).toEqual([false, false, false, false])
+  })
+
+  it('with half a body are kept while as many others have sent nothing', async () => {
+    const world = await World.open(8)
+    const [upload, begun] = [await world.half(), await world.begun()]
+    const silent = [await world.connect(), await world.connect()]
+    const good = await world.answered()
+    await isClosed(silent[0]!)
+    const other = await world.answered()
+    await isClosed(silent[1]!)
+    expect(closedOf([upload, begun, good, other])).toEqual([false, false, false, false])
+  })
+
+  it('of the kind that most are of give way, half heads too, before one that has come just now', async () => {
+    const world = await World.open(8)
+    const begun = [await world.begun(), await world.begun(), await world.begun()]
+    const fresh = await world.connect()
+    const good = await world.answered()
+    await isClosed(begun[0]!)
+    await world.request(fresh)
+    expect(closedOf([...begun.slice(1), fresh, good])).toEqual([false, false, false, false])
+  })
+
+  it('with half a body that is answered give way first, and are kept when it has become whole', async () => {
+    const world = await World.open(6)
+    const [whole, older, answered] = [await world.half(), await world.half(), await world.half()]
+    for (const socket of [whole, answered]) {
+      const seen = once(socket!, 'data')
+      world.responseTo(socket!).end('no')
+      await seen
     }
-    const first = await begun('127.0.0.1')
-    world.clock.advance(80)
-    const second = await begun('127.0.0.2')
-    await isClosed(await world.connect('127.0.0.1'))
-    world.clock.advance(40)
-    const good = await world.answered('127.0.0.3')
-    await isClosed(first)
-    expect([second.destroyed, good.destroyed]).toEqual([false, false])
+    whole.write(REST)
+    await until('the body is whole', () => world.responseTo(whole).req.complete)
+    const good = await world.answered()
+    await isClosed(answered)
+    expect(closedOf([whole, older, good])).toEqual([false, false, false])
+  })
+
+  it('are kept while a whole request of theirs is answered, also with half of another one', async () => {
+    const world = await World.open(2)
+    const busy = await world.connect()
+    await world.request(busy)
+    busy.write(HALF)
+    await until('both have come', () => world.pending.length === 2)
+    await isClosed(await world.connect())
+    expect(busy.destroyed).toBe(false)
   })
 
   it('of the address with the most give way at once to an address with fewer, also when they were just answered', async () => {

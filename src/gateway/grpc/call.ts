@@ -63,6 +63,11 @@ export class Call {
     return Math.max(0.001, this.endsMs - this.terms.clock.monotonicMs())
   }
 
+  /** Whether the rest of no message is awaited. */
+  get complete(): boolean {
+    return this.stream.destroyed || this.messages?.isAwaited !== true
+  }
+
   /** Begins to read its messages. */
   read(mostBytes: number, receiver: MessageReceiver): MessageStream {
     const { budget, clock } = this.terms

@@ -95,11 +95,17 @@ export class GrpcCalls {
     )
   }
 
-  /** Answers one stream of HTTP/2. */
-  answer(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
-    const { access, clock } = this.context
+  /** Answers one stream of HTTP/2, which is a call. */
+  answer(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Call {
+    const { access } = this.context
     const caller = new Caller(access, headers, stream.session?.socket.remoteAddress ?? '')
     const call = new Call({ stream, headers }, caller, this.terms)
+    this.begin(stream, headers, call)
+    return call
+  }
+
+  private begin(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, call: Call): void {
+    const { clock } = this.context
     const isCall = headers[':method'] === 'POST' && isGrpc(headers['content-type'])
     if (!isCall) {
       call.reply.refuse()

@@ -87,6 +87,11 @@ export class MessageStream {
     stream.once('end', this.onEnd)
   }
 
+  /** Whether a message is awaited that is not whole yet. */
+  get isAwaited(): boolean {
+    return this.stopTimer !== undefined && !this.isOver
+  }
+
   /** A message must be whole from now on in time, also before its first byte. */
   expect(): void {
     this.stopTimer ??= this.terms.clock.after(REQUEST_TIMES.requestTimeout, this.onLate)

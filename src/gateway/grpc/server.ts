@@ -10,6 +10,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { asWeirError } from '../../core/errors.ts'
 import { ConnectionShare, HANDSHAKE_TIMES } from '../../http/connection-share.ts'
 import type { PartsAnswers } from '../parts/answers.ts'
+import type { Call } from './call.ts'
 import { GrpcCalls, type GrpcContext } from './calls.ts'
 
 /** Where a gRPC port listens. */
@@ -84,10 +85,16 @@ export class GrpcServer implements AsyncDisposable {
       stream.on('error', () => {})
       const { session } = stream
       if (session === undefined) return
-      stream.once('close', share.begin(session.socket))
+      let call: Call | undefined
+      const received = {
+        get complete(): boolean {
+          return call?.complete ?? true
+        },
+      }
+      stream.once('close', share.begin(session.socket, received))
       // A call that was canceled while it waited for the turn of its client costs nothing more.
       share.turns.run(session.socket.remoteAddress ?? '', 'small', () => {
-        if (!stream.destroyed) calls.answer(stream, headers)
+        if (!stream.destroyed) call = calls.answer(stream, headers)
       })
     })
     share.attachConnections(server)

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { CountedConnection } from '../../http/connection-share.ts'
+import type { CountedConnection } from '../../http/address-share.ts'
 import { RequestOwner } from '../../serving/port/request-owner.ts'
 import { type HotLimits, type HotRequest, type Reading, RequestReader } from './request-reader.ts'
 

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import type { CountedConnection } from '../../http/connection-share.ts'
+import type { CountedConnection } from '../../http/address-share.ts'
 import { type ConnectionOwner, HotConnection, type HotExchange } from './connection.ts'
 import type { HotLimits } from './request-reader.ts'
 

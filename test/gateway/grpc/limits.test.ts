@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { ByteBudget } from '../../../src/access/byte-budget.ts'
@@ -8,6 +8,8 @@ import { systemClock } from '../../../src/core/clock.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
 import { MAX_FRAME_BYTES } from '../../../src/wire/frame.ts'
 import { tokenOf } from '../../access/tokens.ts'
+import { grpcFields } from '../../hostile/doors/grpc-messages.ts'
+import { dataFrame, GREETING, headFrame } from '../../hostile/doors/kinds/http2-bytes.ts'
 import { until } from '../../run/until.ts'
 import { oneModel } from '../one-model.ts'
 import { field, framed, INFER, methodOf, requestFrame } from './frames.ts'
@@ -22,6 +24,13 @@ const MIB = 1024 * 1024
 /** The bytes that the model answers. */
 const outputsOf = (answer: Buffer): unknown =>
   methodOf('ModelInfer').responseDeserialize(answer)['raw_output_contents']
+
+/** A connection with a call whose message is not whole. */
+const HALF_CALL = Buffer.concat([
+  GREETING,
+  headFrame(1, grpcFields({ port: 1, isTls: false, token: undefined })),
+  dataFrame(1, half(100, 10), false),
+])
 
 /** The head of a message of so many bytes, and the first of them. */
 function half(length: number, bytes: number): Buffer {
@@ -234,6 +243,34 @@ describe('a port of gRPC', () => {
     await cancel(many, 1000)
     await until('the connection has ended', () => many.session.destroyed)
     expect(await some.call('ModelInfer', GOOD)).toMatchObject({ status: 0 })
+  })
+
+  it('closes the oldest connection with half a message when its address has its share, and none with a stream that waits for the next one', async () => {
+    await using port = await openPort()
+    using waiting = new RawClient(port.port)
+    const open = waiting.open('ModelStreamInfer')
+    open.stream.write(GOOD)
+    await once(open.stream, 'data')
+    const left = new Set<Socket>()
+    const held = Array.from({ length: 511 }, () => {
+      const socket = connect(port.port, '127.0.0.1').on('error', () => {})
+      left.add(socket)
+      socket.once('close', () => left.delete(socket)).resume()
+      socket.write(HALF_CALL)
+      return socket
+    })
+    await Promise.all(held.map((socket) => once(socket, 'data')))
+    for (let i = 0; i < 20; i++) {
+      using good = new RawClient(port.port)
+      expect(await good.call('ServerLive', requestFrame('ServerLive', {}))).toMatchObject({
+        status: 0,
+      })
+    }
+    await until('some have given way', () => left.size < 511)
+    expect(left.size).toBeGreaterThan(480)
+    open.stream.end(GOOD)
+    expect(await open.ended).toMatchObject({ status: 0 })
+    for (const socket of held) socket.destroy()
   })
 
   it('closes a connection that sends nothing, or another protocol', async () => {

@@ -35,7 +35,7 @@ export function headFrame(stream: number, fields: Readonly<Record<string, string
   return frame(HEADERS, END_HEADERS, stream, Buffer.concat(all))
 }
 
-/** Bytes of a request, the last ones. */
-export function dataFrame(stream: number, bytes: Uint8Array): Buffer {
-  return frame(DATA, END_STREAM, stream, bytes)
+/** Bytes of a request; by default the last ones. */
+export function dataFrame(stream: number, bytes: Uint8Array, isLast = true): Buffer {
+  return frame(DATA, isLast ? END_STREAM : 0, stream, bytes)
 }
