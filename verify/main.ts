@@ -6,6 +6,7 @@ import { messageOf } from '../src/core/errors.ts'
 import { CAMPAIGNS } from './campaign.ts'
 import { FAULTS } from './faults.ts'
 import { HOSTILE_ATTACKS, HOSTILE_DOORS } from './hostile-campaign.ts'
+import { Interruptible } from './interruption.ts'
 import { MUTANTS } from './mutants/seeded.ts'
 import { TESTED_MUTANTS } from './mutants/tested.ts'
 import { runVerification } from './run.ts'
@@ -163,6 +164,7 @@ async function runCampaign(name: string, values: Given): Promise<number> {
     doors: knownNames(values.door, 'door', HOSTILE_DOORS),
   }
   say(`campaign ${name}, seed ${options.seed}`)
+  using _ = new Interruptible(say)
   const startMs = performance.now()
   const report = await run({ ...options, say }).catch((error: unknown) => ({
     ...{ campaign: name, seed: options.seed, verdict: 'failed' },

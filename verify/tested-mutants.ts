@@ -4,6 +4,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { COSTS_VARIABLE } from '../test/run/costs/file-costs.ts'
+import { LEFTOVERS } from '../test/run/setup/leftovers.ts'
 import { commitSeed } from '../test/services/commit-seed.ts'
 import { HOST_VARIABLE } from '../test/services/lending/lease.ts'
 import { MutatedSource, TESTED } from './mutants/mutated-source.ts'
@@ -64,7 +65,16 @@ async function runTests(
     stdio: ['ignore', 'ignore', 'inherit'],
     timeout: LONGEST_RUN_MS,
   })
-  const [code, signal] = (await once(child, 'close')) as [number | null, string | null]
+  const closed = once(child, 'close')
+  const running = {
+    async [Symbol.asyncDispose](): Promise<void> {
+      child.kill()
+      await closed
+    },
+  }
+  LEFTOVERS.add(running)
+  const [code, signal] = (await closed) as [number | null, string | null]
+  LEFTOVERS.delete(running)
   if (!existsSync(report)) {
     const end = signal === null ? `ended with ${code}` : `was ended by ${signal}`
     throw new Error(`the tests of ${[...files].join(', ')} have no report: vitest ${end}`)

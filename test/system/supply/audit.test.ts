@@ -1,12 +1,13 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 
 /** What `.ci/audit` says when npm answers so. */
 function auditWith(answer: string, status: number) {
   const folder = mkdtempSync(join(tmpdir(), 'weir-audit-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
   const npm = join(folder, 'npm')
   writeFileSync(npm, `#!/usr/bin/env bash\ncat <<'END'\n${answer}\nEND\nexit ${status}\n`)
   chmodSync(npm, 0o755)
