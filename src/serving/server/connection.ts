@@ -116,6 +116,16 @@ export class QueryConnection implements ConnectionOutput {
     return this.phase === 'hello' && now - this.openedAt > SILENT_MS
   }
 
+  /** Whether it waits for the rest of a frame, and its client for no answer. */
+  get isHalf(): boolean {
+    return this.isReading && this.frames.buffered > 0 && this.requests.outstanding === 0
+  }
+
+  private get isReading(): boolean {
+    const { phase, inTurn, blocked, requests } = this
+    return phase === 'open' && !inTurn && !blocked && !requests.isSuspended
+  }
+
   isFull(): boolean {
     return (this.unsent?.length ?? 0) >= this.context.options.limits.maxOutputBytes
   }
@@ -343,10 +353,8 @@ export class QueryConnection implements ConnectionOutput {
 
   /** Ends the connection when a frame does not become whole. */
   private endHeldUp(now: number): void {
-    const { phase, inTurn, blocked, frames, requests } = this
-    const isReading = phase === 'open' && !inTurn && !blocked && !requests.isSuspended
     try {
-      this.held.check(isReading && frames.buffered > 0, this.lastReadAt, now)
+      this.held.check(this.isReading && this.frames.buffered > 0, this.lastReadAt, now)
     } catch (error) {
       this.fail(answerErrorOf(error))
     }

@@ -163,18 +163,20 @@ export class QueryServer {
   }
 
   private hasTooMany(address: string): boolean {
-    return this.connectionsOf(address) >= this.options.limits.maxConnectionsPerAddress
+    if (this.connectionsOf(address) < this.options.limits.maxConnectionsPerAddress) return false
+    // What was begun and is not whole gives way to a connection of its own address, not to those of others.
+    return !this.drop((one, now) => one.address === address && (one.isHalf || one.isSilent(now)))
   }
 
   private hasRoom(): boolean {
-    return this.connections.size < this.options.limits.maxConnections || this.dropSilent()
+    return this.connections.size < this.options.limits.maxConnections || this.drop(isSilent)
   }
 
-  /** Cuts the oldest connection that has sent no hello yet, if it has had the time; false if none has. */
-  private dropSilent(): boolean {
+  /** Cuts the oldest connection that gives way; false without one. */
+  private drop(givesWay: (connection: QueryConnection, now: number) => boolean): boolean {
     const now = this.options.clock.monotonicMs()
     for (const connection of this.connections) {
-      if (!connection.isSilent(now)) continue
+      if (!givesWay(connection, now)) continue
       connection.destroy()
       return true
     }
@@ -272,6 +274,8 @@ function shareOf(server: Server, most: number, clock: Clock): ConnectionShare {
   share.attachConnections(server)
   return share
 }
+
+const isSilent = (connection: QueryConnection, now: number): boolean => connection.isSilent(now)
 
 function overloaded(what: string, limit: number): WeirError {
   return new WeirError('OVERLOADED', `the server has reached ${what}; try again later`, {

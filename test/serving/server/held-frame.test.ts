@@ -6,6 +6,8 @@ import { KIND, MAX_FRAME_BYTES } from '../../../src/wire/frame.ts'
 import { type RawClient, TestedServer } from './tested-server.ts'
 
 const MIB = 1024 * 1024
+/** The first bytes of a frame. */
+const PART = Uint8Array.of(0xff, 1, 0, 0, KIND.ping)
 
 describe('a frame that is not whole', () => {
   it('counts from 128 KiB on, in the share of its client', () => {
@@ -50,6 +52,19 @@ describe('the large frames of a query server', () => {
   })
   afterEach(() => served.close())
 
+  /** Sends a ping and bytes in one packet, and has its answer: then the bytes have come. */
+  const sendPing = async (
+    client: RawClient,
+    bytes: Uint8Array = new Uint8Array(),
+  ): Promise<void> => {
+    client.send((writer) => {
+      writer.begin(KIND.ping, 0, 1)
+      writer.end(0)
+      writer.raw(bytes)
+    })
+    expect((await client.next())!.kind).toBe(KIND.ping + 0x80)
+  }
+
   /** Sends the first bytes of a frame that says it is longer. */
   const sendPart = (client: RawClient, bytes: number, of: number): void => {
     const part = Buffer.alloc(bytes)
@@ -60,15 +75,26 @@ describe('the large frames of a query server', () => {
   it('of any length are ended when they do not become whole in time', async () => {
     const client = await served.start()
     await client.hello()
-    // Both in one packet: when the ping is answered, the part has come.
-    client.send((writer) => {
-      writer.begin(KIND.ping, 0, 1)
-      writer.end(0)
-      writer.raw(Uint8Array.of(0xff, 1, 0, 0, KIND.ping))
-    })
-    expect((await client.next())!.kind).toBe(KIND.ping + 0x80)
+    await sendPing(client, PART)
     for (let second = 0; second < 12; second++) served.clock.advance(1_000)
     expect(readErrorFrame((await client.next())!).code).toBe('DEADLINE_EXCEEDED')
+  })
+
+  it('that are not whole give way to new connections of their address when that has its share, the oldest first', async () => {
+    const idle = await served.start({ limits: { maxConnectionsPerAddress: 3 } })
+    await idle.hello()
+    const halves = [served.open(), served.open()]
+    for (const half of halves) {
+      await half.hello()
+      await sendPing(half, PART)
+    }
+    for (const half of halves) {
+      const good = served.open()
+      expect((await good.hello())!.kind).toBe(KIND.hello + 0x80)
+      expect(await half.next()).toBeUndefined()
+    }
+    expect(readErrorFrame((await served.open().hello())!).code).toBe('OVERLOADED')
+    await sendPing(idle)
   })
 
   it('that are never whole take no more than the share of their client', async () => {
