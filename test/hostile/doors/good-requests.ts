@@ -96,18 +96,23 @@ async function exchange(
   }
 }
 
-/** A client of the query port that asks the model. */
+/** A client of the query port that asks the model, keeps its connection, and makes a new one now and then. */
 export async function goodQueryClient(
-  options: NonNullable<Parameters<typeof WeirClient.connect>[0]>,
+  given: NonNullable<Parameters<typeof WeirClient.connect>[0]>,
 ): Promise<GoodClient> {
-  const client = await WeirClient.connect({ ...options, deadlineMs: LOST_MS })
+  const options = { ...given, deadlineMs: LOST_MS }
+  const kept = await WeirClient.connect(options)
   const input = { name: 'x', shape: [1, 2], data: Float32Array.of(1, 2) }
+  let count = 0
   const ask = async (): Promise<void> => {
+    const isNew = count++ % NEW_EVERY === 0
+    const client = isNew ? await WeirClient.connect(options) : kept
     const { outputs } = await client.infer(MODEL, [input])
+    if (isNew) await client.close()
     const data = outputs[0]?.data as Float32Array | undefined
     if (data?.[1] !== 4) throw new Error(`the model answers ${data}`)
   }
-  return { ask, close: () => client.close() }
+  return { ask, close: () => kept.close() }
 }
 
 /** A client of gRPC that keeps its connection, and makes a new one now and then. */

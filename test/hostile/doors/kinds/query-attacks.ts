@@ -52,7 +52,7 @@ export const QUERY_ATTACKS: Readonly<Record<string, DoorAttack>> = {
   'big bodies': again(4, (site) => sendWhole(site, greeted(site.door, largeRun()))),
   'half bodies': hold({ count: 500, first: (door) => greeted(door, largeRun().subarray(0, MIB)) }),
   'small half bodies': hold({
-    count: 500,
+    count: 600,
     first: (door) => greeted(door, largeRun().subarray(0, 20_000)),
   }),
   'half heads': hold({ count: 500, first: (door) => helloOf(door).subarray(0, 9) }),
