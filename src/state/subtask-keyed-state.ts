@@ -188,6 +188,10 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
     return this.selection.selected()
   }
 
+  frequentKey(): FrequentKey | undefined {
+    return this.selection.frequent
+  }
+
   setCurrentNamespace(namespace: Uint8Array): void {
     this.selection.selectNamespace(namespace)
   }

@@ -50,12 +50,19 @@ export function countEntries(
   return copyKeyedState(keyedState, 1).entries.filter(({ state }) => isWanted(state)).length
 }
 
-/** Restores keyed state from the snapshots of all former subtasks; it keeps its own key groups. */
-export function restoreKeyedState(
+/**
+ * Opens the restore of keyed state from the snapshots of all former subtasks; it keeps its own key groups. The result ends
+ * it, after the operator has declared its states, as in a job: only then is it known what restored entries become.
+ */
+export function beginRestore(
   keyedState: RestorableState,
   snapshots: readonly HarnessSnapshot[],
-): void {
+): () => void {
   keyedState.beginRestore(snapshots[0]!.declarations as readonly StateDeclaration[])
+  return () => restoreEntries(keyedState, snapshots)
+}
+
+function restoreEntries(keyedState: RestorableState, snapshots: readonly HarnessSnapshot[]): void {
   for (const { entries } of snapshots) {
     for (const { keyGroup, state, key, value } of entries) {
       keyedState.restore(keyGroup, state, key, value)

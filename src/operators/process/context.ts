@@ -12,6 +12,7 @@ import {
   type ValueStateDescriptor,
   type VectorStateDescriptor,
 } from '../../state/port/descriptors.ts'
+import type { FrequentKey } from '../../state/port/frequent-key.ts'
 import type {
   AppendingState,
   ListState,
@@ -173,6 +174,11 @@ export class KeyedOperatorContext<K> extends OpenContext implements OnTimerConte
 
   get currentKeyBytes(): Uint8Array {
     return this.keyedState.currentKey()
+  }
+
+  /** The current key, if it is a frequent one. */
+  get frequentKey(): FrequentKey | undefined {
+    return this.keyedState.frequentKey()
   }
 }
 

@@ -8,6 +8,7 @@ import type {
   VectorStateDescriptor,
 } from './descriptors.ts'
 import type { EntryTimers } from './entry-timers.ts'
+import type { FrequentKey } from './frequent-key.ts'
 import type {
   AppendingState,
   ListState,
@@ -31,6 +32,8 @@ export interface KeyedState {
   deselectKey(): void
   /** The current key's bytes, valid until the next `setCurrentKey`. Throws ILLEGAL_STATE where none is selected. */
   currentKey(): Uint8Array
+  /** The current key, if it is a frequent one. */
+  frequentKey(): FrequentKey | undefined
   /** Selects the namespace (a window) within the key; empty bytes are the default one. */
   setCurrentNamespace(namespace: Uint8Array): void
   /** As `setCurrentNamespace`, of bytes that never change, so that a frequent key may remember what it has there. */
