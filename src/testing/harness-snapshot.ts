@@ -52,13 +52,16 @@ export function countEntries(
 
 /**
  * Opens the restore of keyed state from the snapshots of all former subtasks; it keeps its own key groups. The result ends
- * it, after the operator has declared its states, as in a job: only then is it known what restored entries become.
+ * it, after the operator has declared its states, as in a job: only then is it known what restored entries become. Undefined
+ * where there is nothing to restore.
  */
 export function beginRestore(
-  keyedState: RestorableState,
-  snapshots: readonly HarnessSnapshot[],
-): () => void {
-  keyedState.beginRestore(snapshots[0]!.declarations as readonly StateDeclaration[])
+  keyedState: RestorableState | undefined,
+  snapshots: readonly HarnessSnapshot[] = [],
+): (() => void) | undefined {
+  const [first] = snapshots
+  if (keyedState === undefined || first === undefined) return undefined
+  keyedState.beginRestore(first.declarations as readonly StateDeclaration[])
   return () => restoreEntries(keyedState, snapshots)
 }
 

@@ -162,14 +162,12 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
         isOfAnother: () => false,
       })
     }
-    const { restore = [] } = options
-    const isRestored = keyedState !== undefined && restore.length > 0
-    const endRestore = isRestored ? beginRestore(keyedState, restore) : undefined
+    const endRestore = beginRestore(keyedState, options.restore)
     const context = harness.context()
     await harness.operator.open(context)
     endRestore?.()
     // The operator opened before its timers came.
-    if (isRestored) context.scheduleProcessingTime(clock.nowMs())
+    if (endRestore !== undefined) context.scheduleProcessingTime(clock.nowMs())
     return harness
   }
 

@@ -1204,6 +1204,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ],
   'operators/joins': [
     'core',
+    'core/formats',
     'core/hash',
     'operators/port',
     'operators/process',

@@ -148,8 +148,8 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
   }
 
   private select(context: KeyedProcessContext<K>): TimedBuffers<A, B> {
-    const frequent = context instanceof KeyedOperatorContext ? context.frequentKey : undefined
-    this.buffers.select(context.currentKeyBytes, frequent)
+    const memory = context instanceof KeyedOperatorContext ? context.keyMemory : undefined
+    this.buffers.select(context.currentKeyBytes, memory)
     return this.buffers
   }
 

@@ -1,7 +1,7 @@
 import { murmur3 } from '../../core/hash/murmur3.ts'
 import { MAX_TIMESTAMP } from '../../core/time.ts'
-import type { FrequentKey } from '../../state/port/frequent-key.ts'
 import type { MapState } from '../../state/port/handles.ts'
+import type { KeyMemory } from '../../state/port/keyed-state.ts'
 import { LONG, ShortKey } from '../../state/port/short-key.ts'
 import { listOfTime, type RecordsOfTime, recordsOfTime } from './records-of-time.ts'
 
@@ -191,12 +191,13 @@ export class TimedBuffers<A, B> {
   }
 
   /** Selects the current key of state for both sides; one that is frequent remembers its times. */
-  select(key: Uint8Array, frequent: FrequentKey | undefined): void {
+  select(key: Uint8Array, memory: KeyMemory | undefined): void {
     const { left, right } = this
     if (left.size + right.size > this.most) this.forget()
-    const kept = frequent?.kept as TimesOfKey | undefined
-    const times = kept?.generation === this.generation ? kept : this.find(key)
-    if (frequent !== undefined) frequent.kept = times
+    const kept = memory?.remembered() as TimesOfKey | undefined
+    const isKept = kept?.generation === this.generation
+    const times = isKept ? kept : this.find(key)
+    if (!isKept) memory?.remember(times)
     this.selected = times
     left.times = times.left
     right.times = times.right

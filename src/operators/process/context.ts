@@ -12,7 +12,6 @@ import {
   type ValueStateDescriptor,
   type VectorStateDescriptor,
 } from '../../state/port/descriptors.ts'
-import type { FrequentKey } from '../../state/port/frequent-key.ts'
 import type {
   AppendingState,
   ListState,
@@ -20,7 +19,7 @@ import type {
   ValueState,
   VectorState,
 } from '../../state/port/handles.ts'
-import type { KeyedState } from '../../state/port/keyed-state.ts'
+import type { KeyedState, KeyMemory } from '../../state/port/keyed-state.ts'
 import type { Accumulator } from '../port/accumulator.ts'
 import type { OperatorContext } from '../port/operator.ts'
 import { type OutputTag, requireTag } from '../port/output-tag.ts'
@@ -176,9 +175,9 @@ export class KeyedOperatorContext<K> extends OpenContext implements OnTimerConte
     return this.keyedState.currentKey()
   }
 
-  /** The current key, if it is a frequent one. */
-  get frequentKey(): FrequentKey | undefined {
-    return this.keyedState.frequentKey()
+  /** What an operator keeps in memory for the current key. */
+  get keyMemory(): KeyMemory {
+    return this.keyedState.keyMemory
   }
 }
 

@@ -5,6 +5,7 @@ import type { RecordsOfTime } from '../../../src/operators/joins/records-of-time
 import { TimedBuffer, TimedBuffers } from '../../../src/operators/joins/timed-buffer.ts'
 import { FrequentKey } from '../../../src/state/port/frequent-key.ts'
 import type { MapState } from '../../../src/state/port/handles.ts'
+import type { KeyMemory } from '../../../src/state/port/keyed-state.ts'
 
 type Value = string | { readonly value: number }
 type OfKey = Map<number, RecordsOfTime<Value>>
@@ -70,7 +71,17 @@ class Buffers {
 
   select(key: string): void {
     for (const side of SIDES) this.maps[side].current = key
-    this.buffers.select(Buffer.from(key, 'hex'), this.frequent.get(key))
+    this.buffers.select(Buffer.from(key, 'hex'), this.memoryOf(key))
+  }
+
+  private memoryOf(key: string): KeyMemory {
+    const frequent = this.frequent.get(key)
+    return {
+      remembered: () => frequent?.kept,
+      remember: (kept) => {
+        if (frequent !== undefined) frequent.kept = kept
+      },
+    }
   }
 
   /** Makes a key frequent, with the object of another one if there are three. */
