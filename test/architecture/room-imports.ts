@@ -356,6 +356,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'training/data',
     'training/linear',
     'training/metrics',
+    'wire',
   ],
   client: [
     'core',
