@@ -1003,6 +1003,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'models/ratings',
     'models/registry',
     'models/registry/ranges',
+    'training/als',
     'wire',
   ],
   'jobs/serve': [
@@ -1118,6 +1119,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'models/als',
     'models/als/online',
     'models/registry',
+    'training/als',
     'training/als/solver',
     'training/data',
   ],
@@ -1551,6 +1553,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'core',
     'core/lifetime',
     'core/options',
+    'core/text',
     'models/als',
     'models/als/online',
     'models/ratings',

@@ -20,6 +20,7 @@ import {
   type RegistryState,
   versionsOf,
 } from '../../models/registry/version.ts'
+import { chosenHalfLifeText } from '../../training/als/choose-half-life.ts'
 import { Publication } from '../model-topic/publication.ts'
 import { comparedRecords, readRanges } from '../observations/compared-records.ts'
 import { type HistoryFiles, historyHashes, readingName } from '../observations/history.ts'
@@ -308,7 +309,9 @@ class Retraining {
   }
 
   /** Says what the files are like, and how much of the topic they have, too. */
-  private sayRead({ files, repeated = 0, device = 'cpu' }: TrainedModelMetadata): void {
+  private sayRead({ files, found, repeated = 0, device = 'cpu' }: TrainedModelMetadata): void {
+    const chosen = found?.['chosenHalfLifeMs']
+    if (typeof chosen === 'number') this.step(`half-life: ${chosenHalfLifeText(chosen)}`)
     if (device !== 'cpu') this.step(`trained on the ${device}`)
     for (const { file, columns, leftOut } of files) {
       if (columns !== undefined) this.step(`columns of ${file.file}: ${columns}`)
