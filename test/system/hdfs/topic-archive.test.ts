@@ -9,7 +9,7 @@ import { untilPasses } from '../../run/until.ts'
 import { type SharedHdfs, sharedHdfs } from '../../services/lending/hdfs.ts'
 import { type SharedKafka, sharedKafka } from '../../services/lending/kafka.ts'
 import { PATIENT, weir } from '../cli/command-process.ts'
-import { runVerb } from './run-verb.ts'
+import { runVerb } from '../kafka/run-verb.ts'
 
 let kafka: SharedKafka
 let hdfs: SharedHdfs
