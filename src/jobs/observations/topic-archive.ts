@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { LineFileOutput, LineFolder } from '../../connectors/file/line-folder.ts'
 import type { RecordView } from '../../connectors/records/topic-record.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
@@ -8,6 +7,7 @@ import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
 import { ratingLineFormat } from '../../models/ratings/line-format.ts'
 import type { DataRange } from '../../models/registry/ranges/data-range.ts'
+import { type ArchivePart, archiveDigest, partName, partOf } from './archive-parts.ts'
 import { type LeftOut, LeftOutRecords } from './left-out.ts'
 import { rangesOfTopic, readRecords } from './topic-ranges.ts'
 
@@ -34,14 +34,6 @@ export interface ArchivedRound {
 }
 
 const MOST_OFFSETS = 1_000_000
-const NAME = /^part-(\d+)-(\d+)-(\d+)-([0-9a-f]{8})\.txt$/
-
-/** A part file: offsets of one partition. */
-interface Part {
-  readonly partition: number
-  readonly from: number
-  readonly to: number
-}
 
 /**
  * Copies a topic to part files of lines, each record once. A file has some offsets of one partition, and its name says which:
@@ -68,7 +60,7 @@ export class TopicArchive {
     const { topics, topic, folder } = this.options
     await folder.make()
     const ranges = await rangesOfTopic(topics, topic)
-    const id = digestOf((await topics.identity(topic)).id)
+    const id = archiveDigest((await topics.identity(topic)).id)
     const leftOut = new LeftOutRecords()
     let [records, files] = [0, 0]
     for (const range of ranges) {
@@ -109,21 +101,21 @@ export class TopicArchive {
     // A file of an attempt that was killed.
     await folder.remove(pending)
     const records = await writeLines(lines, () => folder.begin(pending))
-    if (records > 0) await this.publish(pending, { partition, from, to }, id)
+    if (records > 0) await this.publish(pending, { partition, from, to, topic: id })
     return { records, to }
   }
 
-  private async publish(pending: string, part: Part, id: string): Promise<void> {
+  private async publish(pending: string, part: ArchivePart): Promise<void> {
     const { folder } = this.options
-    const { partition, from } = part
-    const end = await this.endOf(partition, id)
+    const { partition, from, topic } = part
+    const end = await this.endOf(partition, topic)
     if (end !== undefined && end > from) {
       throw new WeirError(
         'ILLEGAL_STATE',
         `another process has archived partition ${partition} to offset ${end} in ${folder.place}; archive a topic into a folder from one process`,
       )
     }
-    await folder.rename(pending, nameOf(part, id))
+    await folder.rename(pending, partName(part))
   }
 
   /** The offset after the last one of a partition that the folder has; undefined where it has none. */
@@ -131,15 +123,15 @@ export class TopicArchive {
     const { folder, topic } = this.options
     let end: number | undefined
     for (const name of await folder.names()) {
-      const match = NAME.exec(name)
-      if (match === null) continue
-      if (match[4] !== id) {
+      const part = partOf(name)
+      if (part === undefined) continue
+      if (part.topic !== id) {
         throw new WeirError(
           'ILLEGAL_STATE',
           `${folder.place} has ${name} of another topic, or of one that was deleted and created again as ${topic}; archive it into another folder`,
         )
       }
-      if (Number(match[1]) === partition) end = Math.max(end ?? 0, Number(match[3]))
+      if (part.partition === partition) end = Math.max(end ?? 0, part.to)
     }
     return end
   }
@@ -165,16 +157,6 @@ async function writeLines(
     throw error
   }
   return records
-}
-
-/** Sorted by name, the files of a partition are in the order of its records. */
-function nameOf({ partition, from, to }: Part, id: string): string {
-  const offset = (number: number): string => String(number).padStart(20, '0')
-  return `part-${String(partition).padStart(5, '0')}-${offset(from)}-${offset(to)}-${id}.txt`
-}
-
-function digestOf(id: string): string {
-  return createHash('sha256').update(id).digest('hex').slice(0, 8)
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

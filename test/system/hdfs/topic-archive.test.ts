@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openTopics } from '../../../src/connectors/topics/open.ts'
 import { systemClock } from '../../../src/core/clock.ts'
@@ -13,8 +16,10 @@ import { runVerb } from '../kafka/run-verb.ts'
 
 let kafka: SharedKafka
 let hdfs: SharedHdfs
+let folder: string
 
 beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'weir-archive-hdfs-'))
   kafka = await sharedKafka()
   hdfs = await sharedHdfs()
 })
@@ -22,6 +27,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await kafka?.[Symbol.asyncDispose]()
   await hdfs?.[Symbol.asyncDispose]()
+  rmSync(folder, { recursive: true, force: true })
 })
 
 async function feed(ratings: readonly Rating[], feed: string): Promise<void> {
@@ -39,7 +45,7 @@ async function read(place: string): Promise<Record<string, unknown>> {
   return json()[0]!
 }
 
-it('a topic of Kafka is archived to HDFS while it grows, over a kill, and a training reads each rating once', async () => {
+it('a topic of Kafka is archived to HDFS while it grows, over a kill, and trainings read each rating once, also beside the topic', async () => {
   const all = [...generateRatings({ users: 100, items: 40, ratings: 3000, seed: 6 })]
   const place = hdfs.url('/archive')
   const argv = ['topic', 'archive', 'ratings', '--ratings', '--to', place]
@@ -60,4 +66,21 @@ it('a topic of Kafka is archived to HDFS while it grows, over a kill, and a trai
     users: expected.users.length,
     items: expected.items.length,
   })
+
+  // The retention of the topic removes some records; the archive has others that the topic has, too.
+  await using topics = await openTopics({ kafka: { brokers: kafka.bootstrap } })
+  const bounds = await topics.bounds('ratings')
+  await topics.deleteRecords(
+    'ratings',
+    bounds.map(({ end }) => Math.floor(end / 2)),
+  )
+  const retrained = await runVerb([
+    ...['retrain', '--once', '--no-serving', '--kind', 'popularity', '--model', 'popularity-model'],
+    ...['--observations', 'ratings', '--ratings', place, '--data-dir', folder, '--json'],
+    ...brokers,
+  ])
+  expect(retrained.code, retrained.err).toBe(0)
+  expect(retrained.json()).toMatchObject([
+    { event: 'candidate', version: { lineage: { metrics: { observations: 3000 } } } },
+  ])
 })
