@@ -72,6 +72,7 @@ export const COMMAND_LOADERS: Readonly<Record<string, () => Promise<Command>>> =
   'topic create': async () => (await import('./verbs/topic-create.ts')).topicCreateCommand,
   'topic produce': async () => (await import('./verbs/topic-produce.ts')).topicProduceCommand,
   'topic consume': async () => (await import('./verbs/topic-consume.ts')).topicConsumeCommand,
+  'topic archive': async () => (await import('./verbs/topic-archive.ts')).topicArchiveCommand,
   'log check': async () => (await import('./verbs/log-check.ts')).logCheckCommand,
   'log repair': async () => (await import('./verbs/log-check.ts')).logRepairCommand,
   'kafka transactions list': async () =>

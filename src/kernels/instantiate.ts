@@ -73,7 +73,7 @@ export function instantiateKernels(memory: WasmMemory): Kernels {
     solveCholesky: raw.solveCholesky,
     topKBlock: topKBlockOf(raw),
     topKWritten: (scratch) => raw.topKWritten(topKTriples(scratch)),
-    alsSolveCholesky: (p) => raw.alsSolveCholesky(...problemArguments(p)),
+    alsSolveCholesky: (p) => raw.alsSolveCholesky(...problemArguments(p), p.roots),
     alsSolveGradient: (p, steps) =>
       raw.alsSolveGradient(...problemArguments(p), steps, p.panelRows),
     alsPenalty: raw.alsPenalty,

@@ -93,9 +93,8 @@ export interface RowDraw
     | 'unknowns'
     | 'mean'
     | 'scratch'
+    | 'roots'
   > {
-  /** Address of the roots of the ratings' weights: the precision of a rating over the noise precision. */
-  roots: number
   /** Address of the prior's precision over the noise precision, all of it (`alsWidth` squared floats). */
   prior: number
   /** Address of the prior's precision times its mean, over the noise precision. */
@@ -143,6 +142,8 @@ export interface AlsRowProblem {
   /** Addresses of the row's ratings: u32 indexes into the other side, float32 values. */
   indexes: number
   ratings: number
+  /** Exact solve of explicit ratings: address of the roots of their weights; 0: all have weight 1. */
+  roots: number
   /** How many ratings the row has. */
   count: number
   /** The other side's matrix and the bytes from one of its rows to the next (multiple of 16). */

@@ -99,6 +99,9 @@ export const PAUSES: Readonly<Record<string, readonly Pause[]>> = {
   ],
   'test/system/kafka/sink.test.ts': [['(i % 100) * 4', 'sends come over time']],
   'test/system/kafka/source.test.ts': [['100', 'shows that no more is fetched']],
+  'test/system/kafka/thesis-loop-svm.test.ts': [
+    ['1000', 'the error is looked at each second, as a user of the thesis does'],
+  ],
   'test/system/kafka/thesis-loop.test.ts': [
     ['1000', 'the error is looked at each second, as a user of the thesis does'],
   ],

@@ -1004,6 +1004,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'models/ratings',
     'models/registry',
     'models/registry/ranges',
+    'training/als',
     'wire',
   ],
   'jobs/serve': [
@@ -1119,6 +1120,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'models/als',
     'models/als/online',
     'models/registry',
+    'training/als',
     'training/als/solver',
     'training/data',
   ],
@@ -1553,6 +1555,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'core',
     'core/lifetime',
     'core/options',
+    'core/text',
     'models/als',
     'models/als/online',
     'models/ratings',

@@ -54,7 +54,7 @@ describe('weir', () => {
   it('lists the subcommands of a group when one is missing or unknown', async () => {
     expect(await run('topic')).toMatchObject({
       code: 2,
-      err: 'weir: missing subcommand for "weir topic"; expected list, create, produce, consume',
+      err: 'weir: missing subcommand for "weir topic"; expected list, create, produce, consume, archive',
     })
     expect((await run('topic', 'remove')).err).toContain(
       'unknown subcommand "remove" for "weir topic"',

@@ -48,6 +48,7 @@ function implicitCase(factors: number, count: number, panelRows = 304): Case {
       row: arena.put([...start, ...new Array(width - factors).fill(0)]),
       indexes: arena.putIndexes(indexes),
       ratings: arena.put(ratings),
+      roots: 0,
       count,
       other: arena.put(others.flatMap((row) => Array.from(row))),
       strideBytes: width * 4,

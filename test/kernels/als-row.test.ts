@@ -54,6 +54,7 @@ function randomCase(factors: number, count: number, biased: boolean, panelRows =
       row: arena.put(row),
       indexes: arena.putIndexes(indexes),
       ratings: arena.put(ratings),
+      roots: 0,
       count,
       other,
       strideBytes: stride * 4,
@@ -107,6 +108,17 @@ describe.each(PART)('an ALS row with $factors factors, $count ratings, biased $b
     expect(Math.abs(objective - expected)).toBeLessThan(1e-4 * (1 + Math.abs(expected)))
     const penalty = plainRowObjective({ ...row.plain, design: [], targets: [] }, exact)
     expect(row.arena.kernels.alsPenalty()).toBeCloseTo(penalty, 3)
+  })
+
+  it('weighs the square of each rating that has a weight', () => {
+    const row = randomCase(shape.factors, shape.count, shape.biased)
+    const roots = Array.from({ length: shape.count }, (_, k) => 0.25 + (k % 4) / 4)
+    const weighted = { ...row.problem, roots: row.arena.put(roots) }
+    row.arena.kernels.alsSolveCholesky(weighted)
+    const design = row.plain.design.map((each, k) => Array.from(each, (x) => x * roots[k]!))
+    const targets = row.plain.targets.map((target, k) => target * roots[k]!)
+    const exact = plainSolveRow({ ...row.plain, design, targets })
+    expect(largestDifference(exact, unknownsOf(row))).toBeLessThan(2e-4)
   })
 
   it('takes the same conjugate gradient steps as the reference', () => {

@@ -8,6 +8,7 @@ export function checkLines({
   error,
   difference,
   best,
+  advice,
 }: PromotionChecks): readonly string[] {
   const lines = checks.map(({ check, passed, measures }) => {
     const parts = measures.map(
@@ -25,6 +26,7 @@ export function checkLines({
       : [
           `${error} of the candidate minus version ${best.number}, the best: ${intervalText(best.difference)}`,
         ]),
+    ...(advice === undefined ? [] : [advice]),
   ]
 }
 

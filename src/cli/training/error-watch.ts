@@ -52,7 +52,7 @@ export function errorWatchOf(flags: Flags, inputs: WatchInputs): Pick<LiveErrorW
 
 function testWatchOf(
   flags: Flags,
-  { options, io, live }: WatchInputs,
+  { options, io, kind, live }: WatchInputs,
   served: Omit<TestErrorOptions, 'test' | 'everyMs'>,
 ): TestErrorWatch {
   const set = flags.string('evaluate')
@@ -60,6 +60,7 @@ function testWatchOf(
   const reading = historyReadingOf(flags, options)
   // As "weir evaluate" clips.
   const range = served.range ?? ratingRangeOf(live)
+  const error = kind.observations === 'ratings' ? 'MSE' : 'share of wrong labels'
   return new TestErrorWatch({
     ...served,
     ...(range === undefined ? {} : { range }),
@@ -68,7 +69,7 @@ function testWatchOf(
     onMeasured: (version, { fadedMse, count }) => {
       if (flags.boolean('json')) return
       io.err(
-        `retrain: MSE ${fadedMse.toFixed(4)} of version ${version} on the ${count} observations of ${isFile ? '' : 'topic '}${set}`,
+        `retrain: ${error} ${fadedMse.toFixed(4)} of version ${version} on the ${count} observations of ${isFile ? '' : 'topic '}${set}`,
       )
     },
   })

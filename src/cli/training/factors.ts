@@ -30,6 +30,7 @@ import {
 } from '../flags/published-version.ts'
 import { counted } from '../text/counted.ts'
 import { IN_TOPIC_OPTION } from './dataset-facts.ts'
+import { HALF_LIFE_OPTION } from './half-life.ts'
 import { warnOfShared } from './shared-pairs.ts'
 
 /** Flags about the version, which count for nothing where none is published. */
@@ -50,6 +51,7 @@ export const FACTORS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   },
   test: { type: 'string', value: input(), help: 'Held-out ratings to measure the error on' },
   ...READING_OPTIONS,
+  ...HALF_LIFE_OPTION,
   ...UNLESS_NOT_PUBLISHED,
   'text-rows': {
     type: 'string',

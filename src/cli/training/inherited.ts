@@ -4,6 +4,7 @@ import { type Feedback, feedbackOf } from '../../models/feedback.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'
 import { type Flags, UsageError } from '../command/command.ts'
 import { inheritedAlsOptions } from '../flags/als-training.ts'
+import { halfLifeOf } from './half-life.ts'
 
 /** Trainers of factor models, as `--trainer` names them. */
 export const TRAINERS: readonly AlsTrainerName[] = ['als', 'bmf']
@@ -69,7 +70,7 @@ export function inheritedFactorsOptions(
   const trainer = isNamed ? flags.choice('trainer', TRAINERS) : usualTrainer(flags, live, feedback)
   if (trainer === 'als') {
     if (flags.optional('sweeps') !== undefined) throw new UsageError('--sweeps needs --trainer bmf')
-    return inheritedAlsOptions(flags, live, feedback) as RetrainAlsOptions
+    return inheritedAls(flags, live, feedback)
   }
   if (feedback === 'implicit') {
     throw new UsageError('--trainer bmf cannot learn implicit feedback; leave it out')
@@ -91,5 +92,18 @@ export function inheritedFactorsOptions(
     seed: flags.optionalNumber('seed') ?? Number(known['seed'] ?? 1),
     threads: flags.number('threads'),
     ...(device === 'cpu' ? {} : { device: 'gpu' }),
+    ...halfLifeOf(flags, live),
   }
+}
+
+function inheritedAls(
+  flags: Flags,
+  live: RegisteredVersion | undefined,
+  feedback: Feedback,
+): RetrainAlsOptions {
+  const { solver, ...options } = inheritedAlsOptions(flags, live, feedback) as RetrainAlsOptions
+  const half = halfLifeOf(flags, live)
+  // Weighed ratings have one solver: that of the live version may be another.
+  const isWeighed = half.halfLifeMs !== undefined && flags.optional('solver') === undefined
+  return { ...options, ...(isWeighed || solver === undefined ? {} : { solver }), ...half }
 }

@@ -7,6 +7,7 @@ import { type CommandIo, type Flags, UsageError } from '../command/command.ts'
 import { ratingsReadingOf } from '../files/ratings-reading.ts'
 import { INHERITED_LINEAR_OPTIONS, inheritedLinearOptions } from '../flags/linear-training.ts'
 import { goldenExamples, goldenRatings } from '../flags/promotion-checks.ts'
+import { type GivenHalfLife, halfLifeOf } from './half-life.ts'
 import { inheritedFactorsOptions } from './inherited.ts'
 import { POPULARITY_FLAGS } from './popularity-flags.ts'
 
@@ -43,7 +44,7 @@ export const KIND_FLAGS: Readonly<Record<string, KindFlags>> = {
     async modelOf(flags, { live }) {
       const golden = flags.optional('golden')
       return {
-        linear: inheritedLinearOptions(flags, live),
+        linear: { ...inheritedLinearOptions(flags, live), ...timeOf(halfLifeOf(flags, live)) },
         ...(golden === undefined ? {} : { golden: await goldenExamples(golden) }),
       }
     },
@@ -54,11 +55,19 @@ export const KIND_FLAGS: Readonly<Record<string, KindFlags>> = {
       const known = live === undefined ? undefined : dampingOf(live.lineage.hyperparameters)
       const damping = flags.optionalNumber('damping') ?? known
       return {
-        popularity: damping === undefined ? {} : { damping },
+        popularity: { ...(damping === undefined ? {} : { damping }), ...halfLifeOf(flags, live) },
         ...(await goldenRatingsOf(flags, io)),
       }
     },
   },
+}
+
+/** The half-life of a linear model. Throws UsageError for `auto`. */
+function timeOf({ halfLifeMs }: GivenHalfLife): { readonly halfLifeMs?: number } {
+  if (halfLifeMs === 'auto') {
+    throw new UsageError('--half-life auto is not of a linear model; give a time in seconds')
+  }
+  return halfLifeMs === undefined ? {} : { halfLifeMs }
 }
 
 async function goldenRatingsOf(flags: Flags, io: CommandIo) {

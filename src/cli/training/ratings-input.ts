@@ -21,7 +21,7 @@ export const MEMORY_OPTION: Readonly<Record<string, OptionSpec>> = {
 }
 
 /** Flags that need the ratings in memory. */
-const IN_MEMORY_ONLY = ['validation', 'folds'] as const
+const IN_MEMORY_ONLY = ['validation', 'folds', 'half-life'] as const
 
 /** The ratings of `--ratings` in memory. Shows how much is read. */
 export async function readTrainingRatings(

@@ -21,8 +21,15 @@ export const queryCommand: Command = {
     hex: { type: 'boolean', help: 'With --values: print the bytes as hexadecimal digits' },
     ...queryOptionsWithoutState(),
   },
-  details: `Keys: of factors USER-U and ITEM-I (MEAN-U and MEAN-I: the mean rows), of a linear model the number of a range of
-features, of a job's own state its key as text.
+  details: `Keys by state:
+  ALS_MODEL              1-U, 50-I: the rows of a user and an item; MEAN-U, MEAN-I: the mean rows
+  SVM_MODEL              0: the first block of weights, of features 0 to 1023 (--range)
+  LEARNING_ERROR         1: the error of version 1
+  KNOWN_ITEMS            1: the items of user 1
+  USER_COUNTS            1: the number of items of user 1
+  ITEM_COUNTS            50: the number of users of item 50
+  ITEM_TAGS              50-I: the tags of item 50
+  a state of your own    its key as text; one that is no text as JSON
 
 Example:
   weir query ALS_MODEL 1-U 50-I MEAN-U --json

@@ -8,8 +8,10 @@ import {
   type AlsOptions,
   type AlsProgress,
   alsHyperparameters,
+  alsSettings,
 } from '../../training/als/solver/options.ts'
 import type { RatingsSource } from '../../training/als/solver/sides.ts'
+import { trainAls } from '../../training/als/train.ts'
 import { type Command, type CommandIo, Flags, UsageError } from '../command/command.ts'
 import { outputFileOf, outputPlaceOf } from '../files/output-file.ts'
 import { writeTextRows } from '../files/text-rows-file.ts'
@@ -33,6 +35,7 @@ import {
   trainedText,
   trainingInput,
 } from '../training/factors.ts'
+import { halfLifeOf, trainedHalfLife, withHalfLife } from '../training/half-life.ts'
 import { MEMORY_OPTION, trainingRatings } from '../training/ratings-input.ts'
 
 /** `weir train als`: trains an ALS model on a ratings file and publishes it. */
@@ -52,17 +55,25 @@ export const trainAlsCommand: Command = {
   async run({ flags: values, io }) {
     const flags = new Flags(values)
     await using topics = await topicsOf(flags)
-    const options = alsOptionsOf(flags)
+    const given = alsOptionsOf(flags)
     const outputs = outputsOf(flags)
     const facts = new DatasetFacts()
     await facts.readTopic(flags, topics, 'ratings')
     const { table, target } = await trainingInput(flags, topics, {
-      ...options,
+      ...given,
       read: () => trainingRatings(flags, io, facts),
     })
     using _files = 'sides' in table ? table : undefined
     const { train, ...validation } =
       'sides' in table ? { train: table } : validationSplit(table, flags)
+    // What cannot be trained with a half-life ends the command before one is chosen.
+    if (halfLifeOf(flags).halfLifeMs !== undefined) alsSettings({ ...given, halfLifeMs: 1 })
+    const half = await trainedHalfLife(flags, train, {
+      io,
+      feedback: given.feedback,
+      train: (older, halfLifeMs) => trainAls(older, withHalfLife(given, halfLifeMs)),
+    })
+    const options = withHalfLife(given, half.halfLifeMs)
     let device: AlsDeviceName = 'cpu'
     const onDevice = (name: AlsDeviceName): void => {
       device = name
@@ -73,6 +84,7 @@ export const trainAlsCommand: Command = {
     await writeFiles(outputs, model)
     const result: Record<string, unknown> = {
       ...summaryOf(model, train),
+      ...half.result,
       ...(options.device === 'cpu' ? {} : { device }),
       ...(await testErrors({ flags, io }, model, train)),
       ...(await foldErrors(flags, table, chosen)),
@@ -80,7 +92,7 @@ export const trainAlsCommand: Command = {
         {
           model,
           train,
-          hyperparameters: alsHyperparameters(options),
+          hyperparameters: { ...alsHyperparameters(options), ...half.hyperparameters },
           trainedOn: facts.trainedOn(flags.string('ratings'), io),
         },
         target,

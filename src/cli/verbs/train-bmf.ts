@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { crossValidate } from '../../training/als/cross-validate.ts'
 import type { AlsDeviceName } from '../../training/als/solver/options.ts'
 import { bmfLearningCurve } from '../../training/bmf/learning-curve.ts'
-import type { BmfOptions } from '../../training/bmf/options.ts'
+import { type BmfOptions, bmfSettings } from '../../training/bmf/options.ts'
 import { type BmfResult, trainBmf } from '../../training/bmf/train.ts'
 import type { RatingsTable } from '../../training/data/ratings-table.ts'
 import { type Command, Flags } from '../command/command.ts'
@@ -23,6 +23,7 @@ import {
   trainedText,
   trainingInput,
 } from '../training/factors.ts'
+import { halfLifeOf, trainedHalfLife, withHalfLife } from '../training/half-life.ts'
 import { readTrainingRatings } from '../training/ratings-input.ts'
 
 /** `weir train bmf`: trains a model by Bayesian matrix factorisation and publishes it. */
@@ -52,12 +53,12 @@ Example:
   async run({ flags: values, io }) {
     const flags = new Flags(values)
     await using topics = await topicsOf(flags)
-    const options = bmfOptionsOf(flags)
+    const given = bmfOptionsOf(flags)
     const curve = outputFileOf(flags, 'curve')
     const textRows = outputPlaceOf(flags, 'text-rows')
     const variance = outputPlaceOf(flags, 'variance')
     const folds = flags.optionalNumber('folds')
-    const { factors, sweeps, burnIn, seed } = options
+    const { factors, sweeps, burnIn, seed } = given
     const facts = new DatasetFacts()
     await facts.readTopic(flags, topics, 'ratings')
     const { table, target } = await trainingInput(flags, topics, {
@@ -66,6 +67,16 @@ Example:
       read: () => readTrainingRatings(flags, io, facts),
     })
     const { train, ...validation } = validationSplit(table, flags)
+    // What cannot be trained with a half-life ends the command before one is chosen.
+    if (halfLifeOf(flags).halfLifeMs !== undefined) bmfSettings({ ...given, halfLifeMs: 1 })
+    const half = await trainedHalfLife(flags, train, {
+      io,
+      train: async (older, halfLifeMs) => {
+        const { store: _, ...tried } = withHalfLife(given, halfLifeMs)
+        return (await trainBmf(older, tried)).model
+      },
+    })
+    const options = withHalfLife(given, half.halfLifeMs)
     let device: AlsDeviceName = 'cpu'
     const onDevice = (name: AlsDeviceName): void => {
       device = name
@@ -79,7 +90,10 @@ Example:
     if (curve !== undefined) await writeFile(curve, bmfLearningCurve(history))
     if (textRows !== undefined) await writeTextRows(textRows, model)
     if (variance !== undefined && variances !== undefined) await writeTextRows(variance, variances)
-    const hyperparameters = { trainer: 'bmf', factors, sweeps, burnIn, seed, biases: true }
+    const hyperparameters = {
+      ...{ trainer: 'bmf', factors, sweeps, burnIn, seed, biases: true },
+      ...half.hyperparameters,
+    }
     const published = {
       model,
       train,
@@ -90,6 +104,7 @@ Example:
     }
     const result: Record<string, unknown> = {
       ...summaryOf(trained, train),
+      ...half.result,
       ...(options.device === 'cpu' ? {} : { device }),
       ...(await testResult(flags, { model, train }, io)),
       ...(folds === undefined ? {} : await foldErrors(table, folds, options)),

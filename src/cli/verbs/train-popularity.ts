@@ -2,6 +2,8 @@ import { systemClock } from '../../core/clock.ts'
 import { popularityHyperparameters } from '../../kinds/popularity/options.ts'
 import { trainPopularity } from '../../kinds/popularity/train.ts'
 import { crossValidate } from '../../training/als/cross-validate.ts'
+import type { AlsModel } from '../../training/als/solver/model.ts'
+import type { RatingsTable } from '../../training/data/ratings-table.ts'
 import { type Command, Flags } from '../command/command.ts'
 import { outputPlaceOf } from '../files/output-file.ts'
 import { writeTextRows } from '../files/text-rows-file.ts'
@@ -17,6 +19,7 @@ import {
   trainedText,
   trainingInput,
 } from '../training/factors.ts'
+import { trainedHalfLife } from '../training/half-life.ts'
 import { POPULARITY_FLAGS } from '../training/popularity-flags.ts'
 import { readTrainingRatings } from '../training/ratings-input.ts'
 
@@ -45,31 +48,38 @@ Example:
     const flags = new Flags(values)
     await using topics = await topicsOf(flags)
     const textRows = outputPlaceOf(flags, 'text-rows')
-    const options = { damping: flags.number('damping') }
+    const damping = flags.number('damping')
     const facts = new DatasetFacts()
     await facts.readTopic(flags, topics, 'ratings')
     const { table, target } = await trainingInput(flags, topics, {
       read: () => readTrainingRatings(flags, io, facts),
     })
+    const trainWith = (other: RatingsTable, halfLifeMs: number | undefined): AlsModel =>
+      trainPopularity(other, { damping, halfLifeMs })
+    const half = await trainedHalfLife(flags, table, {
+      io,
+      train: async (older, halfLifeMs) => trainWith(older, halfLifeMs),
+    })
     const startMs = systemClock.monotonicMs()
-    const model = trainPopularity(table, options)
+    const model = trainWith(table, half.halfLifeMs)
     const seconds = (systemClock.monotonicMs() - startMs) / 1000
     if (textRows !== undefined) await writeTextRows(textRows, model)
     const folds = flags.optionalNumber('folds')
-    const train = async (other: typeof table) => trainPopularity(other, options)
+    const train = async (other: RatingsTable) => trainWith(other, half.halfLifeMs)
     const result: Record<string, unknown> = {
       users: model.users.length,
       items: model.items.length,
       ratings: table.size,
       dimension: model.dimension,
       seconds,
+      ...half.result,
       ...(await testResult(flags, { model, train: table }, io)),
       ...(folds === undefined ? {} : foldResult(await crossValidate(table, { folds, train }))),
       ...(await publishTrained(
         {
           model,
           train: table,
-          hyperparameters: popularityHyperparameters(options),
+          hyperparameters: { ...popularityHyperparameters({ damping }), ...half.hyperparameters },
           trainedOn: facts.trainedOn(flags.string('ratings'), io),
         },
         target,

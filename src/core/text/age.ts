@@ -12,10 +12,14 @@ const UNITS = [
   ['min', MINUTE_MS],
 ] as const
 
+/** A length of time in the longest unit of which it has two: `7 years`, `36 h`. */
+export function durationText(ms: number): string {
+  const [unit, unitMs] = UNITS.find(([, unitMs]) => ms >= 2 * unitMs) ?? ['s', SECOND_MS]
+  return `${Math.round(ms / unitMs)} ${unit}`
+}
+
 /** How old something is, in the longest unit of which it has two: `7 years old`, `36 h old`; `ms` below 0 are in the future. */
 export function ageText(ms: number): string {
-  const length = Math.abs(ms)
-  const [unit, unitMs] = UNITS.find(([, unitMs]) => length >= 2 * unitMs) ?? ['s', SECOND_MS]
-  const text = `${Math.round(length / unitMs)} ${unit}`
+  const text = durationText(Math.abs(ms))
   return ms < 0 ? `${text} in the future` : `${text} old`
 }

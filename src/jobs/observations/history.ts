@@ -13,6 +13,7 @@ import {
 } from '../../models/ratings/parser.ts'
 import type { DataFile } from '../../models/registry/ranges/data-range.ts'
 import { ObservationsDigester } from '../../models/registry/ranges/observations-digest.ts'
+import { partOf } from './archive-parts.ts'
 import type { ObservedExample } from './examples.ts'
 import type { LeftOut } from './left-out.ts'
 import type { Observation } from './topic-ranges.ts'
@@ -20,16 +21,25 @@ import type { Observation } from './topic-ranges.ts'
 /** How the files of a history are read: options of the parser that are plain data. */
 export type HistoryReading = Omit<RatingsParserOptions, 'onBadLine' | 'onColumns'>
 
-/** Files of observations that a training reads before its topic. */
-export interface HistoryFiles {
+/** Files of observations, as a user names them. */
+export interface GivenHistory {
   /** Paths or `hdfs://` URLs of files, or of folders of files. */
   readonly places: readonly string[]
   /** How they are read; of examples only `badLines` counts. @default as `readRatings` */
   readonly reading?: HistoryReading
 }
 
+/** Files of observations that a training reads before its topic. */
+export interface HistoryFiles extends GivenHistory {
+  /** Part files of this topic (`ArchivePart.topic`) that begin at these offsets or later are left out: the topic has them. */
+  readonly present?: {
+    readonly topic: string
+    readonly starts: readonly { readonly partition: number; readonly start: number }[]
+  }
+}
+
 /** The options of a history. */
-export const HISTORY: OptionShape<HistoryFiles> = {
+export const HISTORY: OptionShape<GivenHistory> = {
   places: required(listOf(name)),
   reading: nested<HistoryReading>(RATINGS_PARSER),
 }
@@ -47,11 +57,11 @@ export interface ReadPlace {
 const IN_NO_TOPIC = { partition: -1, offset: -1 }
 
 /** The places of a history with the SHA-256 of their bytes. Throws FILE_NOT_FOUND and INVALID_ARGUMENT. */
-export async function historyHashes({ places }: HistoryFiles): Promise<readonly DataFile[]> {
+export async function historyHashes(history: HistoryFiles): Promise<readonly DataFile[]> {
   const found: DataFile[] = []
-  for (const place of places) {
+  for (const place of history.places) {
     const hash = createHash('sha256')
-    for (const { place: file } of await filesAt(place)) {
+    for (const file of (await filesToRead(place, history)).files) {
       for await (const piece of readStored(file)) hash.update(piece)
     }
     found.push({ file: withoutSettings(place), sha256: hash.digest('hex') })
@@ -162,14 +172,31 @@ export function historyExamples(
   })
 }
 
+/** The files at a place that are read, and whether others are left out. */
+async function filesToRead(
+  place: string,
+  { present }: HistoryFiles,
+): Promise<{ readonly files: readonly string[]; readonly hasOthers: boolean }> {
+  const all = (await filesAt(place)).map((file) => file.place)
+  const files = all.filter((file) => {
+    const part = partOf(file)
+    if (part === undefined || part.topic !== present?.topic) return true
+    const own = present.starts.find(({ partition }) => partition === part.partition)
+    return own === undefined || part.from < own.start
+  })
+  return { files, hasOthers: files.length < all.length }
+}
+
 async function* piecesOf<O>(
-  { places, reading: options = {} }: HistoryFiles,
+  history: HistoryFiles,
   onRead: (place: ReadPlace) => void,
   parserOf: PlaceReader<O>,
 ): AsyncGenerator<readonly O[]> {
+  const { places, reading: options = {} } = history
   for (const place of places) {
     const reading = new PlaceReading(place)
-    for (const { place: file } of await filesAt(place)) {
+    const { files, hasOthers } = await filesToRead(place, history)
+    for (const file of files) {
       const target: O[] = []
       const parser = parserOf(file, reading, target, options)
       for await (const piece of readPieces(file, (_, stored) => reading.onPiece(stored))) {
@@ -180,7 +207,7 @@ async function* piecesOf<O>(
       if (target.length > 0) yield target.splice(0)
     }
     const { read } = reading
-    if (read.file.read?.count === 0) {
+    if (read.file.read?.count === 0 && !hasOthers) {
       throw new WeirError('EMPTY_DATASET', `${place} has no observations; leave it out`)
     }
     onRead(read)

@@ -8,6 +8,7 @@ import {
   type ErrorDifference,
   errorsOfPromoted,
   type GoldenSummary,
+  isWorseOnNewest,
   type MeasuredErrors,
   storedErrors,
 } from '../../kinds/port/measured-errors.ts'
@@ -70,6 +71,8 @@ export interface PromotionChecks {
   readonly difference: Interval
   /** The best version ever promoted, and the difference to it. */
   readonly best: { readonly number: number; readonly difference: Interval } | undefined
+  /** What would help a candidate that failed the quality check, in words. */
+  readonly advice?: string
   /** Errors to store with the versions that were measured (`record-golden`). */
   readonly golden: readonly { readonly number: number; readonly golden: GoldenErrors }[]
 }
@@ -99,12 +102,14 @@ export async function runPromotionChecks(
   const { found, measured = [] } = compared ?? {}
   const data = await gate.data(found?.candidate, limits.data)
   const quality = await gate.quality(found, limits.quality)
+  const ofQuality = storedCheck('quality', quality, metadata)
   return {
     checks: [
       storedCheck('data', data, metadata),
-      storedCheck('quality', quality, metadata),
+      ofQuality,
       storedCheck('serving', servingMeasures(serving, limits.serving), metadata),
     ],
+    ...(!ofQuality.passed && compared?.isOutdated ? adviceOf(options.version) : {}),
     error: gate.error,
     candidate: found?.candidate.summary,
     live: found?.live?.summary,
@@ -114,6 +119,17 @@ export async function runPromotionChecks(
       number: each.number,
       golden: storedErrors(gate.id, each),
     })),
+  }
+}
+
+/** What to do about a candidate that the live version is better than where the golden set is new. */
+function adviceOf({ lineage }: RegisteredVersion): Pick<PromotionChecks, 'advice'> {
+  const isWeighed = lineage.hyperparameters['halfLifeMs'] !== undefined
+  const remedy = isWeighed
+    ? 'a shorter --half-life lets old observations count even less'
+    : '--half-life auto lets old observations count less'
+  return {
+    advice: `live predicts the newest third of the golden set better, as it does where tastes change: ${remedy}`,
   }
 }
 
@@ -153,6 +169,8 @@ export async function recordGolden(
 interface MeasuredComparison {
   readonly found: GoldenComparison
   readonly measured: readonly MeasuredErrors[]
+  /** Whether live is better than the candidate where the golden set is new. */
+  readonly isOutdated: boolean
 }
 
 async function compareOnGolden(
@@ -182,5 +200,6 @@ async function compareOnGolden(
             difference: differenceOf(candidate, best.version, compared),
           },
   }
-  return { found, measured: [candidate, ...earlier, ...asPromoted] }
+  const isOutdated = ofLive !== undefined && isWorseOnNewest(candidate, ofLive, compared)
+  return { found, measured: [candidate, ...earlier, ...asPromoted], isOutdated }
 }

@@ -2,7 +2,7 @@ import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { withoutSettings } from '../../connectors/file/list.ts'
 import { openTopics } from '../../connectors/topics/open.ts'
-import type { TopicStore } from '../../connectors/topics/store.ts'
+import type { PartitionBounds, TopicStore } from '../../connectors/topics/store.ts'
 import { WeirError } from '../../core/errors.ts'
 import { checkOptions } from '../../core/options/shape.ts'
 import type { TrainedModelMetadata } from '../../kinds/port/trainer.ts'
@@ -20,6 +20,7 @@ import {
   type RegistryState,
   versionsOf,
 } from '../../models/registry/version.ts'
+import { chosenHalfLifeText } from '../../training/als/choose-half-life.ts'
 import { Publication } from '../model-topic/publication.ts'
 import { comparedRecords, readRanges } from '../observations/compared-records.ts'
 import { type HistoryFiles, historyHashes, readingName } from '../observations/history.ts'
@@ -36,6 +37,7 @@ import { untilLoaded } from '../promotion/serving-probe.ts'
 import { requireDimension } from '../publish/topic-dimension.ts'
 import { outcomeError } from '../registry/model-registry.ts'
 import { collectUnfinished } from '../retention/unfinished.ts'
+import { archivedHistory } from './archived-history.ts'
 import { candidateVersion, publishCandidate } from './candidate.ts'
 import { CandidateChecks, checkAgain } from './candidate-checks.ts'
 import { learnedGap } from './learned-gap.ts'
@@ -57,16 +59,19 @@ export async function retrain(options: RetrainOptions): Promise<RetrainOutcome> 
 }
 
 /** As `retrain`, with options that were checked, and perhaps others among them. */
-export async function retrainWith(options: RetrainOptions): Promise<RetrainOutcome> {
-  await using topics = await openTopics(options.place)
-  const { observations, model } = options
+export async function retrainWith(given: RetrainOptions): Promise<RetrainOutcome> {
+  await using topics = await openTopics(given.place)
+  const { observations, model } = given
+  const archived = await archivedHistory(topics, observations, given.history)
+  const options = archived.history === undefined ? given : { ...given, history: archived.history }
   await collect(topics, options)
   const state = await options.registry.read()
-  if (options.forgetLearned !== true) await requireLearned(topics, options, state)
+  if (options.forgetLearned !== true)
+    await requireLearned(topics, options, { state, bounds: archived.bounds })
   await requireShape(topics, options)
   const whole =
     options.ranges === undefined
-      ? await rangesOfTopic(topics, observations)
+      ? archived.after(await rangesOfTopic(topics, observations))
       : await identified(topics, options.ranges)
   const ranges = options.newest === undefined ? whole : newestOf(whole, options.newest)
   const { history } = options
@@ -81,7 +86,7 @@ export async function retrainWith(options: RetrainOptions): Promise<RetrainOutco
   const parent = startsFrom(options, live)?.id
   // After a promotion the new version is live: a training from its rows would have no news either.
   const parents = [parent, ...(options.warmStart === false ? [] : [live?.lineage.parent])]
-  const { known, given } = await knownVersion(topics, inputs, {
+  const { known, given: inputsNow } = await knownVersion(topics, inputs, {
     versions: versionsOf(state, model),
     parents,
     options,
@@ -89,8 +94,9 @@ export async function retrainWith(options: RetrainOptions): Promise<RetrainOutco
   if (known?.isAssumed === true) options.onStep?.(takenForTopic(known.version, topics.place))
   if (known !== undefined)
     return await checkAgain(options, topics, { state, version: known.version })
-  const nameOf = (files: readonly DataFile[]): string => processingName({ ...given, files, parent })
-  const name = nameOf(given.files)
+  const nameOf = (files: readonly DataFile[]): string =>
+    processingName({ ...inputsNow, files, parent })
+  const name = nameOf(inputsNow.files)
   const folder = join(options.temporary, `${process.pid}-${name}`)
   await removeAbandoned(options.temporary, options.clock.nowMs())
   await mkdir(folder, { recursive: true })
@@ -123,13 +129,12 @@ async function historyInputs(
 async function requireLearned(
   topics: TopicStore,
   { observations, model }: RetrainOptions,
-  state: RegistryState,
+  { state, bounds }: { readonly state: RegistryState; readonly bounds: readonly PartitionBounds[] },
 ): Promise<void> {
   const live = liveVersionOf(state, model)
   const learning = state.models.get(model)
   if (live === undefined || learning === undefined) return
   const present = { topic: observations, id: (await topics.identity(observations)).id }
-  const bounds = await topics.bounds(observations)
   const gap = learnedGap({ learning, live, present, bounds })
   if (gap === undefined) return
   throw new WeirError(
@@ -308,7 +313,9 @@ class Retraining {
   }
 
   /** Says what the files are like, and how much of the topic they have, too. */
-  private sayRead({ files, repeated = 0, device = 'cpu' }: TrainedModelMetadata): void {
+  private sayRead({ files, found, repeated = 0, device = 'cpu' }: TrainedModelMetadata): void {
+    const chosen = found?.['chosenHalfLifeMs']
+    if (typeof chosen === 'number') this.step(`half-life: ${chosenHalfLifeText(chosen)}`)
     if (device !== 'cpu') this.step(`trained on the ${device}`)
     for (const { file, columns, leftOut } of files) {
       if (columns !== undefined) this.step(`columns of ${file.file}: ${columns}`)

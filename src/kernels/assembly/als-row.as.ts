@@ -43,11 +43,14 @@ export function writeRow(row: usize, x: usize, d: u32, biased: bool): void {
   store<f32>(row + ((d - 1) << 2), 1)
 }
 
-/** Exact solve. Answers the row's part of the objective at the solution, or NaN if it is singular. */
+/**
+ * Exact solve. `roots` are those of the weights of explicit ratings; 0: all have weight 1. Answers the row's part of the
+ * objective at the solution, or NaN if it is singular.
+ */
 export function alsSolveCholesky(
   row: usize, indexes: usize, ratings: usize, n: u32, other: usize, stride: u32,
   d: u32, width: u32, biased: bool, mean: f32, factorPenalty: f32, biasPenalty: f32, shared: usize,
-  alpha: f32, scratch: usize,
+  alpha: f32, scratch: usize, roots: usize,
 ): f64 {
   const panel = scratch
   const targets = panel + ((GRAM_ROWS * width) << 2)
@@ -66,7 +69,8 @@ export function alsSolveCholesky(
       squares += packConfident(panel, targets, indexes + (from << 2), ratings + (from << 2), count, other, stride, d, width, alpha)
     } else {
       pack(
-        panel, targets, indexes + (from << 2), ratings + (from << 2), count, other, stride, d, width, biased, mean, 0,
+        panel, targets, indexes + (from << 2), ratings + (from << 2), count, other, stride, d, width, biased, mean,
+        roots ? roots + (from << 2) : 0,
       )
     }
     squares += addTargets(panel, targets, count, width, b)

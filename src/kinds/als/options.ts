@@ -18,6 +18,8 @@ export interface RetrainAlsOptions
    * @default 'als'
    */
   readonly trainer?: AlsTrainerName
+  /** As that of `trainAls`; `auto` chooses it by the newest tenth of the ratings (`chooseHalfLife`). @default all count the same */
+  readonly halfLifeMs?: number | 'auto'
 }
 
 type AlsTrainingOptions = Pick<
@@ -59,13 +61,13 @@ export function dimensionOf(options: RetrainAlsOptions): number | undefined {
   return factors + (biases || trainer === 'bmf' ? BIAS_COLUMNS : 0)
 }
 
-/** The options of `trainAls` among those of a retraining. */
+/** The options of `trainAls` among those of a retraining, apart from the half-life. */
 export function alsOptionsIn(options: RetrainAlsOptions): AlsTrainingOptions {
-  const { trainer: _trainer, sweeps: _sweeps, burnIn: _burnIn, ...als } = options
+  const { trainer: _trainer, sweeps: _sweeps, burnIn: _burnIn, halfLifeMs: _, ...als } = options
   return als
 }
 
-/** The options of `trainBmf` among those of a retraining. */
+/** The options of `trainBmf` among those of a retraining, apart from the half-life. */
 export function bmfOptionsIn(options: RetrainAlsOptions): BmfTrainingOptions {
   const { factors, sweeps, burnIn, threads, device, seed } = options
   requireArgument(

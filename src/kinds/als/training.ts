@@ -2,6 +2,7 @@ import { openModelFile } from '../../jobs/publish/file-io.ts'
 import { ratingNoise } from '../../models/als/online/prior.ts'
 import { onlineRule, withVersionFacts } from '../../models/als/online/rules.ts'
 import { alsKey } from '../../models/als/row-key.ts'
+import { resolvedHalfLife } from '../../training/als/choose-half-life.ts'
 import { momentsOf } from '../../training/als/learnable-model.ts'
 import type { AlsModel } from '../../training/als/solver/model.ts'
 import type { StartingRows } from '../../training/als/solver/options.ts'
@@ -18,10 +19,18 @@ export async function trainAlsFactors(
   { als, rule, startingRows: file }: AlsTraining,
   onProgress: OnTrained,
 ): Promise<TrainedFactors> {
-  const { model, metrics, device } =
-    als.trainer === 'bmf'
-      ? await chained(table, als, onProgress)
-      : await alternated(table, als, { file, onProgress })
+  const halfLifeMs = await resolvedHalfLife(table, als.halfLifeMs, {
+    feedback: als.feedback,
+    train: async (older, tried) => {
+      const weighted = { ...als, halfLifeMs: tried }
+      return (await trained(older, weighted, { file: undefined, onProgress: () => {} })).model
+    },
+  })
+  const { model, metrics, device } = await trained(
+    table,
+    { ...als, halfLifeMs },
+    { file, onProgress },
+  )
   const { dimension, biased, globalMean, range } = model
   const noise = ratingNoise(metrics['trainRmse'], range)
   const options = withVersionFacts(rule, { globalMean, noise })
@@ -29,6 +38,7 @@ export async function trainAlsFactors(
     model,
     metrics,
     device,
+    ...(als.halfLifeMs === 'auto' ? { chosenHalfLifeMs: halfLifeMs ?? 0 } : {}),
     rule: onlineRule({ dimension, biased }, options, () => momentsOf(model)),
   }
 }
@@ -41,16 +51,38 @@ interface TrainedModel {
   readonly device: string
 }
 
+/** Options of a training of which the half-life is known. */
+type WeighedOptions = Omit<RetrainAlsOptions, 'halfLifeMs'> & {
+  readonly halfLifeMs: number | undefined
+}
+
+/** What a training gets besides: the file of the rows to start from. */
+interface TrainingRun {
+  readonly file: string | undefined
+  readonly onProgress: OnTrained
+}
+
+async function trained(
+  table: RatingsTable,
+  options: WeighedOptions,
+  run: TrainingRun,
+): Promise<TrainedModel> {
+  return options.trainer === 'bmf'
+    ? await chained(table, options, run.onProgress)
+    : await alternated(table, options, run)
+}
+
 async function alternated(
   table: RatingsTable,
-  options: RetrainAlsOptions,
-  { file, onProgress }: { readonly file: string | undefined; readonly onProgress: OnTrained },
+  { halfLifeMs, ...options }: WeighedOptions,
+  { file, onProgress }: TrainingRun,
 ): Promise<TrainedModel> {
   const total = 2 * (options.iterations ?? 15)
   let done = 0
   let device = 'cpu'
   const model = await trainAls(table, {
     ...alsOptionsIn(options),
+    ...(halfLifeMs === undefined ? {} : { halfLifeMs }),
     ...(file === undefined ? {} : { startingRows: await startingRows(file) }),
     onDevice: (name, reason) => {
       device = reason === undefined ? name : `${name} (${reason})`
@@ -63,13 +95,14 @@ async function alternated(
 
 async function chained(
   table: RatingsTable,
-  options: RetrainAlsOptions,
+  { halfLifeMs, ...options }: WeighedOptions,
   onProgress: OnTrained,
 ): Promise<TrainedModel> {
   const total = options.sweeps ?? 30
   let device = 'cpu'
   const { model, history } = await trainBmf(table, {
     ...bmfOptionsIn(options),
+    ...(halfLifeMs === undefined ? {} : { halfLifeMs }),
     onDevice: (name) => {
       device = name
     },

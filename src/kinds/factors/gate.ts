@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isWeirError } from '../../core/errors.ts'
+import { NO_TIMESTAMP } from '../../core/time.ts'
 import { predictServed } from '../../jobs/evaluate/served.ts'
 import { alsKey, MEAN_IF_UNKNOWN } from '../../models/als/row-key.ts'
 import { RunningMean } from '../../models/quality/intervals.ts'
@@ -121,12 +122,15 @@ export class RatingsGate implements ModelGate {
   }
 
   async compared(): Promise<ComparedErrors> {
-    const { user, item } = this.ratings
+    const { user, item, timestamp } = this.ratings
     const isTrained = await this.isTrained()
     const kept = [...storedExamples(this.size).entries()].filter(([, pair]) => !isTrained(pair))
     return {
       places: kept.map(([place]) => place),
       pairs: kept.map(([, pair]) => ({ user: user[pair] as number, item: item[pair] as number })),
+      ...(timestamp.includes(NO_TIMESTAMP)
+        ? {}
+        : { times: kept.map(([, pair]) => timestamp[pair]!) }),
     }
   }
 

@@ -37,6 +37,8 @@ export interface TrainedFactors {
   readonly metrics: Readonly<Record<string, number>>
   /** The device that it was trained on, in words. @default the CPU, as there is no other */
   readonly device?: string
+  /** The half-life that was chosen, ms; 0 for none, undefined where it was not to be chosen. */
+  readonly chosenHalfLifeMs?: number | undefined
   /** The rule by which it learns later ratings. */
   readonly rule: OnlineRule
 }
@@ -72,7 +74,7 @@ export class FactorsTrainer<T> implements ModelTrainer<T> {
       await ratingsOf(training)
     this.newestEventMs = newestEventMs
     const startMs = performance.now()
-    const { model, metrics, rule, device } = await this.trainFactors(
+    const { model, metrics, rule, device, chosenHalfLifeMs } = await this.trainFactors(
       table,
       training,
       this.onProgress,
@@ -99,6 +101,7 @@ export class FactorsTrainer<T> implements ModelTrainer<T> {
       files,
       repeated,
       ...(device === undefined ? {} : { device }),
+      ...(chosenHalfLifeMs === undefined ? {} : { found: { chosenHalfLifeMs } }),
     }
   }
 

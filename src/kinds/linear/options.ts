@@ -23,6 +23,11 @@ export interface RetrainLinearOptions
   > {
   /** Examples with the id of a feature from here on are left out, as the job that learns refuses them. @default 2^27 */
   readonly maxFeatures?: number
+  /**
+   * An example counts half as much when its record is this much older than the newest one, ms; files have no times.
+   * @default all count the same
+   */
+  readonly halfLifeMs?: number
   /** Features of one block of weights. @default that of the live version, else 1024 */
   readonly range?: number
 }

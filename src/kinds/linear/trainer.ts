@@ -5,6 +5,7 @@ import { historyExamples } from '../../jobs/observations/history.ts'
 import { writeModelFile } from '../../jobs/publish/file-io.ts'
 import type { LinearPrior } from '../../models/linear/prior.ts'
 import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
+import { ageWeights } from '../../training/data/age-weights.ts'
 import { type SparseTable, SparseTableBuilder } from '../../training/data/sparse-table.ts'
 import type { LinearModel } from '../../training/linear/model.ts'
 import { defaultTolerance } from '../../training/linear/options.ts'
@@ -44,13 +45,17 @@ export class LinearTrainer implements ModelTrainer<LinearTraining> {
 
   /** Throws the errors of `trainLinear`. */
   async train(request: TrainRequest): Promise<TrainedModelMetadata> {
-    const { range = DEFAULT_RANGE, maxFeatures: _, ...given } = request.linear
+    const { range = DEFAULT_RANGE, maxFeatures: _, halfLifeMs, ...given } = request.linear
     const { tolerance = defaultTolerance(), ...options } = given
-    const { table, leftOut, unparsable, newestEventMs, read, files } = await observed(request)
+    const { table, times, leftOut, unparsable, newestEventMs, read, files } =
+      await observed(request)
     const startMs = performance.now()
     const total = Math.ceil(-Math.log10(tolerance) * PROGRESS_OF_DIGIT)
+    const weights =
+      halfLifeMs === undefined ? undefined : ageWeights(Float64Array.from(times), halfLifeMs)
     const model = await trainLinear(table, {
       ...options,
+      weights,
       tolerance,
       onProgress: ({ relativeGap }) => {
         const done = Math.round(-Math.log10(relativeGap) * PROGRESS_OF_DIGIT)
@@ -102,8 +107,9 @@ function* keyed(rows: ReturnType<typeof weightBlockRows>) {
 /** The examples that a training reads. */
 async function observed(
   request: TrainRequest,
-): Promise<ReadTraining & { readonly table: SparseTable }> {
+): Promise<ReadTraining & { readonly table: SparseTable; readonly times: readonly number[] }> {
   const builder = new SparseTableBuilder()
+  const times: number[] = []
   const found = await readTraining<ObservedExample>(request, {
     read: readExamples,
     readHistory: historyExamples,
@@ -116,10 +122,11 @@ async function observed(
       }
       const { label, ids, values, timestamp } = example
       builder.add(label, ids, values)
+      times.push(timestamp)
       return timestamp
     },
   })
-  return { ...found, table: builder.build() }
+  return { ...found, table: builder.build(), times }
 }
 
 /** Why an example is left out of a training, as the job that learns refuses it; undefined for one that is learned. */

@@ -6,7 +6,7 @@ import { BIAS_COLUMNS } from '../../models/als/row.ts'
 import { DEFAULT_DAMPING, type PopularityOptions } from './options.ts'
 
 /** Options of the rule: damping and mean of all ratings are those of the version. */
-export interface PopularityRuleOptions extends PopularityOptions {
+export interface PopularityRuleOptions extends Pick<PopularityOptions, 'damping'> {
   readonly rule: 'popularity'
   /** Mean of the ratings that the version was trained on. @default that of the version */
   readonly globalMean?: number
@@ -38,10 +38,7 @@ export class PopularityRule implements OnlineRule {
   /** Throws INVALID_ARGUMENT for rows that are no popularity model's. */
   constructor(
     shape: RowShape,
-    {
-      damping = DEFAULT_DAMPING,
-      globalMean = 0,
-    }: PopularityOptions & { readonly globalMean?: number },
+    { damping = DEFAULT_DAMPING, globalMean = 0 }: Omit<PopularityRuleOptions, 'rule'>,
   ) {
     const { dimension } = shape
     requireArgument(

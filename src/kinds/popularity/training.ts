@@ -1,3 +1,5 @@
+import { resolvedHalfLife } from '../../training/als/choose-half-life.ts'
+import type { AlsModel } from '../../training/als/solver/model.ts'
 import type { RatingsTable } from '../../training/data/ratings-table.ts'
 import type { TrainedFactors } from '../factors/trainer.ts'
 import type { OnTrained } from '../port/trainer.ts'
@@ -11,9 +13,14 @@ export async function trainPopularityFactors(
   { popularity }: PopularityTraining,
   onProgress: OnTrained,
 ): Promise<TrainedFactors> {
-  const model = trainPopularity(table, popularity)
+  const train = async (ratings: RatingsTable, halfLifeMs: number | undefined): Promise<AlsModel> =>
+    trainPopularity(ratings, { ...popularity, halfLifeMs })
+  const halfLifeMs = await resolvedHalfLife(table, popularity.halfLifeMs, { train })
+  const model = await train(table, halfLifeMs)
   onProgress(1, 1)
   const { dimension, biased, globalMean } = model
-  const rule = new PopularityRule({ dimension, biased }, { ...popularity, globalMean })
-  return { model, metrics: {}, rule }
+  const { halfLifeMs: given, ...damping } = popularity
+  const rule = new PopularityRule({ dimension, biased }, { ...damping, globalMean })
+  const found = given === 'auto' ? { chosenHalfLifeMs: halfLifeMs ?? 0 } : {}
+  return { model, metrics: {}, rule, ...found }
 }

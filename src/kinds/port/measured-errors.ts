@@ -34,6 +34,8 @@ export interface ComparedErrors {
   readonly places: readonly number[]
   /** Numbers of the user and the item of each; undefined where examples do not resemble each other. */
   readonly pairs?: readonly { readonly user: number; readonly item: number }[]
+  /** Time of each, ms since 1970; undefined where one has none. */
+  readonly times?: readonly number[] | undefined
 }
 
 /** Golden examples whose errors are stored, of `size`: all, or those at equal distances. */
@@ -132,4 +134,26 @@ export function differenceOf(
   }
   const mean = pairs === undefined ? single : joined
   return { ...mean.interval(), certain: mean.interval(0.9).low }
+}
+
+/**
+ * Whether a candidate is certainly worse than another version on the newest third of the golden examples, and more so than on
+ * the oldest third: what it was trained on is not what comes now. False where the examples have no times.
+ */
+export function isWorseOnNewest(
+  candidate: MeasuredErrors,
+  other: MeasuredErrors,
+  compared: ComparedErrors,
+): boolean {
+  const { times } = compared
+  if (times === undefined) return false
+  const order = [...times.keys()].sort((a, b) => times[a]! - times[b]!)
+  const third = Math.floor(order.length / 3)
+  const on = (part: readonly number[]): ErrorDifference =>
+    differenceOf(candidate, other, {
+      places: part.map((n) => compared.places[n]!),
+      ...(compared.pairs === undefined ? {} : { pairs: part.map((n) => compared.pairs![n]!) }),
+    })
+  const newest = on(order.slice(order.length - third))
+  return newest.certain > 0 && newest.mean > on(order.slice(0, third)).mean
 }

@@ -2,6 +2,7 @@ import { requireArgument, WeirError } from '../../core/errors.ts'
 import { checkArgument } from '../../core/options/shape.ts'
 import { BIAS_COLUMNS } from '../../models/als/row.ts'
 import type { Rating, RatingRange } from '../../models/ratings/rating.ts'
+import { ageWeights, fadedRatings } from '../data/age-weights.ts'
 import { RATINGS } from '../data/kinds.ts'
 import {
   type RatingsTable,
@@ -21,7 +22,7 @@ import {
   alsSettings,
 } from './solver/options.ts'
 import { type AlsShare, alsShare } from './solver/share.ts'
-import { type AlsSide, matrixOf, type RatingsSource } from './solver/sides.ts'
+import { matrixOf, type RatingsSource, ratingCounts } from './solver/sides.ts'
 import type { AlsSideName } from './solver/solver.ts'
 import { initialiseFactors } from './solver/start.ts'
 
@@ -50,15 +51,19 @@ export async function trainAls(
   checkArgument('trainAls', 'ratings', RATINGS, ratings)
   const given = Symbol.iterator in ratings ? ratingsTable(ratings) : ratings
   const isSummed = options.feedback === 'implicit' && !('sides' in given)
-  const table = isSummed ? summedByPair(given) : given
-  const statistics = 'sides' in table ? table.statistics : ratingStatistics(table)
+  const { halfLifeMs } = chosen
+  const table = isSummed ? summedByPair(fadedRatings(given, halfLifeMs)) : given
+  const isWeighted = halfLifeMs !== undefined && options.feedback !== 'implicit'
+  const weights =
+    isWeighted && !('sides' in table) ? ageWeights(table.timestamp, halfLifeMs) : undefined
+  const statistics = 'sides' in table ? table.statistics : ratingStatistics(table, weights)
   const isSpilled = 'sides' in table
   if (isSpilled) refuseSpilled(options)
   await using gpu = isSpilled
     ? undefined
     : await gpuOf(options, { table, settings: chosen, mean: statistics.mean })
   const settings: AlsSettings = gpu === undefined ? chosen : { ...chosen, solver: 'cg' }
-  const share = alsShare(table, settings, statistics.mean)
+  const share = alsShare(table, settings, statistics.mean, weights)
   const { mean } = statistics
   initialiseFactors(share, { table, settings, mean, startingRows: options.startingRows })
   const modelOf = (history: readonly AlsProgress[]): AlsModel =>
@@ -67,8 +72,8 @@ export async function trainAls(
       items: table.items,
       userRows: servedRows(share, 'users', mean),
       itemRows: servedRows(share, 'items', 0),
-      userRatings: countsOf(share.users),
-      itemRatings: countsOf(share.items),
+      userRatings: ratingCounts(share.users),
+      itemRatings: ratingCounts(share.items),
       factors: settings.factors,
       biased: settings.biases,
       globalMean: statistics.mean,
@@ -80,17 +85,16 @@ export async function trainAls(
 }
 
 /** Throws INVALID_ARGUMENT for what needs the ratings in memory. */
-function refuseSpilled({ device = 'cpu', feedback, validation }: AlsOptions): void {
+function refuseSpilled({ device = 'cpu', feedback, validation, halfLifeMs }: AlsOptions): void {
   requireArgument(device === 'cpu', 'ratings in files train on the CPU only')
+  requireArgument(
+    halfLifeMs === undefined,
+    'ratings in files have no time, which a half-life needs; keep them in memory',
+  )
   requireArgument(
     feedback !== 'implicit' || validation === undefined,
     'validation of implicit feedback needs the ratings in memory',
   )
-}
-
-/** Number of ratings of each row. */
-function countsOf({ offsets }: AlsSide): Uint32Array {
-  return offsets.subarray(1).map((end, row) => end - (offsets[row] as number))
 }
 
 /** Scores of implicit feedback are preferences, not ratings, so they are not clipped. */
@@ -157,7 +161,11 @@ function errorAfter(
   }
   if (share.implicit !== undefined) return { objective }
   const squares = Math.max(0, rows - sum(share[side].penalties))
-  return { objective, trainRmse: Math.sqrt(squares / table.size) }
+  const { sums } = share[side].weighted ?? {}
+  return {
+    objective,
+    trainRmse: Math.sqrt(squares / (sums === undefined ? table.size : sum(sums))),
+  }
 }
 
 function sum(values: Float64Array): number {

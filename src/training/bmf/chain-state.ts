@@ -38,14 +38,16 @@ export interface ChainSettings {
   readonly burnIn: number
   readonly seed: number
   readonly variance: boolean
+  readonly halfLifeMs?: number | undefined
 }
 
 /** Digest of what a chain depends on, without the number of sweeps: a chain may become longer. */
 export function chainFingerprint(table: RatingsTable, settings: ChainSettings): string {
-  const { factors, burnIn, seed, variance } = settings
+  const { factors, burnIn, seed, variance, halfLifeMs } = settings
   const hash = createHash('sha256')
   hash.update(JSON.stringify([factors, burnIn, seed, table.users, table.items]))
   if (variance) hash.update('variance')
+  if (halfLifeMs !== undefined) hash.update(`half-life ${halfLifeMs}`).update(table.timestamp)
   for (const column of [table.user, table.item, table.rating]) hash.update(column)
   return hash.digest('hex')
 }

@@ -5,9 +5,9 @@ import { biasedRow } from '../../models/als/row.ts'
 import type { RatingRange } from '../../models/ratings/rating.ts'
 import { sumOfGramParts } from '../als/solver/gram.ts'
 import { AlsModel } from '../als/solver/model.ts'
-import { matrixOf } from '../als/solver/sides.ts'
+import { matrixOf, ratingCounts } from '../als/solver/sides.ts'
 import type { AlsSideName } from '../als/solver/solver.ts'
-import { countsOf, type RatingsTable } from '../data/ratings-table.ts'
+import type { RatingsTable } from '../data/ratings-table.ts'
 import type { TrainingThreads } from '../threads/training-threads.ts'
 import type { ChainState } from './chain-state.ts'
 import { type BmfDrawTask, type BmfTask, streamsOf } from './drawing/drawer.ts'
@@ -39,11 +39,14 @@ export class Chain {
   private squares = 0
   private readonly means: PosteriorMeans
   private readonly burnIn: number
+  /** Number of ratings; of weighted ones the sum of the weights. */
+  private readonly evidence: number
 
   /** `burnIn`: first sweeps, which the means leave out. */
   constructor(share: BmfShare, table: RatingsTable, range: RatingRange, burnIn: number) {
     this.share = share
     this.burnIn = burnIn
+    this.evidence = share.users.weighted?.sums.reduce((sum, each) => sum + each, 0) ?? table.size
     this.means = new PosteriorMeans(share, burnIn)
     this.table = table
     this.range = range
@@ -173,14 +176,14 @@ export class Chain {
 
   /** Ends a sweep: draws the noise precision; returns the RMSE of the training ratings at the draw of the users. */
   endSweep(sweep: number): number {
-    const { table, share, random } = this
+    const { evidence, share, random } = this
     let squares = 0
     for (const value of share.items.objective) squares += value
     if (!Number.isFinite(squares)) throw diverged('the squared error', sweep)
     random.seek(streamsOf(sweep, 'users'), NOISE_STREAM)
-    this.precision = drawGamma(1 + table.size / 2, random) / (1 + Math.max(0, squares) / 2)
+    this.precision = drawGamma(1 + evidence / 2, random) / (1 + Math.max(0, squares) / 2)
     this.means.endSweep(sweep)
-    return Math.sqrt(this.squares / table.size)
+    return Math.sqrt(this.squares / evidence)
   }
 
   /** The model after a sweep: of the mean rows so far, or in burn-in of the current draw. */
@@ -192,8 +195,8 @@ export class Chain {
       items: table.items,
       userRows: this.servedRows('users', means?.users),
       itemRows: this.servedRows('items', means?.items),
-      userRatings: countsOf(table.user, table.users.length),
-      itemRatings: countsOf(table.item, table.items.length),
+      userRatings: ratingCounts(share.users),
+      itemRatings: ratingCounts(share.items),
       factors: share.unknowns - 1,
       biased: true,
       globalMean: share.mean,

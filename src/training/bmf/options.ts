@@ -41,6 +41,11 @@ export interface BmfOptions {
   /** First sweeps, which the posterior means leave out. @default 6, or half of fewer than 12 sweeps */
   readonly burnIn?: number
   /**
+   * A rating counts half as much when it is this much older than the newest one, ms: its likelihood is taken to the
+   * power of its weight. All need a time, and the chain a CPU. @default all count the same
+   */
+  readonly halfLifeMs?: number
+  /**
    * Worker threads; 0 draws in the calling thread. For a GPU they compute random numbers. The result does not depend on
    * it. @default 1
    */
@@ -70,6 +75,7 @@ const BMF: OptionShape<BmfOptions> = {
   factors: wholeNumber({ min: 1, max: 1024 }),
   sweeps: wholeNumber({ min: 1, max: 100_000 }),
   burnIn: wholeNumber({ min: 0, max: 100_000 }),
+  halfLifeMs: numberIn({ above: 0 }),
   threads: wholeNumber({ min: 0, max: 256 }),
   device: oneOf('cpu', 'gpu'),
   onDevice: aFunction(),
@@ -88,6 +94,7 @@ export interface BmfSettings {
   readonly factors: number
   readonly sweeps: number
   readonly burnIn: number
+  readonly halfLifeMs: number | undefined
   readonly threads: number
   readonly variance: boolean
   readonly seed: number
@@ -106,6 +113,7 @@ export function bmfSettings(options: BmfOptions): BmfSettings {
     factors: options.factors ?? 16,
     sweeps,
     burnIn: options.burnIn ?? Math.min(6, Math.floor(sweeps / 2)),
+    halfLifeMs: options.halfLifeMs,
     threads: options.threads ?? 1,
     variance: options.variance ?? false,
     seed: options.seed ?? 1,
@@ -115,6 +123,10 @@ export function bmfSettings(options: BmfOptions): BmfSettings {
   requireArgument(
     options.device !== 'gpu' || settings.factors <= GPU_FACTORS,
     `a GPU draws rows of up to ${GPU_FACTORS} factors, not ${settings.factors}; train on the CPU`,
+  )
+  requireArgument(
+    settings.halfLifeMs === undefined || options.device !== 'gpu',
+    'a chain draws ratings with a half-life on the CPU only; remove the device',
   )
   requireArgument(
     !settings.variance || settings.burnIn + 1 < settings.sweeps,

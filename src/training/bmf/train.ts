@@ -2,6 +2,7 @@ import { checkArgument } from '../../core/options/shape.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
 import { evaluateAls } from '../als/evaluate.ts'
 import type { AlsModel } from '../als/solver/model.ts'
+import { ageWeights } from '../data/age-weights.ts'
 import { RATINGS } from '../data/kinds.ts'
 import { type RatingsTable, ratingStatistics, ratingsTable } from '../data/ratings-table.ts'
 import { Chain } from './chain.ts'
@@ -42,8 +43,10 @@ export async function trainBmf(
   const settings = bmfSettings(options)
   checkArgument('trainBmf', 'ratings', RATINGS, ratings)
   const table = Symbol.iterator in ratings ? ratingsTable(ratings) : ratings
-  const statistics = ratingStatistics(table)
-  const share = bmfShare(table, settings, statistics.mean)
+  const { halfLifeMs } = settings
+  const weights = halfLifeMs === undefined ? undefined : ageWeights(table.timestamp, halfLifeMs)
+  const statistics = ratingStatistics(table, weights)
+  const share = bmfShare(table, settings, statistics.mean, weights)
   const chain = new Chain(share, table, statistics, settings.burnIn)
   const { store } = options
   const fingerprint = store === undefined ? '' : chainFingerprint(table, settings)

@@ -1,4 +1,5 @@
 import type { RandomStreams } from '../../core/random.ts'
+import { evidenceOf } from '../als/solver/sides.ts'
 import type { BmfShare } from './drawing/share.ts'
 import { drawGamma } from './hyperprior.ts'
 
@@ -11,7 +12,7 @@ const FREEDOM = 20
 /** What the noise of the users is drawn from. */
 export type UserErrors = Pick<BmfShare, 'users' | 'userRoots'>
 
-/** Sum of the squared errors of all ratings at the draw of the users, which are weighted in the share. */
+/** Sum of the squared errors of all ratings at the draw of the users, in the share times the user's weight; weights by age remain. */
 export function squaredErrors({ users, userRoots }: UserErrors): number {
   let sum = 0
   for (const [user, squares] of users.objective.entries()) {
@@ -32,7 +33,7 @@ export function drawUserWeights(
 ): void {
   for (const [user, weighted] of users.objective.entries()) {
     const squares = Math.max(0, weighted) / userRoots[user]! ** 2
-    const ratings = users.offsets[user + 1]! - users.offsets[user]!
+    const ratings = evidenceOf(users, user)
     const weight =
       drawGamma((FREEDOM + ratings) / 2, random) / ((FREEDOM + precision * squares) / 2)
     userRoots[user] = Math.sqrt(weight)
@@ -42,8 +43,10 @@ export function drawUserWeights(
 /** Mean over the ratings of the variance of a rating over that of a rating of weight 1. */
 export function meanRelativeVariance({ users, userRoots }: UserErrors): number {
   let sum = 0
+  let ratings = 0
   for (const [user, root] of userRoots.entries()) {
-    sum += (users.offsets[user + 1]! - users.offsets[user]!) / root ** 2
+    sum += evidenceOf(users, user) / root ** 2
+    ratings += evidenceOf(users, user)
   }
-  return sum / users.offsets[users.rows]!
+  return sum / ratings
 }

@@ -203,20 +203,26 @@ export function pairsSharedWith(table: RatingsTable, other: RatingsTable): numbe
   return first.subarray(other.size).filter((row) => row < other.size).length
 }
 
-/** Mean, smallest and largest rating. Throws EMPTY_DATASET. */
-export function ratingStatistics(table: RatingsTable): RatingRange & { readonly mean: number } {
+/** Mean (of ratings with `weights` the weighted one), smallest and largest rating. Throws EMPTY_DATASET. */
+export function ratingStatistics(
+  table: RatingsTable,
+  weights?: Float32Array,
+): RatingRange & { readonly mean: number } {
   if (table.size === 0) {
     throw new WeirError('EMPTY_DATASET', 'there are no ratings; check the file and its format')
   }
   let sum = 0
+  let count = 0
   let min = Number.POSITIVE_INFINITY
   let max = Number.NEGATIVE_INFINITY
-  for (const rating of table.rating) {
-    sum += rating
+  for (const [n, rating] of table.rating.entries()) {
+    const weight = weights?.[n] ?? 1
+    sum += weight * rating
+    count += weight
     if (rating < min) min = rating
     if (rating > max) max = rating
   }
-  return { mean: sum / table.size, min, max }
+  return { mean: sum / count, min, max }
 }
 
 /** Number of occurrences of each number below `length` in a column: the ratings of each user or item. */

@@ -29,20 +29,12 @@ export interface LinearLoss {
   best(alpha: number, margin: number, curvature: number): number
 }
 
-/** The losses of both labels; they differ in their cost. */
-export interface LabelLosses {
-  readonly positive: LinearLoss
-  readonly negative: LinearLoss
-}
-
-/** The losses of the examples of a training. */
-export function labelLosses(
-  name: LinearLossName,
-  cost: { readonly negative: number; readonly positive: number },
-): LabelLosses {
-  const negative = linearLoss(name, cost.negative)
-  const isSame = cost.negative === cost.positive
-  return { negative, positive: isSame ? negative : linearLoss(name, cost.positive) }
+/** The losses of the rows of a training, which differ in their cost. */
+export interface RowLosses {
+  /** One loss for each cost. */
+  readonly losses: readonly LinearLoss[]
+  /** Place of each row's loss. */
+  readonly places: Uint16Array
 }
 
 /** A loss by name, with cost C > 0. */

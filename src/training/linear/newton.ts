@@ -1,4 +1,4 @@
-import type { LabelLosses } from './loss.ts'
+import type { RowLosses } from './loss.ts'
 import { dot, PrimalObjective, type PrimalPoint, squares } from './primal.ts'
 import type { LinearShare } from './share.ts'
 
@@ -28,7 +28,7 @@ export class PrimalNewton {
   /** Weights that this solver left, and the objective there: another thread may have taken a step since. */
   private last: { readonly weights: Float64Array; readonly point: PrimalPoint } | undefined
 
-  constructor(share: LinearShare, losses: LabelLosses) {
+  constructor(share: LinearShare, losses: RowLosses) {
     this.share = share
     this.objective = new PrimalObjective(share, losses)
   }

@@ -49,6 +49,11 @@ export interface LinearOptions {
   readonly cost?: number
   /** Cost of a positive example in those of a negative one, for labels of which one is rare. @default 1 */
   readonly positiveWeight?: number
+  /**
+   * How often each row of the table counts, above 0: its losses cost C times that. Rounded by at most 0.6 %.
+   * @default 1 each
+   */
+  readonly weights?: Float32Array | undefined
   /** Value of the constant feature whose weight is the bias (penalised too); 0: none. @default 1 */
   readonly bias?: number
   /** @default 'auto' */
@@ -99,10 +104,15 @@ export interface LinearOptions {
 }
 
 const ROWS = kindOf<Uint32Array>('a Uint32Array', (value) => value instanceof Uint32Array)
+const WEIGHTS = kindOf<Float32Array>(
+  'a Float32Array of numbers above 0',
+  (value) => value instanceof Float32Array && value.every((each) => each > 0 && each < Infinity),
+)
 const LINEAR: OptionShape<LinearOptions> = {
   loss: oneOf('hinge', 'squared-hinge', 'logistic'),
   cost: numberIn({ above: 0 }),
   positiveWeight: numberIn({ above: 0 }),
+  weights: WEIGHTS,
   bias: numberIn(),
   solver: oneOf('auto', 'dual', 'newton'),
   scale: oneOf('none', 'max', 'deviation'),

@@ -1,4 +1,4 @@
-import type { LabelLosses, LinearLoss } from './loss.ts'
+import type { LinearLoss, RowLosses } from './loss.ts'
 import type { LinearShare } from './share.ts'
 import { addSparse, sparseDot } from './sparse.ts'
 
@@ -19,12 +19,12 @@ export interface PrimalPoint {
  */
 export class PrimalObjective {
   private readonly share: LinearShare
-  private readonly losses: LabelLosses
+  private readonly losses: RowLosses
   /** Margin and curvature C L'' of each row, in the order of `share.sorted`. */
   private readonly margins: Float64Array
   private readonly curvatures: Float64Array
 
-  constructor(share: LinearShare, losses: LabelLosses) {
+  constructor(share: LinearShare, losses: RowLosses) {
     this.share = share
     this.losses = losses
     this.margins = new Float64Array(share.sorted.length)
@@ -40,8 +40,8 @@ export class PrimalObjective {
 
   /** The loss of a row, by its place in `share.sorted`. */
   private lossAt(at: number): LinearLoss {
-    const { sorted, signs } = this.share
-    return signs[sorted[at]!]! > 0 ? this.losses.positive : this.losses.negative
+    const { losses, places } = this.losses
+    return losses[places[this.share.sorted[at]!]!]!
   }
 
   /** Looks at weights: the Hessian and `along` are those of these weights until the next call. */

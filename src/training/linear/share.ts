@@ -3,6 +3,7 @@ import { seededRandom } from '../../core/random.ts'
 import type { SparseTable } from '../data/sparse-table.ts'
 import type { LinearLossName } from './loss.ts'
 import type { LinearSettings } from './options.ts'
+import { type RowCosts, rowCosts } from './row-costs.ts'
 
 /** Shared data of the threads of one training run; every array is in shared memory. */
 export interface LinearShare {
@@ -10,9 +11,8 @@ export interface LinearShare {
   /** Whether all values of the table are 1. */
   readonly hasOnes: boolean
   readonly loss: LinearLossName
-  readonly cost: number
-  /** C of a positive example. */
-  readonly positiveCost: number
+  /** C of each row. */
+  readonly costs: RowCosts
   readonly bias: number
   readonly localPasses: number
   readonly localSteps: number | undefined
@@ -84,12 +84,14 @@ export interface LinearShareOptions {
   readonly rows: Uint32Array
   readonly labels: LabelPair
   readonly settings: LinearSettings
+  /** Weight of each row of the table; undefined: all 1. */
+  readonly weights?: Float32Array | undefined
 }
 
 /** Lays out a training run. */
 export function linearShare(
   table: SparseTable,
-  { rows, labels, settings }: LinearShareOptions,
+  { rows, labels, settings, weights }: LinearShareOptions,
 ): LinearShare {
   const blocks = Math.min(settings.blocks, rows.length)
   const width = table.features + 1
@@ -107,8 +109,12 @@ export function linearShare(
     table,
     hasOnes: table.values.every((value) => value === 1),
     loss: settings.loss,
-    cost: settings.cost,
-    positiveCost: settings.cost * settings.positiveWeight,
+    costs: rowCosts({
+      cost: settings.cost,
+      positiveCost: settings.cost * settings.positiveWeight,
+      signs,
+      weights,
+    }),
     bias: settings.bias,
     localPasses: settings.localPasses ?? 2,
     localSteps: settings.localSteps,

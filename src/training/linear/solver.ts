@@ -1,6 +1,6 @@
 import { type Random, seededRandom } from '../../core/random.ts'
 import type { TrainingParticipant } from '../threads/training-threads.ts'
-import { type LabelLosses, labelLosses } from './loss.ts'
+import { linearLoss, type RowLosses } from './loss.ts'
 import { PrimalNewton } from './newton.ts'
 import type { LinearShare } from './share.ts'
 import { addOnes, addSparse, dotOfOnes, sparseDot } from './sparse.ts'
@@ -27,13 +27,13 @@ const FULL_EPOCH_EVERY = 20
  */
 export class LinearSolver implements TrainingParticipant<LinearPhase> {
   private readonly share: LinearShare
-  private readonly losses: LabelLosses
+  private readonly losses: RowLosses
   private primal: PrimalNewton | undefined
 
   constructor(share: LinearShare) {
     this.share = share
-    const cost = { negative: share.cost, positive: share.positiveCost }
-    this.losses = labelLosses(share.loss, cost)
+    const { costs, places } = share.costs
+    this.losses = { losses: costs.map((cost) => linearLoss(share.loss, cost)), places }
   }
 
   run(phase: LinearPhase): void {
@@ -83,7 +83,7 @@ export class LinearSolver implements TrainingParticipant<LinearPhase> {
   /** One step for each row from `first` to `end`; returns the number of steps. */
   private epoch(block: number, weights: Float64Array, first: number, end: number): number {
     const { share } = this
-    const { positive, negative } = this.losses
+    const { losses, places } = this.losses
     const { order, alpha, signs, squares, bias, stepSize, table, blocks, hasOnes } = share
     const { offsets, indexes, values, features } = table
     const upperBound = share.upperBounds[block] as number
@@ -97,7 +97,7 @@ export class LinearSolver implements TrainingParticipant<LinearPhase> {
     for (let at = first; at < active; at++) {
       const row = order[at] as number
       const sign = signs[row] as number
-      const loss = sign > 0 ? positive : negative
+      const loss = losses[places[row]!]!
       const old = alpha[row] as number
       const from = offsets[row] as number
       const to = offsets[row + 1] as number
@@ -174,7 +174,7 @@ export class LinearSolver implements TrainingParticipant<LinearPhase> {
 
   private certify(block: number): void {
     const { share } = this
-    const { positive, negative } = this.losses
+    const { losses: rowLosses, places } = this.losses
     const { weights, signs, alpha, sorted } = share
     const { offsets, indexes, values, features } = share.table
     const constant = share.bias * (weights[features] as number)
@@ -189,7 +189,7 @@ export class LinearSolver implements TrainingParticipant<LinearPhase> {
       const [from, to] = [offsets[row] as number, offsets[row + 1] as number]
       const decision = constant + sparseDot(weights, indexes, values, from, to)
       const sign = signs[row] as number
-      const loss = sign > 0 ? positive : negative
+      const loss = rowLosses[places[row]!]!
       losses += loss.primal(sign * decision)
       duals += loss.dual(alpha[row] as number)
       if (gradient === undefined) continue

@@ -20,7 +20,7 @@ import { usefulThreads } from './useful-threads.ts'
 /**
  * Trains a linear classifier on examples of two labels: minimises
  *
- *   1/2 (|w|^2 + b^2)  +  C sum over rows of L(y (w.x + b bias))
+ *   1/2 (|w|^2 + b^2)  +  C sum over rows of weight L(y (w.x + b bias))
  *
  * by dual coordinate ascent over blocks of rows (see `LinearSolver`). Where this is slow, which it is for
  * features of very different or large scales, Newton's method goes on from its weights (`PrimalNewton`;
@@ -41,10 +41,15 @@ export async function trainLinear(
     table.features <= MOST_FEATURES,
     `the examples have a feature with the id ${table.features - 1}, but at most ${MOST_FEATURES} features can be trained; number the features without large gaps`,
   )
+  const { weights } = options
+  requireArgument(
+    weights === undefined || weights.length === table.rows,
+    `there are ${weights?.length} weights of ${table.rows} rows; give one for each`,
+  )
   const labels = labelPair(table, rows)
   const scales = featureScales(table, rows, settings.scale)
   const trained = scales === undefined ? table : scaledTable(table, scales)
-  const share = linearShare(trained, { rows, labels, settings })
+  const share = linearShare(trained, { rows, labels, settings, weights })
   await using threads = linearThreads(share, settings.threads)
   const run = new LinearRun({ share, labels, scales, rows: rows.length, settings, options })
   while (!run.ended) {

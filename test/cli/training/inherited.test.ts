@@ -47,6 +47,17 @@ describe('the options of a retraining of a factor model', () => {
     expect(() => optionsOf({ device: 'auto' }, byBmf)).toThrow('--device auto is of --trainer als')
   })
 
+  it('have the half-life of the flag, else of the live version, and then the exact solver of ALS', () => {
+    const byAls = live({ factors: 16, biases: true, solver: 'cg', halfLifeMs: 'auto' })
+    expect(optionsOf({}, byAls)).toMatchObject({ halfLifeMs: 'auto' })
+    expect(optionsOf({}, byAls).solver).toBeUndefined()
+    expect(optionsOf({ 'half-life': '2.5' }, byAls).halfLifeMs).toBe(2500)
+    const none = optionsOf({ 'half-life': 'none' }, byAls)
+    expect([none.halfLifeMs, none.solver]).toEqual([undefined, 'cg'])
+    const byBmf = live({ trainer: 'bmf', factors: 16, halfLifeMs: 6000, chosenHalfLifeMs: 1 })
+    expect(optionsOf({}, byBmf).halfLifeMs).toBe(6000)
+  })
+
   it('are those of a chain for a first version, or of ALS with a flag that only ALS has', () => {
     expect(optionsOf({})).toMatchObject({ trainer: 'bmf', factors: 16, sweeps: 30 })
     expect(optionsOf({ sweeps: '5', factors: '8' })).toMatchObject({ sweeps: 5, factors: 8 })

@@ -62,6 +62,11 @@ export class AlsLab {
     })
   }
 
+  /** What the checks of the newest model advised. */
+  get advice(): string | undefined {
+    return this.registry.advice
+  }
+
   /** RMSE of the newest model on other ratings. */
   rmse(ratings: readonly Rating[]): number {
     const newest = this.models.size

@@ -44,6 +44,18 @@ describe('honest observations pass', () => {
     expect(lab.rmse(data.test)).toBeLessThan(before)
   })
 
+  it('a version of old ratings is refused, with the advice to let them count less', async () => {
+    const { first, golden, later } = planted(1, [{ from: BASE, angle: 2 }])
+    // A sixth of the golden set is from before the turn.
+    const lab = new AlsLab(later, [...first.slice(0, 600), ...golden])
+    expect(withoutRise(await lab.retrain())).toEqual([])
+    // What was liked comes from before the turn three times as often.
+    const old = first.slice(600)
+    lab.observations.unshift(...old, ...old, ...old)
+    expect((await lab.retrain()).join()).toContain('certain loss of MSE')
+    expect(lab.advice).toMatch(/newest third of the golden set better.*--half-life auto/)
+  })
+
   it.each(seeds)(
     'drift: the tastes of the users have turned, and the golden ratings are from after it, seed %d',
     async (seed) => {

@@ -19,6 +19,8 @@ type CheckedModel = CheckedData & Pick<PromotionChecksOptions, 'reader' | 'state
 /** A registry in memory, in which candidates of one model are checked and promoted as `weir retrain` does. */
 export class PromotionLab {
   private readonly name: string
+  /** What the last checks advised. */
+  advice: string | undefined
   private state: RegistryState = { models: new Map(), versions: new Map() }
 
   constructor(name: string) {
@@ -33,7 +35,7 @@ export class PromotionLab {
   /** Checks a candidate; returns the names of the measures that failed, none if it was promoted. */
   async check(version: RegisteredVersion, model: CheckedModel): Promise<readonly string[]> {
     const { live, name } = this
-    const { checks, golden } = await runPromotionChecks({
+    const { checks, golden, advice } = await runPromotionChecks({
       ...model,
       version,
       live,
@@ -42,6 +44,7 @@ export class PromotionLab {
       limits: { serving: { maxP99Ms: 1000 } },
       versions: versionsOf(this.state, name),
     })
+    this.advice = advice
     this.apply({ kind: 'register', version: { ...version, checks } })
     for (const each of golden) this.apply({ kind: 'record-golden', name, ...each })
     const { number } = version

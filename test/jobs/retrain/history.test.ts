@@ -77,6 +77,20 @@ describe('a retraining with a history', () => {
     expect(steps.some((step) => step.includes('counts twice'))).toBe(false)
   })
 
+  it('chooses a half-life, says which, and knows the version again', async () => {
+    await feed(0, 180)
+    const options = {
+      ...optionsOf([]),
+      als: { factors: 4, threads: 0, halfLifeMs: 'auto' },
+    } as const
+    const { history: _, ...ofTopic } = options
+    const { lineage } = versionOf(await retrain(ofTopic))
+    expect(lineage.hyperparameters).toMatchObject({ halfLifeMs: 'auto' })
+    expect(lineage.hyperparameters['chosenHalfLifeMs']).toBeTypeOf('number')
+    expect(steps.filter((step) => step.startsWith('half-life: '))).toHaveLength(1)
+    expect((await retrain(ofTopic)).kind).toBe('exists')
+  })
+
   it('gives the rows of a training on all of it in the topic', async () => {
     writeFileSync(at('old.csv'), csv(0, 90))
     await topics.create('ratings', { partitions: 1 })

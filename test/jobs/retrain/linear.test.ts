@@ -131,6 +131,21 @@ describe('a retraining of a linear model', () => {
     expect(readdirSync(join(folder, 'temporary'))).toEqual([])
   })
 
+  it('follows the newest examples with a half-life, where older ones said the opposite', async () => {
+    const turned = examples(300).map((line) =>
+      line.startsWith('2') ? `1${line.slice(1)}` : `2${line.slice(1)}`,
+    )
+    await feed([...turned, ...examples(60)])
+    await retrain(options())
+    expect((await weightsOf(1)).get(1)).toBeLessThan(0)
+    const linear = { loss: 'logistic', threads: 0, range: RANGE, halfLifeMs: 15_000 } as const
+    const outcome = await retrain({ ...options(), linear })
+    expect(outcome).toMatchObject({
+      version: { number: 2, lineage: { hyperparameters: { halfLifeMs: 15_000 } } },
+    })
+    expect((await weightsOf(2)).get(1)).toBeGreaterThan(0)
+  })
+
   it('does nothing for the same inputs, and publishes the next number for more', async () => {
     await feed(examples(300))
     await retrain(options())

@@ -2,9 +2,11 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openLineFolder } from '../../../src/connectors/file/open-folder.ts'
 import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
 import { scanTopic } from '../../../src/connectors/topics/scan.ts'
 import { ratingsIn } from '../../../src/jobs/model-topic/row-ratings.ts'
+import { TopicArchive } from '../../../src/jobs/observations/topic-archive.ts'
 import { readyVersions } from '../../../src/jobs/registry/model-versions.ts'
 import type { RetrainOptions } from '../../../src/jobs/retrain/options.ts'
 import type { TrainingProcess } from '../../../src/jobs/retrain/process.ts'
@@ -116,7 +118,7 @@ describe('a retraining', () => {
     expect(steps.filter(isLeftOut)).toHaveLength(1)
   })
 
-  it('is refused where the topic has removed what a job has learned since, unless that may be forgotten', async () => {
+  it('is refused where the topic has removed what a job has learned since, unless that may be forgotten or is in an archive', async () => {
     const options = optionsWith(here)
     await topics.create('ratings', { partitions: 1, segmentBytes: 500 })
     await feed(0, 300)
@@ -127,6 +129,9 @@ describe('a retraining', () => {
     await registry.require({ ...promote, force: 'a test' })
     const trained = (await topics.bounds('ratings'))[0]!.end
     await feed(300, 600)
+    const archive = join(folder, 'archive')
+    const to = openLineFolder(archive)
+    await new TopicArchive({ topics, topic: 'ratings', folder: to, format: 'ratings' }).round()
     await topics.deleteRecords('ratings', [(await topics.bounds('ratings'))[0]!.end])
     expect((await topics.bounds('ratings'))[0]!.start).toBeGreaterThan(trained)
     await feed(600, 650)
@@ -140,9 +145,13 @@ describe('a retraining', () => {
         /^topic ratings has removed \d+ records that came after the training of version 1, .* --forget-learned$/,
       ),
     })
+    expect(await retrain({ ...options, history: { places: [archive] } })).toMatchObject({
+      kind: 'candidate',
+      version: { number: 3, lineage: { metrics: { observations: 700 } } },
+    })
     expect(await retrain({ ...options, forgetLearned: true })).toMatchObject({
       kind: 'candidate',
-      version: { number: 3 },
+      version: { number: 4 },
     })
   })
 

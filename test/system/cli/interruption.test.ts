@@ -88,6 +88,7 @@ const BROKERS: Readonly<Record<string, readonly string[]>> = {
   'topic create': ['t'],
   'topic produce': ['t'],
   'topic consume': ['t'],
+  'topic archive': ['t', '--to', '<archive>'],
   'kafka transactions list': [],
   'kafka transactions commit': ['t'],
   'kafka transactions abort': ['t'],

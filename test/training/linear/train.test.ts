@@ -124,6 +124,30 @@ it.each([
   },
 )
 
+it.each([
+  { loss: 'hinge', solver: 'dual' },
+  { loss: 'squared-hinge', solver: 'newton' },
+  { loss: 'logistic', solver: 'auto' },
+] as const)('rows with weights ($loss, $solver) stand there as often as these say', async (how) => {
+  const { rows, labels, offsets, indexes, values } = noisyTable(200, 12)
+  const counts = Float32Array.from({ length: rows }, (_, row) => 2 ** ((row % 3) + 1))
+  const builder = new SparseTableBuilder()
+  for (const [row, count] of counts.entries()) {
+    const [from, to] = [offsets[row]!, offsets[row + 1]!]
+    for (let copy = 0; copy < count; copy++) {
+      builder.add(labels[row]!, indexes.subarray(from, to), values.subarray(from, to))
+    }
+  }
+  const settings = { ...how, cost: 0.1, positiveWeight: 1.5, tolerance: 1e-8 }
+  const weighted = await trainHere(noisyTable(200, 12), { ...settings, weights: counts })
+  const repeated = await trainHere(builder.build(), settings)
+  const lowest = ({ history }: LinearModel): number =>
+    Math.min(...history.map(({ primal }) => primal))
+  expect(weighted.converged).toBe(true)
+  expect(lowest(weighted) / lowest(repeated)).toBeCloseTo(1, 6)
+  expect(lowest(await trainHere(noisyTable(200, 12), settings))).toBeLessThan(lowest(weighted) / 2)
+})
+
 const CASES: { loss: LinearLossName; blocks: number }[] = [
   { loss: 'hinge', blocks: 1 },
   { loss: 'hinge', blocks: 3 },
@@ -221,6 +245,13 @@ describe('wrong usage', () => {
     { patience: 0 },
   ])('refuses %o', async (options) => {
     await expect(trainHere(PAIR, options)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+  })
+
+  it('refuses another number of weights than of rows, and weights that are not above 0', async () => {
+    const two = { weights: Float32Array.of(1, 1, 1) }
+    await expect(trainHere(PAIR, two)).rejects.toThrow('there are 3 weights of 2 rows')
+    const none = { weights: Float32Array.of(1, 0) }
+    await expect(trainHere(PAIR, none)).rejects.toThrow('a Float32Array of numbers above 0')
   })
 
   it('refuses no examples, one label and three', async () => {

@@ -68,9 +68,15 @@ export interface AlsOptions {
   readonly regularization?: number
   /** Lambda of the biases. @default half of `regularization` */
   readonly biasRegularization?: number
+  /**
+   * A rating counts half as much when it is this much older than the newest one, ms: the solver weighs its square, and n
+   * of the penalty is the sum of the weights; an implicit one fades to half its value. All need a time.
+   * @default all count the same
+   */
+  readonly halfLifeMs?: number
   /** @default 'sqrt-n' with biases or implicit feedback, else 'n' */
   readonly penalty?: PenaltyScaling
-  /** @default 'cholesky' up to 32 factors, else 'cg'; a GPU has 'cg' only */
+  /** @default 'cholesky' up to 32 factors and with weights by age, else 'cg'; a GPU has 'cg' only */
   readonly solver?: AlsSolverKind
   /** Conjugate gradient steps of a row and half iteration. @default 3 */
   readonly cgSteps?: number
@@ -106,6 +112,7 @@ const ALS: OptionShape<AlsOptions> = {
   alpha: numberIn({ above: 0 }),
   regularization: numberIn({ above: 0 }),
   biasRegularization: numberIn({ above: 0 }),
+  halfLifeMs: numberIn({ above: 0 }),
   penalty: oneOf('n', 'sqrt-n', 'constant'),
   solver: oneOf('cholesky', 'cg'),
   cgSteps: wholeNumber({ min: 1, max: 1000 }),
@@ -130,6 +137,7 @@ export interface AlsSettings {
   readonly alpha: number
   readonly regularization: number
   readonly biasRegularization: number
+  readonly halfLifeMs: number | undefined
   readonly penalty: PenaltyScaling
   readonly solver: AlsSolverKind
   readonly cgSteps: number
@@ -156,9 +164,11 @@ export function alsHyperparameters(
 ): Readonly<Record<string, number | string | boolean>> {
   const { feedback, alpha, factors, iterations, biases, regularization, penalty, solver, seed } =
     alsSettings(options)
+  const { halfLifeMs } = options
   return {
     feedback,
     ...(feedback === 'implicit' ? { alpha } : {}),
+    ...(halfLifeMs === undefined ? {} : { halfLifeMs }),
     ...{ factors, iterations, biases, regularization, penalty, solver, seed },
   }
 }
@@ -171,6 +181,7 @@ export function alsSettings(options: AlsOptions): AlsSettings {
   const penalty = options.penalty ?? (biases || feedback === 'implicit' ? 'sqrt-n' : 'n')
   const factors = options.factors ?? 50
   const regularization = options.regularization ?? DEFAULT_REGULARIZATION[feedback][penalty]
+  const isWeighted = feedback === 'explicit' && options.halfLifeMs !== undefined
   const settings: AlsSettings = {
     factors,
     iterations: options.iterations ?? 15,
@@ -179,8 +190,9 @@ export function alsSettings(options: AlsOptions): AlsSettings {
     alpha: options.alpha ?? 1,
     regularization,
     biasRegularization: options.biasRegularization ?? regularization / 2,
+    halfLifeMs: options.halfLifeMs,
     penalty,
-    solver: options.solver ?? (factors <= EXACT_UP_TO ? 'cholesky' : 'cg'),
+    solver: options.solver ?? (factors <= EXACT_UP_TO || isWeighted ? 'cholesky' : 'cg'),
     cgSteps: options.cgSteps ?? 3,
     threads: options.threads ?? 1,
     seed: options.seed ?? 1,
@@ -194,6 +206,10 @@ export function alsSettings(options: AlsOptions): AlsSettings {
   requireArgument(
     options.device !== 'gpu' || options.solver !== 'cholesky',
     'a GPU supports only the solver cg; remove the solver option or train on the CPU',
+  )
+  requireArgument(
+    !isWeighted || (settings.solver === 'cholesky' && (options.device ?? 'cpu') === 'cpu'),
+    'explicit ratings with a half-life are solved exactly, on the CPU; remove the solver and the device',
   )
   return settings
 }

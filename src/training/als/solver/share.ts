@@ -43,6 +43,8 @@ export interface AlsShare {
   /** Ratings that the panel of a worker holds (`AlsRowProblem`). */
   readonly panelRows: number
   readonly workerBytes: number
+  /** Bytes of a rating in a worker's chunk: index and value, and the root of its weight where it has one. */
+  readonly ratingBytes: number
   /** Largest number of ratings of a chunk, and of chunks whose ratings a worker holds. */
   readonly chunkRatings: number
   readonly chunkBuffers: number
@@ -93,8 +95,13 @@ function panelRowsOf(
   return 8 * Math.max(1, Math.ceil(rows / 8))
 }
 
-/** Sorts ratings in memory by both sides and lays out the memory. Throws INVALID_ARGUMENT above 4 GiB. */
-export function alsShare(table: RatingsSource, settings: AlsSettings, mean: number): AlsShare {
+/** Sorts ratings in memory by both sides and lays out the memory; `weights` are theirs. Throws INVALID_ARGUMENT above 4 GiB. */
+export function alsShare(
+  table: RatingsSource,
+  settings: AlsSettings,
+  mean: number,
+  weights?: Float32Array,
+): AlsShare {
   const unknowns = settings.factors + (settings.biases ? 1 : 0)
   const strideBytes = Math.ceil((settings.factors + (settings.biases ? 2 : 0)) / 4) * 16
   const itemsAddress = FIRST_ADDRESS + alignUp(table.users.length * strideBytes)
@@ -103,11 +110,12 @@ export function alsShare(table: RatingsSource, settings: AlsSettings, mean: numb
   const isImplicit = settings.feedback === 'implicit'
   const workersAddress =
     gramAddress + (isImplicit ? gramSize + alignUp(GRAM_PARTS * gramBytes(unknowns)) : 0)
-  const { users, items, chunkRatings } = sidesOf(table, FIRST_ADDRESS, itemsAddress)
+  const { users, items, chunkRatings } = sidesOf(table, FIRST_ADDRESS, itemsAddress, weights)
   const panelRows = panelRowsOf({ users, items }, settings, unknowns)
   const scratchBytes = alignUp(alsScratchBytes(unknowns, panelRows))
   const chunkBuffers = users.spilled === undefined ? 1 : 2
-  const workerBytes = scratchBytes + chunkBuffers * alignUp(chunkRatings * 8)
+  const ratingBytes = users.weighted === undefined ? 8 : 12
+  const workerBytes = scratchBytes + chunkBuffers * alignUp(chunkRatings * ratingBytes)
   return {
     memory: allocate(workersAddress + Math.max(1, settings.threads) * workerBytes),
     users,
@@ -124,6 +132,7 @@ export function alsShare(table: RatingsSource, settings: AlsSettings, mean: numb
     scratchBytes,
     panelRows,
     workerBytes,
+    ratingBytes,
     chunkRatings,
     chunkBuffers,
     implicit: isImplicit

@@ -14,6 +14,8 @@ export interface AlsSide {
   /** Rows of the other side, and the ratings; both empty if they are in files. */
   readonly indexes: Uint32Array
   readonly ratings: Float32Array
+  /** Present when the ratings have weights. */
+  readonly weighted?: RatingWeights
   /** Present when the ratings are in files. */
   readonly spilled?: { readonly files: SpilledFiles; readonly means: Float64Array }
   /** First row of each chunk, then the number of rows. */
@@ -21,6 +23,26 @@ export interface AlsSide {
   /** Each row's part of the objective (errors and penalty) and of the penalty. */
   readonly objective: Float64Array
   readonly penalties: Float64Array
+}
+
+/** Weights of the ratings of a side. */
+export interface RatingWeights {
+  /** Root of the weight of each rating, in the order of the ratings. */
+  readonly roots: Float32Array
+  /** Sum of the weights of each row. */
+  readonly sums: Float64Array
+}
+
+/** How many ratings a row counts as: the sum of their weights. */
+export function evidenceOf({ offsets, weighted }: AlsSide, row: number): number {
+  return weighted === undefined ? offsets[row + 1]! - offsets[row]! : weighted.sums[row]!
+}
+
+/** Number of ratings that each row stands for; of weighted ones rounded, and at least 1. */
+export function ratingCounts({ offsets, weighted }: AlsSide): Uint32Array {
+  if (weighted !== undefined)
+    return Uint32Array.from(weighted.sums, (sum) => Math.max(1, Math.round(sum)))
+  return offsets.subarray(1).map((end, row) => end - offsets[row]!)
 }
 
 /** Address of the user matrix. */
@@ -61,8 +83,9 @@ export function sidesOf(
   source: RatingsSource,
   usersAddress: number,
   itemsAddress: number,
+  weights?: Float32Array,
 ): RatingSides {
-  if (!('sides' in source)) return ratingSides(source, usersAddress, itemsAddress)
+  if (!('sides' in source)) return ratingSides(source, usersAddress, itemsAddress, weights)
   const { users, items } = source.sides
   return withChunks(spilledSide(users, usersAddress), spilledSide(items, itemsAddress))
 }
@@ -77,19 +100,22 @@ export interface RatingSpan {
 export interface RatingBuffer {
   readonly indexes: Uint32Array
   readonly ratings: Float32Array
+  /** Roots of their weights; empty where they have none. */
+  readonly roots: Float32Array
 }
 
 /** Copies ratings of a side in memory. */
 export function copyRatings(side: AlsSide, { first, end }: RatingSpan, to: RatingBuffer): void {
   to.indexes.set(side.indexes.subarray(first, end))
   to.ratings.set(side.ratings.subarray(first, end))
+  if (side.weighted !== undefined) to.roots.set(side.weighted.roots.subarray(first, end))
 }
 
 /** Copies ratings of a side in files, while the thread does other things. */
 export async function readRatings(
   files: SpilledFiles,
   { first, end }: RatingSpan,
-  to: RatingBuffer,
+  to: Omit<RatingBuffer, 'roots'>,
 ): Promise<void> {
   await Promise.all([
     readAhead(files.indexes, bytesOf(to.indexes, end - first), first * 4),
@@ -101,28 +127,33 @@ function bytesOf({ buffer, byteOffset }: Uint32Array | Float32Array, count: numb
   return new Uint8Array(buffer, byteOffset, count * 4)
 }
 
-/** Ratings in columns: a row of the one side, a row of the other, the rating. */
+/** Ratings in columns: a row of the one side, a row of the other, the rating, the root of its weight (empty: none). */
 interface RatingColumns {
   readonly row: Uint32Array
   readonly other: Uint32Array
   readonly rating: Float32Array
+  readonly root: Float32Array
 }
 
 /**
  * Both sides, with the ratings of a row in the order of the other side's rows. A solve then reads the
  * other matrix in one direction, and most of its pages are in the address cache. `chunkRatings` is the
- * largest number of ratings of a chunk.
+ * largest number of ratings of a chunk. `weights`: of the ratings, in their order; without it, all have weight 1.
  */
 export function ratingSides(
   { user, item, rating, users, items }: RatingsTable,
   usersAddress: number,
   itemsAddress: number,
+  weights: Float32Array = NO_WEIGHTS,
 ): RatingSides {
-  const unordered = sorted({ row: user, other: item, rating }, users.length)
+  const root = weights.map(Math.sqrt)
+  const unordered = sorted({ row: user, other: item, rating, root }, users.length)
   const byItem = sorted(transposed(unordered), items.length)
   const byUser = sorted(transposed(byItem), users.length)
   return withChunks(side(byUser, usersAddress), side(byItem, itemsAddress))
 }
+
+const NO_WEIGHTS = new Float32Array(0)
 
 function withChunks(users: AlsSide, items: AlsSide): RatingSides {
   const chunkRatings = Math.max(largestChunk(users), largestChunk(items))
@@ -130,22 +161,24 @@ function withChunks(users: AlsSide, items: AlsSide): RatingSides {
 }
 
 function spilledSide({ offsets, files, means }: SpilledSide, address: number): AlsSide {
-  const [indexes, ratings] = [new Uint32Array(0), new Float32Array(0)]
-  return { ...side({ offsets, indexes, ratings }, address), spilled: { files, means } }
+  const none = { indexes: new Uint32Array(0), ratings: new Float32Array(0), roots: NO_WEIGHTS }
+  return { ...side({ offsets, ...none }, address), spilled: { files, means } }
 }
 
 /** Ratings sorted by their row: those of row r are from offsets[r] to offsets[r + 1]. */
-type SortedRatings = Pick<AlsSide, 'offsets' | 'indexes' | 'ratings'>
+type SortedRatings = Pick<AlsSide, 'offsets' | 'indexes' | 'ratings'> & RatingRoots
+
+type RatingRoots = Pick<RatingWeights, 'roots'>
 
 /** The same ratings with both sides exchanged. */
-function transposed({ offsets, indexes, ratings }: SortedRatings): RatingColumns {
+function transposed({ offsets, indexes, ratings, roots }: SortedRatings): RatingColumns {
   const other = new Uint32Array(indexes.length)
   for (let r = 0; r + 1 < offsets.length; r++) other.fill(r, offsets[r], offsets[r + 1])
-  return { row: indexes, other, rating: ratings }
+  return { row: indexes, other, rating: ratings, root: roots }
 }
 
 /** Ratings sorted by row (counting sort); within a row they keep their order. */
-function sorted({ row, other, rating }: RatingColumns, rows: number): SortedRatings {
+function sorted({ row, other, rating, root }: RatingColumns, rows: number): SortedRatings {
   const offsets = new Uint32Array(new SharedArrayBuffer((rows + 1) * 4))
   for (const r of row) offsets[r + 1] = (offsets[r + 1] as number) + 1
   for (let r = 0; r < rows; r++)
@@ -153,17 +186,19 @@ function sorted({ row, other, rating }: RatingColumns, rows: number): SortedRati
   const next = offsets.slice()
   const indexes = new Uint32Array(new SharedArrayBuffer(row.length * 4))
   const ratings = new Float32Array(new SharedArrayBuffer(row.length * 4))
+  const roots = new Float32Array(new SharedArrayBuffer(root.length * 4))
   for (let k = 0; k < row.length; k++) {
     const r = row[k] as number
     const at = next[r] as number
     next[r] = at + 1
     indexes[at] = other[k] as number
     ratings[at] = rating[k] as number
+    if (root.length > 0) roots[at] = root[k] as number
   }
-  return { offsets, indexes, ratings }
+  return { offsets, indexes, ratings, roots }
 }
 
-function side({ offsets, indexes, ratings }: SortedRatings, address: number): AlsSide {
+function side({ offsets, indexes, ratings, roots }: SortedRatings, address: number): AlsSide {
   const rows = offsets.length - 1
   return {
     rows,
@@ -171,10 +206,20 @@ function side({ offsets, indexes, ratings }: SortedRatings, address: number): Al
     offsets,
     indexes,
     ratings,
+    ...(roots.length === 0 ? {} : { weighted: { roots, sums: weightSums(offsets, roots) } }),
     chunks: chunksOf(offsets, rows),
     objective: new Float64Array(new SharedArrayBuffer(rows * 8)),
     penalties: new Float64Array(new SharedArrayBuffer(rows * 8)),
   }
+}
+
+/** Sum of the weights of each row, in the order of its ratings. */
+function weightSums(offsets: Uint32Array, roots: Float32Array): Float64Array {
+  const sums = new Float64Array(new SharedArrayBuffer((offsets.length - 1) * 8))
+  for (let row = 0; row < sums.length; row++) {
+    for (let k = offsets[row]!; k < offsets[row + 1]!; k++) sums[row]! += roots[k]! ** 2
+  }
+  return sums
 }
 
 function chunksOf(offsets: Uint32Array, rows: number): Uint32Array {

@@ -4,7 +4,14 @@ import type { TrainingParticipant } from '../../threads/training-threads.ts'
 import { sumGramPart } from './gram.ts'
 import { penaltyFactor } from './options.ts'
 import { type AlsShare, GRAM_PARTS } from './share.ts'
-import { type AlsSide, alignUp, copyRatings, type RatingBuffer, readRatings } from './sides.ts'
+import {
+  type AlsSide,
+  alignUp,
+  copyRatings,
+  evidenceOf,
+  type RatingBuffer,
+  readRatings,
+} from './sides.ts'
 
 /** The side whose rows a half iteration solves. */
 export type AlsSideName = 'users' | 'items'
@@ -32,12 +39,16 @@ export class AlsSolver implements TrainingParticipant<AlsTask> {
     this.kernels = instantiateKernels(share.memory)
     const scratch = share.workersAddress + worker * share.workerBytes
     this.buffers = Array.from({ length: share.chunkBuffers }, (_, n) =>
-      bufferAt(share, scratch + share.scratchBytes + n * alignUp(share.chunkRatings * 8)),
+      bufferAt(
+        share,
+        scratch + share.scratchBytes + n * alignUp(share.chunkRatings * share.ratingBytes),
+      ),
     )
     this.problem = {
       row: 0,
       indexes: 0,
       ratings: 0,
+      roots: 0,
       count: 0,
       other: 0,
       strideBytes: share.strideBytes,
@@ -118,15 +129,16 @@ export class AlsSolver implements TrainingParticipant<AlsTask> {
     side: AlsSide,
     row: number,
     chunkStart: number,
-    { indexes, ratings }: RatingBuffer,
+    { indexes, ratings, roots }: RatingBuffer,
   ): void {
     const { share, problem } = this
     const from = side.offsets[row] as number
     const count = (side.offsets[row + 1] as number) - from
-    const factor = penaltyFactor(share.penalty, count)
+    const factor = penaltyFactor(share.penalty, evidenceOf(side, row))
     problem.row = side.address + row * share.strideBytes
     problem.indexes = indexes.byteOffset + (from - chunkStart) * 4
     problem.ratings = ratings.byteOffset + (from - chunkStart) * 4
+    problem.roots = roots.length === 0 ? 0 : roots.byteOffset + (from - chunkStart) * 4
     problem.count = count
     problem.factorPenalty = share.regularization * factor
     problem.biasPenalty = share.biasRegularization * factor
@@ -152,9 +164,11 @@ interface ChunkAhead {
   readonly read: Promise<void>
 }
 
-function bufferAt({ memory, chunkRatings }: AlsShare, address: number): RatingBuffer {
+function bufferAt({ memory, chunkRatings, ratingBytes }: AlsShare, address: number): RatingBuffer {
+  const weights = ratingBytes > 8 ? chunkRatings : 0
   return {
     indexes: new Uint32Array(memory.buffer, address, chunkRatings),
     ratings: new Float32Array(memory.buffer, address + chunkRatings * 4, chunkRatings),
+    roots: new Float32Array(memory.buffer, address + chunkRatings * 8, weights),
   }
 }

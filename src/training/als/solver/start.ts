@@ -4,7 +4,7 @@ import { BIAS_COLUMNS, biasOfRow } from '../../../models/als/row.ts'
 import type { AlsRowKind } from '../../../models/als/row-key.ts'
 import { type AlsSettings, penaltyFactor, type StartingRows } from './options.ts'
 import type { AlsShare } from './share.ts'
-import { type AlsSide, matrixOf, type RatingsSource } from './sides.ts'
+import { type AlsSide, evidenceOf, matrixOf, type RatingsSource } from './sides.ts'
 
 const SCALE = 0.1
 
@@ -76,11 +76,11 @@ function copyServed(
 function penaltyOf(share: AlsShare, side: AlsSide, row: number, values: Float32Array): number {
   const { biased, penalty, regularization, biasRegularization, unknowns } = share
   const factors = biased ? unknowns - 1 : unknowns
-  const count = (side.offsets[row + 1] as number) - (side.offsets[row] as number)
   let squares = 0
   for (const factor of values.subarray(0, factors)) squares += factor * factor
   const bias = biased ? (values[factors + 1] as number) : 0
   return (
-    penaltyFactor(penalty, count) * (regularization * squares + biasRegularization * bias * bias)
+    penaltyFactor(penalty, evidenceOf(side, row)) *
+    (regularization * squares + biasRegularization * bias * bias)
   )
 }

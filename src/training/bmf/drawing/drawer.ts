@@ -115,19 +115,21 @@ export class BmfDrawer implements TrainingParticipant<BmfTask> {
     }
   }
 
-  /** Writes the roots of the weights of a chunk's ratings: each has that of its user. */
+  /** Writes the roots of the weights of a chunk's ratings: each has that of its user, times that of its age. */
   private setRoots(name: AlsSideName, firstRow: number, endRow: number): void {
     const { roots, indexes, share } = this
-    const { offsets } = share[name]
+    const { offsets, weighted } = share[name]
     const first = offsets[firstRow]!
+    const count = offsets[endRow]! - first
     if (name === 'items') {
-      const count = offsets[endRow]! - first
       for (let k = 0; k < count; k++) roots[k] = share.userRoots[indexes[k]!]!
-      return
+    } else {
+      for (let row = firstRow; row < endRow; row++) {
+        roots.fill(share.userRoots[row]!, offsets[row]! - first, offsets[row + 1]! - first)
+      }
     }
-    for (let row = firstRow; row < endRow; row++) {
-      roots.fill(share.userRoots[row]!, offsets[row]! - first, offsets[row + 1]! - first)
-    }
+    if (weighted === undefined) return
+    for (let k = 0; k < count; k++) roots[k]! *= weighted.roots[first + k]!
   }
 
   private drawRow(side: BmfSide, row: number, chunkStart: number, task: BmfDrawTask): void {

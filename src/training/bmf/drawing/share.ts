@@ -66,8 +66,13 @@ export interface DrawingSettings {
   readonly seed: number
 }
 
-/** Sorts the table by both sides and lays out the memory. Throws INVALID_ARGUMENT above 4 GiB. */
-export function bmfShare(table: RatingsTable, settings: DrawingSettings, mean: number): BmfShare {
+/** Sorts the table by both sides and lays out the memory; `weights` are those of its ratings by age. Throws INVALID_ARGUMENT above 4 GiB. */
+export function bmfShare(
+  table: RatingsTable,
+  settings: DrawingSettings,
+  mean: number,
+  weights?: Float32Array,
+): BmfShare {
   const unknowns = settings.factors + 1
   const strideBytes = Math.ceil((settings.factors + 2) / 4) * 16
   const width = alsWidth(unknowns)
@@ -77,7 +82,7 @@ export function bmfShare(table: RatingsTable, settings: DrawingSettings, mean: n
   const shiftAddress = priorAddress + alignUp(4 * width * width)
   const workersAddress = shiftAddress + alignUp(4 * width)
   const perRow = settings.variance ? 2 * unknowns : 0
-  const { users, items, chunkRatings } = ratingSides(table, FIRST_ADDRESS, itemsAddress)
+  const { users, items, chunkRatings } = ratingSides(table, FIRST_ADDRESS, itemsAddress, weights)
   const scratchBytes = alignUp(alsScratchBytes(unknowns))
   const workerBytes = scratchBytes + 2 * alignUp(4 * width) + alignUp(chunkRatings * 12)
   return {

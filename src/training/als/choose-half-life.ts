@@ -1,0 +1,82 @@
+import { durationText } from '../../core/text/age.ts'
+import { requireTimes } from '../data/age-weights.ts'
+import type { RatingsTable } from '../data/ratings-table.ts'
+import { splitByTime } from '../data/split-ratings.ts'
+import { evaluateAls } from './evaluate.ts'
+import { evaluateRanking } from './evaluate-ranking.ts'
+import type { AlsModel } from './solver/model.ts'
+import type { AlsFeedback } from './solver/options.ts'
+
+/** Share of the ratings, the newest ones, that half-lives are compared on. */
+const NEWEST = 0.1
+/** Shortest half-life, in halvings of the time that the ratings span. */
+const MOST_HALVINGS = 10
+/** Share of the error by which a half-life must beat a longer one: less is chance where nothing drifts. */
+const GAIN = 0.002
+/** Users whose lists are compared, of implicit feedback. */
+const RANKED_USERS = 1000
+
+/** What a half-life is chosen with. */
+export interface HalfLifeTrial {
+  /** @default 'explicit' */
+  readonly feedback?: AlsFeedback | undefined
+  /** A training with a half-life, ms; undefined: all ratings count the same. */
+  train(table: RatingsTable, halfLifeMs: number | undefined): Promise<AlsModel>
+}
+
+/** The half-life of a training: one that is given, or with `auto` the one that is chosen. Throws the errors of `chooseHalfLife`. */
+export async function resolvedHalfLife(
+  table: RatingsTable,
+  given: number | 'auto' | undefined,
+  trial: HalfLifeTrial,
+): Promise<number | undefined> {
+  return given === 'auto' ? await chooseHalfLife(table, trial) : given
+}
+
+/**
+ * The half-life, ms, of which a training on the older ratings predicts the newest tenth best: that of the time which the ratings
+ * span, then half of it, and so on while the error (RMSE; 1 - NDCG at 10 of implicit feedback) falls. Undefined where none is
+ * better than to count all the same. It takes a training for each half-life that is tried. Throws INVALID_ARGUMENT where a
+ * rating has no time, and EMPTY_DATASET.
+ */
+export async function chooseHalfLife(
+  table: RatingsTable,
+  { feedback = 'explicit', train }: HalfLifeTrial,
+): Promise<number | undefined> {
+  requireTimes(table.timestamp)
+  const older = splitByTime(table, NEWEST)
+  const spanMs = spanOf(older.train.timestamp)
+  if (spanMs === 0) return undefined
+  const errorWith = async (halfLifeMs: number | undefined): Promise<number> => {
+    const model = await train(older.train, halfLifeMs)
+    if (feedback === 'explicit') return evaluateAls(model, older.test).rmse
+    const options = { maxUsers: RANKED_USERS }
+    return 1 - evaluateRanking(model, older.train, older.test, options).ndcg.mean
+  }
+  let chosen: number | undefined
+  let least = await errorWith(undefined)
+  for (let halving = 0; halving <= MOST_HALVINGS; halving++) {
+    const halfLifeMs = spanMs / 2 ** halving
+    const error = await errorWith(halfLifeMs)
+    if (error > least * (1 - GAIN)) break
+    chosen = halfLifeMs
+    least = error
+  }
+  return chosen
+}
+
+function spanOf(timestamps: Float64Array): number {
+  let [oldest, newest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (const at of timestamps) {
+    oldest = Math.min(oldest, at)
+    newest = Math.max(newest, at)
+  }
+  return Math.max(0, newest - oldest)
+}
+
+/** What was chosen, in words; undefined and 0 for none. */
+export function chosenHalfLifeText(halfLifeMs = 0): string {
+  return halfLifeMs === 0
+    ? 'none, as no half-life predicts the newest tenth of the ratings better'
+    : `${durationText(halfLifeMs)}, which predicts the newest tenth of the ratings best`
+}
