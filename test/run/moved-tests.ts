@@ -834,7 +834,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
   },
   {
     promise: 'a SIGTERM of a job that is held back is said at once',
-    was: 'within 2 s, where the last checkpoint may take 4 s; now within 7 s of 8 s, as a busy machine needs seconds',
+    was: 'within 2 s, where the last checkpoint may take 4 s; now by the times of its lines: seconds before it is given up, which is after 8 s',
     now: [
       {
         file: `${SYSTEM}/runtime/held-back.test.ts`,

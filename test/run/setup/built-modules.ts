@@ -22,21 +22,29 @@ const built = process.env[BUILT_MODULES_VARIABLE]
 /** Whether this is the process of a test: it keeps the source, and the names of its lines. */
 const isTest = isMainThread && process.argv[1]?.includes('/node_modules/vitest/') !== false
 
-/** The URL of a module of `src` that is imported; undefined for all others. */
-function sourceModule(specifier: string, parent: string | undefined): string | undefined {
-  if (!specifier.endsWith('.ts')) return undefined
-  const isRelative = specifier.startsWith('.') && parent !== undefined
-  const url = isRelative ? new URL(specifier, parent).href : specifier
-  return url.startsWith(SOURCE) ? url : undefined
+/** The URL that an import names without a package; undefined for a package. */
+function urlOf(specifier: string, parent: string | undefined): string | undefined {
+  if (specifier.startsWith('file:')) return specifier
+  return specifier.startsWith('.') && parent !== undefined
+    ? new URL(specifier, parent).href
+    : undefined
 }
+
+const isSource = (url: string | undefined): url is string =>
+  url?.startsWith(SOURCE) === true && url.endsWith('.ts')
+
+/** The joined module of one of `src`. */
+const joined = (url: string): string =>
+  `${built}${url.slice(SOURCE.length).replace(/\.ts$/, '.js')}`
 
 if (built !== undefined && !isTest) {
   registerHooks({
     resolve(specifier, context, nextResolve) {
-      const url = sourceModule(specifier, context.parentURL)
-      if (url === undefined) return nextResolve(specifier, context)
-      const path = url.slice(SOURCE.length).replace(/\.ts$/, '.js')
-      return { url: `${built}${path}`, format: 'module', shortCircuit: true }
+      const named = urlOf(specifier, context.parentURL)
+      if (isSource(named)) return { url: joined(named), format: 'module', shortCircuit: true }
+      const found = nextResolve(specifier, context)
+      // A package in a folder of a test may be a link to the source.
+      return isSource(found.url) ? { ...found, url: joined(found.url), format: 'module' } : found
     },
   })
 }
