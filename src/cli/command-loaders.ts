@@ -30,6 +30,7 @@ export const COMMAND_LOADERS: Readonly<Record<string, () => Promise<Command>>> =
   checkpoint: async () => (await import('./jobmanager/checkpoint.ts')).checkpointCommand,
   predict: async () => (await import('./verbs/predict.ts')).predictCommand,
   recommend: async () => (await import('./verbs/recommend.ts')).recommendCommand,
+  similar: async () => (await import('./verbs/similar.ts')).similarCommand,
   query: async () => (await import('./verbs/query.ts')).queryCommand,
   infer: async () => (await import('./inference/infer.ts')).inferCommand,
   load: async () => (await import('./verbs/load.ts')).loadCommand,

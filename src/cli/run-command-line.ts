@@ -201,7 +201,7 @@ const VERB_GROUPS: readonly { readonly title: string; readonly verbs: readonly s
   { title: 'Checkpoints', verbs: ['checkpoint'] },
   {
     title: 'Ask a running job',
-    verbs: ['predict', 'recommend', 'query', 'infer', 'classify', 'load'],
+    verbs: ['predict', 'recommend', 'similar', 'query', 'infer', 'classify', 'load'],
   },
   { title: 'Train and evaluate', verbs: ['train', 'retrain', 'evaluate', 'generate'] },
   { title: 'Models and their versions', verbs: ['model', 'forget'] },

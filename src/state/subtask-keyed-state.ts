@@ -90,6 +90,7 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
   private readonly listener: KeyedStateListener
   private readonly typed: TypedStates
   private readonly selection = new KeySelection()
+  readonly keyMemory = this.selection
   private readonly ahead: TypedReadAhead
   private keysAhead: KeysAhead | undefined
   private readonly handles: SubtaskHandles
@@ -147,8 +148,9 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
       },
       declared: (descriptor, table) => {
         const { queryableName } = descriptor
-        if (queryableName !== undefined) this.queries.add(queryableName, table)
-        this.reportQueryable(descriptor)
+        if (queryableName === undefined) return
+        this.queries.add(queryableName, table)
+        this.listener.queryableDeclared(descriptor)
       },
     })
     options.metrics.gauge('rowTableBytes', () => this.vectors.memoryBytes)
@@ -228,8 +230,10 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
 
   vector(descriptor: VectorStateDescriptor): VectorState {
     this.requireOpen()
-    if (this.typed.has(descriptor.name)) throw conflictWithVector(descriptor.name, this.operatorUid)
-    if (!this.vectors.has(descriptor.name)) this.reportQueryable(descriptor)
+    const { name, queryableName } = descriptor
+    if (this.typed.has(name)) throw conflictWithVector(name, this.operatorUid)
+    const isNew = queryableName !== undefined && !this.vectors.has(name)
+    if (isNew) this.listener.queryableDeclared(descriptor)
     const state = this.vectors.declare(descriptor)
     this.hasVectors = true
     this.typed.adjust()
@@ -386,10 +390,6 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
 
   private requireNoVector(name: string): void {
     if (this.vectors.has(name)) throw conflictWithVector(name, this.operatorUid)
-  }
-
-  private reportQueryable(descriptor: StateDescriptor): void {
-    if (descriptor.queryableName !== undefined) this.listener.queryableDeclared(descriptor)
   }
 
   private requireOpen(): void {

@@ -50,12 +50,22 @@ export function countEntries(
   return copyKeyedState(keyedState, 1).entries.filter(({ state }) => isWanted(state)).length
 }
 
-/** Restores keyed state from the snapshots of all former subtasks; it keeps its own key groups. */
-export function restoreKeyedState(
-  keyedState: RestorableState,
-  snapshots: readonly HarnessSnapshot[],
-): void {
-  keyedState.beginRestore(snapshots[0]!.declarations as readonly StateDeclaration[])
+/**
+ * Opens the restore of keyed state from the snapshots of all former subtasks; it keeps its own key groups. The result ends
+ * it, after the operator has declared its states, as in a job: only then is it known what restored entries become. Undefined
+ * where there is nothing to restore.
+ */
+export function beginRestore(
+  keyedState: RestorableState | undefined,
+  snapshots: readonly HarnessSnapshot[] = [],
+): (() => void) | undefined {
+  const [first] = snapshots
+  if (keyedState === undefined || first === undefined) return undefined
+  keyedState.beginRestore(first.declarations as readonly StateDeclaration[])
+  return () => restoreEntries(keyedState, snapshots)
+}
+
+function restoreEntries(keyedState: RestorableState, snapshots: readonly HarnessSnapshot[]): void {
   for (const { entries } of snapshots) {
     for (const { keyGroup, state, key, value } of entries) {
       keyedState.restore(keyGroup, state, key, value)

@@ -46,10 +46,10 @@ import { TaskAccumulators } from '../runtime/subtask/task-accumulators.ts'
 import { StateCatalog } from '../state/catalog/state-catalog.ts'
 import type { KeyedStateBackend } from '../state/port/keyed-state-backend.ts'
 import {
+  beginRestore,
   copyKeyedState,
   countEntries,
   type HarnessSnapshot,
-  restoreKeyedState,
   shareOfOperatorState,
 } from './harness-snapshot.ts'
 import { openHarnessState } from './harness-state.ts'
@@ -162,7 +162,12 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
         isOfAnother: () => false,
       })
     }
-    await harness.operator.open(harness.context())
+    const endRestore = beginRestore(keyedState, options.restore)
+    const context = harness.context()
+    await harness.operator.open(context)
+    endRestore?.()
+    // The operator opened before its timers came.
+    if (endRestore !== undefined) context.scheduleProcessingTime(clock.nowMs())
     return harness
   }
 
@@ -191,7 +196,6 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
     const { maxParallelism, operatorState } = this
     const restored = restoredWatermark({ subtask, parallelism, maxParallelism, operatorState })
     this.watermarkIn = restored.watermark
-    if (restore.length > 0) restoreKeyedState(keyedState, restore)
   }
 
   /** Whether the operator emits results later. */

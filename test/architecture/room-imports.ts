@@ -356,6 +356,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'training/data',
     'training/linear',
     'training/metrics',
+    'wire',
   ],
   client: [
     'core',
@@ -1204,6 +1205,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ],
   'operators/joins': [
     'core',
+    'core/formats',
     'core/hash',
     'operators/port',
     'operators/process',

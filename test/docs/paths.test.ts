@@ -27,15 +27,29 @@ describe('the paths that pages name', () => {
   })
 })
 
-describe('docs/guide/architecture.md', () => {
-  it('has a row for each room of src', () => {
-    const text = readFileSync(join(ROOT, 'docs/guide/architecture.md'), 'utf8')
-    const rows = text.split('\n').filter((line) => line.startsWith('| `'))
-    const named = rows.flatMap((row) =>
-      [...row.split('|')[1]!.matchAll(/`([\w/-]+)`/g)].map((found) => found[1]!),
-    )
-    const rooms = new Set(filesOf('src').map((file) => dirname(file).slice('src/'.length)))
-    rooms.delete('')
-    expect(named.sort()).toEqual([...rooms].sort())
+/** The rooms in the first column of a page's tables. */
+function roomsOf(page: string): string[] {
+  const rows = readFileSync(join(ROOT, page), 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+  const named = rows.flatMap((row) => [...row.split('|')[1]!.matchAll(/`([\w/-]+)`/g)])
+  return named.map((found) => found[1]!).sort()
+}
+
+/** The folders of src, as paths in it. */
+function folders(): string[] {
+  const rooms = new Set(filesOf('src').map((file) => dirname(file).slice('src/'.length)))
+  rooms.delete('')
+  return [...rooms].sort()
+}
+
+describe('the rooms of src', () => {
+  it('have a row each on the page of rooms', () => {
+    expect(roomsOf('docs/reference/rooms.md')).toEqual(folders())
+  })
+
+  it('have a row on the page of the architecture, where they are at the top', () => {
+    const top = folders().map((room) => room.split('/')[0]!)
+    expect(roomsOf('docs/guide/architecture.md')).toEqual([...new Set(top)].sort())
   })
 })

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { msgpackSerializer } from '../../src/core/formats/msgpack-serializer.ts'
+import type { EvolvingSerializer } from '../../src/core/serializer.ts'
 import { plainKeySerializer } from '../../src/dataflow/key-serializer.ts'
 import { LatestValueOperator } from '../../src/operators/basic/latest-value.ts'
 import { AbstractOperator } from '../../src/operators/port/abstract-operator.ts'
@@ -64,6 +66,23 @@ describe('OperatorHarness', () => {
     const image = ({ entries }: HarnessSnapshot): string[] =>
       entries.map((entry) => `${entry.keyGroup} ${entry.key} ${entry.value}`).sort()
     expect(image(joined)).toEqual(image(snapshot))
+  })
+
+  it('brings restored state into a newer form, as a restore does', async () => {
+    const former = await open()
+    former.process('a', 1)
+    const restore = [await former.snapshot()]
+    const { id, ...newer } = msgpackSerializer<string>()
+    const serializer: EvolvingSerializer<string> = {
+      ...newer,
+      id: 'newer/1',
+      readerOf: (storedId) => (storedId === id ? newer.read : 'no other'),
+    }
+    const operator = new LatestValueOperator(valueState<string>('latest', { serializer }))
+    const harness = await open({ operator, restore })
+    const { entries, declarations } = await harness.snapshot()
+    expect(entries).toHaveLength(1)
+    expect(declarations).toMatchObject([{ format: 'newer/1' }])
   })
 
   it('refuses another max parallelism, as a restore does', async () => {

@@ -1,8 +1,10 @@
 import type { WeirClient } from '../../client/weir-client.ts'
 import { Histories, hasHistories } from '../../gateway/recommender/histories.ts'
+import { candidatesOf, ModelRows } from '../../gateway/recommender/model-rows.ts'
 import { alsKey, idOfKey, KEY_SUFFIXES, MEAN_KEYS } from '../../models/als/row-key.ts'
+import type { TagRules } from '../../wire/model-reader.ts'
 import { type Command, Flags, type OptionSpec } from '../command/command.ts'
-import { wholeNumber } from '../flag-kinds/numbers.ts'
+import { share, wholeNumber } from '../flag-kinds/numbers.ts'
 import { address, addressOf } from '../flag-kinds/places.ts'
 import { name } from '../flag-kinds/words.ts'
 import {
@@ -16,21 +18,34 @@ import {
 /** What to do where no histories listen. */
 const NO_HISTORIES = 'start the histories ("weir run histories"), or give the port where they are'
 
-/** Rules over the tags of items. */
-const TAG_OPTIONS: Readonly<Record<'any-of' | 'none-of', OptionSpec>> = {
-  'any-of': {
-    type: 'string',
-    multiple: true,
-    value: name('TAG'),
-    help: 'Only items with this tag, or with another that is given so (repeatable); the job has tags with --tags',
-  },
-  'none-of': {
-    type: 'string',
-    multiple: true,
-    value: name('TAG'),
-    help: 'Only items without this tag (repeatable)',
-  },
-}
+/** What a list of items has: how many, rules over their tags, how much they differ. */
+export const LIST_OPTIONS: Readonly<Record<'k' | 'any-of' | 'none-of' | 'diversity', OptionSpec>> =
+  {
+    k: {
+      type: 'string',
+      value: wholeNumber({ min: 1, max: 1000 }),
+      default: '10',
+      help: 'Number of items, 1 to 1000',
+    },
+    'any-of': {
+      type: 'string',
+      multiple: true,
+      value: name('TAG'),
+      help: 'Only items with this tag, or with another that is given so (repeatable); the job has tags with --tags',
+    },
+    'none-of': {
+      type: 'string',
+      multiple: true,
+      value: name('TAG'),
+      help: 'Only items without this tag (repeatable)',
+    },
+    diversity: {
+      type: 'string',
+      value: share(),
+      default: '0',
+      help: 'How much the items differ: 0 is the order of the scores, 1 looks at likeness alone (up to 100 items)',
+    },
+  }
 
 /** `weir recommend`: lists the items with the highest scores, exact over all live rows. */
 export const recommendCommand: Command = {
@@ -38,19 +53,13 @@ export const recommendCommand: Command = {
   summary: 'List the items with the highest predicted ratings for a user',
   positions: [{ value: name('USER') }],
   options: {
-    k: {
-      type: 'string',
-      value: wholeNumber({ min: 1, max: 1000 }),
-      default: '10',
-      help: 'Number of items, 1 to 1000',
-    },
+    ...LIST_OPTIONS,
     exclude: {
       type: 'string',
       multiple: true,
       value: name('ITEM'),
       help: 'Item to leave out (repeatable)',
     },
-    ...TAG_OPTIONS,
     histories: {
       type: 'string',
       value: address,
@@ -68,31 +77,34 @@ A model does not say which items a user has rated. Without histories, the list m
 Examples:
   weir recommend 1 --k 5 --exclude 50 --exclude 181
   weir recommend 1 --any-of DE --none-of SOLD_OUT
+  weir recommend 1 --diversity 0.3
   weir recommend 1 --histories 127.0.0.1:9070`,
   async run({ flags: values, args, io }) {
     const flags = new Flags(values)
     const user = args[0]!
     await using client = await connectWith(flags)
     const without = [...flags.list('exclude'), ...(await knownItems(flags, client, user))]
+    const most = flags.number('k')
+    const diversity = flags.number('diversity')
     const answer = await client.topK(flags.string('state'), alsKey(user, 'U'), {
       ...queryOptionsOf(flags),
-      k: flags.number('k'),
+      k: candidatesOf(most, diversity),
       suffix: KEY_SUFFIXES.I,
       cold: MEAN_KEYS.U,
       exclude: without.map((item) => alsKey(item, 'I')),
-      where: { anyOf: flags.list('any-of'), noneOf: flags.list('none-of') },
+      where: whereOf(flags),
     })
     if (!answer.ok) throw answer.error
-    const [row] = await client.rows(flags.string('state'), [alsKey(user, 'U')], {
-      ...queryOptionsOf(flags),
-      version: answer.envelope.modelVersion,
-    })
+    const options = { ...queryOptionsOf(flags), version: answer.envelope.modelVersion }
+    const rows = new ModelRows(client, flags.string('state'))
+    const list = await rows.diverse(answer.value, { diversity, most }, options)
+    const [row] = await client.rows(flags.string('state'), [alsKey(user, 'U')], options)
     // The version that answered has no row of the user.
     const isCold = row?.ok === false && row.error.code === 'UNKNOWN_KEY'
     if (isCold) {
       io.err(`the model does not know user ${user}: these are the items for its mean user (cold)`)
     }
-    for (const { key, score } of answer.value) {
+    for (const { key, score } of list) {
       const item = idOfKey(key)
       io.out(
         flags.boolean('json')
@@ -102,6 +114,11 @@ Examples:
     }
     return 0
   },
+}
+
+/** The rules of a list, as flags say them. */
+export function whereOf(flags: Flags): TagRules {
+  return { anyOf: flags.list('any-of'), noneOf: flags.list('none-of') }
 }
 
 /** The items that a user rated, as far as the list leaves them out. */

@@ -4,7 +4,7 @@ import type { AccessControl, AccessDecision } from '../../access/control.ts'
 import type { Role } from '../../access/role.ts'
 import { clientAddressOf } from '../../http/client-address.ts'
 import '../../http/principal.ts'
-import { sendProblem } from './errors.ts'
+import { sendProblem } from './error-handlers.ts'
 import type { ObjectsOf } from './objects.ts'
 import { type Problem, problemOf } from './problem.ts'
 

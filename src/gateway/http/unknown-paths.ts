@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { KnownPaths, pathOf } from '../../http/known-paths.ts'
-import { sendProblem } from './errors.ts'
+import { sendProblem } from './error-handlers.ts'
 import { httpProblem } from './problem.ts'
 
 /**

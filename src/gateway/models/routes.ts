@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { isWeirError } from '../../core/errors.ts'
 import { HIGHEST_VERSION } from '../../core/model-version.ts'
-import { sendProblem } from '../http/errors.ts'
+import { sendProblem } from '../http/error-handlers.ts'
 import type { ObjectsOf } from '../http/objects.ts'
 import { problemOf } from '../http/problem.ts'
 import type {

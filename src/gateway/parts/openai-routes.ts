@@ -10,7 +10,7 @@ import {
   textOf,
   textTensor,
 } from '../../inference/port/openai.ts'
-import { addErrorHandlers } from '../http/errors.ts'
+import { addErrorHandlers } from '../http/error-handlers.ts'
 import { namedModel } from '../http/objects.ts'
 import { type Problem, problemOf } from '../http/problem.ts'
 import { givenQueryOptions, QUERY_OPTION_SCHEMAS } from '../http/query-options.ts'

@@ -42,6 +42,14 @@ const RULES_SCHEMA = {
     maxLength: MAX_RULE_LENGTH,
     description: 'Only items with none of these tags: SOLD_OUT.',
   },
+  diversity: {
+    type: 'number',
+    minimum: 0,
+    maximum: 1,
+    default: 0,
+    description:
+      'How much the items differ: 0 is the order of the scores, 1 looks at likeness alone. At most 100 items.',
+  },
 } as const
 
 const KNOWN_ITEMS_SCHEMA = {
@@ -116,6 +124,7 @@ export interface ListRequest {
     readonly rescorerParams?: string
     readonly anyOf?: string
     readonly noneOf?: string
+    readonly diversity?: number
   }
   readonly Headers: QueryOptionHeaders
 }
@@ -177,12 +186,13 @@ function schemaOf(path: string, { summary, response, isOpen, isPaged }: ListRout
 
 /** The part of a page inside the first results that can be asked for: a later page is shorter, or empty. */
 function pageOf(query: ListRequest['Querystring']): RecommendationPage {
-  const { howMany = 0, offset = 0, considerKnownItems, anyOf, noneOf } = query
+  const { howMany = 0, offset = 0, considerKnownItems, anyOf, noneOf, diversity = 0 } = query
   return {
     howMany: Math.min(howMany, MAX_RESULTS - offset),
     offset,
     ...(considerKnownItems === undefined ? {} : { considerKnownItems }),
     where: { anyOf: tagsOf(anyOf), noneOf: tagsOf(noneOf) },
+    diversity,
   }
 }
 

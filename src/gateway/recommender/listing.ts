@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { preferredType } from '../http/accept.ts'
-import { sendProblem } from '../http/errors.ts'
+import { sendProblem } from '../http/error-handlers.ts'
 import { varyBy } from '../http/origins.ts'
 import { httpProblem } from '../http/problem.ts'
 

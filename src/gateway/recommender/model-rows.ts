@@ -1,8 +1,10 @@
-import { isWeirError } from '../../core/errors.ts'
+import { isWeirError, requireArgument } from '../../core/errors.ts'
 import { haveBiases } from '../../models/als/anonymous-row.ts'
+import { BIAS_COLUMNS } from '../../models/als/row.ts'
 import { alsKey, idOfKey, isRowOf, KEY_SUFFIXES, MEAN_KEYS } from '../../models/als/row-key.ts'
 import type { QueryOptions, TagRules, TopKOptions } from '../../wire/model-reader.ts'
 import type { ServedState } from '../port/services.ts'
+import { DIVERSE_CANDIDATES, type Diversity, diverseOrder, MOST_DIVERSE } from './diverse-order.ts'
 import type { IdValue } from './listing.ts'
 
 /** A page of a list. */
@@ -11,6 +13,23 @@ export interface Page {
   readonly offset: number
   /** Rules over the tags of items. @default all items may be in the list */
   readonly where?: TagRules
+  /** How much the items of the list differ, 0 to 1; see `diverseOrder`. @default 0, the order of the scores */
+  readonly diversity?: number
+}
+
+/** A key with its score. */
+interface ScoredKey {
+  readonly key: string
+  readonly score: number
+}
+
+/** Items to ask for, of which a list has the first ones. Throws INVALID_ARGUMENT for a diverse list that is too long. */
+export function candidatesOf(most: number, diversity: number): number {
+  requireArgument(
+    diversity === 0 || most <= MOST_DIVERSE,
+    `a diverse list has at most ${MOST_DIVERSE} items, those skipped included: ask for fewer, or without diversity`,
+  )
+  return diversity === 0 ? most : DIVERSE_CANDIDATES
 }
 
 /** Rows of one side that a scan reads at a time. */
@@ -56,19 +75,43 @@ export class ModelRows {
   /** A page of the items with the highest score for a row, or for the row of a key. */
   async bestItems(
     query: string | Float32Array,
-    { howMany, offset, where }: Page,
+    { howMany, offset, where, diversity = 0 }: Page,
     { without = [], ...options }: BestItemsOptions,
   ): Promise<IdValue[]> {
     await this.turn.end()
+    const most = howMany + offset
     const answer = await this.state.topK(this.name, query, {
       ...options,
-      k: howMany + offset,
+      k: candidatesOf(most, diversity),
       suffix: KEY_SUFFIXES.I,
       ...(where === undefined ? {} : { where }),
       exclude: [MEAN_KEYS.I, ...without.map((item) => alsKey(item, 'I'))],
     })
     if (!answer.ok) throw answer.error
-    return answer.value.slice(offset).map(({ key, score }) => ({ id: idOfKey(key), value: score }))
+    const { value: best, envelope } = answer
+    const version = { version: envelope.modelVersion }
+    const list = await this.diverse(best, { diversity, most }, { ...options, ...version })
+    return list.slice(offset).map(({ key, score }) => ({ id: idOfKey(key), value: score }))
+  }
+
+  /** The first items of a diverse list, of those with the best scores; without diversity in their order. */
+  async diverse<T extends ScoredKey>(
+    best: readonly T[],
+    { diversity, most }: Omit<Diversity, 'columns'>,
+    options: QueryOptions,
+  ): Promise<readonly T[]> {
+    if (diversity === 0 || best.length === 0) return best.slice(0, most)
+    const [isBiased, rows] = await Promise.all([
+      this.areBiased(options),
+      this.read(
+        best.map(({ key }) => key),
+        options,
+      ),
+    ])
+    const candidates = best.map(({ score }, i) => ({ score, row: rows[i] }))
+    const dimension = rows.find((row) => row !== undefined)?.length ?? 0
+    const columns = Math.max(0, dimension - (isBiased ? BIAS_COLUMNS : 0))
+    return diverseOrder(candidates, { diversity, columns, most }).map((place) => best[place]!)
   }
 
   /** All ids of one side, in the order of their key bytes, page by page. */

@@ -14,13 +14,13 @@ import {
 import { kindOfVersion } from '../../kinds/registered.ts'
 import type { Interval } from '../../models/quality/intervals.ts'
 import type { DataLimits } from '../../models/registry/checks/data.ts'
-import type { QualityLimits } from '../../models/registry/checks/quality.ts'
 import {
   type ServingLimits,
   type StoredCheck,
   servingMeasures,
   storedCheck,
-} from '../../models/registry/checks/stored-check.ts'
+} from '../../models/registry/checks/promotion-verdict.ts'
+import type { QualityLimits } from '../../models/registry/checks/quality.ts'
 import type { GoldenErrors, RegisteredVersion } from '../../models/registry/version.ts'
 import type { ModelReader } from '../../wire/model-reader.ts'
 import type { ModelRegistry } from '../registry/model-registry.ts'

@@ -1,7 +1,7 @@
 import { type Clock, sleep } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { ModelGate } from '../../kinds/port/gate.ts'
-import type { ServingFacts, ServingLimits } from '../../models/registry/checks/stored-check.ts'
+import type { ServingFacts, ServingLimits } from '../../models/registry/checks/promotion-verdict.ts'
 import type { Consistency } from '../../wire/model-reader.ts'
 
 /** A version that a job loads. */

@@ -17,7 +17,10 @@ import { CLOCK } from '../../core/options/ports.ts'
 import { checkArgument, checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
 import { type Adoption, adoption, withAdoption } from '../../models/registry/adopt.ts'
 import { notLearnableHint } from '../../models/registry/checks/not-learnable.ts'
-import { type PromotionVerdict, verdictText } from '../../models/registry/checks/stored-check.ts'
+import {
+  type PromotionVerdict,
+  verdictText,
+} from '../../models/registry/checks/promotion-verdict.ts'
 import { REGISTRY_COMMAND } from '../../models/registry/command-shape.ts'
 import {
   decideCommand,

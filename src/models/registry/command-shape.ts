@@ -13,7 +13,7 @@ import {
 } from '../../core/options/kinds.ts'
 import { nested, variants } from '../../core/options/shape.ts'
 import { FEEDBACK } from '../feedback.ts'
-import type { StoredCheck } from './checks/stored-check.ts'
+import type { StoredCheck } from './checks/promotion-verdict.ts'
 import type { RegistryCommand } from './commands.ts'
 import type { RetrainingLease } from './retraining-lease.ts'
 import type { GoldenErrors, LearningTopic, RegisteredVersion } from './version.ts'

@@ -1,4 +1,8 @@
-import { type PromotionVerdict, promotionVerdict, type StoredCheck } from './checks/stored-check.ts'
+import {
+  type PromotionVerdict,
+  promotionVerdict,
+  type StoredCheck,
+} from './checks/promotion-verdict.ts'
 import { notLearnable } from './learnable.ts'
 import { mayBeOfSameInputs } from './processing-name.ts'
 import type { RetrainingLease } from './retraining-lease.ts'

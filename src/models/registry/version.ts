@@ -1,5 +1,5 @@
 import type { Feedback } from '../feedback.ts'
-import type { StoredCheck } from './checks/stored-check.ts'
+import type { StoredCheck } from './checks/promotion-verdict.ts'
 import type { DataFile, DataRange } from './ranges/data-range.ts'
 import type { RetrainingLease } from './retraining-lease.ts'
 

@@ -1,11 +1,11 @@
 import type { Counter } from '../../core/metrics.ts'
 import { int53Serializer } from '../../core/serializer.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
-import { listState, mapState } from '../../state/port/descriptors.ts'
+import { listState, type MapStateDescriptor, mapState } from '../../state/port/descriptors.ts'
 import { isEventTime, withoutEventTime } from '../port/event-time.ts'
 import type { OutputTag } from '../port/output-tag.ts'
 import { refuseResult } from '../port/refuse-result.ts'
-import { PlainProcessContext } from '../process/context.ts'
+import { KeyedOperatorContext, PlainProcessContext } from '../process/context.ts'
 import type {
   Collector,
   FunctionContext,
@@ -20,6 +20,7 @@ import type {
   FunctionSnapshotContext,
   RichFunction,
 } from '../process/function-life.ts'
+import { type RecordsOfTime, recordsOfTimeSerializer } from './records-of-time.ts'
 import { TimedBuffer, TimedBuffers } from './timed-buffer.ts'
 
 /** Times of a right record that joins a left one: `left + lowerMs` to `left + upperMs`, both included. */
@@ -47,6 +48,9 @@ export interface ProcessJoinFunction<A, B, OUT> extends RichFunction<FunctionCon
 
 /** Former releases stored their bounds there. Where they find none, they rely on no timer of a record. */
 const FORMER_BOUNDS = listState('interval-join/bounds')
+
+const bufferState = <T>(name: string): MapStateDescriptor<number, RecordsOfTime<T>> =>
+  mapState(name, { keySerializer: int53Serializer, serializer: recordsOfTimeSerializer<T>() })
 
 /**
  * Joins two keyed streams by time. Both sides are kept until the watermark says that no partner can come;
@@ -83,9 +87,8 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
 
   open(context: KeyedFunctionContext): void | Promise<void> {
     const { lowerMs, upperMs } = this.interval
-    const keySerializer = int53Serializer
-    const left = context.getMapState(mapState<number, A[]>('left-buffer', { keySerializer }))
-    const right = context.getMapState(mapState<number, B[]>('right-buffer', { keySerializer }))
+    const left = context.getMapState(bufferState<A>('left-buffer'))
+    const right = context.getMapState(bufferState<B>('right-buffer'))
     this.buffers = new TimedBuffers(
       new TimedBuffer(left, Math.max(0, upperMs)),
       new TimedBuffer(right, Math.max(0, -lowerMs)),
@@ -144,8 +147,9 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
     return this.join.close?.()
   }
 
-  private select({ currentKeyBytes }: KeyedProcessContext<K>): TimedBuffers<A, B> {
-    this.buffers.select(currentKeyBytes)
+  private select(context: KeyedProcessContext<K>): TimedBuffers<A, B> {
+    const memory = context instanceof KeyedOperatorContext ? context.keyMemory : undefined
+    this.buffers.select(context.currentKeyBytes, memory)
     return this.buffers
   }
 

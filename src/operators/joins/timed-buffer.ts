@@ -1,7 +1,9 @@
 import { murmur3 } from '../../core/hash/murmur3.ts'
 import { MAX_TIMESTAMP } from '../../core/time.ts'
 import type { MapState } from '../../state/port/handles.ts'
+import type { KeyMemory } from '../../state/port/keyed-state.ts'
 import { LONG, ShortKey } from '../../state/port/short-key.ts'
+import { listOfTime, type RecordsOfTime, recordsOfTime } from './records-of-time.ts'
 
 /** Times in memory above which all are forgotten, and read from state again when they are needed. */
 const MOST_TIMES = 1_000_000
@@ -11,6 +13,8 @@ const MOST_FREE = 32
 
 /** Times that are removed in one turn: between two turns, barriers and cancels get through. */
 const MOST_REMOVED = 1000
+
+const GONE = -1
 
 const NO_TIMES: readonly number[] = []
 
@@ -91,11 +95,11 @@ export class TimedBuffer<T> {
   times = new Times()
   /** Times that were added and not removed, of all keys. */
   size = 0
-  private readonly state: MapState<number, T[]>
+  private readonly state: MapState<number, RecordsOfTime<T>>
   private readonly keptMs: number
 
   /** A record is due, which means that it goes, `keptMs` after its time. */
-  constructor(state: MapState<number, T[]>, keptMs: number) {
+  constructor(state: MapState<number, RecordsOfTime<T>>, keptMs: number) {
     this.state = state
     this.keptMs = keptMs
   }
@@ -116,12 +120,9 @@ export class TimedBuffer<T> {
   }
 
   add(time: number, value: T): void {
-    if (!this.times.add(time)) {
-      this.state.put(time, [...(this.state.get(time) ?? []), value])
-      return
-    }
-    this.state.put(time, [value])
-    this.size += 1
+    const isNew = this.times.add(time)
+    this.state.put(time, recordsOfTime(isNew ? [value] : [...this.at(time), value]))
+    if (isNew) this.size += 1
   }
 
   /** Removes records that are due at a moment, those of up to `most` times, the first ones first; returns the number of times. */
@@ -140,7 +141,8 @@ export class TimedBuffer<T> {
 
   /** The records of a time. */
   at(time: number): readonly T[] {
-    return this.state.get(time) ?? []
+    const held = this.state.get(time)
+    return held === undefined ? [] : listOfTime(held)
   }
 }
 
@@ -155,6 +157,8 @@ interface TimesOfKey {
   readonly right: Times
   /** Time of the first timer that is known to be set; infinite where none is. */
   timer: number
+  /** How often memory had been emptied when it came there; `GONE` once it has left. */
+  generation: number
 }
 
 /**
@@ -171,6 +175,8 @@ export class TimedBuffers<A, B> {
    */
   private byHash = new Map<number, TimesOfKey>()
   private sweep = this.byHash.entries()
+  /** How often memory was emptied. */
+  private generation = 0
   private readonly short = new ShortKey()
   private selected!: TimesOfKey
   /** Whether a key that is not in memory has no records in state. */
@@ -184,10 +190,20 @@ export class TimedBuffers<A, B> {
     this.most = most
   }
 
-  /** Selects the current key of state for both sides. */
-  select(key: Uint8Array): void {
+  /** Selects the current key of state for both sides; one that is frequent remembers its times. */
+  select(key: Uint8Array, memory: KeyMemory | undefined): void {
     const { left, right } = this
     if (left.size + right.size > this.most) this.forget()
+    const kept = memory?.remembered() as TimesOfKey | undefined
+    const isKept = kept?.generation === this.generation
+    const times = isKept ? kept : this.find(key)
+    if (!isKept) memory?.remember(times)
+    this.selected = times
+    left.times = times.left
+    right.times = times.right
+  }
+
+  private find(key: Uint8Array): TimesOfKey {
     const hash = murmur3(key) | 0
     this.short.take(key, key.length)
     let place = hash
@@ -196,10 +212,7 @@ export class TimedBuffers<A, B> {
       place = (place + 1) | 0
       times = this.byHash.get(place)
     }
-    times ??= this.create(place, key, hash)
-    this.selected = times
-    left.times = times.left
-    right.times = times.right
+    return times ?? this.create(place, key, hash)
   }
 
   /** The time of the timer that the selected key lacks, which counts as set from now on; undefined where it lacks none. */
@@ -235,6 +248,7 @@ export class TimedBuffers<A, B> {
       left: new Times(),
       right: new Times(),
       timer: Number.POSITIVE_INFINITY,
+      generation: this.generation,
     }
     if (!this.isComplete) {
       this.left.read(times.left)
@@ -253,15 +267,18 @@ export class TimedBuffers<A, B> {
         this.sweep = this.byHash.entries()
         return
       }
-      const [place, { left, right }] = next.value
+      const [place, times] = next.value
       // A free place ends the search for the keys behind it.
       const isSought = this.byHash.has((place + 1) | 0)
-      const isEmpty = left.length === 0 && right.length === 0
-      if (isEmpty && !isSought && place !== except) this.byHash.delete(place)
+      const isEmpty = times.left.length === 0 && times.right.length === 0
+      if (!isEmpty || isSought || place === except) continue
+      this.byHash.delete(place)
+      times.generation = GONE
     }
   }
 
   private forget(): void {
+    this.generation += 1
     this.byHash = new Map()
     this.sweep = this.byHash.entries()
     this.left.size = 0

@@ -19,7 +19,7 @@ import type {
   ValueState,
   VectorState,
 } from '../../state/port/handles.ts'
-import type { KeyedState } from '../../state/port/keyed-state.ts'
+import type { KeyedState, KeyMemory } from '../../state/port/keyed-state.ts'
 import type { Accumulator } from '../port/accumulator.ts'
 import type { OperatorContext } from '../port/operator.ts'
 import { type OutputTag, requireTag } from '../port/output-tag.ts'
@@ -173,6 +173,11 @@ export class KeyedOperatorContext<K> extends OpenContext implements OnTimerConte
 
   get currentKeyBytes(): Uint8Array {
     return this.keyedState.currentKey()
+  }
+
+  /** What an operator keeps in memory for the current key. */
+  get keyMemory(): KeyMemory {
+    return this.keyedState.keyMemory
   }
 }
 

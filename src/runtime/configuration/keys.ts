@@ -7,7 +7,7 @@ import {
   type JobConfiguration,
   requireRelations,
 } from './configuration.ts'
-import { parseRestartConfiguration, RESTART_KEYS } from './restarts.ts'
+import { parseRestartConfiguration, RESTART_KEYS } from './restart-keys.ts'
 import {
   count,
   duration,

@@ -12,6 +12,8 @@ export class FrequentKey {
   /** murmur3 of the bytes, as int32. */
   hash = 0
   keyGroup = 0
+  /** What the operator keeps of the key in memory, which it finds here without a look-up. */
+  kept: object | undefined
   /** The key's entry that was looked for last, by the number of the table; it may have left memory. */
   private readonly entries: (RememberedEntry | undefined)[] = []
   /** The namespaces of these entries; undefined for the default one. */
@@ -24,6 +26,7 @@ export class FrequentKey {
     for (let i = 0; i < length; i++) this.bytes[i] = bytes[start + i]!
     this.hash = hash
     this.keyGroup = keyGroup
+    this.kept = undefined
     for (let i = 0; i < this.entries.length; i++) this.entries[i] = undefined
   }
 

@@ -3,6 +3,7 @@ import { murmur3 } from '../../core/hash/murmur3.ts'
 import { escapedCapacity, isCompositeOf, writeEscaped } from './composite-key.ts'
 import { prefixHash } from './entry-hash.ts'
 import type { FrequentKey } from './frequent-key.ts'
+import type { KeyMemory } from './keyed-state.ts'
 import { ShortKey } from './short-key.ts'
 
 const EMPTY = new Uint8Array(0)
@@ -13,7 +14,7 @@ const NO_KEY = new Uint8Array(0)
  * The key and namespace that the handles of a backend refer to. They are hashed when a handle first looks for an
  * entry, and encoded when one is made, so that records without typed state cost nothing.
  */
-export class KeySelection {
+export class KeySelection implements KeyMemory {
   key: Uint8Array = NO_KEY
   keyGroup = 0
   namespace: Uint8Array = EMPTY
@@ -68,6 +69,14 @@ export class KeySelection {
   selectFrequent(key: FrequentKey): void {
     this.selectHashed(key.bytes, key.keyGroup, key.hash)
     this.frequent = key
+  }
+
+  remembered(): object | undefined {
+    return this.frequent?.kept
+  }
+
+  remember(kept: object): void {
+    if (this.frequent !== undefined) this.frequent.kept = kept
   }
 
   selectNamespace(namespace: Uint8Array): void {

@@ -19,6 +19,14 @@ import type {
 } from './handles.ts'
 import type { TimerQueue } from './timer-queue.ts'
 
+/** One object of an operator for each frequent key. Every key may lose it at any time: it is a shortcut, no state. */
+export interface KeyMemory {
+  /** The object of the current key; undefined where it has none. */
+  remembered(): object | undefined
+  /** Gives the current key its object; does nothing where the key is not frequent. */
+  remember(kept: object): void
+}
+
 /**
  * Keyed state as operators see it: handles and timers, which refer to the current key and namespace.
  * A state is declared by its first `value(...)`, `list(...)` etc. call; declaring it again with
@@ -31,6 +39,8 @@ export interface KeyedState {
   deselectKey(): void
   /** The current key's bytes, valid until the next `setCurrentKey`. Throws ILLEGAL_STATE where none is selected. */
   currentKey(): Uint8Array
+  /** What an operator keeps in memory for the current key, see `KeyMemory`. */
+  readonly keyMemory: KeyMemory
   /** Selects the namespace (a window) within the key; empty bytes are the default one. */
   setCurrentNamespace(namespace: Uint8Array): void
   /** As `setCurrentNamespace`, of bytes that never change, so that a frequent key may remember what it has there. */

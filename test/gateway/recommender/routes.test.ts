@@ -68,6 +68,33 @@ describe('recommendations with the names of Oryx', () => {
     expect((await app.inject('/recommend/nobody')).statusCode).toBe(404)
   })
 
+  it('differ as much as is asked for, over pages, and have at most 100 results then', async () => {
+    const world = new GatewayWorld()
+    world.model.put('u-U', [1, 0.5, 0, 0])
+    // Two items of one direction, and one across.
+    world.model.put('a-I', [4, 0, 0, 0])
+    world.model.put('b-I', [3.9, 0, 0, 0])
+    world.model.put('c-I', [0, 6, 0, 0])
+    const app = await world.open()
+    const list = async (query: string) => {
+      const answer = await app.inject({ url: `/recommend/u?${query}`, headers: json })
+      return answer.json<{ id: string; value: number }[]>()
+    }
+    const ids = async (query: string) => (await list(query)).map(({ id }) => id)
+    expect(await ids('howMany=3')).toEqual(['a', 'b', 'c'])
+    expect(await ids('howMany=3&diversity=0')).toEqual(['a', 'b', 'c'])
+    expect(await ids('howMany=2&diversity=0.5')).toEqual(['a', 'c'])
+    expect(await ids('howMany=1&diversity=0.5&offset=1')).toEqual(['c'])
+    expect((await list('howMany=1&diversity=0.5&offset=1'))[0]).toEqual({ id: 'c', value: 3 })
+    expect(await ids('howMany=2&diversity=1')).toEqual(['a', 'c'])
+    const tooLong = await app.inject('/recommend/u?howMany=101&diversity=0.1')
+    expect([tooLong.statusCode, tooLong.body]).toEqual([
+      400,
+      expect.stringContaining('at most 100'),
+    ])
+    expect((await app.inject('/recommend/u?diversity=1.1')).statusCode).toBe(400)
+  })
+
   it('have at most 1,000 results', async () => {
     const app = await ranked().open()
     expect((await app.inject('/recommend/u2?howMany=1001')).statusCode).toBe(400)

@@ -5,7 +5,7 @@ import {
   type PromotionChecksOptions,
   runPromotionChecks,
 } from '../../../src/jobs/promotion/checks.ts'
-import { promotionVerdict } from '../../../src/models/registry/checks/stored-check.ts'
+import { promotionVerdict } from '../../../src/models/registry/checks/promotion-verdict.ts'
 import { decideCommand } from '../../../src/models/registry/commands.ts'
 import {
   type RegisteredVersion,

@@ -4,7 +4,7 @@ import {
   type StoredCheck,
   storedCheck,
   verdictText,
-} from '../../../src/models/registry/checks/stored-check.ts'
+} from '../../../src/models/registry/checks/promotion-verdict.ts'
 import {
   decideCommand,
   type RegistryCommand,

@@ -1,4 +1,4 @@
-import type { StoredCheck } from '../../../src/models/registry/checks/stored-check.ts'
+import type { StoredCheck } from '../../../src/models/registry/checks/promotion-verdict.ts'
 import type { RegisteredVersion } from '../../../src/models/registry/version.ts'
 
 /** A candidate of `als-model` for tests. */

@@ -1,30 +1,37 @@
 import { describe, expect, it } from 'vitest'
 import { seededRandom } from '../../../src/core/random.ts'
 import { MAX_TIMESTAMP } from '../../../src/core/time.ts'
+import type { RecordsOfTime } from '../../../src/operators/joins/records-of-time.ts'
 import { TimedBuffer, TimedBuffers } from '../../../src/operators/joins/timed-buffer.ts'
+import { FrequentKey } from '../../../src/state/port/frequent-key.ts'
 import type { MapState } from '../../../src/state/port/handles.ts'
+import type { KeyMemory } from '../../../src/state/port/keyed-state.ts'
+
+type Value = string | { readonly value: number }
+type OfKey = Map<number, RecordsOfTime<Value>>
+type State = MapState<number, RecordsOfTime<Value>>
 
 /** The map state of several keys; counts the scans of a key's entries. */
 class KeyedMap {
   current = ''
   scans = 0
-  readonly byKey = new Map<string, Map<number, string[]>>()
+  readonly byKey = new Map<string, OfKey>()
 
-  state(): MapState<number, string[]> {
-    const ofKey = (): Map<number, string[]> => {
-      const known = this.byKey.get(this.current) ?? new Map<number, string[]>()
+  state(): State {
+    const ofKey = (): OfKey => {
+      const known: OfKey = this.byKey.get(this.current) ?? new Map()
       this.byKey.set(this.current, known)
       return known
     }
     return {
       get: (time: number) => ofKey().get(time),
-      put: (time: number, values: string[]) => void ofKey().set(time, values),
+      put: (time: number, records: RecordsOfTime<Value>) => void ofKey().set(time, records),
       remove: (time: number) => void ofKey().delete(time),
       keys: () => {
         this.scans += 1
         return ofKey().keys()
       },
-    } as Partial<MapState<number, string[]>> as MapState<number, string[]>
+    } as Partial<State> as State
   }
 }
 
@@ -47,7 +54,9 @@ const KEPT_MS = { left: 7, right: 2 }
 class Buffers {
   readonly maps = { left: new KeyedMap(), right: new KeyedMap() }
   readonly timers = new Map<string, Set<number>>()
-  buffers: TimedBuffers<string, string>
+  buffers: TimedBuffers<Value, Value>
+  /** Keys that a few of all have as objects, one after the other. */
+  private readonly frequent = new Map<string, FrequentKey>()
   private readonly most: number
 
   constructor(most: number) {
@@ -56,12 +65,34 @@ class Buffers {
   }
 
   restore(): void {
+    this.frequent.clear()
     this.buffers = this.open(true)
   }
 
   select(key: string): void {
     for (const side of SIDES) this.maps[side].current = key
-    this.buffers.select(Buffer.from(key, 'hex'))
+    this.buffers.select(Buffer.from(key, 'hex'), this.memoryOf(key))
+  }
+
+  private memoryOf(key: string): KeyMemory {
+    const frequent = this.frequent.get(key)
+    return {
+      remembered: () => frequent?.kept,
+      remember: (kept) => {
+        if (frequent !== undefined) frequent.kept = kept
+      },
+    }
+  }
+
+  /** Makes a key frequent, with the object of another one if there are three. */
+  makeFrequent(key: string): void {
+    if (this.frequent.has(key)) return
+    const [lost] = this.frequent.size < 3 ? [] : this.frequent
+    if (lost !== undefined) this.frequent.delete(lost[0])
+    const object = lost?.[1] ?? new FrequentKey()
+    const bytes = Buffer.from(key, 'hex')
+    object.set(bytes, 0, bytes.length, 0, 0)
+    this.frequent.set(key, object)
   }
 
   /** Sets the timer of the selected key that is missing. */
@@ -87,7 +118,7 @@ class Buffers {
     }
   }
 
-  private open(isRestored: boolean): TimedBuffers<string, string> {
+  private open(isRestored: boolean): TimedBuffers<Value, Value> {
     const { left, right } = this.maps
     return new TimedBuffers(
       new TimedBuffer(left.state(), KEPT_MS.left),
@@ -101,7 +132,7 @@ class Buffers {
 /** A step of a random history, on the buffers and on what they must hold. */
 function step(
   both: Buffers,
-  held: Map<string, string[]>,
+  held: Map<string, Value[]>,
   random: ReturnType<typeof seededRandom>,
   at: number,
 ): void {
@@ -113,15 +144,17 @@ function step(
     both.advance(moment)
     for (const name of held.keys()) if (dueOf(name) <= moment) held.delete(name)
   }
+  if (random.below(4) === 0) both.makeFrequent(key)
   both.select(key)
   const name = `${side} ${key} ${time}`
-  both.buffers[side].add(time, `value-${at}`)
+  const value = random.below(2) === 0 ? `value-${at}` : { value: at }
+  both.buffers[side].add(time, value)
   both.setTimer()
-  held.set(name, [...(held.get(name) ?? []), `value-${at}`])
+  held.set(name, [...(held.get(name) ?? []), value])
   const from = at - random.below(40)
   const to = from + random.below(12)
   for (const each of SIDES) {
-    const expected: [number, string[]][] = []
+    const expected: [number, Value[]][] = []
     for (let moment = from; moment <= to; moment++) {
       const values = held.get(`${each} ${key} ${moment}`)
       if (values !== undefined) expected.push([moment, values])
@@ -145,7 +178,7 @@ describe('the records of both sides of an interval join', () => {
   ])('are found by key and time, also after a restore (%s)', (_, most) => {
     for (let seed = 1; seed <= 20; seed++) {
       const random = seededRandom(seed)
-      const held = new Map<string, string[]>()
+      const held = new Map<string, Value[]>()
       const both = new Buffers(most)
       for (let at = 0; at < 300; at++) {
         if (at % 100 === 99) both.restore()

@@ -92,6 +92,19 @@ describe('weir recommend', () => {
   })
 })
 
+describe('weir similar', () => {
+  it('lists the items with the highest cosine, without the given ones', async () => {
+    const lines = jsonLines((await ask('similar', '1', '--k', '3', '--json')).stdout)
+    expect(lines).toHaveLength(3)
+    expect(lines.map(({ item }) => item)).not.toContain('1')
+    const cosines = lines.map(({ cosine }) => Number(cosine))
+    expect(cosines).toEqual([...cosines].sort((a, b) => b - a))
+    expect(Math.max(...cosines)).toBeLessThanOrEqual(1.000_001)
+    const { code, stderr } = await ask('similar', 'nothing')
+    expect([code, stderr]).toEqual([1, expect.stringContaining('any item of nothing')])
+  })
+})
+
 describe('weir recommend for an unknown user', () => {
   it('lists the items of the mean user and says so', async () => {
     const { code, stdout, stderr } = await ask('recommend', 'nobody', '--k', '2')

@@ -48,6 +48,7 @@ const timeout = ['--timeout', '600000']
 const QUERIES: Readonly<Record<string, readonly string[]>> = {
   predict: ['1', '2', ...timeout],
   recommend: ['1', ...timeout],
+  similar: ['1', ...timeout],
   query: ['ALS_MODEL', '1-U', ...timeout],
   evaluate: ['--ratings', '<ratings.data>', ...timeout],
   classify: ['1:1', ...timeout],

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { dataMeasures } from '../../../../src/models/registry/checks/data.ts'
-import { qualityMeasures } from '../../../../src/models/registry/checks/quality.ts'
 import {
   servingMeasures,
   storedCheck,
   verdictText,
-} from '../../../../src/models/registry/checks/stored-check.ts'
+} from '../../../../src/models/registry/checks/promotion-verdict.ts'
+import { qualityMeasures } from '../../../../src/models/registry/checks/quality.ts'
 
 const failedOf = (measures: readonly { name: string; passed: boolean }[]) =>
   measures.filter(({ passed }) => !passed).map(({ name }) => name)
