@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { pathToFileURL } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { seededRandom } from './src/core/random.ts'
@@ -59,8 +60,11 @@ const SYSTEM = {
     'test/built-package.ts',
     'test/services/lending/host.ts',
   ],
-  // kafkajs 2.2 sets timers with negative delays.
-  execArgv: ['--disable-warning=TimeoutNegativeWarning'],
+  execArgv: [
+    // kafkajs 2.2 sets timers with negative delays.
+    '--disable-warning=TimeoutNegativeWarning',
+    `--import=${pathToFileURL(`${import.meta.dirname}/test/run/setup/built-modules.ts`).href}`,
+  ],
   // CI machines are up to three times slower than a developer's, and busy: how long a condition takes says nothing.
   testTimeout: 400_000,
   expect: { poll: { timeout: 180_000 } },

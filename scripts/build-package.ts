@@ -6,11 +6,11 @@
  * classes from `@weirjs/weir` as the threads that run it.
  */
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join, relative, resolve } from 'node:path'
+import { dirname, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Plugin, rolldown } from 'rolldown'
+import { type OutputOptions, type Plugin, type RolldownBuild, rolldown } from 'rolldown'
 import { writeBillOfMaterials } from './bill-of-materials.ts'
 import { packageEntries } from './package-entries.ts'
 
@@ -38,6 +38,9 @@ const THREADS: Readonly<Record<string, readonly string[]>> = {
 
 /** Modules that make the thread that loads them a query or a slot thread: no other thread may load their file. */
 const ALONE: ReadonlySet<string> = new Set(['serving/threads/worker', 'runtime/slot/thread'])
+
+/** Types, and the source of WebAssembly. */
+const NOT_JOINED = /\.(d|as)\.ts$/
 
 /** Builds the package into a folder and replaces its content. Throws when the build fails. */
 export async function buildPackage(folder: string): Promise<void> {
@@ -87,17 +90,56 @@ export interface BundleOptions {
 
 /** Joins modules into few files. Throws when one cannot be read. */
 export async function bundle(options: BundleOptions): Promise<void> {
-  const { modules, ending, folder, entries = packageEntries() } = options
+  const { build, output } = await joined(options)
+  await build.write(output)
+}
+
+/**
+ * Joins modules into the files of {@link bundle}, of which every module can be imported by its own path: what imports
+ * the modules of the source gets the same classes from few files. Throws when one cannot be read.
+ */
+export async function bundleEachModule(options: BundleOptions): Promise<void> {
+  const { build, output } = await joined(options)
+  const files = (await build.generate(output)).output.filter((file) => file.type === 'chunk')
+  const fileOf = new Map(
+    files.flatMap(({ fileName, moduleIds }) => moduleIds.map((id) => [id, fileName])),
+  )
+  const { modules, ending } = options
+  const entries = readdirSync(modules, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith(ending) && !NOT_JOINED.test(path))
+    .map((path) => path.slice(0, -ending.length).split(sep).join('/'))
+  const each = await joined({ ...options, entries }, 'allow-extension')
+  await each.build.write({
+    ...each.output,
+    codeSplitting: {
+      // Else a module takes those that it imports into its file.
+      includeDependenciesRecursively: false,
+      groups: [
+        {
+          debugName: 'same-files',
+          name: (id) => fileOf.get(id)?.replace(/\.js$/, '').replaceAll('/', '-') ?? null,
+        },
+      ],
+    },
+  })
+}
+
+/** Modules as rolldown reads them, and how it joins them. */
+async function joined(
+  { modules, ending, folder, entries = packageEntries() }: BundleOptions,
+  preserveEntrySignatures: 'exports-only' | 'allow-extension' = 'exports-only',
+): Promise<{ readonly build: RolldownBuild; readonly output: OutputOptions }> {
   const graph = new ModuleGraph(modules, ending)
   const build = await rolldown({
     input: Object.fromEntries(entries.map((name) => [name, join(modules, `${name}${ending}`)])),
     platform: 'node',
     external: /^[^./]/,
+    preserveEntrySignatures,
     // Without this, rolldown warns of every import() of a module in a shared file.
     checks: { ineffectiveDynamicImport: false },
     plugins: [graph.plugin(), keepPlaces(modules)],
   })
-  await build.write({
+  const output: OutputOptions = {
     dir: folder,
     entryFileNames: '[name].js',
     chunkFileNames: 'chunks/[name]-[hash].js',
@@ -109,7 +151,8 @@ export async function bundle(options: BundleOptions): Promise<void> {
         test: (id) => graph.sharing(id) === name,
       })),
     },
-  })
+  }
+  return { build, output }
 }
 
 /** Every set of threads that can share modules, as the name of their file, such as `query-slot`. */

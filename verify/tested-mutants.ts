@@ -29,7 +29,7 @@ function environment(): NodeJS.ProcessEnv {
     [COSTS_VARIABLE]: undefined,
     // The copy has no commit.
     WEIR_SEED: String(commitSeed()),
-    WEIR_THIRD: undefined,
+    WEIR_SIXTH: undefined,
     WEIR_WHOLE: undefined,
   }
 }

@@ -24,7 +24,7 @@ it.each([
 })
 
 it.each([
-  ['--third', 'third'],
+  ['--sixth', 'sixth'],
   ['--whole', 'whole'],
 ])('%s is a size of campaigns', (word, campaigns) => {
   expect(parseArguments([word, 'test/a.test.ts'])).toMatchObject({

@@ -43,7 +43,7 @@ export function parseArguments(words: readonly string[]): TestArguments {
 
 function campaignsOf(words: readonly string[]): CampaignSizes {
   if (words.includes('--whole')) return 'whole'
-  return words.includes('--third') ? 'third' : 'short'
+  return words.includes('--sixth') ? 'sixth' : 'short'
 }
 
 const OWN: ReadonlySet<string> = new Set([
@@ -51,6 +51,6 @@ const OWN: ReadonlySet<string> = new Set([
   '--checks',
   '--unit',
   '--slowest',
-  '--third',
+  '--sixth',
   '--whole',
 ])

@@ -15,7 +15,7 @@ import { runTools } from './tools.ts'
 const HELP = `Usage: npm test                         format, lint and types, then all tests
        npm test -- FILE... [OPTION...]  these files, with options of vitest such as -t 'name of a test'
        npm test -- --changed [COMMIT]   what changes since a commit (default: HEAD) can break, in about two minutes
-       npm test -- --third              all, and of each third campaign a minute, by the commit; it is what CI runs
+       npm test -- --sixth              all, and of each sixth campaign half a minute, by the commit; it is what CI runs
        npm test -- --whole              all, and every campaign whole
        npm test -- --slowest            all, and a table of every file: seconds, and what it waits for
        npm run check                    format, lint, types, architecture, and whether npm run docs was run

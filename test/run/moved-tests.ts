@@ -20,7 +20,7 @@ const SYSTEM = 'test/system'
 
 /**
  * Each promise whose test was shortened, merged or moved: none has lost its test. Where the whole of a campaign holds
- * more than its short part, `was` says what the short part leaves out. CI runs a minute of each third, by the commit.
+ * more than its short part, `was` says what the short part leaves out. CI runs half a minute of each sixth, by the commit.
  */
 export const MOVED_TESTS: readonly MovedTest[] = [
   {
@@ -106,7 +106,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
   },
   {
     promise: 'no fault of processes, services and connections loses, repeats or falsifies a result',
-    was: 'all faults; now one of each group, and every second one, each by the seed; all in npm run verify -- --minutes 1',
+    was: 'all faults; now one of every second group, in CI one of each, and every second one, each by the seed; all in npm run verify -- --minutes 1',
     now: [
       {
         file: `${SYSTEM}/cli/verify.test.ts`,
@@ -116,7 +116,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
   },
   {
     promise: 'the fault verifier finds errors of jobs and of Weir',
-    was: 'four errors; now one of them by the seed, in CI in each third commit, and two; all fourteen of Weir in npm run verify -- --campaign mutants',
+    was: 'four errors; now one of them by the seed, in CI in each sixth commit, and two; all fourteen of Weir in npm run verify -- --campaign mutants',
     now: [
       { file: `${SYSTEM}/cli/verify.test.ts`, test: 'fails a sink that writes twice' },
       {
@@ -604,7 +604,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
   {
     promise:
       'the parts of the product fit together, two by two, when each command is a process of its own',
-    was: 'test/system/combinations/campaign.test.ts, which started a process for each command; now services are processes, and the other commands run in that of the test. A run has a fifth of all pairs of parts, by the seed, in some 25 trials; all pairs, in some 110, in npm run verify -- --campaign combinations',
+    was: 'test/system/combinations/campaign.test.ts, which started a process for each command; now services are processes, and the other commands run in that of the test. A run has a tenth of all pairs of parts, by the seed, in some 14 trials, and CI a fifth of them in each sixth commit; all pairs, in some 110, in npm run verify -- --campaign combinations',
     now: [
       {
         file: `${SYSTEM}/combinations/campaign.test.ts`,
@@ -804,12 +804,12 @@ export const MOVED_TESTS: readonly MovedTest[] = [
   },
   {
     promise: 'random streams in windows give what a plain computation gives',
-    was: 'test/streams/campaign.test.ts, beside the other kinds of streams; now alone, and of its 70,000 cases CI runs 30,000; 100,000 of all kinds in npm run verify -- --campaign streams',
+    was: 'test/streams/campaign.test.ts, beside the other kinds of streams; now alone, and of its 70,000 cases CI runs 15,000; 100,000 of all kinds in npm run verify -- --campaign streams',
     now: [{ file: 'test/streams/campaign.test.ts', test: 'in windows' }],
   },
   {
     promise: 'random joins, timers and jobs give what a plain computation gives',
-    was: 'test/streams/campaign.test.ts, beside the windows',
+    was: 'test/streams/campaign.test.ts, beside the windows; CI runs half of the cases of npm run verify',
     now: [{ file: 'test/streams/jobs-campaign.test.ts', test: 'in %s' }],
   },
   {
@@ -834,7 +834,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
   },
   {
     promise: 'a SIGTERM of a job that is held back is said at once',
-    was: 'within 2 s, where the last checkpoint may take 4 s; now within 7 s of 8 s, as a busy machine needs seconds',
+    was: 'within 2 s, where the last checkpoint may take 4 s; now by the times of its lines: seconds before it is given up, which is after 8 s',
     now: [
       {
         file: `${SYSTEM}/runtime/held-back.test.ts`,

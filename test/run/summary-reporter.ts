@@ -85,7 +85,7 @@ function failuresOf(module: TestModule): readonly Failure[] {
 }
 
 /** Variables that decide which cases a test has. */
-const CASES = ['WEIR_THIRD', 'WEIR_WHOLE', 'WEIR_SEED']
+const CASES = ['WEIR_SIXTH', 'WEIR_WHOLE', 'WEIR_SEED']
 
 function commandOf({ file, test }: Failure): string {
   const set = CASES.filter((name) => process.env[name] !== undefined)

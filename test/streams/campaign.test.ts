@@ -3,7 +3,7 @@ import { campaignSize } from '../run/campaign-size.ts'
 import { commitSeed } from '../services/commit-seed.ts'
 import { runStreams } from './campaign.ts'
 
-const CASES = campaignSize(1_360, 70_000, 30_000)
+const CASES = campaignSize(1_360, 70_000, 15_000)
 
 describe('random streams give what a plain computation gives', () => {
   it('in windows', async () => {

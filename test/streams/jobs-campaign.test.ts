@@ -5,10 +5,10 @@ import { type CaseKind, runStreams } from './campaign.ts'
 
 /** Cases of each kind; with those in windows they are 2,000 in all and 100,000. */
 const SIZES: Readonly<Record<Exclude<CaseKind, 'windows'>, number>> = {
-  joins: campaignSize(300, 15_000),
-  timers: campaignSize(270, 13_500),
-  jobs: campaignSize(20, 1_000),
-  'changed jobs': campaignSize(50, 500),
+  joins: campaignSize(300, 15_000, 7_500),
+  timers: campaignSize(270, 13_500, 6_750),
+  jobs: campaignSize(20, 1_000, 500),
+  'changed jobs': campaignSize(50, 500, 250),
 }
 
 describe('random streams give what a plain computation gives', () => {

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pause } from '../../run/pause.ts'
+import { BUILT_MODULES_FLAG } from '../../run/setup/built-modules.ts'
 import { LEFTOVERS } from '../../run/setup/leftovers.ts'
 import { until } from '../../run/until.ts'
 
@@ -117,7 +118,7 @@ export function weir(
   args: readonly string[],
   options: { readonly env?: Record<string, string>; readonly cwd?: string } = {},
 ): CommandProcess {
-  return new CommandProcess(process.execPath, [entryOf(args), ...args], options)
+  return new CommandProcess(process.execPath, [...flagsOf(args), entryOf(args), ...args], options)
 }
 
 /** Name of the variable with the entry of the built `weir`. */
@@ -129,6 +130,11 @@ export const SOURCE_ENTRY = resolve(REPOSITORY, 'src/cli/main.ts')
 /** Words, and ends of words, of commands that run modules of a user. */
 export const MODULE_WORDS = ['models', '--modules', '--repository']
 export const MODULE_ENDINGS = ['.ts', '.js', '.mjs']
+
+/** Flags with which the modules of `src` come from joined files, also those that a user's module imports. */
+function flagsOf(args: readonly string[]): readonly string[] {
+  return entryOf(args) === SOURCE_ENTRY ? [BUILT_MODULES_FLAG] : []
+}
 
 /**
  * The entry of `weir`: built as in the package, which starts in less than half the time. The modules of a user import

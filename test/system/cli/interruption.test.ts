@@ -225,16 +225,14 @@ describe('a verb that asks a job', () => {
     async (verb, words) => {
       using server = await silentServer()
       const given = pathsIn(words).map((word) => (word === '600000' ? '500' : word))
-      const begunMs = Date.now()
       const asked = [...verb.split(' '), ...given, '--port', server.port]
       const { code, stderr } = await inProcess(asked)
       expect({ code, stderr }).toMatchObject({
         code: 1,
         stderr: expect.stringMatching(/UNAVAILABLE|DEADLINE_EXCEEDED/),
       })
-      const hasTimeout = words.includes('--timeout')
-      // Far below the deadline that a call has without the flag, also on a busy machine.
-      if (hasTimeout) expect(Date.now() - begunMs).toBeLessThan(4_500)
+      // Not the deadline that a call has without the flag.
+      if (words.includes('--timeout')) expect(stderr).toContain('within 500 ms')
     },
   )
 })

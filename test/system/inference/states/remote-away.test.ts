@@ -106,7 +106,7 @@ it('a server behind a remote model that stops is said within seconds, also witho
   await stopServer()
   const stoppedMs = performance.now()
   await until('it is said', () => remotes().length > 0)
-  expect(performance.now() - stoppedMs).toBeLessThan(20_000)
+  expect(performance.now() - stoppedMs).toBeLessThan(60_000)
   expect(remotes()[0]).toMatch(
     new RegExp(
       `^waiting for the model server http://127.0.0.1:${port} since [0-9:]+ UTC, for 3 s or more: .*ECONNREFUSED`,
