@@ -930,6 +930,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ],
   'jobs/promotion': [
     'core',
+    'core/text',
     'jobs/registry',
     'kinds',
     'kinds/port',

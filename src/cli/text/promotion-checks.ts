@@ -26,7 +26,7 @@ export function checkLines({
       : [
           `${error} of the candidate minus version ${best.number}, the best: ${intervalText(best.difference)}`,
         ]),
-    ...(advice === undefined ? [] : [advice]),
+    ...advice,
   ]
 }
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import { requireArgument } from '../../core/errors.ts'
+import { durationText } from '../../core/text/age.ts'
 import type { GoldenComparison } from '../../kinds/port/gate.ts'
 import type { GoldenSet } from '../../kinds/port/golden-set.ts'
 import {
@@ -71,8 +72,8 @@ export interface PromotionChecks {
   readonly difference: Interval
   /** The best version ever promoted, and the difference to it. */
   readonly best: { readonly number: number; readonly difference: Interval } | undefined
-  /** What would help a candidate that failed the quality check, in words. */
-  readonly advice?: string
+  /** What the checks cannot judge, and what would help a candidate that failed the quality check, in words. */
+  readonly advice: readonly string[]
   /** Errors to store with the versions that were measured (`record-golden`). */
   readonly golden: readonly { readonly number: number; readonly golden: GoldenErrors }[]
 }
@@ -109,7 +110,10 @@ export async function runPromotionChecks(
       ofQuality,
       storedCheck('serving', servingMeasures(serving, limits.serving), metadata),
     ],
-    ...(!ofQuality.passed && compared?.isOutdated ? adviceOf(options.version) : {}),
+    advice: [
+      ...goldenAge(options, compared?.newestGoldenMs),
+      ...(!ofQuality.passed && compared?.isOutdated ? [halfLifeAdvice(options.version)] : []),
+    ],
     error: gate.error,
     candidate: found?.candidate.summary,
     live: found?.live?.summary,
@@ -123,14 +127,25 @@ export async function runPromotionChecks(
 }
 
 /** What to do about a candidate that the live version is better than where the golden set is new. */
-function adviceOf({ lineage }: RegisteredVersion): Pick<PromotionChecks, 'advice'> {
+function halfLifeAdvice({ lineage }: RegisteredVersion): string {
   const isWeighed = lineage.hyperparameters['halfLifeMs'] !== undefined
   const remedy = isWeighed
     ? 'a shorter --half-life lets old observations count even less'
     : '--half-life auto lets old observations count less'
-  return {
-    advice: `live predicts the newest third of the golden set better, as it does where tastes change: ${remedy}`,
-  }
+  return `live predicts the newest third of the golden set better, as it does where tastes change: ${remedy}`
+}
+
+/** Says that the golden set is from before what the live version was trained on, so that it shows nothing of later changes. */
+function goldenAge(
+  { live, versions = [] }: PromotionChecksOptions,
+  newestGoldenMs: number | undefined,
+): readonly string[] {
+  const trainedMs = versions.find(({ number }) => number === live)?.lineage.newestEventMs ?? -1
+  if (newestGoldenMs === undefined || newestGoldenMs >= trainedMs) return []
+  const age = durationText(trainedMs - newestGoldenMs)
+  return [
+    `the golden set ends ${age} before the newest observation of the live version: it shows no change since then; add newer examples that no version is trained on`,
+  ]
 }
 
 /**
@@ -171,6 +186,8 @@ interface MeasuredComparison {
   readonly measured: readonly MeasuredErrors[]
   /** Whether live is better than the candidate where the golden set is new. */
   readonly isOutdated: boolean
+  /** Time of the newest golden example, ms since 1970; undefined where they have none. */
+  readonly newestGoldenMs: number | undefined
 }
 
 async function compareOnGolden(
@@ -201,5 +218,7 @@ async function compareOnGolden(
           },
   }
   const isOutdated = ofLive !== undefined && isWorseOnNewest(candidate, ofLive, compared)
-  return { found, measured: [candidate, ...earlier, ...asPromoted], isOutdated }
+  const { times } = compared
+  const newestGoldenMs = times?.reduce((newest, time) => Math.max(newest, time), -1)
+  return { found, measured: [candidate, ...earlier, ...asPromoted], isOutdated, newestGoldenMs }
 }

@@ -63,7 +63,7 @@ export class AlsLab {
   }
 
   /** What the checks of the newest model advised. */
-  get advice(): string | undefined {
+  get advice(): readonly string[] {
     return this.registry.advice
   }
 
@@ -113,7 +113,7 @@ export class AlsLab {
           smallestRating: Math.min(...ratings),
           largestRating: Math.max(...ratings),
         },
-        newestEventMs: number,
+        newestEventMs: this.observations.reduce((ms, { timestamp }) => Math.max(ms, timestamp), -1),
       },
       state: 'candidate',
       checks: [],

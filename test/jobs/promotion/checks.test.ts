@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { Rating } from '../../../src/models/ratings/rating.ts'
 import { campaignSize } from '../../run/campaign-size.ts'
 import { AlsLab, BASE, labWithLive, noise, planted } from './als-lab.ts'
 
@@ -44,6 +45,28 @@ describe('honest observations pass', () => {
     expect(lab.rmse(data.test)).toBeLessThan(before)
   })
 
+  it('and a golden set that ends before what the live version was trained on is said to be old', async () => {
+    const data = planted(1)
+    const day = 86_400_000
+    const at = (ratings: readonly Rating[], ms: number): Rating[] =>
+      ratings.map((rating, n) => ({ ...rating, timestamp: ms + n }))
+    const fresh = new AlsLab(at(data.first, 0), at(data.golden, 50 * day))
+    await fresh.retrain()
+    fresh.observations.push(...at(data.later.slice(0, 2000), 40 * day))
+    await fresh.retrain()
+    expect(fresh.advice).toEqual([])
+    const old = new AlsLab(at(data.first, 0), at(data.golden, 0))
+    await old.retrain()
+    expect(old.advice).toEqual([])
+    old.observations.push(...at(data.later.slice(0, 2000), 40 * day))
+    await old.retrain()
+    old.observations.push(...at(data.later.slice(2000, 4000), 41 * day))
+    await old.retrain()
+    expect(old.advice.join()).toContain(
+      'the golden set ends 40 days before the newest observation of the live version',
+    )
+  })
+
   it('a version of old ratings is refused, with the advice to let them count less', async () => {
     const { first, golden, later } = planted(1, [{ from: BASE, angle: 2 }])
     // A sixth of the golden set is from before the turn.
@@ -53,7 +76,7 @@ describe('honest observations pass', () => {
     const old = first.slice(600)
     lab.observations.unshift(...old, ...old, ...old)
     expect((await lab.retrain()).join()).toContain('certain loss of MSE')
-    expect(lab.advice).toMatch(/newest third of the golden set better.*--half-life auto/)
+    expect(lab.advice.join()).toMatch(/newest third of the golden set better.*--half-life auto/)
   })
 
   it.each(seeds)(

@@ -20,7 +20,7 @@ type CheckedModel = CheckedData & Pick<PromotionChecksOptions, 'reader' | 'state
 export class PromotionLab {
   private readonly name: string
   /** What the last checks advised. */
-  advice: string | undefined
+  advice: readonly string[] = []
   private state: RegistryState = { models: new Map(), versions: new Map() }
 
   constructor(name: string) {
