@@ -30,7 +30,7 @@ export async function setup(): Promise<(() => void) | undefined> {
   }
 }
 
-/** Makes the folder of a package, with what lies beside its modules, and returns the one of its modules. */
+/** Makes the folder of a package, with what is beside its modules, and returns the one of its modules. */
 function packageIn(folder: string): string {
   const dist = join(folder, 'dist')
   mkdirSync(dist, { recursive: true })

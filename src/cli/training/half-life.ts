@@ -47,7 +47,7 @@ export function halfLifeOf(flags: Flags, live?: RegisteredVersion): GivenHalfLif
 /** The half-life of a training on a file. */
 export interface TrainedHalfLife {
   readonly halfLifeMs: number | undefined
-  /** What the version says: a retraining chooses it anew where this one did. */
+  /** What the version says: a retraining chooses it again where this one did. */
   readonly hyperparameters: Hyperparameters
   readonly result: { readonly halfLifeMs?: number }
 }
