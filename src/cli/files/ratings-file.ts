@@ -1,6 +1,6 @@
 import type { FileToRead } from '../../connectors/file/list.ts'
-import { readPieces } from '../../connectors/file/open-folder.ts'
 import { WeirError } from '../../core/errors.ts'
+import { openRatingsFile } from '../../jobs/observations/ratings-file.ts'
 import { RatingsParser } from '../../models/ratings/parser.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
 import {
@@ -61,11 +61,14 @@ export async function addRatingsOfFile(
   let hasEvents = false
   for (const { place: file, bytes } of files) {
     const { options, report } = reading.of(place, file)
-    const pieces = readPieces(file, (done, piece) => {
+    const onRead = (done: number, piece: Uint8Array): void => {
       progress?.onRead(before + done, total)
       facts?.onPiece(piece)
+    }
+    const read = await readDataFile(file, RATINGS_FILE, async () => {
+      const opened = await openRatingsFile(file, options, onRead)
+      return await addRatings(noted, opened.pieces, opened.options)
     })
-    const read = await readDataFile(file, RATINGS_FILE, () => addRatings(noted, pieces, options))
     report(read.lines)
     hasEvents ||= read.hasEvents
     before += bytes
@@ -108,21 +111,26 @@ async function* piecesOf(
 ): AsyncGenerator<readonly Rating[]> {
   const { options, report } = reading.of(place, file)
   let piece: Rating[] = []
+  const opened = await readDataFile(file, RATINGS_FILE, () => openRatingsFile(file, options))
   const parser = new RatingsParser(
     (user, item, rating, timestamp) => piece.push({ user, item, rating, timestamp }),
-    options,
+    opened.options,
   )
-  const chunks = readPieces(file)[Symbol.asyncIterator]()
-  for (;;) {
-    const next = await readDataFile(file, RATINGS_FILE, async () => {
-      const chunk = await chunks.next()
-      if (chunk.done === true) parser.end()
-      else parser.push(chunk.value)
-      return chunk
-    })
-    if (piece.length > 0) yield piece
-    piece = []
-    if (next.done === true) break
+  const { pieces } = opened
+  try {
+    for (;;) {
+      const next = await readDataFile(file, RATINGS_FILE, async () => {
+        const chunk = await pieces.next()
+        if (chunk.done === true) parser.end()
+        else parser.push(chunk.value)
+        return chunk
+      })
+      if (piece.length > 0) yield piece
+      piece = []
+      if (next.done === true) break
+    }
+  } finally {
+    await pieces.return(undefined)
   }
   report(parser.lineCount)
 }

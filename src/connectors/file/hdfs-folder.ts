@@ -149,6 +149,7 @@ export async function openHdfsInput(place: string): Promise<LineFileInput> {
       target.set(taken)
       return taken.length
     },
+    size: () => Promise.resolve(status.bytes),
     close: async () => client.close(),
   }
 }

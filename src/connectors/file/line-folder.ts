@@ -2,6 +2,8 @@
 export interface LineFileInput {
   /** Reads bytes from `position` on into `target`. Returns their number: may be less, 0 at the end. */
   read(target: Uint8Array, position: number): Promise<number>
+  /** Bytes of the file. */
+  size(): Promise<number>
   close(): Promise<void>
 }
 

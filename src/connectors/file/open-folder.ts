@@ -41,16 +41,32 @@ export async function* readStored(
   onRead?: (bytes: number, piece: Uint8Array) => void,
 ): AsyncGenerator<Uint8Array> {
   const input = await openLineInput(place)
+  yield* thenClosed(input, storedPieces(input, onRead))
+}
+
+/** The same bytes of a file that is open. */
+export async function* storedPieces(
+  input: LineFileInput,
+  onRead?: (bytes: number, piece: Uint8Array) => void,
+): AsyncGenerator<Uint8Array> {
+  const piece = new Uint8Array(PIECE_BYTES)
+  for (let position = 0; ; ) {
+    const bytes = await input.read(piece, position)
+    if (bytes === 0) return
+    position += bytes
+    const read = piece.subarray(0, bytes)
+    onRead?.(position, read)
+    yield read
+  }
+}
+
+/** Pieces of a file, which is closed behind them. */
+export async function* thenClosed(
+  input: LineFileInput,
+  pieces: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
   try {
-    const piece = new Uint8Array(PIECE_BYTES)
-    for (let position = 0; ; ) {
-      const bytes = await input.read(piece, position)
-      if (bytes === 0) return
-      position += bytes
-      const read = piece.subarray(0, bytes)
-      onRead?.(position, read)
-      yield read
-    }
+    yield* pieces
   } finally {
     await input.close()
   }
@@ -174,6 +190,7 @@ async function openLocalInput(path: string): Promise<LineFileInput> {
   return {
     read: async (target, position) =>
       (await handle.read(target, 0, target.length, position)).bytesRead,
+    size: async () => (await handle.stat()).size,
     close: () => handle.close(),
   }
 }

@@ -16,6 +16,7 @@ import { ObservationsDigester } from '../../models/registry/ranges/observations-
 import { partOf } from './archive-parts.ts'
 import type { ObservedExample } from './examples.ts'
 import type { LeftOut } from './left-out.ts'
+import { openRatingsFile } from './ratings-file.ts'
 import type { Observation } from './topic-ranges.ts'
 
 /** How the files of a history are read: options of the parser that are plain data. */
@@ -122,13 +123,19 @@ interface LineParser {
   end(): void
 }
 
-/** Reads one place of a history in pieces, and gathers what is read of it. */
-type PlaceReader<O> = (
+/** A file that is open, and what parses its pieces. */
+interface OpenFile {
+  readonly pieces: AsyncIterable<Uint8Array>
+  readonly parser: LineParser
+}
+
+/** Opens a file of a place of a history; what is read of it is gathered. */
+type FileOpener<O> = (
   file: string,
   reading: PlaceReading,
   target: O[],
   options: HistoryReading,
-) => LineParser
+) => Promise<OpenFile>
 
 /**
  * The ratings of a history in pieces, one place after the other; `onRead` gets what was read of each. A rating without a
@@ -138,17 +145,19 @@ export function historyRatings(
   history: HistoryFiles,
   onRead: (place: ReadPlace) => void = () => {},
 ): AsyncGenerator<readonly Observation[]> {
-  return piecesOf<Observation>(history, onRead, (file, reading, target, options) => {
+  return piecesOf<Observation>(history, onRead, async (file, reading, target, options) => {
     const add = (user: string, item: string, rating: number, timestamp: number): void => {
       const one = { user, item, rating, timestamp, ...IN_NO_TOPIC, appendedMs: NO_TIMESTAMP }
       reading.rating(one)
       target.push(one)
     }
-    return new RatingsParser(add, {
+    const all: RatingsParserOptions = {
       ...options,
       onColumns: (columns) => reading.onColumns(columns),
       onBadLine: (line, _text, expected) => reading.onBadLine(file, line, expected),
-    })
+    }
+    const opened = await openRatingsFile(file, all, (_, stored) => reading.onPiece(stored))
+    return { pieces: opened.pieces, parser: new RatingsParser(add, opened.options) }
   })
 }
 
@@ -157,7 +166,7 @@ export function historyExamples(
   history: HistoryFiles,
   onRead: (place: ReadPlace) => void = () => {},
 ): AsyncGenerator<readonly ObservedExample[]> {
-  return piecesOf<ObservedExample>(history, onRead, (file, reading, target, options) => {
+  return piecesOf<ObservedExample>(history, onRead, async (file, reading, target, options) => {
     const { badLines = 'fail' } = options
     const add = (label: number, ids: Uint32Array, values: Float32Array, count: number): void => {
       const own = { ids: ids.slice(0, count), values: values.slice(0, count) }
@@ -165,10 +174,11 @@ export function historyExamples(
       reading.example(one)
       target.push(one)
     }
-    return new LibsvmParser(add, {
+    const parser = new LibsvmParser(add, {
       badLines,
       onBadLine: (line, _text, expected) => reading.onBadLine(file, line, expected),
     })
+    return { pieces: readPieces(file, (_, stored) => reading.onPiece(stored)), parser }
   })
 }
 
@@ -190,7 +200,7 @@ async function filesToRead(
 async function* piecesOf<O>(
   history: HistoryFiles,
   onRead: (place: ReadPlace) => void,
-  parserOf: PlaceReader<O>,
+  open: FileOpener<O>,
 ): AsyncGenerator<readonly O[]> {
   const { places, reading: options = {} } = history
   for (const place of places) {
@@ -198,8 +208,8 @@ async function* piecesOf<O>(
     const { files, hasOthers } = await filesToRead(place, history)
     for (const file of files) {
       const target: O[] = []
-      const parser = parserOf(file, reading, target, options)
-      for await (const piece of readPieces(file, (_, stored) => reading.onPiece(stored))) {
+      const { pieces, parser } = await open(file, reading, target, options)
+      for await (const piece of pieces) {
         named(file, () => parser.push(piece))
         if (target.length > 0) yield target.splice(0)
       }

@@ -62,8 +62,10 @@ export interface RatingsParserOptions {
   readonly mayLackRating?: boolean
   /** Each line is an event of a kind. @default lines have ratings */
   readonly events?: EventWeights
-  /** Called once, with the columns that are read in words. */
-  readonly onColumns?: (columns: string) => void
+  /** Whether the first line names the columns, whatever it has. @default a first line without a number does */
+  readonly hasHeader?: boolean
+  /** Called once, with the columns that are read, in words and as positions. */
+  readonly onColumns?: (columns: string, positions: RatingColumns) => void
 }
 
 /** The options of a parser. */
@@ -77,6 +79,7 @@ export const RATINGS_PARSER: OptionShape<RatingsParserOptions> = {
     column: required(text),
     weights: required(recordOf(numberIn({ min: -LARGEST_RATING, max: LARGEST_RATING }))),
   }),
+  hasHeader: flag,
   onColumns: aFunction(),
 }
 
@@ -215,7 +218,7 @@ export class RatingsParser {
     const columns = isHeader
       ? columnsOfHeader(fields, named, without)
       : columnsByPosition(fields.length, named, without)
-    onColumns?.(columnsText(columns, isHeader ? fields : undefined))
+    onColumns?.(columnsText(columns, isHeader ? fields : undefined), columns)
     this.columns = columns
     if ((columns.rating ?? 0) >= fields.length) this.advice = `; ${EVENTS_ADVICE}`
     const isUsual = isUsualOrder(columns) && fields.length === (columns.time === undefined ? 3 : 4)
@@ -231,6 +234,7 @@ export class RatingsParser {
 
   /** Whether the fields of a first line are names: a line of ratings has a number, the rating. */
   private areNames(fields: readonly string[]): boolean {
+    if (this.options.hasHeader === true) return true
     if (fields.some((field) => !Number.isNaN(decimalNumber(field)))) return false
     const { columns: named = {}, events, mayLackRating = false } = this.options
     const mayBeEvent = mayLackRating || events !== undefined || named.rating === ''
