@@ -87,6 +87,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'core',
     'core/text',
     'files',
+    'jobs/observations',
     'models/als',
     'models/ratings',
     'training/als/solver',
@@ -370,6 +371,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'connectors/file': [
     'batch',
     'core',
+    'core/formats',
     'core/options',
     'core/text',
     'files',

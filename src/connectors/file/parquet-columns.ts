@@ -25,18 +25,19 @@ function textOrBytes(bytes: Uint8Array | undefined): Field {
 }
 
 /** A time as readers of lines take it. */
-function timeText(ms: number): string {
+function timeField(ms: unknown): string {
+  if (typeof ms !== 'number') return ''
   return ms >= MILLISECONDS_FROM || Math.abs(ms) > LAST_DATE_MS
     ? String(ms)
     : new Date(ms).toISOString()
 }
 
-/** What annotated values become: texts instead of the objects of the library. */
-export const TEXT_PARSERS: Partial<ParquetParsers> = {
-  timestampFromMilliseconds: (ms) => (ms === undefined ? '' : timeText(Number(ms))),
-  timestampFromMicroseconds: (us) => (us === undefined ? '' : timeText(Number(us / 1000n))),
-  timestampFromNanoseconds: (ns) => (ns === undefined ? '' : timeText(Number(ns / 1_000_000n))),
-  dateFromDays: (days) => (days === undefined ? '' : timeText(days * DAY_MS)),
+/** What annotated values become, in place of the objects of the library: times are ms since 1970. */
+export const PARSERS: Partial<ParquetParsers> = {
+  timestampFromMilliseconds: (ms) => (isNull(ms) ? ms : Number(ms)),
+  timestampFromMicroseconds: (us) => (isNull(us) ? us : Number(us / 1000n)),
+  timestampFromNanoseconds: (ns) => (isNull(ns) ? ns : Number(ns / 1_000_000n)),
+  dateFromDays: (days) => (isNull(days) ? days : days * DAY_MS),
   stringFromBytes: textOrBytes,
   jsonFromBytes: textOrBytes,
 }
@@ -45,6 +46,9 @@ export const TEXT_PARSERS: Partial<ParquetParsers> = {
 const UNREAD: ReadonlySet<string | undefined> = new Set([
   ...['TIME', 'TIME_MILLIS', 'TIME_MICROS', 'INTERVAL', 'BSON'],
   ...['VARIANT', 'GEOMETRY', 'GEOGRAPHY', 'FILE'],
+])
+const TIMES: ReadonlySet<string> = new Set([
+  ...['TIMESTAMP_MILLIS', 'TIMESTAMP_MICROS', 'TIMESTAMP', 'DATE'],
 ])
 const READ_OF_FIXED_BYTES: ReadonlySet<string | undefined> = new Set(['UUID', 'FLOAT16'])
 
@@ -61,11 +65,18 @@ export function fieldOfColumn(column: SchemaTree): FieldOf | { readonly problem:
   if (type === 'FIXED_LEN_BYTE_ARRAY' && !READ_OF_FIXED_BYTES.has(logical?.type)) {
     return { problem: 'of bytes that are no text' }
   }
+  if (isTime(element)) return timeField
   return type === 'FLOAT' ? (value) => fieldOf(floatOf(value)) : fieldOf
 }
 
 function isDecimal({ converted_type: converted, logical_type: logical }: SchemaElement): boolean {
   return converted === 'DECIMAL' || logical?.type === 'DECIMAL'
+}
+
+function isTime(element: SchemaElement): boolean {
+  const { type, converted_type: converted, logical_type: logical } = element
+  const names: readonly (string | undefined)[] = [converted, logical?.type]
+  return type === 'INT96' || names.some((name) => name !== undefined && TIMES.has(name))
 }
 
 /** The library makes decimals floating-point numbers, in which long ids become equal: here it gives what is stored. */

@@ -16,7 +16,7 @@ interface ReadColumn {
  * The rows of a Parquet file as lines of csv behind a header with the names of its columns. Row groups are read one at a
  * time, and of them the columns at the positions of `wanted`, which is asked once the header is taken; the fields of
  * others are empty. Throws MALFORMED_DATA for a file that is damaged, cut off or encrypted, or has a wanted column of
- * another type than text, number or time, and INVALID_ARGUMENT without the package hyparquet.
+ * another type than text, number or time, and UNSUPPORTED without the package hyparquet.
  */
 export async function* parquetLines(
   input: LineFileInput,
@@ -25,11 +25,12 @@ export async function* parquetLines(
 ): AsyncGenerator<Uint8Array> {
   const parquet = await loadParquet(place)
   const file = bufferOf(input, await input.size())
-  const { metadata, columns } = await whole(place, async () => {
+  const { metadata, columns, header } = await whole(place, async () => {
     const read = await parquet.parquetMetadataAsync(file, { geoparquet: false })
-    return { metadata: read, columns: parquet.parquetSchema(read).children }
+    const { children } = parquet.parquetSchema(read)
+    return { metadata: read, columns: children, header: headerOf(children) }
   })
-  yield Buffer.from(`${columns.map(({ element }) => nameField(element.name)).join(',')}\n`)
+  yield header
   const positions = wanted()
   const read = columns.map((column, at) =>
     positions?.has(at) === false ? undefined : readColumn(column, metadata, place),
@@ -41,8 +42,18 @@ export async function* parquetLines(
   })
   for (const range of scan.ranges) {
     const values = await whole(place, () => valuesOf(scan, names, range))
-    yield* linesOf(read, values, range.rowEnd - range.rowStart)
+    const rows = range.rowEnd - range.rowStart
+    for (let from = 0; from < rows; from += PIECE_LINES) {
+      const to = Math.min(rows, from + PIECE_LINES)
+      yield await whole(place, () => Promise.resolve(linesOf(read, values, from, to)))
+    }
   }
+}
+
+/** The names of the columns as a line; without line breaks, which no line has. */
+function headerOf(columns: readonly SchemaTree[]): Uint8Array {
+  const names = columns.map(({ element }) => textField(element.name.replaceAll(/[\r\n]+/g, ' ')))
+  return Buffer.from(`${names.join(',')}\n`)
 }
 
 /** The values of some columns in some rows, by the name of the column. */
@@ -75,21 +86,20 @@ function requireAllRows(metadata: FileMetaData, names: readonly string[]): void 
   }
 }
 
-/** Pieces of the lines of some rows; undefined columns have empty fields. */
-function* linesOf(
+/** The lines of some rows; undefined columns have empty fields. */
+function linesOf(
   columns: readonly (ReadColumn | undefined)[],
   values: ReadonlyMap<string, ArrayLike<unknown>>,
-  rows: number,
-): Generator<Uint8Array> {
+  from: number,
+  to: number,
+): Uint8Array {
   const fields = columns.map((column) => {
     const own = column && values.get(column.name)
     return (row: number): Field => (column === undefined ? '' : column.fieldOf(own?.[row]))
   })
-  for (let from = 0; from < rows; from += PIECE_LINES) {
-    const lines = new Lines()
-    for (let row = from; row < Math.min(rows, from + PIECE_LINES); row++) lines.addRow(fields, row)
-    yield lines.bytes()
-  }
+  const lines = new Lines()
+  for (let row = from; row < to; row++) lines.addRow(fields, row)
+  return lines.bytes()
 }
 
 /** Text with bytes in it that are none. */
@@ -118,9 +128,6 @@ class Lines {
     return Buffer.concat([...this.parts, Buffer.from(this.text)])
   }
 }
-
-/** A name in the header: it has no line break, as no line has. */
-const nameField = (name: string): string => textField(name.replaceAll(/[\r\n]+/g, ' '))
 
 /** Throws MALFORMED_DATA for a column that is not read. */
 function readColumn(column: SchemaTree, metadata: FileMetaData, place: string): ReadColumn {

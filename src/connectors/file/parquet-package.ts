@@ -3,7 +3,7 @@ import type { AsyncBuffer, Compressors } from 'hyparquet'
 import { lz4Module } from '../../batch/compression-modules.ts'
 import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
 import type { LineFileInput } from './line-folder.ts'
-import { TEXT_PARSERS } from './parquet-columns.ts'
+import { PARSERS } from './parquet-columns.ts'
 
 const LENGTH_BYTES = 4
 
@@ -29,7 +29,7 @@ const limit = (bytes: number): { readonly maxOutputLength: number } => ({
 /** How rows are read, for the library: row groups as a whole, and values as texts. */
 export const SCAN = {
   compressors: COMPRESSORS,
-  parsers: TEXT_PARSERS,
+  parsers: PARSERS,
   geoparquet: false,
   useOffsetIndex: false,
 } as const
@@ -73,12 +73,12 @@ export async function whole<T>(place: string, read: () => Promise<T>): Promise<T
   }
 }
 
-/** The library. Throws INVALID_ARGUMENT with the command that installs it. */
+/** The library. Throws UNSUPPORTED with the command that installs it. */
 export async function loadParquet(place: string): Promise<typeof import('hyparquet')> {
   try {
     return await import('hyparquet')
   } catch (cause) {
     const message = `${place} is a Parquet file, and Parquet files need the package hyparquet: run \`npm install hyparquet\` (${messageOf(cause)})`
-    throw new WeirError('INVALID_ARGUMENT', message, { cause, details: { path: place } })
+    throw new WeirError('UNSUPPORTED', message, { cause, details: { path: place } })
   }
 }

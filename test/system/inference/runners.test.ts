@@ -164,8 +164,10 @@ describe('a model that cannot be loaded', () => {
     const load = `import('${at('src/inference/runners/onnx.ts')}')
       .then(({ loadOnnxRuntime }) => loadOnnxRuntime())
       .catch(({ code, message }) => console.log(code, message))`
-    const preload = at('test/system/training/without-onnxruntime.ts')
-    await using program = new CommandProcess(process.execPath, ['--import', preload, '-e', load])
+    const preload = at('test/system/training/without-package.ts')
+    const words = ['--import', preload, '-e', load]
+    const env = { WITHOUT_PACKAGE: 'onnxruntime-node' }
+    await using program = new CommandProcess(process.execPath, words, { env })
     expect((await program.ended).stdout).toBe(
       'MODEL_FAILED ONNX models need the package onnxruntime-node: run `ONNXRUNTIME_NODE_INSTALL=skip npm install onnxruntime-node` and start again\n',
     )
