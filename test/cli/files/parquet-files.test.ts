@@ -55,6 +55,7 @@ it.each([
   { name: 'decimals', types: 'decimals of up to 38 digits and dates' },
   { name: 'of-spark', types: 'decimals and times as Spark writes them' },
   { name: 'events', types: 'kinds of events', flags: { weight: 'event=view:1,cart:3' } },
+  { name: 'events', types: 'yes and no', flags: { weight: 'liked=true:1,false:-1' } },
 ])('gives the same ratings as csv: $types', async ({ name, flags = {}, bad = false }) => {
   const all = { ...flags, ...(bad ? { 'bad-lines': 'count' } : {}) }
   const { ratings } = await readFile(`types/${name}.parquet`, all)

@@ -105,7 +105,15 @@ write_both(
     use_deprecated_int96_timestamps=True,
     store_decimal_as_integer=True,
 )
-write_both("types/events", {"visitorid": users, "itemid": items, "event": ["view", "cart"] * 20})
+write_both(
+    "types/events",
+    {
+        "visitorid": users,
+        "itemid": items,
+        "event": ["view", "cart"] * 20,
+        "liked": [row % 3 > 0 for row in ROWS],
+    },
+)
 write("types/names-are-numbers", {"0": ["1", "2"], "1": ["7", "8"], "2": ["4", "5"]})
 
 # Rows that are no ratings.
