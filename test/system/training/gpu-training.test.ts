@@ -138,7 +138,7 @@ describe('weir train als --device', () => {
   })
 
   it('gpu fails with the name of a missing package; the CPU does not need it', async () => {
-    const preload = pathToFileURL(join(import.meta.dirname, 'without-package.ts'))
+    const preload = pathToFileURL(join(import.meta.dirname, '../../fixtures/without-package.ts'))
     const env = { NODE_OPTIONS: `--import=${preload}`, WITHOUT_PACKAGE: 'onnxruntime-node' }
     const { code, stderr } = await train('gpu', env)
     expect(code).toBe(1)

@@ -40,7 +40,7 @@ describe('weir train als --ratings with a Parquet file', () => {
   })
 
   it('ends with the command that installs the package where it is missing; csv needs none', async () => {
-    const preload = pathToFileURL(join(import.meta.dirname, 'without-package.ts'))
+    const preload = pathToFileURL(join(import.meta.dirname, '../../fixtures/without-package.ts'))
     const env = { NODE_OPTIONS: `--import=${preload}`, WITHOUT_PACKAGE: 'hyparquet' }
     const { code, stderr } = await train('zstd.parquet', [], env)
     expect(code).toBe(1)
