@@ -144,6 +144,21 @@ describe('bad lines', () => {
 })
 
 describe('a header', () => {
+  it('may have numbers where the caller says that it is one', () => {
+    const columns = { user: '7', item: '8', rating: '9' }
+    const { ratings } = parse('9,8,7\n5,i,u\n', { columns, hasHeader: true })
+    expect(ratings).toMatchObject([{ user: 'u', item: 'i', rating: 5 }])
+  })
+
+  it('is told with the positions of what is read', () => {
+    const found: unknown[] = []
+    parse('item,when,user,rating\ni,,u,5\n', {
+      columns: { time: '' },
+      onColumns: (_, positions) => found.push(positions),
+    })
+    expect(found).toEqual([{ user: 2, item: 0, rating: 3, time: undefined, event: undefined }])
+  })
+
   it.each([
     ['user\titem\trating\n1\t2\t3\n', -1],
     ['rating,comment,timestamp,product_id,user_id\n3,"good, cheap",7,2,1\n', 7000],
