@@ -33,8 +33,7 @@ const OUTSTANDING = 64
 /**
  * The gate of ALS models of implicit feedback: lists are compared, because the scores are preferences and say nothing about
  * the values of the golden set. A user's error is 1 - NDCG@10 (`RankingSummary`) of the list of all items that the user did
- * not use in the training data, where that is a topic. A golden use that the candidate was trained on says nothing about it:
- * it counts as a use that no list has.
+ * not use in the training data, where that is a topic.
  */
 export class ImplicitGate implements ModelGate {
   readonly id: string
@@ -43,7 +42,8 @@ export class ImplicitGate implements ModelGate {
   readonly probes: readonly number[]
   private readonly options: GateOptions<GoldenRatings, PlacedRating>
   private readonly ratings: RatingsGate
-  private golden: Promise<GoldenUses> | undefined
+  /** Golden items that each user used. */
+  private readonly relevant: ReadonlyMap<string, ReadonlySet<string>>
   private seen: Promise<ReadonlyMap<string, ReadonlySet<string>>> | undefined
 
   constructor(options: GateOptions<GoldenRatings, PlacedRating>) {
@@ -52,6 +52,7 @@ export class ImplicitGate implements ModelGate {
     this.id = goldenListsId(options.golden.ratings)
     this.size = this.ratings.size
     this.probes = this.ratings.probes
+    this.relevant = usedItems(ratingsOf(options.golden.ratings))
   }
 
   answers(example: number, query: QueryOptions): Promise<boolean> {
@@ -70,8 +71,7 @@ export class ImplicitGate implements ModelGate {
 
   /** Errors are those of users, and lists of different users are independent. */
   async compared(): Promise<ComparedErrors> {
-    const { heldOut } = await this.goldenUses()
-    return allCompared(heldOut.size)
+    return allCompared(this.relevant.size)
   }
 
   data(
@@ -122,7 +122,7 @@ export class ImplicitGate implements ModelGate {
     const { reader, state } = this.options
     this.seen ??= this.seenItems()
     const seen = await this.seen
-    const users = [...(await this.goldenUses()).heldOut]
+    const users = [...this.relevant]
     const errors = new Float32Array(users.length)
     for (let at = 0; at < users.length; at += OUTSTANDING) {
       const piece = users.slice(at, at + OUTSTANDING)
@@ -139,32 +139,14 @@ export class ImplicitGate implements ModelGate {
     return errors
   }
 
-  private goldenUses(): Promise<GoldenUses> {
-    this.golden ??= this.divided()
-    return this.golden
-  }
-
-  /** The uses of the golden set; a value of 0 or less is none. */
-  private async divided(): Promise<GoldenUses> {
-    const isTrained = await this.ratings.isTrained()
-    const [heldOut, trained] = [new Map<string, Set<string>>(), new Map<string, Set<string>>()]
-    let pair = 0
-    for (const { user, item, rating } of ratingsOf(this.options.golden.ratings)) {
-      const used = isTrained(pair++) ? trained : heldOut
-      if (rating > 0) used.set(user, (used.get(user) ?? new Set()).add(item))
-    }
-    return { heldOut, trained }
-  }
-
-  /** What golden users used in the training data of the candidate and the live version, held-out items aside. */
+  /** What golden users used in the training data of the candidate and the live version, golden items aside. */
   private async seenItems(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
     const { observations: read, history, version } = this.options
     const before = versionBefore(this.options)
-    const { heldOut, trained } = await this.goldenUses()
-    const seen = new Map([...trained].map(([user, items]) => [user, new Set(items)]))
+    const seen = new Map<string, Set<string>>()
     if (read === undefined) return seen
     const add = ({ user, item }: PlacedRating): void => {
-      const relevant = heldOut.get(user)
+      const relevant = this.relevant.get(user)
       if (relevant === undefined || relevant.has(item)) return
       seen.set(user, (seen.get(user) ?? new Set()).add(item))
     }
@@ -179,17 +161,23 @@ export class ImplicitGate implements ModelGate {
   }
 }
 
-/** Golden items by user: those that the candidate was not trained on, and the others. */
-interface GoldenUses {
-  readonly heldOut: ReadonlyMap<string, ReadonlySet<string>>
-  readonly trained: ReadonlyMap<string, ReadonlySet<string>>
-}
-
 const NOTHING: ReadonlySet<string> = new Set()
 
 /** Identity of a golden set whose lists are compared. */
 export function goldenListsId(ratings: GoldenRatings['ratings']): string {
   return `ndcg${K}-${goldenRatingsId(ratings)}`
+}
+
+/** The items that each user used; a value of 0 or less is not a use. */
+function usedItems(
+  ratings: Iterable<{ readonly user: string; readonly item: string; readonly rating: number }>,
+): Map<string, Set<string>> {
+  const used = new Map<string, Set<string>>()
+  for (const { user, item, rating } of ratings) {
+    if (rating <= 0) continue
+    used.set(user, (used.get(user) ?? new Set()).add(item))
+  }
+  return used
 }
 
 function ndcgOf(list: readonly string[], relevant: ReadonlySet<string>): number {

@@ -143,8 +143,8 @@ export class RatingsGate implements ModelGate {
     return this.training
   }
 
-  /** Whether the candidate's training data have the pair of a golden rating, by its number. */
-  async isTrained(): Promise<(pair: number) => boolean> {
+  /** Whether the training data have the pair of a golden rating. */
+  private async isTrained(): Promise<(pair: number) => boolean> {
     const trained = (await this.profile())?.trained
     return (pair) => trained?.[pair] === 1
   }

@@ -50,12 +50,11 @@ async function recordsOf(topic: string): Promise<Map<string, string>> {
   return records
 }
 
+/** The records of all topics, in the order of their places: partitions are read in any order. */
 async function allRecords(): Promise<Map<string, string>> {
-  const all = new Map<string, string>()
-  for (const topic of await fixture.topics.topics()) {
-    for (const [place, record] of await recordsOf(topic)) all.set(place, record)
-  }
-  return all
+  const all: [string, string][] = []
+  for (const topic of await fixture.topics.topics()) all.push(...(await recordsOf(topic)))
+  return new Map(all.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 async function produce(topic: string, lines: readonly string[]): Promise<void> {
