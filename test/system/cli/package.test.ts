@@ -173,7 +173,7 @@ describe('the package', () => {
     expect(files.filter((file) => /\.test\.|^dist\/.*benchmark|\.as\./.test(file))).toEqual([])
   })
 
-  it('depends only on the packages that it imports; ONNX models, a GPU, images and texts need an optional peer', () => {
+  it('depends only on the packages that it imports; ONNX models, a GPU, images, texts and Parquet files need an optional peer', () => {
     const { dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta } =
       JSON.parse(readFileSync(join(built, 'package.json'), 'utf8')) as Record<
         string,
@@ -181,11 +181,13 @@ describe('the package', () => {
       >
     expect(Object.keys(peerDependencies!)).toEqual([
       '@huggingface/tokenizers',
+      'hyparquet',
       'onnxruntime-node',
       'sharp',
     ])
     expect(peerDependenciesMeta).toEqual({
       '@huggingface/tokenizers': { optional: true },
+      hyparquet: { optional: true },
       'onnxruntime-node': { optional: true },
       sharp: { optional: true },
     })
