@@ -23,7 +23,7 @@ export interface SoakOptions {
   readonly minutes: number
   /** Time between two switches of the live version. @default 30,000 */
   readonly switchMs?: number
-  /** The run goes on after its time until so much has happened, however busy the cores are. @default nothing */
+  /** The run goes on after its time until so much has happened, up to ten times as long. @default nothing */
   readonly least?: LeastWork
   readonly say: (line: string) => void
 }
@@ -61,6 +61,8 @@ const PARTITIONS = 2
 const MIB = 1024 * 1024
 const SAMPLES = 240
 const SHORTEST_SAMPLE_MS = 500
+/** How many times its time a soak takes at most to reach the least work. */
+const LONGEST_TIMES = 10
 const NOTHING: LeastWork = { switches: 0, queries: 0 }
 /** Retention of observations and deltas, as a share of the run; a run has many of them. */
 const RETENTION_SHARE = 12
@@ -212,13 +214,15 @@ class Soak {
     const startMs = performance.now()
     const everyMs = Math.max(SHORTEST_SAMPLE_MS, durationMs / SAMPLES)
     let switchAtMs = startMs + switchMs
-    while (performance.now() - startMs < durationMs || !hasEnough()) {
+    const elapsedMs = (): number => performance.now() - startMs
+    const isShort = (): boolean => !hasEnough() && elapsedMs() < LONGEST_TIMES * durationMs
+    while (elapsedMs() < durationMs || isShort()) {
       await sleep(systemClock, everyMs)
       if (!this.job.isRunning) {
         this.violations.push('learn als has ended')
         return
       }
-      this.take(performance.now() - startMs)
+      this.take(elapsedMs())
       if (performance.now() < switchAtMs) continue
       switchAtMs += switchMs
       await this.switchVersion()

@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/clock.ts'
 import { requireArgument } from '../../core/errors.ts'
 import { durationText } from '../../core/text/age.ts'
+import { type TimeSpan, timeSpan } from '../../core/time.ts'
 import type { GoldenComparison } from '../../kinds/port/gate.ts'
 import type { GoldenSet } from '../../kinds/port/golden-set.ts'
 import {
@@ -111,7 +112,7 @@ export async function runPromotionChecks(
       storedCheck('serving', servingMeasures(serving, limits.serving), metadata),
     ],
     advice: [
-      ...goldenAge(options, compared?.newestGoldenMs),
+      ...goldenAge(options, compared?.goldenMs),
       ...(!ofQuality.passed && compared?.isOutdated ? [halfLifeAdvice(options.version)] : []),
     ],
     error: gate.error,
@@ -135,16 +136,21 @@ function halfLifeAdvice({ lineage }: RegisteredVersion): string {
   return `live predicts the newest third of the golden set better, as it does where tastes change: ${remedy}`
 }
 
+/** Share of the time that a golden set spans, by which it may end before what the live version was trained on. */
+const OLD_SHARE = 0.1
+
 /** Says that the golden set is from before what the live version was trained on, so that it shows nothing of later changes. */
 function goldenAge(
   { live, versions = [] }: PromotionChecksOptions,
-  newestGoldenMs: number | undefined,
+  golden: TimeSpan | undefined,
 ): readonly string[] {
   const trainedMs = versions.find(({ number }) => number === live)?.lineage.newestEventMs ?? -1
-  if (newestGoldenMs === undefined || newestGoldenMs >= trainedMs) return []
-  const age = durationText(trainedMs - newestGoldenMs)
+  if (golden === undefined) return []
+  const gapMs = trainedMs - golden.newest
+  // A random part of the same observations ends a little before them.
+  if (gapMs <= OLD_SHARE * (golden.newest - golden.oldest)) return []
   return [
-    `the golden set ends ${age} before the newest observation of the live version: it shows no change since then; add newer examples that no version is trained on`,
+    `the golden set ends ${durationText(gapMs)} before the newest observation of the live version: it shows no change since then; add newer examples that no version is trained on`,
   ]
 }
 
@@ -186,8 +192,8 @@ interface MeasuredComparison {
   readonly measured: readonly MeasuredErrors[]
   /** Whether live is better than the candidate where the golden set is new. */
   readonly isOutdated: boolean
-  /** Time of the newest golden example, ms since 1970; undefined where they have none. */
-  readonly newestGoldenMs: number | undefined
+  /** Times of the golden examples; undefined where they have none. */
+  readonly goldenMs: TimeSpan | undefined
 }
 
 async function compareOnGolden(
@@ -218,7 +224,10 @@ async function compareOnGolden(
           },
   }
   const isOutdated = ofLive !== undefined && isWorseOnNewest(candidate, ofLive, compared)
-  const { times } = compared
-  const newestGoldenMs = times?.reduce((newest, time) => Math.max(newest, time), -1)
-  return { found, measured: [candidate, ...earlier, ...asPromoted], isOutdated, newestGoldenMs }
+  return {
+    found,
+    measured: [candidate, ...earlier, ...asPromoted],
+    isOutdated,
+    goldenMs: timeSpan(compared.times ?? []),
+  }
 }

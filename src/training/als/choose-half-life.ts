@@ -1,4 +1,5 @@
 import { durationText } from '../../core/text/age.ts'
+import { timeSpan } from '../../core/time.ts'
 import { requireTimes } from '../data/age-weights.ts'
 import type { RatingsTable } from '../data/ratings-table.ts'
 import { splitByTime } from '../data/split-ratings.ts'
@@ -45,8 +46,8 @@ export async function chooseHalfLife(
 ): Promise<number | undefined> {
   requireTimes(table.timestamp)
   const older = splitByTime(table, NEWEST)
-  const spanMs = spanOf(older.train.timestamp)
-  if (spanMs === 0) return undefined
+  const span = timeSpan(older.train.timestamp)
+  if (span === undefined || span.newest === span.oldest) return undefined
   const errorWith = async (halfLifeMs: number | undefined): Promise<number> => {
     const model = await train(older.train, halfLifeMs)
     if (feedback === 'explicit') return evaluateAls(model, older.test).rmse
@@ -56,22 +57,13 @@ export async function chooseHalfLife(
   let chosen: number | undefined
   let least = await errorWith(undefined)
   for (let halving = 0; halving <= MOST_HALVINGS; halving++) {
-    const halfLifeMs = spanMs / 2 ** halving
+    const halfLifeMs = (span.newest - span.oldest) / 2 ** halving
     const error = await errorWith(halfLifeMs)
     if (error > least * (1 - GAIN)) break
     chosen = halfLifeMs
     least = error
   }
   return chosen
-}
-
-function spanOf(timestamps: Float64Array): number {
-  let [oldest, newest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
-  for (const at of timestamps) {
-    oldest = Math.min(oldest, at)
-    newest = Math.max(newest, at)
-  }
-  return Math.max(0, newest - oldest)
 }
 
 /** What was chosen, in words; undefined and 0 for none. */

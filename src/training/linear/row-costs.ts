@@ -5,7 +5,7 @@ export interface RowCosts {
   readonly places: Uint16Array
 }
 
-/** Parts of a doubling that weights are rounded to: by at most 0.6 %, so that few costs, and losses, are told apart. */
+/** Parts of a doubling that weights are rounded to: by at most 0.6 %, so that there are few different costs, and losses. */
 const PARTS = 64
 
 /** What costs follow from. */

@@ -150,7 +150,7 @@ describe('a header', () => {
     expect(ratings).toMatchObject([{ user: 'u', item: 'i', rating: 5 }])
   })
 
-  it('is told with the positions of what is read', () => {
+  it('gets the positions of what is read', () => {
     const found: unknown[] = []
     parse('item,when,user,rating\ni,,u,5\n', {
       columns: { time: '' },

@@ -30,4 +30,5 @@ it('a learning job holds no more memory and files after switches of versions tha
   expect(violations, `WEIR_SEED=${seed}`).toEqual([])
   expect(report.errors).toEqual({})
   expect(report.switches).toBeGreaterThanOrEqual(LEAST.switches)
+  expect(report.queries).toBeGreaterThanOrEqual(LEAST.queries)
 })

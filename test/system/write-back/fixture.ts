@@ -89,7 +89,11 @@ export class WriteBackFixture implements AsyncDisposable {
       observations,
       savepoint,
     )
-    await started.learning
+    // Without this, a job that has failed is waited for as long as the test may take.
+    const ended = started.job.execution.result.then(() => {
+      throw new Error(`${process} ended before every slot learned`)
+    })
+    await Promise.race([started.learning, ended])
     return started
   }
 
