@@ -1,6 +1,6 @@
 import { type ErrorCode, WeirError } from '../../core/errors.ts'
 import { nearestWord } from '../../core/text/nearest-word.ts'
-import type { ProgressBoard, SlotStatus } from '../../state/catalog/progress-board.ts'
+import type { ProgressBoard } from '../../state/catalog/progress-board.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
 import type { QueryOptions } from '../../wire/model-reader.ts'
 
@@ -50,18 +50,21 @@ export class UnknownErrors {
     return new WeirError('RESTORING', message)
   }
 
-  /** An error of this code; RESTORING while a slot starts or restores, because the name may still appear. */
+  /**
+   * An error of this code; RESTORING while a slot starts or restores or has just opened a table, because the
+   * name may still appear.
+   */
   unknown(code: ErrorCode, message: string): WeirError {
     if (!this.isRestoring()) return new WeirError(code, message)
-    const doing = this.hasSlot('restoring') ? 'restoring' : 'starting'
-    return new WeirError('RESTORING', `${message}: the job is still ${doing}; ask again later`)
+    return new WeirError('RESTORING', `${message}: ${this.reason()}; ask again later`)
   }
 
-  private hasSlot(status: SlotStatus): boolean {
-    for (let slot = 0; slot < this.context.board.share.slots; slot++) {
-      if (this.context.board.slotStatus(slot) === status) return true
-    }
-    return false
+  private reason(): string {
+    const { board } = this.context
+    const statuses = Array.from({ length: board.share.slots }, (_, slot) => board.slotStatus(slot))
+    if (statuses.includes('restoring')) return 'the job is still restoring'
+    const isRunning = statuses.every((status) => status === 'running')
+    return isRunning ? 'a slot is just opening its tables' : 'the job is still starting'
   }
 
   /** UNKNOWN_STATE with the names that exist, or RESTORING. `what`: the kind of state that was asked for. */
@@ -75,13 +78,13 @@ export class UnknownErrors {
 
   /**
    * Whether some slot starts, restores, or was lost and will restore. A slot that runs counts until this
-   * thread knows its states: it has announced them before, and they may be on the way.
+   * thread knows every table that it has opened: the announcement of a new one may be on the way.
    */
   isRestoring(): boolean {
     const { board } = this.context
     for (let slot = 0; slot < board.share.slots; slot++) {
       if (board.slotStatus(slot) !== 'running') return true
-      if (!this.context.catalog.knowsIncarnation(slot, board)) return true
+      if (!this.context.catalog.knowsTables(slot, board)) return true
     }
     return false
   }

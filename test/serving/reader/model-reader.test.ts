@@ -235,6 +235,26 @@ describe('a slot that runs again, whose new tables this thread does not know yet
   })
 })
 
+describe('a slot that runs and has opened a table that this thread does not know yet', () => {
+  it('may have the version that a request names: it is on its way, not unknown', async () => {
+    const world = new ModelWorld()
+    const ask = () =>
+      world
+        .reader()
+        .predict('ALS_MODEL', '1-U', '1-I', { version: 7 })
+        .then(
+          () => 'answered',
+          (error: unknown) => String(error),
+        )
+    expect(await ask()).toContain('version 7 of "ALS_MODEL" is not loaded')
+    world.board.countTableOpened(1)
+    expect(await ask()).toContain('a slot is just opening its tables; ask again later')
+    world.catalog.setSlotTables({ slot: 1, incarnation: 0, opened: 1 })
+    expect(await ask()).toMatch(/version 7 of "ALS_MODEL" is not loaded$/)
+    world.close()
+  })
+})
+
 describe('a name that is no state', () => {
   it('is answered with the names that exist, and the nearest', async () => {
     const world = new ModelWorld()
