@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises'
+import type { Hyperparameters } from '../../models/registry/version.ts'
 import { crossValidate } from '../../training/als/cross-validate.ts'
 import type { AlsDeviceName } from '../../training/als/solver/options.ts'
 import { bmfLearningCurve } from '../../training/bmf/learning-curve.ts'
@@ -23,6 +24,7 @@ import {
   trainedText,
   trainingInput,
 } from '../training/factors.ts'
+import { FEATURES_OPTIONS, featuresOf } from '../training/features.ts'
 import { halfLifeOf, trainedHalfLife, withHalfLife } from '../training/half-life.ts'
 import { readTrainingRatings } from '../training/ratings-input.ts'
 
@@ -34,10 +36,15 @@ export const trainBmfCommand: Command = {
     ...FACTORS_OPTIONS,
     curve: { type: 'string', value: output(), help: 'Write the learning curve as SVG' },
     ...BMF_OPTIONS,
+    ...FEATURES_OPTIONS,
+    intervals: {
+      type: 'boolean',
+      help: 'Measure the variance of ratings and publish it with the rows, for "weir predict --interval"',
+    },
     variance: {
       type: 'string',
       value: output({ takesFolder: true }),
-      help: 'Write the posterior variance of every float of the rows, in the format of --text-rows',
+      help: 'Also write the variances in the format of --text-rows: the variance of a rating is the inner product of two rows',
     },
     validation: {
       type: 'string',
@@ -53,11 +60,13 @@ Example:
   async run({ flags: values, io }) {
     const flags = new Flags(values)
     await using topics = await topicsOf(flags)
-    const given = bmfOptionsOf(flags)
+    const given = { ...bmfOptionsOf(flags), ...(await featuresOf(flags)) }
+    bmfSettings(given)
     const curve = outputFileOf(flags, 'curve')
     const textRows = outputPlaceOf(flags, 'text-rows')
     const variance = outputPlaceOf(flags, 'variance')
     const folds = flags.optionalNumber('folds')
+    const hasVariances = flags.boolean('intervals') || variance !== undefined
     const { factors, sweeps, burnIn, seed } = given
     const facts = new DatasetFacts()
     await facts.readTopic(flags, topics, 'ratings')
@@ -83,7 +92,7 @@ Example:
     }
     const trained = await trainBmfWithProgress(
       train,
-      { ...options, ...validation, variance: variance !== undefined, onDevice },
+      { ...options, ...validation, variance: hasVariances, onDevice },
       io,
     )
     const { model, history, variances } = trained
@@ -92,10 +101,13 @@ Example:
     if (variance !== undefined && variances !== undefined) await writeTextRows(variance, variances)
     const hyperparameters = {
       ...{ trainer: 'bmf', factors, sweeps, burnIn, seed, biases: true },
+      ...(hasVariances ? { intervals: true } : {}),
+      ...featuresSaid(given),
       ...half.hyperparameters,
     }
     const published = {
       model,
+      variances,
       train,
       trainedOn: facts.trainedOn(flags.string('ratings'), io),
       hyperparameters: Object.fromEntries(
@@ -113,6 +125,15 @@ Example:
     io.out(await trainedText(flags, result))
     return 0
   },
+}
+
+/** What the version says of its features: a retraining has none of a file. */
+function featuresSaid({ userFeatures, itemFeatures, whoRated }: BmfOptions): Hyperparameters {
+  return {
+    ...(userFeatures === undefined ? {} : { userFeatures: userFeatures.names.length }),
+    ...(itemFeatures === undefined ? {} : { itemFeatures: itemFeatures.names.length }),
+    ...(whoRated === true ? { whoRated } : {}),
+  }
 }
 
 function summaryOf({ model, history }: BmfResult, train: RatingsTable): Record<string, unknown> {

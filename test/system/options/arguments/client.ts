@@ -1,4 +1,4 @@
-import { atLeast, keyOfText } from '../../../../src/client/index.ts'
+import { atLeast, keyOfText, predictInterval } from '../../../../src/client/index.ts'
 import { traceProgram, withSpan } from '../../../../src/tracing/index.ts'
 import type { World } from '../calls.ts'
 import { type ArgumentsCalls, of, on } from './call.ts'
@@ -27,6 +27,11 @@ export const CLIENT_CALLS: ArgumentsCalls = {
   'weirClient.models': on(client, 'models'),
   'weirClient.signature': on(client, 'signature', 'm'),
   'weirClient.changeModel': on(client, 'changeModel', 'load', 'm'),
+  predictInterval: {
+    args: [{ state: 'ALS_MODEL', left: '1-U', right: '7-I', share: 0.95 }],
+    call: ({ client: reader }, ...args) =>
+      (predictInterval as (...o: never[]) => unknown)(reader as never, ...(args as never[])),
+  },
   keyOfText: of(keyOfText, 'k'),
   atLeast: of(atLeast, { source: 0, partition: 0, offset: 0 }),
 
