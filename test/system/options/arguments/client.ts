@@ -28,9 +28,12 @@ export const CLIENT_CALLS: ArgumentsCalls = {
   'weirClient.signature': on(client, 'signature', 'm'),
   'weirClient.changeModel': on(client, 'changeModel', 'load', 'm'),
   predictInterval: {
-    args: [{ state: 'ALS_MODEL', left: '1-U', right: '7-I', share: 0.95 }],
-    call: ({ client: reader }, ...args) =>
-      (predictInterval as (...o: never[]) => unknown)(reader as never, ...(args as never[])),
+    args: [undefined, { state: 'ALS_MODEL', left: '1-U', right: '7-I', share: 0.95 }],
+    call: ({ client: opened }, reader, ...others) =>
+      (predictInterval as (...o: unknown[]) => unknown)(
+        reader === undefined ? opened : reader,
+        ...others,
+      ),
   },
   keyOfText: of(keyOfText, 'k'),
   atLeast: of(atLeast, { source: 0, partition: 0, offset: 0 }),
