@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import type { Hyperparameters } from '../../models/registry/version.ts'
 import { crossValidate } from '../../training/als/cross-validate.ts'
 import type { AlsDeviceName } from '../../training/als/solver/options.ts'
+import { withFeatureIds } from '../../training/bmf/features/feature-block.ts'
 import { bmfLearningCurve } from '../../training/bmf/learning-curve.ts'
 import { type BmfOptions, bmfSettings } from '../../training/bmf/options.ts'
 import { type BmfResult, trainBmf } from '../../training/bmf/train.ts'
@@ -73,7 +74,8 @@ Example:
     const { table, target } = await trainingInput(flags, topics, {
       ...(factors === undefined ? {} : { factors }),
       biases: true,
-      read: () => readTrainingRatings(flags, io, facts),
+      // Ids of features get rows, too: what would refuse their keys is checked with the others.
+      read: async () => withFeatureIds(await readTrainingRatings(flags, io, facts), given),
     })
     const { train, ...validation } = validationSplit(table, flags)
     // What cannot be trained with a half-life ends the command before one is chosen.
