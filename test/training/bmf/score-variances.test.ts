@@ -22,8 +22,8 @@ function ratingsOf(users: number, items: number): RatingsTable {
   const people = Array.from({ length: users }, () => ({
     row: row(),
     bias: 0.4 * random.normal(),
-    noise: 0.7 / Math.sqrt(weight()),
-    ratings: 12 + Math.floor(60 * random.next() ** 2),
+    noise: 0.5 / Math.sqrt(weight()),
+    ratings: 6 + Math.floor(50 * random.next() ** 3),
   }))
   const things = Array.from({ length: items }, () => ({ row: row(), bias: 0.4 * random.normal() }))
   const ratings: Rating[] = []
@@ -41,7 +41,7 @@ function ratingsOf(users: number, items: number): RatingsTable {
   return ratingsTable(ratings)
 }
 
-const { train, test } = splitAtRandom(ratingsOf(700, 150), 0.3)
+const { train, test } = splitAtRandom(ratingsOf(900, 150), 0.3)
 
 const trainHere = (options: BmfOptions = {}): Promise<BmfResult> =>
   trainBmf(train, { threads: 0, factors: FACTORS, burnIn: BURN_IN, variance: true, ...options })
