@@ -354,6 +354,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'training/als',
     'training/als/solver',
     'training/bmf',
+    'training/bmf/features',
     'training/data',
     'training/linear',
     'training/metrics',
