@@ -1,6 +1,7 @@
 import { innerProduct } from '../../kernels/inner-product.ts'
 import { RankedKeys } from '../port/ranked-keys.ts'
 import { type ExcludedKeys, hashOfKey } from './excluded-keys.ts'
+import { boosted } from './tag-boosts.ts'
 import type { TagFilter } from './tag-filter.ts'
 
 /** A top-k query. */
@@ -13,7 +14,7 @@ export interface TopKQuery {
   readonly exclude: ExcludedKeys
   /** Scores are divided by the norm of the first so many floats of the row. @default they are not */
   readonly normColumns?: number
-  /** Tags that a row must and must not have. @default any */
+  /** Tags that a row must and must not have, and that boost it. @default any, and none does */
   readonly tags?: TagFilter
 }
 
@@ -60,6 +61,12 @@ export class TopKHeap {
   suits({ k }: TopKQuery, maxKeyBytes: number): boolean {
     const capacity = this.scores.length
     return k <= capacity && 2 * k > capacity && maxKeyBytes === this.maxKeyBytes
+  }
+
+  /** No row with a score up to this one, boosts left out, can enter: the threshold where no tag boosts rows. */
+  get bound(): number {
+    const { tags } = this.query
+    return tags?.boosts === undefined ? this.threshold : tags.boosts.boundOf(this.threshold)
   }
 
   /** Whether it has k rows. */
@@ -111,7 +118,9 @@ export class TopKHeap {
     const { vector, normColumns = 0 } = this.query
     const dot = innerProduct(row, 0, vector, 0, vector.length)
     const squares = innerProduct(row, 0, row, 0, normColumns)
-    this.offer(normColumns === 0 ? dot : dividedByNorm(dot, squares), key, 0, key.length)
+    const score = normColumns === 0 ? dot : dividedByNorm(dot, squares)
+    const factor = this.query.tags?.factorOf(key, 0, key.length) ?? 1
+    this.offer(boosted(score, factor), key, 0, key.length)
   }
 
   private indexOf(bytes: Uint8Array, at: number, length: number, hash: number): number {

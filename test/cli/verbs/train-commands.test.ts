@@ -154,6 +154,29 @@ describe('weir train als', () => {
     })
   })
 
+  it('with --folds cross-validates implicit feedback by user: every user is ranked for once', async () => {
+    const { code, out, err } = await als('--implicit', '--folds', '3', '--json')
+    expect(code, err).toBe(0)
+    const { strong } = JSON.parse(out)
+    expect(strong.users).toBe(60)
+    for (const measure of [strong.recall20, strong.recall50, strong.ndcg100]) {
+      expect(measure.low).toBeLessThan(measure.mean)
+      expect(measure.high).toBeLessThanOrEqual(1.1)
+    }
+    const text = await als('--implicit', '--folds', '3')
+    expect(text.out).toContain(
+      `for 60 users left out: recall@20 ${strong.recall20.mean.toFixed(4)} +- `,
+    )
+  })
+
+  it('with --leave-out-users trains without a share of the users, and says how many', async () => {
+    const { code, out, err } = await als('--leave-out-users', '0.25', '--json')
+    expect(code, err).toBe(0)
+    const count = Number(/left out (\d+) of 60 users, with their ratings/.exec(err)?.[1])
+    expect(JSON.parse(out).users).toBe(60 - count)
+    expect(count).toBeGreaterThan(0)
+  })
+
   it('leaves out bad lines, says so, and writes them to a file', async () => {
     const [bad, kept] = [join(folder, 'some-bad'), join(folder, 'left-out.tsv')]
     writeFileSync(bad, `${readFileSync(ratings, 'utf8')}\n1\t2\n1\t2\tx\n`)
@@ -201,9 +224,9 @@ describe('weir train als', () => {
   it.each([
     [['--patience', '2'], '--patience needs --validation'],
     [['--validation', '1'], '--validation must be a share'],
-    [['--implicit', '--folds', '2'], '--folds needs explicit ratings'],
     [['--memory', '1mb', '--folds', '2'], '--folds needs the ratings in memory'],
     [['--memory', '1mb', '--validation', '0.1'], '--validation needs the ratings in memory'],
+    [['--memory', '1mb', '--leave-out-users', '0.1'], '--leave-out-users needs the ratings in'],
     [
       ['--memory', '1mb', '--implicit', '--test', import.meta.filename],
       '--test with --implicit needs',
