@@ -1,8 +1,6 @@
 import { messageOf } from '../../core/errors.ts'
 import { decimalNumber } from '../../core/text/decimal-number.ts'
-import { boostsIn } from '../../models/item-tags.ts'
 import { checkConfigurationValue, parseConfiguration } from '../../runtime/configuration/keys.ts'
-import { BOOST_FACTORS } from '../../wire/model-reader.ts'
 import { type FlagKind, kindOf, mustBe } from './flag-kind.ts'
 
 /** `KEY=VALUE`. */
@@ -34,24 +32,6 @@ function refusalOf(check: () => void): string | undefined {
 export function splitPair(text: string): readonly [string, string] {
   const at = text.indexOf('=')
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)]
-}
-
-/** A tag with the factor of its boost. */
-export const tagFactor: FlagKind = {
-  ...kindOf(
-    {
-      sort: 'pair',
-      shown: 'TAG:FACTOR',
-      takes: 'a tag and a factor from 0.01 to 100, such as NEW:1.2',
-      range: '0.01 to 100',
-    },
-    (text) => {
-      const factor = decimalNumber(text.slice(text.lastIndexOf(':') + 1))
-      const { min, max } = BOOST_FACTORS
-      return text.lastIndexOf(':') > 0 && factor >= min && factor <= max
-    },
-  ),
-  problemTogether: (texts) => refusalOf(() => void boostsIn(texts)),
 }
 
 /** Two numbers, the smaller one first: `1,5`. */

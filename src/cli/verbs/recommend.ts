@@ -6,8 +6,8 @@ import { boostsIn } from '../../models/item-tags.ts'
 import type { TagRules } from '../../wire/model-reader.ts'
 import { type Command, Flags, type OptionSpec } from '../command/command.ts'
 import { share, wholeNumber } from '../flag-kinds/numbers.ts'
-import { tagFactor } from '../flag-kinds/pairs.ts'
 import { address, addressOf } from '../flag-kinds/places.ts'
+import { tagFactor } from '../flag-kinds/tag-factor.ts'
 import { name } from '../flag-kinds/words.ts'
 import {
   connectionOf,

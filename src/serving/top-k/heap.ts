@@ -28,6 +28,8 @@ export class TopKHeap {
   readonly maxKeyBytes: number
   /** A score must be greater to enter: the lowest score of a full heap, otherwise minus infinity. */
   threshold = Number.NEGATIVE_INFINITY
+  /** No row with a score up to this one, boosts left out, can enter: the threshold where no tag boosts rows. */
+  bound = Number.NEGATIVE_INFINITY
   private size = 0
   private readonly scores: Float64Array
   private readonly places: Int32Array
@@ -63,12 +65,6 @@ export class TopKHeap {
     return k <= capacity && 2 * k > capacity && maxKeyBytes === this.maxKeyBytes
   }
 
-  /** No row with a score up to this one, boosts left out, can enter: the threshold where no tag boosts rows. */
-  get bound(): number {
-    const { tags } = this.query
-    return tags?.boosts === undefined ? this.threshold : tags.boosts.boundOf(this.threshold)
-  }
-
   /** Whether it has k rows. */
   get isFull(): boolean {
     return this.size === this.query.k
@@ -78,6 +74,7 @@ export class TopKHeap {
   reset(query: TopKQuery): void {
     this.query = query
     this.threshold = Number.NEGATIVE_INFINITY
+    this.bound = Number.NEGATIVE_INFINITY
     this.size = 0
     this.chains.fill(0)
     for (let i = 0; i < query.k; i++) this.places[i] = i
@@ -110,7 +107,9 @@ export class TopKHeap {
     if (known >= 0) {
       if (this.scores[known] !== score) this.rescore(known, score)
     } else this.enter(score, bytes, at, length, hash)
-    if (this.size === this.query.k) this.threshold = this.scores[0]!
+    if (this.size < this.query.k) return
+    this.threshold = this.scores[0]!
+    this.bound = this.query.tags?.boosts?.boundOf(this.threshold) ?? this.threshold
   }
 
   /** Enters a row that is no part of a table any more. */
