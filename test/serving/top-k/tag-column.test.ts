@@ -178,19 +178,20 @@ describe('lists with rules that a thread makes again and again', () => {
     const shop = new Shop(3248, 11)
     for (let i = 0; i < 3248; i++) shop.tag(`${i}-I`, 3)
     while (shop.items.reader().takeScratch() >= 0);
-    expect(shop.bestBoosted({ 3: 5 })).toEqual(shop.expectedBoosted({ 3: 5 }))
+    expect(shop.bestBoosted({ 3: 10 })).toEqual(shop.expectedBoosted({ 3: 10 }))
     let plain = 0
     let steps = 0
-    shop.bestBoosted({ 3: 5 }, () => {
+    const found = shop.bestBoosted({ 3: 10 }, () => {
       if (steps++ === 0) return
       for (let n = 0; n < 40 && plain < 200; n++, plain++) {
         shop.remove(`${3247 - plain}-I`)
         // Its score would be the highest with the boost of the row before it.
-        shop.put(`plain${plain}-I`, 3)
+        shop.put(`plain${plain}-I`, 4)
       }
     })
     expect(plain).toBeGreaterThan(100)
-    expect(shop.bestBoosted({ 3: 5 })).toEqual(shop.expectedBoosted({ 3: 5 }))
+    expect(found.filter((key) => key.startsWith('plain'))).toEqual([])
+    expect(shop.bestBoosted({ 3: 10 })).toEqual(shop.expectedBoosted({ 3: 10 }))
   })
 
   it('never have a row whose tags forbid it, though it takes the place of another during the list', () => {
