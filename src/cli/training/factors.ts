@@ -68,7 +68,7 @@ export const FACTORS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   'leave-out-users': {
     type: 'string',
     value: share({ above: 0, below: 1 }),
-    help: 'Train without this share of the users, chosen by their ids and the seed: "weir evaluate --protocol strong" measures on them',
+    help: 'Train without this share of the users, chosen by their ids and the seed: "weir evaluate FILE --protocol strong" measures on them',
   },
   'no-publish': { type: 'boolean', help: 'Train without publishing the model' },
 }
