@@ -15,7 +15,7 @@ export const ALS_VARIANCE = 'ALS_VARIANCE'
 /** The state whose predictions have intervals. */
 const MODEL = 'ALS_MODEL'
 
-/** Where a rating lies with a probability. */
+/** Where a rating is with a probability. */
 export interface RatingInterval {
   /** The probability, 0 < share < 1. */
   readonly share: number
@@ -52,7 +52,7 @@ const READER = objectWith<Pick<ModelReader, 'predictWithEnvelope'>>(
 )
 
 /**
- * A prediction, and where the rating lies with a probability: score and variance are read of the same version. Answers as
+ * A prediction, and where the rating is with a probability: score and variance are read of the same version. Answers as
  * `predictWithEnvelope`, and with UNSUPPORTED where the version has no variances. Rejects with INVALID_ARGUMENT.
  *
  * ```ts

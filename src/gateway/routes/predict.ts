@@ -49,14 +49,14 @@ const INTERVAL_SHARE_SCHEMA = {
   exclusiveMinimum: 0,
   exclusiveMaximum: 1,
   description:
-    'Also answer where the rating lies with this probability, for example 0.95. 501 where the version has no variances.',
+    'Also answer where the rating is with this probability, for example 0.95. 501 where the version has no variances.',
 } as const
 
 const INTERVAL_SCHEMA = {
   type: 'object',
-  description: 'With the parameter `interval`: where the rating lies.',
+  description: 'With the parameter `interval`: where the rating is.',
   properties: {
-    share: { type: 'number', description: 'Probability that it lies there.' },
+    share: { type: 'number', description: 'Probability that it is there.' },
     low: { type: 'number' },
     high: { type: 'number' },
     deviation: {
