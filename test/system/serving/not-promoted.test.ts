@@ -62,7 +62,7 @@ class Waiting implements AsyncDisposable {
       ),
     )
     const once = { retry: { maxAttempts: 1 } }
-    const client = await WeirClient.connect({ port: Number(port), deadlineMs: 60_000, ...once })
+    const client = await WeirClient.connect({ port: Number(port), ...once })
     return new Waiting({ model, client, port: port!, job: started })
   }
 
