@@ -4,9 +4,11 @@ import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { COSTS_VARIABLE } from '../test/run/costs/file-costs.ts'
+import { BUILT_MODULES_VARIABLE } from '../test/run/setup/built-modules.ts'
 import { LEFTOVERS } from '../test/run/setup/leftovers.ts'
 import { commitSeed } from '../test/services/commit-seed.ts'
 import { HOST_VARIABLE } from '../test/services/lending/lease.ts'
+import { BUILT_ENTRY_VARIABLE } from '../test/system/cli/command-process.ts'
 import { MutatedSource, TESTED } from './mutants/mutated-source.ts'
 import type { TestedMutant } from './mutants/tested.ts'
 
@@ -20,13 +22,16 @@ const LONGEST_RUN_MS = 300_000
 
 /**
  * The environment of a run: it is one of its own, which waits for no other test file and whose costs are not those of
- * Weir's tests. Its campaigns are short: a short part that does not find the error would be too short.
+ * Weir's tests, and it joins its own modules: those of Weir have no error. Its campaigns are short: a short part that does
+ * not find the error would be too short.
  */
 function environment(): NodeJS.ProcessEnv {
   return {
     ...process.env,
     [HOST_VARIABLE]: undefined,
     [COSTS_VARIABLE]: undefined,
+    [BUILT_ENTRY_VARIABLE]: undefined,
+    [BUILT_MODULES_VARIABLE]: undefined,
     // The copy has no commit.
     WEIR_SEED: String(commitSeed()),
     WEIR_SIXTH: undefined,

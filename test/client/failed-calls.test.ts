@@ -80,7 +80,7 @@ describe('a call that fails', () => {
     tested.backend.failing.set('1-U', failing)
     const gate = Promise.withResolvers<void>()
     tested.backend.gate = gate.promise
-    const failure = client.predict('ALS_MODEL', '1-U', '7-I', { deadlineMs: 300 }).catch((e) => e)
+    const failure = client.predict('ALS_MODEL', '1-U', '7-I', { deadlineMs: 3_000 }).catch((e) => e)
     await until('it has failed', () => failing.times < 9_998)
     tested.backend.slowKeys.add('1-U')
     expect(await failure).toMatchObject({

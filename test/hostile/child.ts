@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { BUILT_MODULES_FLAG } from '../run/setup/built-modules.ts'
 
 /**
  * A process that answers each message with one message, in order. It ends when it is disposed of.
@@ -14,7 +15,7 @@ export class Child implements AsyncDisposable {
     { execArgv = [], isApart = false }: { execArgv?: readonly string[]; isApart?: boolean } = {},
   ) {
     this.process = fork(module, args, {
-      execArgv: [...execArgv],
+      execArgv: [BUILT_MODULES_FLAG, ...execArgv],
       detached: isApart,
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })

@@ -35,7 +35,7 @@ describe.each(BACKENDS)('a job on %s', (backend) => {
       let load = true
       const produce = async (): Promise<void> => {
         while (load) {
-          for (let i = 0; i < 200; i++) {
+          for (let i = 0; i < 60; i++) {
             const operation = { key: `k${random.below(KEYS)}`, amount: random.below(1000) }
             expected.set(operation.key, fold(expected.get(operation.key), operation))
             producer.send(encoder.encode(operation.key), encoder.encode(`${operation.amount}`), 0)

@@ -11,6 +11,7 @@ import { serveLogsToThreads } from '../../src/connectors/log/writer/connect.ts'
 import { seededRandom } from '../../src/core/random.ts'
 import { campaignSize } from '../run/campaign-size.ts'
 import { pause } from '../run/pause.ts'
+import { BUILT_MODULES_FLAG } from '../run/setup/built-modules.ts'
 import { until } from '../run/until.ts'
 import { commitSeed } from '../services/commit-seed.ts'
 
@@ -21,7 +22,7 @@ const WRITER = join(import.meta.dirname, 'log-writer.process.ts')
 
 /** Runs the writer for some time after its first acknowledgement. Returns the last acknowledgement. */
 async function writeAndKill(directory: string, forMs: number): Promise<number> {
-  const child = spawn(process.execPath, [WRITER, directory, 't', '50'], {
+  const child = spawn(process.execPath, [BUILT_MODULES_FLAG, WRITER, directory, 't', '50'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let acknowledged = 0

@@ -40,7 +40,7 @@ it('keeps every block equal to its base plus the distinct deltas, under kills', 
   expect(deltas.length).toBe(COUNT)
   expect(total).toBeGreaterThan(deltas.length)
   expect(deltas.some(({ ids }) => ids.includes(BIAS_FEATURE))).toBe(true)
-  const client = await WeirClient.connect({ port: fixture.job.port })
+  const client = await WeirClient.connect({ port: fixture.job.port, deadlineMs: 60_000 })
   await fixture.untilServed(client, deltas)
   const fresh = Array.from({ length: 500 }, () => {
     const { label, ids, values } = fixture.examples.next(random)

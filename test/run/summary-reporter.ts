@@ -55,7 +55,7 @@ export class SummaryReporter implements Reporter {
     const costs = path === undefined ? [] : [...readCosts(path).values()]
     if (costs.length < 2) return ''
     const busyPercent = (100 * (1 - idleShare(this.before, cpus()))).toFixed(0)
-    const busy = `The processors of this machine were ${busyPercent} % busy.`
+    const busy = `The processors of this machine were ${busyPercent} % busy. What Vitest calls setup is mostly the wait of files for a place.`
     return `Slowest files, in seconds; npm test -- FILE runs one alone:\n${slowestTable(costs, this.count)}\n${busy}`
   }
 }

@@ -142,12 +142,13 @@ describe('writing', () => {
     await using proxy = await TcpProxy.start(hdfs.port)
     const address = parseWebHdfsUrl(`hdfs://127.0.0.1:${proxy.port}/`)
     const proxied = new WebHdfsClient(address, { timeoutMs: 1_000, random: seededRandom(1) })
-    await Promise.all(Array.from({ length: 6 }, (_, i) => proxied.status(`/${i}`)))
+    const paths = Array.from({ length: 15 }, (_, i) => `/${i}`)
+    await Promise.all(paths.map((path) => proxied.status(path)))
     proxy.freeze()
     const start = performance.now()
-    for (let i = 0; i < 6; i++) await proxied.status('/')
-    // The client waits for one timeout, not for six.
-    expect(performance.now() - start).toBeLessThan(4_000)
+    for (const path of paths) await proxied.status(path)
+    // The client waits for one timeout, not for all: a busy machine has many of them.
+    expect(performance.now() - start).toBeLessThan(12_000)
     proxied.close()
   })
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { inProcess } from '../../test/cli/command-here.ts'
 import { type CommandProcess, weir } from '../../test/system/cli/command-process.ts'
 
 /** An HTTP port that schemathesis compares with its OpenAPI document. */
@@ -39,14 +40,14 @@ export class ServedProcesses implements AsyncDisposable {
   }
 
   async done(...args: readonly string[]): Promise<void> {
-    const { code, stderr } = await weir([...args, '--data-dir', this.folder]).ended
+    const { code, stderr } = await inProcess([...args, '--data-dir', this.folder])
     if (code !== 0) throw new Error(`weir ${args.join(' ')}: ${stderr}`)
   }
 
   /** A file of tokens with one of the role `admin`. */
   async tokens(): Promise<{ readonly file: string; readonly token: string }> {
     const file = join(this.folder, 'tokens.json')
-    const created = await weir(['token', 'create', '--role', 'admin', '--file', file]).ended
+    const created = await inProcess(['token', 'create', '--role', 'admin', '--file', file])
     return { file, token: created.stdout.trim() }
   }
 

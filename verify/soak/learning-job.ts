@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { BUILT_MODULES_FLAG } from '../../test/run/setup/built-modules.ts'
 import type { MemorySample, Sample } from './samples.ts'
 
 const MAIN = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts')
@@ -44,7 +45,7 @@ export class LearningJob implements AsyncDisposable {
     const log = openSync(logFile, 'a')
     const flags = ['--data-dir', data, '--topic', topic, '--observations', observations]
     const child = fork(MAIN, ['learn', 'als', ...flags, '--port', '0', '--json'], {
-      execArgv: ['--import', SAMPLER],
+      execArgv: ['--import', SAMPLER, BUILT_MODULES_FLAG],
       stdio: ['ignore', 'pipe', log, 'ipc'],
       // Ctrl-C reaches only the campaign.
       detached: true,

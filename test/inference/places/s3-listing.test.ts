@@ -34,10 +34,11 @@ describe('the list of a bucket', () => {
   it('is read in the time of its length, whatever a server sends', () => {
     const entry = '<Contents><Key>a</Key><ETag>"1"</ETag><Size>1</Size></Contents>'
     const open = `<ListBucketResult>${'<Contents>'.repeat(400_000)}`
-    const startMs = performance.now()
+    const before = process.threadCpuUsage()
     expect(() => readS3Listing(open, ORIGIN)).toThrow('no list of a bucket')
     const many = `<ListBucketResult>${entry.repeat(20_000)}`
     expect(readS3Listing(many, ORIGIN).entries).toHaveLength(20_000)
-    expect(performance.now() - startMs).toBeLessThan(5_000)
+    const { user, system } = process.threadCpuUsage(before)
+    expect((user + system) / 1000).toBeLessThan(5_000)
   })
 })

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -97,17 +97,25 @@ export class KafkaBroker implements KafkaAccess, AsyncDisposable {
     return `127.0.0.1:${this.nodes[0]!.saslPort}`
   }
 
+  /** Formats the first node, and gives the others a copy with ids of their own: a JVM less for each. */
   private async format(options: KafkaBrokerOptions): Promise<void> {
-    const clusterId = randomBytes(16).toString('base64url')
-    for (const node of this.nodes) {
-      await mkdir(node.logFolder, { recursive: true })
-      await writeFile(this.propertiesOf(node), kafkaProperties(node, this.nodes, options))
-      // One argument, because an id can begin with a dash.
-      const task = ['format', `--cluster-id=${clusterId}`, '-c', this.propertiesOf(node)]
-      const { readFlags } = new ClassArchive(this.classPath)
-      const flags = [...KAFKA_TOOL_FLAGS, ...readFlags, '-cp', this.classPath]
-      await runTool('java', JAVA_PACKAGE, [...flags, 'kafka.tools.StorageTool', ...task])
+    const [first, ...others] = this.nodes
+    await this.configure(first!, options)
+    // One argument, because an id can begin with a dash.
+    const id = `--cluster-id=${randomBytes(16).toString('base64url')}`
+    const { readFlags } = new ClassArchive(this.classPath)
+    const flags = [...KAFKA_TOOL_FLAGS, ...readFlags, '-cp', this.classPath]
+    const task = ['kafka.tools.StorageTool', 'format', id, '-c', this.propertiesOf(first!)]
+    await runTool('java', JAVA_PACKAGE, [...flags, ...task])
+    for (const node of others) {
+      await this.configure(node, options)
+      await copyFormat(first!, node)
     }
+  }
+
+  private async configure(node: KafkaNodeLayout, options: KafkaBrokerOptions): Promise<void> {
+    await mkdir(node.logFolder, { recursive: true })
+    await writeFile(this.propertiesOf(node), kafkaProperties(node, this.nodes, options))
   }
 
   private propertiesOf(node: KafkaNodeLayout): string {
@@ -154,6 +162,18 @@ export class KafkaBroker implements KafkaAccess, AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop()
   }
+}
+
+/** Copies what `format` has written for a node to another one of the same cluster. */
+async function copyFormat(from: KafkaNodeLayout, to: KafkaNodeLayout): Promise<void> {
+  await cp(from.logFolder, to.logFolder, { recursive: true })
+  const path = join(to.logFolder, 'meta.properties')
+  // An id of a folder, as of Kafka's own, does not begin with a dash.
+  const folderId = `A${randomBytes(16).toString('base64url').slice(1)}`
+  const properties = (await readFile(path, 'utf8'))
+    .replace(/^node\.id=.*$/m, `node.id=${to.id}`)
+    .replace(/^directory\.id=.*$/m, `directory.id=${folderId}`)
+  await writeFile(path, properties)
 }
 
 function answers(port: number): Promise<boolean> {

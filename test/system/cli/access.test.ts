@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { inProcess } from '../../cli/command-here.ts'
 import { needs } from '../../run/needs.ts'
 import { hasOpenssl, writeCertificates } from '../../services/certificates.ts'
 import { type CommandProcess, type CommandResult, weir } from './command-process.ts'
@@ -18,7 +19,7 @@ let port: string
 const at = (name: string): string => join(folder, name)
 
 async function run(...args: string[]): Promise<CommandResult> {
-  return await weir(args).ended
+  return await inProcess(args)
 }
 
 async function token(role: string, ...flags: string[]): Promise<string> {

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { inProcess } from '../../cli/command-here.ts'
 import { type CommandProcess, jsonLines, weir } from './command-process.ts'
 
 let folder: string
@@ -17,6 +18,12 @@ async function run(...args: string[]): Promise<string> {
   return stdout
 }
 
+/** Runs what is not tested here in this process. */
+async function done(...args: string[]): Promise<void> {
+  const { code, stderr } = await inProcess(args)
+  expect(code, stderr).toBe(0)
+}
+
 /** The levels that `weir load --json` prints. */
 async function load(...args: string[]): Promise<Record<string, unknown>[]> {
   return jsonLines(await run('load', '--json', ...args))
@@ -25,11 +32,11 @@ async function load(...args: string[]): Promise<Record<string, unknown>[]> {
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'weir-load-'))
   const ratings = ['generate', 'ratings', '--users', '30', '--items', '20', '--ratings', '600']
-  await run(...ratings, '--output', at('ratings.data'))
+  await done(...ratings, '--output', at('ratings.data'))
   const train = ['train', 'als', '--ratings', at('ratings.data'), '--factors', '4']
-  await run(...train, '--iterations', '2', '--threads', '0', '--data-dir', at('data'))
-  await run('topic', 'create', 'observations', '--partitions', '1', '--data-dir', at('data'))
-  await run('topic', 'create', 'taken', '--partitions', '1', '--data-dir', at('data'))
+  await done(...train, '--iterations', '2', '--threads', '0', '--data-dir', at('data'))
+  await done('topic', 'create', 'observations', '--partitions', '1', '--data-dir', at('data'))
+  await done('topic', 'create', 'taken', '--partitions', '1', '--data-dir', at('data'))
   const serve = ['learn', 'als', '--data-dir', at('data'), '--port', '0', '--json']
   job = weir([...serve, '-D', 'rest.enabled=false'])
   port = (await job.printed(/"started","port":(\d+)/))[1]!

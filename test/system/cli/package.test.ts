@@ -13,6 +13,8 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { campaignSize } from '../../run/campaign-size.ts'
+import { commitSeed } from '../../services/commit-seed.ts'
 import { nodeOfVersion, npmPackage } from '../../services/npm-package.ts'
 import { importedPackages } from '../client/imported-packages.ts'
 import { CommandProcess } from './command-process.ts'
@@ -21,10 +23,14 @@ const ROOT = resolve(import.meta.dirname, '../../..')
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc')
 const run = promisify(execFile)
 
+/** One of the versions by the seed in the short part, and all. */
+const oneOf = (versions: readonly string[]): readonly string[] =>
+  versions.filter((_, n) => campaignSize(n === commitSeed() % versions.length, true))
+
 /** Besides the Node that runs the tests: the oldest one and the newest one that are supported. */
-const OTHER_NODES = ['22.18.0', '26.10.0']
+const OTHER_NODES = oneOf(['22.18.0', '26.10.0'])
 /** Others that the project of `npm create` names: the newest of the oldest line, and the first of the one after it. */
-const NODES_OF_PROJECT = ['22.23.3', '24.0.0']
+const NODES_OF_PROJECT = oneOf(['22.23.3', '24.0.0'])
 /** A Node that is too old, and the oldest TypeScript that users have; the tests run with the newest one. */
 const OLD_NODE = '20.19.5'
 const OLDER_TYPESCRIPT = '5.9.3'

@@ -4,11 +4,11 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { REPOSITORY, weir } from './command-process.ts'
+import { builtEntry, weir } from './command-process.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'weir-pipes-'))
 const data = join(folder, 'data')
-const MAIN = join(REPOSITORY, 'src', 'cli', 'main.ts')
+const MAIN = builtEntry()
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 

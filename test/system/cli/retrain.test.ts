@@ -6,6 +6,7 @@ import { WeirClient } from '../../../src/client/index.ts'
 import { ByteReader } from '../../../src/core/byte-reader.ts'
 import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
 import type { RatingError } from '../../../src/jobs/learning/error/rating-error.ts'
+import { inProcess } from '../../cli/command-here.ts'
 import { type CommandProcess, type CommandResult, jsonLines, weir } from './command-process.ts'
 
 let folder: string
@@ -15,7 +16,7 @@ let learning: CommandProcess
 let port: string
 
 async function run(...args: string[]): Promise<CommandResult> {
-  const result = await weir([...args, '--data-dir', data]).ended
+  const result = await inProcess([...args, '--data-dir', data])
   if (result.code !== 0) throw new Error(`weir ${args.join(' ')}: ${result.stderr}`)
   return result
 }
@@ -24,10 +25,8 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'weir-rc-'))
   data = join(folder, 'data')
   const file = join(folder, 'ratings.data')
-  await weir([
-    ...['generate', 'ratings', '--users', '60', '--items', '30', '--ratings', '3000'],
-    ...['--output', file],
-  ]).ended
+  const size = ['--users', '60', '--items', '30', '--ratings', '3000']
+  await inProcess(['generate', 'ratings', ...size, '--output', file])
   lines = readFileSync(file, 'utf8').replaceAll('\t', ',')
   const small = ['--factors', '4', '--iterations', '3', '--threads', '0']
   await run('train', 'als', '--ratings', file, ...small)
@@ -56,7 +55,7 @@ describe('commands beside weir learn als on the embedded log', () => {
     await learning.printed(/"event":"learning","version":2/)
     await produceOne()
     // What it was trained on it does not learn again: the one observation since is all.
-    await using client = await WeirClient.connect({ port: Number(port) })
+    await using client = await WeirClient.connect({ port: Number(port), deadlineMs: 60_000 })
     const learned = async (): Promise<number> => {
       const [answer] = await client.values('LEARNING_ERROR', ['2'])
       if (answer?.ok !== true) return 0

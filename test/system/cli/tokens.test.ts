@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { readTokens } from '../../../src/access/tokens-on-disk.ts'
+import { BUILT_MODULES_FLAG } from '../../run/setup/built-modules.ts'
 
 const MODULE = new URL('../../access/tokens.process.ts', import.meta.url)
 const EACH = 20
@@ -13,7 +14,7 @@ it('two processes that create tokens in the same file at the same time lose none
   const folder = mkdtempSync(join(tmpdir(), 'weir-tokens-'))
   const file = join(folder, 'tokens.json')
   const ends = [0, EACH].map((first) =>
-    once(fork(MODULE, [file, `${first}`, `${EACH}`], { execArgv: [] }), 'exit'),
+    once(fork(MODULE, [file, `${first}`, `${EACH}`], { execArgv: [BUILT_MODULES_FLAG] }), 'exit'),
   )
   expect(await Promise.all(ends)).toEqual([
     [0, null],

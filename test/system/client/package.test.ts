@@ -60,7 +60,7 @@ beforeAll(async () => {
   const quiet = ['--offline', '--no-audit', '--no-fund', '--loglevel=error']
   await output('npm', ['install', ...quiet, join(folder, tarball)], project)
   cpSync(join(ROOT, 'test/fixtures/client-consumer'), project, { recursive: true })
-}, 240_000)
+})
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -163,8 +163,8 @@ async function servedVisits(): Promise<ServedJob> {
 
 /** The answers that the programs print, from the client of the sources. */
 async function answersOf(modelPort: number, visitsPort: number): Promise<object> {
-  await using model = await WeirClient.connect({ port: modelPort })
-  await using visits = await WeirClient.connect({ port: visitsPort })
+  await using model = await WeirClient.connect({ port: modelPort, deadlineMs: 60_000 })
+  await using visits = await WeirClient.connect({ port: visitsPort, deadlineMs: 60_000 })
   await expect.poll(() => visits.get('VISITS', 'home')).toBeDefined()
   const { score } = await model.predict('ALS_MODEL', '3-U', '5-I')
   const best = await model.topK('ALS_MODEL', '3-U', { k: 3, suffix: '-I' })

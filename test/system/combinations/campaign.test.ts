@@ -4,11 +4,11 @@ import { campaignSize } from '../../run/campaign-size.ts'
 import { commitSeed } from '../../services/commit-seed.ts'
 
 /**
- * Shares of all pairs of parts, of which a run has one, by the seed: a tenth has some 14 trials, and all have each pair.
+ * Shares of all pairs of parts, of which a run has one, by the seed: a fifteenth has some 10 trials, and all have each pair.
  * The trials of a seed are others than those of the next. All pairs, in some 120 trials, are in
  * `npm run verify -- --campaign combinations`.
  */
-const SHARES = campaignSize(10, 1, 5)
+const SHARES = campaignSize(15, 1, 5)
 
 it('parts put together with the defaults lose nothing, and answer and measure as their rows do', async () => {
   const seed = commitSeed()

@@ -15,8 +15,11 @@ const KINDS = [
   ['implicit events', () => implicitKind()],
   ['text rows', () => textKind()],
 ] as const
-/** The short part has every second kind, by the seed. */
-const CHOSEN = KINDS.filter((_, n) => campaignSize(n % 2 === commitSeed() % 2, true))
+const seed = commitSeed()
+/** The short part has one kind, by the seed: not that of the week on Kafka. CI has two in each sixth commit. */
+const CHOSEN = KINDS.filter((_, n) =>
+  campaignSize(n === (seed + 2) % KINDS.length, true, n % 2 === seed % 2),
+)
 
 it.each(CHOSEN)(
   'a week with %s on the embedded log: each day what is served, counted and measured is right',

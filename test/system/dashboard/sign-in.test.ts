@@ -35,33 +35,34 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-it('the dashboard asks for a token where one is needed, takes no wrong one, and keeps the right one for its tab', {
-  ...needs(existsSync(CHROMIUM), `no browser at ${CHROMIUM}`),
-  timeout: 300_000,
-}, async () => {
-  const context = await browser.newContext()
-  context.setDefaultTimeout(PATIENT)
-  const page = await context.newPage()
-  await page.goto(url)
-  const signIn = async (text: string): Promise<void> => {
-    await page.getByLabel('Token').fill(text)
-    await page.getByRole('button', { name: 'Continue' }).click()
-  }
-  await page.getByRole('heading', { name: 'Token needed' }).waitFor()
-  expect(await page.getByLabel('Token').getAttribute('type')).toBe('password')
-  const refused = page.waitForResponse((answer) => answer.status() === 401)
-  await signIn('wrong')
-  await refused
-  await page.getByRole('heading', { name: 'Token needed' }).waitFor()
-  await signIn(token)
-  await page.getByRole('heading', { name: 'Token needed' }).waitFor({ state: 'detached' })
-  await page.getByRole('navigation').first().waitFor()
-  await page.reload()
-  await page.getByRole('navigation').first().waitFor()
-  expect(await page.getByRole('heading', { name: 'Token needed' }).count()).toBe(0)
-  // Another tab is another session.
-  const other = await context.newPage()
-  await other.goto(url)
-  await other.getByRole('heading', { name: 'Token needed' }).waitFor()
-  await context.close()
-})
+it(
+  'the dashboard asks for a token where one is needed, takes no wrong one, and keeps the right one for its tab',
+  needs(existsSync(CHROMIUM), `no browser at ${CHROMIUM}`),
+  async () => {
+    const context = await browser.newContext()
+    context.setDefaultTimeout(PATIENT)
+    const page = await context.newPage()
+    await page.goto(url)
+    const signIn = async (text: string): Promise<void> => {
+      await page.getByLabel('Token').fill(text)
+      await page.getByRole('button', { name: 'Continue' }).click()
+    }
+    await page.getByRole('heading', { name: 'Token needed' }).waitFor()
+    expect(await page.getByLabel('Token').getAttribute('type')).toBe('password')
+    const refused = page.waitForResponse((answer) => answer.status() === 401)
+    await signIn('wrong')
+    await refused
+    await page.getByRole('heading', { name: 'Token needed' }).waitFor()
+    await signIn(token)
+    await page.getByRole('heading', { name: 'Token needed' }).waitFor({ state: 'detached' })
+    await page.getByRole('navigation').first().waitFor()
+    await page.reload()
+    await page.getByRole('navigation').first().waitFor()
+    expect(await page.getByRole('heading', { name: 'Token needed' }).count()).toBe(0)
+    // Another tab is another session.
+    const other = await context.newPage()
+    await other.goto(url)
+    await other.getByRole('heading', { name: 'Token needed' }).waitFor()
+    await context.close()
+  },
+)

@@ -77,10 +77,11 @@ const LONG = [
   'versions.md',
 ]
 
-/** The short part has all other pages and every second long one, by the seed. */
+/** The short part has all other pages and every third long one, by the seed. CI has every second one in each sixth commit. */
 const PAGES = Object.keys(BEFORE).filter((name) => {
-  const isLong = LONG.includes(name)
-  return campaignSize(!isLong || LONG.indexOf(name) % 2 === commitSeed() % 2, true)
+  const place = LONG.indexOf(name)
+  const isEvery = (count: number): boolean => place === -1 || place % count === commitSeed() % count
+  return campaignSize(isEvery(3), true, isEvery(2))
 })
 
 /** The project with the job of another page of the guide. */

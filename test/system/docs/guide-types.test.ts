@@ -128,7 +128,7 @@ describe('the TypeScript of the guide', () => {
     expect(blocks.filter(({ source }) => source.includes(text))).toHaveLength(1)
   })
 
-  it('has the types of the package, block by block', { timeout: 180_000 }, () => {
+  it('has the types of the package, block by block', () => {
     expect(blocks.length).toBeGreaterThan(20)
     const modules = blocks.map((block) => [block.file, moduleOf(block)] as const)
     // The check itself is tried: a call that the package does not have.

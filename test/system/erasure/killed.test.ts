@@ -13,6 +13,7 @@ import { rowPartition } from '../../../src/jobs/model-topic/row-partition.ts'
 import { ModelDeltaBuffer } from '../../../src/models/als/online/model-delta.ts'
 import { campaignSize } from '../../run/campaign-size.ts'
 import { pause } from '../../run/pause.ts'
+import { BUILT_MODULES_FLAG } from '../../run/setup/built-modules.ts'
 import { commitSeed } from '../../services/commit-seed.ts'
 
 const PROCESS = new URL('./killed.process.ts', import.meta.url)
@@ -95,7 +96,7 @@ async function contentOf(topics: LogTopics, person: Person) {
 /** Runs the process and kills it after some time, if it lives so long; returns whether it was done. */
 async function forgetAndKill(directory: string, user: string, afterMs: number): Promise<boolean> {
   const child = fork(PROCESS, [directory, user], {
-    execArgv: [],
+    execArgv: [BUILT_MODULES_FLAG],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   let errors = ''

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { inProcess } from '../../cli/command-here.ts'
 import { type CommandProcess, jsonLines, weir } from '../cli/command-process.ts'
 
 let folder: string
@@ -10,7 +11,7 @@ let jobPort: string
 const at = (name: string): string => join(folder, name)
 
 async function run(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await weir(args).ended
+  const { code, stdout, stderr } = await inProcess(args)
   expect(code, stderr).toBe(0)
   return stdout
 }

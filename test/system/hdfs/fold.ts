@@ -11,7 +11,9 @@ import { expectExact } from '../../recovery/fold/results.ts'
 import { pause } from '../../run/pause.ts'
 import { until } from '../../run/until.ts'
 
-const KEYS = 2000
+const KEYS = 500
+/** Records that come at a time: each checkpoint has some, and the processors are left to what is tested. */
+const BATCH = 40
 const JOB = new URL('../../recovery/fold/job.ts', import.meta.url)
 const encoder = new TextEncoder()
 
@@ -119,7 +121,7 @@ export class HdfsFold implements AsyncDisposable {
     const producer = this.input.producer('ops')
     const random = seededRandom(1)
     while (this.load) {
-      for (let i = 0; i < 200; i++) {
+      for (let i = 0; i < BATCH; i++) {
         const operation = { key: `k${random.below(KEYS)}`, amount: random.below(1000) }
         this.expected.set(operation.key, fold(this.expected.get(operation.key), operation))
         producer.send(encoder.encode(operation.key), encoder.encode(`${operation.amount}`), 0)

@@ -78,7 +78,6 @@ describe('a model whose file changes on disk', () => {
       expect(engine.statistics()[0]).not.toHaveProperty('problem')
       expect(await ask(engine, 'times-3', [1, 1])).toBe(6)
     },
-    120_000,
   )
 
   it('fails typed while the file is gone at a restart of its worker, and recovers', async () => {

@@ -60,7 +60,6 @@ describe('an engine with a limit of memory', () => {
       }
       expect(statistics.map(({ workersLost }) => workersLost)).toEqual([0, 0, 0])
     },
-    120_000,
   )
 
   it('brings a model back before it is due, where it is asked in regular gaps', async () => {

@@ -220,8 +220,9 @@ export default {
     const repository = join(folder, 'models')
     mkdirSync(join(repository, 'both', '1'), { recursive: true })
     writeFileSync(join(repository, 'both', '1', 'model.mjs'), MODULE)
-    // Requests of one turn share a batch: the rule waits for them.
-    const settings = 'slo-ms: 60000\nbatches: true\nbatching: { rule: window, delay-ms: 200 }\n'
+    // The four requests share a batch: the rule waits for them, however late a busy machine brings one.
+    const rule = 'max-batch: 4\nbatching: { rule: window, delay-ms: 60000 }\n'
+    const settings = `slo-ms: 60000\nbatches: true\n${rule}`
     writeFileSync(join(repository, 'both', 'deployment.yaml'), settings)
     const own = openInferenceEngine()
     await using models = await ModelsProcess.start({ repository, port: 0, engine: own })

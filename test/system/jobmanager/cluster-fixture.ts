@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
+import { inProcess } from '../../cli/command-here.ts'
 import { until } from '../../run/until.ts'
 import { freePorts } from '../../services/free-port.ts'
 import { type CommandResult, weir } from '../cli/command-process.ts'
@@ -40,14 +41,15 @@ export class TestCluster implements AsyncDisposable {
     return this.url.slice('http://'.length)
   }
 
-  /** Runs a command on the folder of the cluster. */
+  /** Runs a command on the folder of the cluster, in this process; one that starts a JobManager is a process of its own. */
   local(...words: readonly string[]): Promise<CommandResult> {
-    return weir([...words, '--data-dir', this.folder]).ended
+    const all = [...words, '--data-dir', this.folder]
+    return words[1] === 'start' ? weir(all).ended : inProcess(all)
   }
 
-  /** Runs a command that talks to the JobManager. */
+  /** Runs a command that talks to the JobManager, in this process. */
   ask(...words: readonly string[]): Promise<CommandResult> {
-    return weir([...words, '-m', this.address]).ended
+    return inProcess([...words, '-m', this.address])
   }
 
   async startJobManager(...flags: readonly string[]): Promise<void> {
@@ -81,7 +83,7 @@ export class TestCluster implements AsyncDisposable {
   async reaches(id: string, state: string): Promise<void> {
     const isReached = async (): Promise<boolean> =>
       (await this.read<{ readonly state: string }>(`/jobs/${id}`)).state === state
-    await until(`job ${id} is ${state}`, isReached, { timeoutMs: 120_000, everyMs: 20 })
+    await until(`job ${id} is ${state}`, isReached, { everyMs: 20 })
   }
 
   /** The number of the process of the JobManager. */

@@ -52,7 +52,7 @@ it('cluster stop ends a job that can end, while another one still waits for its 
   for (const job of [slow, quick]) await cluster.reaches(job, 'RUNNING')
   const [slowPid, quickPid] = [await cluster.jobPid(slow), await cluster.jobPid(quick)]
   const stopping = cluster.local('cluster', 'stop')
-  await until('the quick job has ended', () => !lives(quickPid), { timeoutMs: 120_000 })
+  await until('the quick job has ended', () => !lives(quickPid))
   expect(lives(slowPid)).toBe(true)
   process.kill(slowPid, 'SIGKILL')
   await stopping

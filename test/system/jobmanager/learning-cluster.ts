@@ -81,7 +81,7 @@ export class LearningCluster implements AsyncDisposable {
       const positions = await this.positionsAtEnd()
       return positions && { rows: await this.rows(), positions }
     }
-    return until('every rating is learned', learned, { timeoutMs: 120_000, everyMs: 50 })
+    return until('every rating is learned', learned, { everyMs: 50 })
   }
 
   /** Number of ratings with a delta of their item; one that is sent twice counts once. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { generateRatings } from '../../../src/models/ratings/generator.ts'
+import { inProcess } from '../../cli/command-here.ts'
 import { until } from '../../run/until.ts'
 import { type CommandProcess, weir } from '../cli/command-process.ts'
 import { TestCluster } from './cluster-fixture.ts'
@@ -32,15 +33,15 @@ async function portOf(learning: CommandProcess): Promise<string> {
 }
 
 async function produce(part: number): Promise<void> {
-  const produced = weir(['topic', 'produce', 'observations', '--data-dir', cluster.folder])
   const text = lines.slice(part * EACH, (part + 1) * EACH).join('\n')
-  expect(await produced.input(`${text}\n`).ended).toMatchObject({ code: 0 })
+  const words = ['topic', 'produce', 'observations', '--data-dir', cluster.folder]
+  expect(await inProcess(words, `${text}\n`)).toMatchObject({ code: 0 })
 }
 
 /** Ratings that the job has learned. */
 async function learned(port: string): Promise<number> {
   const asked = ['query', 'LEARNING_ERROR', '1', '--values', '--port', port]
-  const { stdout } = await weir(asked).ended
+  const { stdout } = await inProcess(asked)
   return Number(/"ratings":(\d+),/.exec(stdout)?.[1] ?? 0)
 }
 

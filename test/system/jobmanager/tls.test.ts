@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CommandHere } from '../../cli/command-here.ts'
 import { needs } from '../../run/needs.ts'
 import { hasOpenssl, writeCertificates } from '../../services/certificates.ts'
 import { freePorts } from '../../services/free-port.ts'
@@ -18,10 +19,11 @@ const asClient = (): string[] => [
   ...['--jobmanager-tls-cert', at('client.crt'), '--jobmanager-tls-key', at('client.key')],
 ]
 
-/** Runs a command with the token. */
+/** Runs a command with the token, in this process; one that starts a JobManager is a process of its own. */
 async function run(...words: readonly string[]): Promise<CommandResult> {
-  const env = token === undefined ? {} : { WEIR_TOKEN: token }
-  return await weir(words, { env }).ended
+  const env: Record<string, string> = token === undefined ? {} : { WEIR_TOKEN: token }
+  const isStart = words[1] === 'start'
+  return await (isStart ? weir(words, { env }) : new CommandHere(words, { env })).ended
 }
 
 const local = (...words: readonly string[]) => run(...words, '--data-dir', at('data'))
@@ -80,7 +82,7 @@ describe(
         WEIR_JOBMANAGER_TLS_CERT: at('client.crt'),
         WEIR_JOBMANAGER_TLS_KEY: at('client.key'),
       }
-      const listed = () => weir(['list', '-m', address], { env }).ended
+      const listed = () => new CommandHere(['list', '-m', address], { env }).ended
       await expect
         .poll(async () => (await listed()).stdout)
         .toContain(`${id} : als-serving (RUNNING)`)

@@ -50,7 +50,7 @@ function bob(): KafkaClientOptions {
 
 /** Appends a record to the topic `secret`. */
 async function write(kafka: KafkaClientOptions, transactionalId?: string): Promise<void> {
-  await using topics = await openTopics({ kafka: { ...kafka, deliveryTimeoutMs: 5_000 } })
+  await using topics = await openTopics({ kafka: { ...kafka, deliveryTimeoutMs: 60_000 } })
   const producer = await topics.producer('secret', transactionalId)
   try {
     producer.sendRecord(null, Buffer.from('x'), 0, 0, [])

@@ -44,7 +44,7 @@ describe('online learning of a linear model on Kafka', () => {
     await fixture.untilLearned(2000)
     const deltas = await fixture.distinctDeltas()
     expect(deltas.length).toBe(2000)
-    const client = await WeirClient.connect({ port: fixture.job.port })
+    const client = await WeirClient.connect({ port: fixture.job.port, deadlineMs: 60_000 })
     await fixture.untilServed(client, deltas)
     await client.close()
   })

@@ -167,7 +167,8 @@ describe('a prepared transaction', () => {
 
   it('that the broker timed out is reported, not silently lost', async () => {
     const topic = await newTopic(client())
-    const writer = await openWriter(topic, [], 1_000)
+    // Long enough for a busy machine to prepare it.
+    const writer = await openWriter(topic, [], 5_000)
     writer.write('v', 1)
     const committables = await writer.prepareCommit(1)
     const cluster = openCluster(client())

@@ -7,6 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { EmbeddedLog } from '../../../src/connectors/log/embedded-log.ts'
 import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
 import { scanTopic } from '../../../src/connectors/topics/scan.ts'
+import { BUILT_MODULES_FLAG } from '../../run/setup/built-modules.ts'
 
 const MODULE = new URL('./transaction.process.ts', import.meta.url)
 const folders: string[] = []
@@ -25,7 +26,7 @@ function temporaryFolder(): string {
 
 /** A process with an open transaction, which has one record of 300,000 bytes in the log. */
 async function openElsewhere(directory: string): Promise<ChildProcess> {
-  const child = fork(MODULE, [directory], { execArgv: [] })
+  const child = fork(MODULE, [directory], { execArgv: [BUILT_MODULES_FLAG] })
   children.push(child)
   await once(child, 'message')
   return child

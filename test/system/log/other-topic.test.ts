@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { inProcess } from '../../cli/command-here.ts'
 import { until } from '../../run/until.ts'
 import { type CommandResult, jsonLines, REPOSITORY, weir } from '../cli/command-process.ts'
 
@@ -41,7 +42,7 @@ export default defineJob({
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 async function run(args: readonly string[], input = ''): Promise<CommandResult> {
-  const result = await weir([...args, '--data-dir', data]).input(input).ended
+  const result = await inProcess([...args, '--data-dir', data], input)
   expect(result).toMatchObject({ code: 0 })
   return result
 }
@@ -65,9 +66,7 @@ function copy(topic: string, ...more: readonly string[]) {
 /** Copies a topic until `count` records are copied in all, then stops the job with its checkpoint. */
 async function copyUntil(topic: string, count: number, ...more: readonly string[]): Promise<void> {
   await using job = copy(topic, ...more)
-  await until(`${count} records are copied`, async () => (await copies()).length >= count, {
-    timeoutMs: 60_000,
-  })
+  await until(`${count} records are copied`, async () => (await copies()).length >= count)
   job.signal('SIGINT')
   expect(await job.ended).toMatchObject({ code: 0 })
 }

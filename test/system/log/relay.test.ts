@@ -8,6 +8,7 @@ import { EmbeddedLog } from '../../../src/connectors/log/embedded-log.ts'
 import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
 import { scanTopic } from '../../../src/connectors/topics/scan.ts'
 import { seededRandom } from '../../../src/core/random.ts'
+import { BUILT_MODULES_FLAG } from '../../run/setup/built-modules.ts'
 import { until } from '../../run/until.ts'
 import { commitSeed } from '../../services/commit-seed.ts'
 
@@ -37,7 +38,7 @@ function startWriter(): void {
   const name = `w${started++}`
   const arguments_ = [directory, name, `${seed + started}`]
   const child = fork(MODULE, arguments_, {
-    execArgv: [],
+    execArgv: [BUILT_MODULES_FLAG],
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
   children.add(child)

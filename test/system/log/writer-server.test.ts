@@ -7,6 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { EmbeddedLog } from '../../../src/connectors/log/embedded-log.ts'
 import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
 import { scanTopic } from '../../../src/connectors/topics/scan.ts'
+import { BUILT_MODULES_FLAG } from '../../run/setup/built-modules.ts'
 
 const folders: string[] = []
 afterEach(() => {
@@ -23,7 +24,7 @@ const MODULE = new URL('./other.process.ts', import.meta.url)
 
 /** Writes records from another process; returns its exit code. */
 async function writeElsewhere(directory: string, mode: string): Promise<number> {
-  const child = fork(MODULE, [directory, mode], { execArgv: [] })
+  const child = fork(MODULE, [directory, mode], { execArgv: [BUILT_MODULES_FLAG] })
   const [code] = (await once(child, 'exit')) as [number]
   return code
 }
@@ -53,7 +54,7 @@ describe('a log that a process owns', () => {
   it('is continued by the other process when the owner closes it', async () => {
     const directory = temporaryFolder()
     const log = await EmbeddedLog.open(directory)
-    const child = fork(MODULE, [directory, 'continues'], { execArgv: [] })
+    const child = fork(MODULE, [directory, 'continues'], { execArgv: [BUILT_MODULES_FLAG] })
     const [first] = await once(child, 'message')
     expect(first).toBe('written')
     await log.close()
@@ -69,7 +70,7 @@ describe('a log that a process owns', () => {
     const directory = temporaryFolder()
     const log = await EmbeddedLog.open(directory)
     await log.createTopic('t', { partitions: 1 })
-    const child = fork(MODULE, [directory, 'many'], { execArgv: [] })
+    const child = fork(MODULE, [directory, 'many'], { execArgv: [BUILT_MODULES_FLAG] })
     const ended = once(child, 'exit')
     await once(child, 'message')
     await log.close()
@@ -86,7 +87,7 @@ describe('a log that a process owns', () => {
 
   it('is taken over from a killed owner, whose socket no process serves', async () => {
     const directory = temporaryFolder()
-    const child = fork(MODULE, [directory, 'owner'], { execArgv: [] })
+    const child = fork(MODULE, [directory, 'owner'], { execArgv: [BUILT_MODULES_FLAG] })
     await once(child, 'message')
     child.kill('SIGKILL')
     await once(child, 'exit')

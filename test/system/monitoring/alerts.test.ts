@@ -180,7 +180,8 @@ describe(
     })
 
     it('fires for a job that was killed, at its port and at a gateway whose requests fail, and ends when it is back', async () => {
-      expect(await alerting.firing()).not.toContain('WeirDown')
+      // A busy machine may have answered a look too late.
+      await ends('WeirDown', ports.rest)
       await kill(job)
       const requestsFail = async (): Promise<boolean> => {
         expect((await predict()).status).toBeGreaterThanOrEqual(500)

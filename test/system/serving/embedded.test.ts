@@ -41,7 +41,7 @@ describe('serveAls', () => {
     const live: number[] = []
     await using model = await serveAls({ dataDir, onLive: (version) => live.push(version) })
     expect(await model.whenLive()).toBe(1)
-    await using client = await WeirClient.connect({ port: model.port })
+    await using client = await WeirClient.connect({ port: model.port, deadlineMs: 60_000 })
     for (const reader of [model.reader, client]) {
       const [row] = await reader.rows(model.state, ['3-U'])
       expect(row).toMatchObject({ ok: true, value: first.rowOf('U', '3') })

@@ -67,7 +67,7 @@ beforeAll(async () => {
     },
   })
   await first.promise
-  client = await WeirClient.connect({ port: job.port })
+  client = await WeirClient.connect({ port: job.port, deadlineMs: 60_000 })
 })
 
 afterAll(async () => {

@@ -75,14 +75,30 @@ class Waiting implements AsyncDisposable {
 
   /** What a command says that asks the job, whatever becomes of it. */
   async said(...words: string[]): Promise<string> {
-    const { code, stdout, stderr } = await run(...words, '--port', this.port, '--timeout', '500')
-    return code === 0 ? stdout : stderr
+    return await inTime(async (timeoutMs) => {
+      const patience = ['--port', this.port, '--timeout', timeoutMs]
+      const { code, stdout, stderr } = await run(...words, ...patience)
+      return code === 0 ? stdout : stderr
+    })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.client.close()
     await this.job[Symbol.asyncDispose]()
   }
+}
+
+/**
+ * What is said in time: asked again with more of it where no answer came, as a busy machine needs longer for the first one.
+ * What waits for a promotion takes all of its time.
+ */
+async function inTime(ask: (timeoutMs: string) => Promise<string>): Promise<string> {
+  let said = ''
+  for (const timeoutMs of ['500', '2000', '8000', '60000']) {
+    said = await ask(timeoutMs)
+    if (WAITS.test(said) || !/within \d+ ms/.test(said)) break
+  }
+  return said
 }
 
 /** What a call of a client ended with: its error, or its answer as text. */
@@ -93,13 +109,14 @@ const endOf = (call: Promise<unknown>): Promise<string> =>
 async function gatewayOf({ port }: Waiting) {
   const process = new CommandHere(['gateway', '--port', port, '--listen', '127.0.0.1:0', '--json'])
   const { url } = JSON.parse(await process.firstLine()) as { readonly url: string }
-  const answerOf = async (path: string, body?: object): Promise<string> => {
-    const headers = { 'content-type': 'application/json', 'weir-deadline-ms': '500' }
-    const post = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
-    const answer = await fetch(`${url}${path}`, { headers, ...post })
-    // A text in a text of JSON has its quotes escaped.
-    return `${answer.status} ${(await answer.text()).replaceAll('\\"', '"')}`
-  }
+  const answerOf = (path: string, body?: object): Promise<string> =>
+    inTime(async (deadlineMs) => {
+      const headers = { 'content-type': 'application/json', 'weir-deadline-ms': deadlineMs }
+      const post = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
+      const answer = await fetch(`${url}${path}`, { headers, ...post })
+      // A text in a text of JSON has its quotes escaped.
+      return `${answer.status} ${(await answer.text()).replaceAll('\\"', '"')}`
+    })
   return { answerOf, [Symbol.asyncDispose]: () => process[Symbol.asyncDispose]() }
 }
 

@@ -67,7 +67,7 @@ async function start(limits: Partial<QueryLimits> = {}): Promise<void> {
   server = new QueryServer(backend, { limits })
   port = await server.listen()
   backend.endpoints = [{ server: 'query-0', host: '', port }]
-  good = new GoodClient(await WeirClient.connect({ port }))
+  good = new GoodClient(await WeirClient.connect({ port, deadlineMs: 60_000 }))
 }
 
 async function open(): Promise<Socket> {

@@ -17,7 +17,7 @@ describe('query worker threads', () => {
     world.put('7-I', [1, 0, 0, 0])
     world.serve(threads)
     await threads.listening()
-    const client = await WeirClient.connect({ port: threads.port })
+    const client = await WeirClient.connect({ port: threads.port, deadlineMs: 60_000 })
     open.push(client, threads, world)
     for (let i = 1; i <= 200; i++) {
       world.put('1-U', [i, i, i, i])
@@ -40,7 +40,7 @@ describe('query worker threads', () => {
     world.put('7-I', [1, 0, 0, 0])
     world.serve(threads)
     await threads.listening()
-    const client = await WeirClient.connect({ port: threads.port })
+    const client = await WeirClient.connect({ port: threads.port, deadlineMs: 60_000 })
     open.push(client, threads, world)
     const before = threads.routing.endpoints
     const { members } = threads as unknown as { members: { worker: Worker }[] }

@@ -36,7 +36,11 @@ describe('a query server with TLS', needs(pair, 'openssl makes no certificates h
     const port = await server.listen()
     backend.endpoints = [{ server: 'query-0', host: '', port }]
     const tls = { ca: pair!.cert, servername: 'localhost' }
-    await using client = await WeirClient.connect({ port, tls: { ...tls, ...pair! } })
+    await using client = await WeirClient.connect({
+      port,
+      tls: { ...tls, ...pair! },
+      deadlineMs: 60_000,
+    })
     expect(client.routing.endpoints).toHaveLength(1)
     await expect(WeirClient.connect({ port, tls, deadlineMs: 500 })).rejects.toThrow()
   })
@@ -49,7 +53,7 @@ describe('a query server with TLS', needs(pair, 'openssl makes no certificates h
     const port = await server.listen()
     backend.endpoints = [{ server: 'query-0', host: '', port }]
     const tls = { ca: pair!.cert, servername: 'localhost' }
-    await using client = await WeirClient.connect({ port, tls })
+    await using client = await WeirClient.connect({ port, tls, deadlineMs: 60_000 })
     const calls = Array.from({ length: 500 }, () => client.predict('M', '1-U', '1-U'))
     expect((await Promise.all(calls)).every(({ score }) => score === 5)).toBe(true)
     const keys = Array.from({ length: 3000 }, (_, i) => `${i}-X`)

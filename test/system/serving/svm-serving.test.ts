@@ -58,7 +58,7 @@ class ServedModel implements AsyncDisposable {
       onLive: (version) => model.live.push(version),
     })
     await until('the model is live', () => model.live.length === 1)
-    model.client = await WeirClient.connect({ port: model.job.port })
+    model.client = await WeirClient.connect({ port: model.job.port, deadlineMs: 60_000 })
     return model
   }
 

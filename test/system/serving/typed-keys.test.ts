@@ -15,7 +15,7 @@ async function started(): Promise<{ readonly client: WeirClient; readonly port: 
   })
   onTestFinished(() => job[Symbol.asyncDispose]())
   await job.execution.waitFor('RUNNING')
-  const client = await WeirClient.connect({ port: job.port })
+  const client = await WeirClient.connect({ port: job.port, deadlineMs: 60_000 })
   onTestFinished(() => client.close())
   for (const state of [
     'NUMBERS',

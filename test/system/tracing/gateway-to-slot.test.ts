@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { WeirClient } from '../../../src/client/index.ts'
 import { traceProgram, withSpan } from '../../../src/tracing/index.ts'
+import { inProcess } from '../../cli/command-here.ts'
 import { until } from '../../run/until.ts'
 import { type CommandProcess, weir } from '../cli/command-process.ts'
 
@@ -67,7 +68,7 @@ function start(...args: string[]): CommandProcess {
 }
 
 async function run(...args: string[]): Promise<void> {
-  const { code, stderr } = await weir(args).ended
+  const { code, stderr } = await inProcess(args)
   expect(code, stderr).toBe(0)
 }
 
@@ -161,7 +162,7 @@ it('a request that its caller does not sample has no spans, and one without a ca
 it('a program has its own span above those of its calls', async () => {
   const trace = TRACE.replace('0af7', '3333')
   await using traces = traceProgram({ ...env, OTEL_SERVICE_NAME: 'shop' })
-  await using client = await WeirClient.connect({ port: queryPort })
+  await using client = await WeirClient.connect({ port: queryPort, deadlineMs: 60_000 })
   const traceparent = `00-${trace}-${CALLER}-01`
   const ask = () => client.rows('ALS_MODEL', ['1-U'])
   expect(await withSpan('home page', ask, { traceparent })).toMatchObject([{ ok: true }])

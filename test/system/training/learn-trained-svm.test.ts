@@ -90,5 +90,4 @@ it.each(['trained', 'imported'])(
     learning.signal('SIGINT')
     await learning.ended
   },
-  240_000,
 )

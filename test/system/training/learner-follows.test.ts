@@ -48,7 +48,6 @@ it.each(FOLLOWING)(
     await service.learn(200)
     await service.stop()
   },
-  60_000,
 )
 
 it('a promotion that the job that learns could not follow is refused before it is announced', async () => {

@@ -44,7 +44,7 @@ async function done(machine: string, args: readonly string[], input = ''): Promi
 }
 
 async function learnedOn(port: number): Promise<number> {
-  await using client = await WeirClient.connect({ port })
+  await using client = await WeirClient.connect({ port, deadlineMs: 60_000 })
   const [answer] = await client.values('LEARNING_ERROR', ['1'])
   if (answer?.ok !== true) return 0
   return msgpackSerializer<RatingError>().read(new ByteReader(answer.value)).ratings

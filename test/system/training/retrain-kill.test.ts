@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { readyVersions } from '../../../src/jobs/registry/model-versions.ts'
+import { BUILT_MODULES_FLAG } from '../../run/setup/built-modules.ts'
 import { weir } from '../cli/command-process.ts'
 import { feedHundred, logTopics } from './retrain-log.ts'
 
@@ -15,7 +16,7 @@ it('a candidate of a retraining that was killed is deleted by the next weir retr
   try {
     await using topics = logTopics(folder)
     await feedHundred(topics, 0)
-    const killed = fork(MODULE, [folder], { execArgv: [] })
+    const killed = fork(MODULE, [folder], { execArgv: [BUILT_MODULES_FLAG] })
     expect(await once(killed, 'exit')).toEqual([null, 'SIGKILL'])
     expect(await readyVersions(topics, 'als-model')).toMatchObject([{ version: 1 }])
     const options = ['--once', '--no-serving', '--observations', 'ratings']

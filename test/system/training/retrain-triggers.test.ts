@@ -20,10 +20,8 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'weir-rt-'))
   data = join(folder, 'data')
   const file = join(folder, 'ratings.data')
-  await weir([
-    ...['generate', 'ratings', '--users', '60', '--items', '30', '--ratings', '2000'],
-    ...['--output', file],
-  ]).ended
+  const size = ['--users', '60', '--items', '30', '--ratings', '2000']
+  await inProcess(['generate', 'ratings', ...size, '--output', file])
   lines = readFileSync(file, 'utf8').replaceAll('\t', ',').trim().split('\n')
   // Without times, a version does not say how old its data is.
   const untimed = lines.map((line) => line.split(',').slice(0, 3).join(','))
@@ -63,7 +61,7 @@ async function produce(text: string): Promise<void> {
 describe('weir retrain', () => {
   it('ends at once where a trigger can never hold', async () => {
     const { job, port } = await started('run', 'als-serving')
-    const refused = await weir(retrainArgs('--port', port, '--error-level', '0.1')).ended
+    const refused = await inProcess(retrainArgs('--port', port, '--error-level', '0.1'))
     expect(refused.code).toBe(1)
     expect(refused.stderr).toContain('UNKNOWN_TOPIC: there is no topic ratings to train on')
     expect(refused.stderr).toContain('weir topic create ratings')
@@ -73,10 +71,10 @@ describe('weir retrain', () => {
       ['--error-rise', '0.1'],
       ['--on-drift', 'adwin'],
     ] as const) {
-      const { code, stderr } = await weir(retrainArgs('--no-serving', flag, value)).ended
+      const { code, stderr } = await inProcess(retrainArgs('--no-serving', flag, value))
       expect([code, stderr]).toEqual([2, expect.stringContaining(`${flag} reads the error`)])
     }
-    const aged = await weir(retrainArgs('--no-serving', '--freshness', '60')).ended
+    const aged = await inProcess(retrainArgs('--no-serving', '--freshness', '60'))
     expect(aged.code).toBe(2)
     expect(aged.stderr).toContain('--freshness can never hold: version 1 does not say')
     await ended(job)

@@ -5,9 +5,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import type { HostileReport } from '../../../verify/hostile-campaign.ts'
 import { CommandProcess } from '../cli/command-process.ts'
 
-it('a campaign of hostile clients ends with a line that says what it broke and what good clients lost', {
-  timeout: 240_000,
-}, async () => {
+it('a campaign of hostile clients ends with a line that says what it broke and what good clients lost', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'weir-hostile-line-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const words = ['--campaign', 'hostile', '--door', 'models', '--attack', 'deep nesting']

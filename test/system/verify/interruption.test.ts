@@ -13,7 +13,7 @@ it.each([
   ['SIGINT', 130],
 ] as const)(
   'a campaign that %s ends leaves no process and no file behind, and ends with %d',
-  { ...needs(existsSync('/proc/self/environ'), 'processes are found in /proc'), timeout: 240_000 },
+  needs(existsSync('/proc/self/environ'), 'processes are found in /proc'),
   async (signal, code) => {
     const folder = mkdtempSync(join(tmpdir(), 'weir-interrupted-'))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))

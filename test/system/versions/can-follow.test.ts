@@ -232,7 +232,6 @@ it.each(ROWS)(
     }
     await learner.close()
   },
-  120_000,
 )
 
 it.each([
@@ -247,5 +246,4 @@ it.each([
     expect(await learner.allows(await learner.publish(other))).toBe(false)
     await learner.close()
   },
-  60_000,
 )

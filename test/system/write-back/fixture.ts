@@ -23,6 +23,7 @@ import { encodeMarker, markerKey } from '../../../src/models/registry/version-ma
 import { decodeSplit, SPLITS } from '../../../src/runtime/source/split-state.ts'
 import type { AlsModel } from '../../../src/training/als/solver/model.ts'
 import { modelDeltaOf } from '../../recovery/model-delta-of.ts'
+import { BUILT_MODULES_FLAG } from '../../run/setup/built-modules.ts'
 import { until } from '../../run/until.ts'
 
 export const TOPIC = 'als-model'
@@ -169,7 +170,9 @@ export class WriteBackFixture implements AsyncDisposable {
    * topic. This process has the log open or not as before, unless `before` opens it.
    */
   async killWriteBack(before: () => Promise<void> = async () => {}): Promise<void> {
-    const child = fork(KILLED, [this.place.logDirectory!, TOPIC], { execArgv: [] })
+    const child = fork(KILLED, [this.place.logDirectory!, TOPIC], {
+      execArgv: [BUILT_MODULES_FLAG],
+    })
     await once(child, 'message')
     await before()
     const exit = once(child, 'exit')

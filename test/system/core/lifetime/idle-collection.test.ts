@@ -31,5 +31,4 @@ it.each<[string, Burst, number]>([
       await thread.terminate()
     }
   },
-  60_000,
 )

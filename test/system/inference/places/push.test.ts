@@ -155,7 +155,7 @@ describe('a model pushed from a place', () => {
 
 describe('a place', () => {
   it('gets no token of another origin, is not left for one without TLS or a link-local address, and does not redirect forever', async () => {
-    const options = { party: 'the place', credentials: 'none', environment: {}, timeoutMs: 2000 }
+    const options = { party: 'the place', credentials: 'none', environment: {}, timeoutMs: 60_000 }
     const http = new PlaceHttp(options)
     let target = ''
     const server = await PlaceServer.start(({ url, headers }) => {

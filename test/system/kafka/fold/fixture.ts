@@ -60,7 +60,7 @@ export class Load {
   start(): void {
     this.running = (async () => {
       while (!this.stopped) {
-        await this.send(300)
+        await this.send(100)
         await pause(10, 'load comes over time')
       }
     })()

@@ -48,7 +48,6 @@ describe('a job whose brokers cannot be reached', () => {
       expect(said[0]).toContain(role === 'source' ? 'source in' : 'operator out')
       await job.cancel()
     },
-    30_000,
   )
 })
 
