@@ -1,10 +1,10 @@
 import { beforeAll, expect, it } from 'vitest'
-import type { RatingError } from '../../../src/jobs/learning/error/rating-error.ts'
-import type { AlsModel } from '../../../src/training/als/solver/model.ts'
-import { trainAls } from '../../../src/training/als/train.ts'
-import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
-import { until } from '../../run/until.ts'
-import { LearningService, TRAINED_RATINGS } from './learners/learning-service.ts'
+import type { RatingError } from '../../../../src/jobs/learning/error/rating-error.ts'
+import type { AlsModel } from '../../../../src/training/als/solver/model.ts'
+import { trainAls } from '../../../../src/training/als/train.ts'
+import { ratingsTable } from '../../../../src/training/data/ratings-table.ts'
+import { until } from '../../../run/until.ts'
+import { LearningService, TRAINED_RATINGS } from './learning-service.ts'
 
 let model: AlsModel
 
