@@ -2,6 +2,7 @@
 
 export type { PopularityOptions } from './kinds/popularity/options.ts'
 export { trainPopularity } from './kinds/popularity/train.ts'
+export type { PenaltyScaling } from './models/als/penalty.ts'
 export type { LinearPrior } from './models/linear/prior.ts'
 export { type CrossValidation, crossValidateAls } from './training/als/cross-validate.ts'
 export { evaluateAls } from './training/als/evaluate.ts'
@@ -15,7 +16,6 @@ export type {
   AlsOptions,
   AlsProgress,
   AlsSolverKind,
-  PenaltyScaling,
   StartingRows,
 } from './training/als/solver/options.ts'
 export type { RatingsSource } from './training/als/solver/sides.ts'

@@ -99,11 +99,11 @@ export async function runHostile(options: HostileOptions): Promise<HostileReport
   const chosen = names.filter((name) => attacks?.includes(name) ?? true)
   const frames = await runFrames(options, chosen, elapsed())
   const all = cases.length + chosen.length
-  return { campaign: 'hostile', seed, ...joined({ all, doors, frames, mutated }), mutated }
+  return { campaign: 'hostile', seed, ...hostileResult({ all, doors, frames, mutated }), mutated }
 }
 
 /** What the parts of the campaign found. */
-interface Parts {
+export interface HostileParts {
   /** Cases that there are. */
   readonly all: number
   readonly doors: DoorCampaignReport
@@ -111,8 +111,8 @@ interface Parts {
   readonly mutated: DecoderFuzzReport | undefined
 }
 
-/** What the parts say together. */
-function joined({ all, doors, frames, mutated }: Parts) {
+/** What the parts say together: a broken promise or a lost answer of any of them is one of the campaign. */
+export function hostileResult({ all, doors, frames, mutated }: HostileParts) {
   const ofFrames = frames?.attacks ?? []
   const [run, judged] = [doors.cases.length, doors.judged].map((count) => count + ofFrames.length)
   const violations = [mutated, doors, frames].flatMap((part) => part?.violations ?? [])

@@ -2,7 +2,7 @@ import { WeirError } from '../core/errors.ts'
 import { mergedFeatures } from '../core/feature.ts'
 import { readableKey } from '../core/formats/key-text.ts'
 import { type AnswerCursor, errorOfStatus } from '../wire/answer.ts'
-import { ANSWER_FLAG, DEFERRED, KIND, REQUEST_FLAG } from '../wire/frame.ts'
+import { ANSWER_FLAG, BOOSTS_FOLLOW, DEFERRED, KIND, REQUEST_FLAG } from '../wire/frame.ts'
 import type { FrameWriter } from '../wire/frame-writer.ts'
 import {
   type InferRequest,
@@ -22,6 +22,7 @@ import type {
   ScoredKey,
   SparseProduct,
   SparseVector,
+  TagRules,
   TopKOptions,
 } from '../wire/model-reader.ts'
 import { withBiasFeature } from '../wire/sparse-vector.ts'
@@ -155,14 +156,13 @@ export function topKRequest(
   options: TopKOptions,
 ): RequestBody<Answer<ScoredKey[]>> {
   const isVector = typeof query !== 'string'
-  const { anyOf = [], noneOf = [] } = options.where ?? {}
-  const hasRules = anyOf.length + noneOf.length > 0
+  const rules = options.where === undefined ? undefined : someRules(options.where)
   const flags =
     REQUEST_FLAG.envelope |
     (isVector ? REQUEST_FLAG.vector : 0) |
     (options.cold === undefined ? 0 : REQUEST_FLAG.coldLeft) |
     (options.normColumns === undefined ? 0 : REQUEST_FLAG.norm) |
-    (hasRules ? REQUEST_FLAG.where : 0) |
+    (rules === undefined ? 0 : REQUEST_FLAG.where) |
     (options.among === undefined ? 0 : REQUEST_FLAG.among)
   return single(
     {
@@ -174,10 +174,7 @@ export function topKRequest(
         writer.uint16(options.k)
         writer.key(options.suffix ?? '')
         writeKeys(writer, options.exclude)
-        if (hasRules) {
-          writeKeys(writer, anyOf)
-          writeKeys(writer, noneOf)
-        }
+        if (rules !== undefined) writeRules(writer, rules)
         if (options.among !== undefined) writeKeys(writer, options.among)
         if (typeof query === 'string') writer.key(query)
         else {
@@ -191,8 +188,33 @@ export function topKRequest(
   )
 }
 
-function writeKeys(writer: FrameWriter, keys: readonly string[] = []): void {
-  writer.uint16(keys.length)
+/** Rules in the form of a frame. */
+interface WrittenRules {
+  readonly anyOf: readonly string[]
+  readonly noneOf: readonly string[]
+  readonly boosts: readonly (readonly [tag: string, factor: number])[]
+}
+
+/** Undefined for rules that name no tag. */
+function someRules({ anyOf = [], noneOf = [], boost = {} }: TagRules): WrittenRules | undefined {
+  const boosts = Object.entries(boost)
+  return anyOf.length + noneOf.length + boosts.length === 0 ? undefined : { anyOf, noneOf, boosts }
+}
+
+function writeRules(writer: FrameWriter, { anyOf, noneOf, boosts }: WrittenRules): void {
+  writeKeys(writer, anyOf, boosts.length === 0 ? 0 : BOOSTS_FOLLOW)
+  writeKeys(writer, noneOf)
+  if (boosts.length === 0) return
+  writer.uint16(boosts.length)
+  for (const [tag, factor] of boosts) {
+    writer.key(tag)
+    writer.float64(factor)
+  }
+}
+
+/** Writes keys after their number, which has a mark in its highest bit. */
+function writeKeys(writer: FrameWriter, keys: readonly string[] = [], mark = 0): void {
+  writer.uint16(keys.length | mark)
   for (const key of keys) writer.key(key)
 }
 

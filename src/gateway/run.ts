@@ -25,6 +25,7 @@ import type { SiblingGroup } from './metrics/sibling-threads.ts'
 import { type ModelPlace, RegistryModelControl } from './models/control.ts'
 import { TopicAppender } from './observations/topic-appender.ts'
 import type { GatewayServices } from './port/services.ts'
+import { loadRescorer } from './recommender/rescorer.ts'
 
 /** Settings of one running gateway, as plain data that can be sent to a thread. */
 export interface GatewaySettings {
@@ -41,6 +42,8 @@ export interface GatewaySettings {
   readonly allowedOrigins?: readonly string[]
   /** Certificate and key (PEM) of HTTPS. @default plain HTTP */
   readonly tls?: NonNullable<GatewayOptions['tls']>
+  /** Module whose default export gives the items of lists other values; an absolute path. @default none */
+  readonly rescorer?: string
   /** The topic that takes observations; without it the gateway takes none. */
   readonly observations?: { readonly place: TopicsPlace; readonly topic: string }
   /** The model whose versions the gateway lists and switches. @default none */
@@ -78,12 +81,15 @@ export class RunningGateway implements AsyncDisposable {
 
   /**
    * Connects to the job and listens. Rejects with UNAVAILABLE or UNAUTHENTICATED when the job does not
-   * take the connection, UNKNOWN_TOPIC, and CONNECTOR_FAILED when the port is taken.
+   * take the connection, UNKNOWN_TOPIC, INVALID_ARGUMENT for a rescorer that is none, and CONNECTOR_FAILED when the port is
+   * taken.
    */
   static async start(settings: GatewaySettings): Promise<RunningGateway> {
     startTracing(tracingEnvironment())
     await using started = new ResourceStack()
     started.defer(async () => await tracer?.flush())
+    const { rescorer } = settings
+    const rescoring = rescorer === undefined ? {} : { rescorer: await loadRescorer(rescorer) }
     const state = started.use(
       await WeirClient.connect({
         ...settings.job,
@@ -99,6 +105,7 @@ export class RunningGateway implements AsyncDisposable {
     const app = await createGateway(
       {
         state,
+        ...rescoring,
         ...(histories === undefined ? {} : { histories }),
         ...(observations === undefined ? {} : { observations }),
         ...(settings.models === undefined

@@ -1,3 +1,6 @@
+import { requireArgument } from '../core/errors.ts'
+import { decimalNumber } from '../core/text/decimal-number.ts'
+
 /*
  * Tags of rows as rows of their own, which a top-k reads beside the rows that it scores. Every tag has a bit; a row of
  * tags has the bits of one key, 16 in each float, which float32 holds exactly.
@@ -38,4 +41,21 @@ export function addBit(bits: TagBits, bit: number): void {
 /** Half of the bits of a row, from two of its floats. */
 export function halfOf(first: number, second: number): number {
   return first | (second << FLOAT_BITS)
+}
+
+/** Factors by tag, each `TAG:FACTOR`; the tag may have colons, too. Throws INVALID_ARGUMENT. */
+export function boostsIn(texts: readonly string[]): Readonly<Record<string, number>> {
+  const boosts = texts.map((text) => {
+    const at = text.lastIndexOf(':')
+    const factor = decimalNumber(text.slice(at + 1))
+    requireArgument(
+      at > 0 && factor > 0,
+      `"${text.slice(0, 100)}" is no TAG:FACTOR such as NEW:1.2, with a factor above 0`,
+    )
+    return [text.slice(0, at), factor] as const
+  })
+  const tags = boosts.map(([tag]) => tag)
+  const twice = tags.find((tag, i) => tags.indexOf(tag) !== i)
+  requireArgument(twice === undefined, `the tag "${twice}" has two factors; give it one`)
+  return Object.fromEntries(boosts)
 }

@@ -81,6 +81,9 @@ export const REQUEST_FLAG = {
   among: 128,
 } as const
 
+/** In the number of the first tags of the rules of a top-k: boosts follow the rules. */
+export const BOOSTS_FOLLOW = 0x8000
+
 /** Flags of an answer frame. */
 export const ANSWER_FLAG = {
   /** Every answer carries its own envelope. */

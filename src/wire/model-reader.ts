@@ -7,6 +7,7 @@ import {
   name,
   numberIn,
   type OptionKind,
+  recordOf,
   required,
   text,
   wholeNumber,
@@ -130,7 +131,17 @@ export interface TagRules {
   readonly anyOf?: readonly string[]
   /** Only rows with none of these tags, at most 64. */
   readonly noneOf?: readonly string[]
+  /**
+   * Factors of up to eight tags, each from 0.01 to 100: `{ NEW: 1.2 }`. A row has the product of those of its tags. It
+   * multiplies a score of 0 or more and divides a lower one, so that a factor above 1 always brings a row further up.
+   */
+  readonly boost?: Readonly<Record<string, number>>
 }
+
+/** Most tags with a boost. */
+export const MAX_BOOSTS = 8
+/** Smallest and largest factor of a boost. */
+export const BOOST_FACTORS = { min: 0.01, max: 100 } as const
 
 /** Options of a top-k query. */
 export interface TopKOptions extends QueryOptions {
@@ -165,7 +176,11 @@ export const TOP_K: OptionShape<TopKOptions> = {
   suffix: text,
   exclude: listOf(text),
   among: listOf(text),
-  where: nested<TagRules>({ anyOf: listOf(name), noneOf: listOf(name) }),
+  where: nested<TagRules>({
+    anyOf: listOf(name),
+    noneOf: listOf(name),
+    boost: recordOf(numberIn(BOOST_FACTORS)),
+  }),
   cold: text,
   normColumns: wholeNumber({ min: 0 }),
 }

@@ -186,6 +186,10 @@ export class RequestCursor {
     return readUint32(this.bytes, this.take(4))
   }
 
+  float64(): number {
+    return readFloat64(this.bytes, this.take(8))
+  }
+
   /** Copies `count` uint32 numbers. */
   uint32s(count: number): Uint32Array {
     const at = this.take(count * 4)

@@ -28,6 +28,19 @@ export interface VersionLabels {
   readonly negative: number
 }
 
+/** How a version of implicit feedback was trained, from which the row of a user without one follows. */
+export interface VersionTerms {
+  readonly version: number
+  /** An event of value r has the confidence 1 + alpha |r|. */
+  readonly alpha: number
+  /** Lambda. */
+  readonly regularization: number
+  /** How lambda grows with the n events of a row: `n`, `sqrt-n` or `constant`. */
+  readonly penalty: string
+  /** Sum of y y^T over the rows y of all items: base64 of little-endian float32, the lower triangle by rows. */
+  readonly gram: string
+}
+
 /** A state that clients can query by name. */
 export interface QueryableStateInfo {
   readonly name: string
@@ -41,6 +54,8 @@ export interface QueryableStateInfo {
   readonly liveVersion: number
   /** Of a linear model: the labels of its loaded versions; missing for other states, and in tables of earlier builds. */
   readonly labels?: readonly VersionLabels[]
+  /** Of a model of implicit feedback: the terms of its loaded versions, where they are known; missing for other states. */
+  readonly terms?: readonly VersionTerms[]
 }
 
 /** A source of a job, which positions name by its number. */
@@ -72,14 +87,17 @@ export function writeRouting(writer: FrameWriter, requestId: number, table: Rout
       epoch: table.epoch,
       job: table.job,
       endpoints: table.endpoints.map(({ server, host, port }) => ({ server, host, port })),
-      states: table.states.map(({ name, kind, dimension, versions, liveVersion, labels }) => ({
-        name,
-        kind,
-        dimension,
-        versions: [...versions],
-        liveVersion,
-        ...(labels === undefined ? {} : { labels: labels.map((one) => ({ ...one })) }),
-      })),
+      states: table.states.map(
+        ({ name, kind, dimension, versions, liveVersion, labels, terms }) => ({
+          name,
+          kind,
+          dimension,
+          versions: [...versions],
+          liveVersion,
+          ...(labels === undefined ? {} : { labels: labels.map((one) => ({ ...one })) }),
+          ...(terms === undefined ? {} : { terms: terms.map((one) => ({ ...one })) }),
+        }),
+      ),
       ...(table.sources.length === 0
         ? {}
         : { sources: table.sources.map((source) => ({ ...source })) }),
@@ -113,6 +131,17 @@ function stateOf(item: GeneralMap): QueryableStateInfo {
     versions: Array.isArray(versions) ? versions.filter((v) => typeof v === 'number') : [],
     liveVersion: numberField(item, 'liveVersion'),
     ...(item['labels'] === undefined ? {} : { labels: mapsField(item, 'labels').map(labelsOf) }),
+    ...(item['terms'] === undefined ? {} : { terms: mapsField(item, 'terms').map(termsOf) }),
+  }
+}
+
+function termsOf(item: GeneralMap): VersionTerms {
+  return {
+    version: numberField(item, 'version'),
+    alpha: numberField(item, 'alpha'),
+    regularization: numberField(item, 'regularization'),
+    penalty: textField(item, 'penalty'),
+    gram: textField(item, 'gram'),
   }
 }
 

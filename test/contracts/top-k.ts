@@ -142,6 +142,68 @@ export function topKContract(under: ReaderUnderTest): void {
         },
       )
 
+      test.each<[number, Tag[]]>([
+        [10, []],
+        [10, ['SOLD_OUT']],
+        [400, []],
+      ])(
+        'and boosts are the %i best by their boosted scores, none of %j among them',
+        async (k, noneOf) => {
+          const { rows, tags } = tagged()
+          const boost: Readonly<Record<string, number>> = { NEW: 2.5, FR: 0.5, DE: 1.3 }
+          const boostedScore = (key: string, row: readonly number[]): number => {
+            const score = row.reduce((sum, x, i) => sum + x * query[i]!, 0)
+            const factors = Object.entries(boost).map(([tag, factor]) =>
+              tags.get(key)!.has(tag as Tag) ? factor : 1,
+            )
+            const factor = factors.reduce((product, one) => product * one, 1)
+            return score >= 0 ? score * factor : score / factor
+          }
+          const expected = [...rows]
+            .filter(([key]) => !noneOf.some((tag) => tags.get(key)!.has(tag)))
+            .map(([key, row]) => ({ key, score: boostedScore(key, row) }))
+            .sort((a, b) => b.score - a.score)
+            .slice(0, k)
+          const options = { k, suffix: '-I', where: { noneOf, boost } }
+          const found = unwrap(await under.reader.topK('ALS_MODEL', vector, options))
+          expect(found.map(({ key }) => key)).toEqual(expected.map(({ key }) => key))
+          for (const [i, { score }] of found.entries()) {
+            expect(score).toBeCloseTo(expected[i]!.score, 4)
+          }
+          const among = { ...options, among: [...rows.keys()] }
+          const same = unwrap(await under.reader.topK('ALS_MODEL', vector, among))
+          expect(same.map(({ key }) => key)).toEqual(expected.map(({ key }) => key))
+        },
+      )
+
+      test('and boosts of cosines boost these', async () => {
+        const { tags } = tagged()
+        const options = { k: 400, suffix: '-I', normColumns: 4 }
+        const plain = unwrap(await under.reader.topK('ALS_MODEL', vector, options))
+        const where = { boost: { NEW: 2 } }
+        const found = unwrap(await under.reader.topK('ALS_MODEL', vector, { ...options, where }))
+        const scores = new Map(plain.map(({ key, score }) => [key, score]))
+        for (const { key, score } of found) {
+          const factor = tags.get(key)!.has('NEW') ? 2 : 1
+          const cosine = scores.get(key)!
+          expect(score).toBeCloseTo(cosine >= 0 ? cosine * factor : cosine / factor, 4)
+        }
+      })
+
+      test.each([
+        [{ NEW: 0 }, 'INVALID_ARGUMENT'],
+        [{ NEW: 101 }, 'INVALID_ARGUMENT'],
+        [Object.fromEntries([...Array(9).keys()].map((n) => [`T${n}`, 2])), 'INVALID_ARGUMENT'],
+        [{ NEWS: 2 }, 'UNKNOWN_TAG'],
+      ])('and the boosts %j are refused', async (boost, code) => {
+        tagged()
+        const options = { k: 1, where: { boost } }
+        const refused = async (): Promise<unknown> =>
+          codeOf(await under.reader.topK('ALS_MODEL', vector, options))
+        // A client refuses a factor before it asks.
+        expect(await refused().catch((error) => error.code)).toBe(code)
+      })
+
       test('in flight beside others without have their own lists', async () => {
         const { rows, tags } = tagged()
         const inGermany = new Map([...rows].filter(([key]) => tags.get(key)!.has('DE')))

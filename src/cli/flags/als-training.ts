@@ -1,4 +1,5 @@
 import { systemClock } from '../../core/clock.ts'
+import { PENALTY_SCALINGS } from '../../models/als/penalty.ts'
 import { BIAS_COLUMNS } from '../../models/als/row.ts'
 import type { Feedback } from '../../models/feedback.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'
@@ -19,7 +20,6 @@ import { ProgressBar } from '../command/progress-bar.ts'
 import { anyNumber, share, wholeNumber } from '../flag-kinds/numbers.ts'
 import { word } from '../flag-kinds/words.ts'
 
-const PENALTIES = ['n', 'sqrt-n', 'constant'] as const
 const SOLVERS = ['cholesky', 'cg'] as const
 const DEVICES = ['cpu', 'gpu', 'auto'] as const
 
@@ -44,7 +44,7 @@ export const ALS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   },
   penalty: {
     type: 'string',
-    value: word(PENALTIES, 'KIND'),
+    value: word(PENALTY_SCALINGS, 'KIND'),
     help: 'How the penalty grows with the n ratings of a row: n (ALS-WR, default without biases), sqrt-n, constant',
   },
   'no-biases': { type: 'boolean', help: 'Train without user and item biases' },
@@ -113,7 +113,7 @@ export function alsOptionsOf(flags: Flags): AlsOptions {
     iterations: flags.number('iterations'),
     ...(flags.optional('penalty') === undefined
       ? {}
-      : { penalty: flags.choice('penalty', ['n', 'sqrt-n', 'constant']) }),
+      : { penalty: flags.choice('penalty', PENALTY_SCALINGS) }),
     biases: !isImplicit && !flags.boolean('no-biases'),
     seed: flags.number('seed'),
     threads: flags.number('threads'),

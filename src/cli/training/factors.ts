@@ -1,5 +1,6 @@
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { systemClock } from '../../core/clock.ts'
+import type { MeasuredLists } from '../../jobs/evaluate/strong.ts'
 import { checkKeyLength } from '../../jobs/publish/key-length.ts'
 import { refuseOtherDimension } from '../../jobs/publish/topic-dimension.ts'
 import type { VersionChoice } from '../../jobs/publish/version-to-publish.ts'
@@ -13,11 +14,11 @@ import { evaluateAls } from '../../training/als/evaluate.ts'
 import type { AlsModel } from '../../training/als/solver/model.ts'
 import type { RatingsSource } from '../../training/als/solver/sides.ts'
 import { pairsSharedWith, type RatingsTable } from '../../training/data/ratings-table.ts'
-import type { RankingSummary } from '../../training/metrics/ranking.ts'
+import type { MeanEstimate, RankingSummary } from '../../training/metrics/ranking.ts'
 import type { CommandIo, Flags, OptionSpec } from '../command/command.ts'
 import { ratingsOfFile } from '../files/ratings-file.ts'
 import { READING_OPTIONS, ratingsReadingOf } from '../files/ratings-reading.ts'
-import { wholeNumber } from '../flag-kinds/numbers.ts'
+import { share, wholeNumber } from '../flag-kinds/numbers.ts'
 import { input, output } from '../flag-kinds/places.ts'
 import { topicName } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
@@ -62,7 +63,12 @@ export const FACTORS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   folds: {
     type: 'string',
     value: wholeNumber({ min: 2 }),
-    help: 'Also cross-validate with N folds',
+    help: 'Also cross-validate with N folds: the RMSE of left-out ratings; with --implicit, lists for left-out users',
+  },
+  'leave-out-users': {
+    type: 'string',
+    value: share({ above: 0, below: 1 }),
+    help: 'Train without this share of the users, chosen by their ids and the seed: "weir evaluate FILE --protocol strong" measures on them',
   },
   'no-publish': { type: 'boolean', help: 'Train without publishing the model' },
 }
@@ -216,9 +222,18 @@ function sentence(result: Readonly<Record<string, unknown>>): string {
       `test NDCG@${k} ${ndcg.mean.toFixed(4)}, precision ${precision.mean.toFixed(4)}, recall ${recall.mean.toFixed(4)}`,
     )
   }
+  const strong = result['strong'] as MeasuredLists | undefined
+  if (strong !== undefined) parts.push(strongText(strong))
   const place =
     result['topic'] === undefined
       ? ''
       : `; published as version ${result['version']} to topic ${result['topic']}`
   return parts.join(', ') + place
+}
+
+/** The measures of the folds by user, each with half the width of its interval. */
+function strongText({ users, recall20, recall50, ndcg100 }: MeasuredLists): string {
+  const text = ({ mean, high }: MeanEstimate): string =>
+    `${mean.toFixed(4)} +- ${(high - mean).toFixed(4)}`
+  return `for ${counted(users, 'user')} left out: recall@20 ${text(recall20)}, recall@50 ${text(recall50)}, NDCG@100 ${text(ndcg100)}`
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { parseSize } from '../../runtime/configuration/values.ts'
 import type { RatingsSource } from '../../training/als/solver/sides.ts'
 import type { RatingsTable } from '../../training/data/ratings-table.ts'
+import { withoutUsers } from '../../training/data/split-ratings.ts'
 import { RatingsSpill } from '../../training/spill/ratings-spill.ts'
 import type { SpilledRatings } from '../../training/spill/spilled-ratings.ts'
 import { type CommandIo, type Flags, type OptionSpec, UsageError } from '../command/command.ts'
@@ -9,6 +10,7 @@ import { addRatingsOfFile, ratingsOfFile } from '../files/ratings-file.ts'
 import { ratingsReadingOf } from '../files/ratings-reading.ts'
 import { ReadingBar } from '../files/reading-bar.ts'
 import { size } from '../flag-kinds/numbers.ts'
+import { counted } from '../text/counted.ts'
 import type { DatasetFacts } from './dataset-facts.ts'
 
 /** The flag of training sets that are larger than memory. */
@@ -21,7 +23,7 @@ export const MEMORY_OPTION: Readonly<Record<string, OptionSpec>> = {
 }
 
 /** Flags that need the ratings in memory. */
-const IN_MEMORY_ONLY = ['validation', 'folds', 'half-life'] as const
+const IN_MEMORY_ONLY = ['validation', 'folds', 'half-life', 'leave-out-users'] as const
 
 /** The ratings of `--ratings` in memory. Shows how much is read. */
 export async function readTrainingRatings(
@@ -35,7 +37,16 @@ export async function readTrainingRatings(
     ...(facts === undefined ? {} : { facts }),
   })
   bar.finish()
-  return table
+  return withoutLeftOut(table, flags, io)
+}
+
+/** The ratings without those of the users of `--leave-out-users`. */
+function withoutLeftOut(table: RatingsTable, flags: Flags, io: CommandIo): RatingsTable {
+  const share = flags.optionalNumber('leave-out-users')
+  if (share === undefined) return table
+  const left = withoutUsers(table, share, flags.optionalNumber('seed'))
+  io.err(`left out ${left.count} of ${counted(table.users.length, 'user')}, with their ratings`)
+  return left.table
 }
 
 /** The ratings of `--ratings`: in memory, or with `--memory` in files. Throws UsageError. */

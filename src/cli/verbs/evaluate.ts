@@ -13,7 +13,7 @@ import type { ModelVersionMarker } from '../../models/registry/version-marker.ts
 import { ratingsOf } from '../../training/data/ratings-table.ts'
 import type { ErrorSummary } from '../../training/metrics/errors.ts'
 import type { RankingSummary } from '../../training/metrics/ranking.ts'
-import { type Command, type CommandIo, Flags, needs } from '../command/command.ts'
+import { type Command, type CommandIo, Flags, UsageError } from '../command/command.ts'
 import { periodically } from '../command/periodically.ts'
 import { ratingPieces, ratingsOfFile } from '../files/ratings-file.ts'
 import { type RatingsReading, READING_OPTIONS, ratingsReadingOf } from '../files/ratings-reading.ts'
@@ -28,6 +28,7 @@ import { versionMetadata, versionMetadataOptions } from '../flags/version-metada
 import { counted } from '../text/counted.ts'
 import { type Baseline, Baselines } from '../training/baseline.ts'
 import { SharedPairs, warnOfShared } from '../training/shared-pairs.ts'
+import { runStrongProtocol, STRONG_OPTIONS } from '../training/strong-protocol.ts'
 
 /** `weir evaluate`: measures the served model on held-out ratings. */
 export const evaluateCommand: Command = {
@@ -62,9 +63,8 @@ export const evaluateCommand: Command = {
     },
     'relevant-from': {
       type: 'string',
-      needs: [needs('top')],
       value: anyNumber({}, 'RATING'),
-      help: 'Held-out ratings from this value on are relevant (default: all above 0)',
+      help: 'Held-out ratings from this value on are relevant, with --top or --protocol (default: all above 0)',
     },
     seen: {
       type: 'string',
@@ -80,6 +80,7 @@ export const evaluateCommand: Command = {
       value: seconds(),
       help: 'Measure again after this time, until Ctrl-C: one line each with the time, the version and the MSE',
     },
+    ...STRONG_OPTIONS,
     ...QUERY_OPTIONS,
   },
   details: `Every pair counts. Users and items that the model does not know are predicted from mean rows and
@@ -91,16 +92,23 @@ Examples:
   weir evaluate --ratings u1.test
   weir evaluate --observations held-out --clip 1,5 --version 3
   weir evaluate --ratings u1.test --seen u1.base --top 10 --relevant-from 4
+  weir evaluate --ratings u.data --protocol strong
   weir evaluate --observations held-out --every 60 --json >> mse.jsonl`,
   async run({ flags: values, args, io }) {
     const flags = new Flags(values)
     const file = flags.optional('ratings') ?? args[0]
     const topic = flags.optional('observations')
     const every = flags.optionalNumber('every')
+    requireLists(flags)
     const reading = ratingsReadingOf(flags, io)
     const ratings = (leftOut?: LeftOutRecords): AsyncIterable<readonly Rating[]> =>
       topic === undefined ? ratingPieces(file!, reading) : piecesOfTopic(flags, topic, leftOut)
     await using client = await connectWith(flags)
+    if (flags.optional('protocol') !== undefined) {
+      const version = versionOf(flags, client)
+      await runStrongProtocol({ client, flags, io, ratings: ratings(), version })
+      return 0
+    }
     const baselines = new Baselines(flags, io, reading)
     const input = { client, flags, io, reading, ratings, baselines }
     if (every === undefined) report(await measure(input), input)
@@ -114,6 +122,15 @@ Examples:
     }
     return 0
   },
+}
+
+/** Throws UsageError for a flag of lists where none are measured. */
+function requireLists(flags: Flags): void {
+  const hasBound = flags.optional('relevant-from') !== undefined
+  const hasLists = flags.optional('top') ?? flags.optional('protocol')
+  if (hasBound && hasLists === undefined) {
+    throw new UsageError('--relevant-from needs --top or --protocol')
+  }
 }
 
 /** What an evaluation reads and asks. */

@@ -8,7 +8,7 @@ import { registryPlace } from '../../jobs/serve/registry-place.ts'
 import { jobAddressOptions } from '../command/address.ts'
 import { type Command, Flags, UsageError, unlessInterrupted } from '../command/command.ts'
 import { wholeNumber } from '../flag-kinds/numbers.ts'
-import { address, addressOf, addressToOpen, path } from '../flag-kinds/places.ts'
+import { address, addressOf, addressToOpen, input, path } from '../flag-kinds/places.ts'
 import { topicName, word } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS, topicsPlaceOf } from '../flags/kafka.ts'
@@ -62,6 +62,11 @@ export const gatewayCommand: Command = {
       value: address,
       help: 'Query port of "weir run histories", for routes about the items of users',
     },
+    rescorer: {
+      type: 'string',
+      value: input(),
+      help: 'Module whose default export gives the items of lists other values, or leaves some out; it runs as code in the gateway (default: none)',
+    },
     model: {
       type: 'string',
       value: topicName,
@@ -87,6 +92,7 @@ Examples:
   weir gateway
   weir gateway --observations observations --threads 2
   weir gateway --histories 127.0.0.1:9070
+  weir gateway --rescorer ./in-stock-first.ts
   weir gateway --model als-model --tokens tokens.json
   curl localhost:8080/v1/predict/1/50
   curl localhost:8080/v1/observe --json '{"user":"1","item":"50","rating":5}'`,
@@ -137,14 +143,16 @@ Examples:
 /** The job that the gateway serves, and what it serves besides. */
 function sourcesOf(
   flags: Flags,
-): Pick<GatewaySettings, 'job' | 'histories' | 'models' | 'observations'> {
+): Pick<GatewaySettings, 'job' | 'histories' | 'models' | 'observations' | 'rescorer'> {
   const topic = flags.optional('observations')
   const histories = flags.optional('histories')
   const model = flags.optional('model')
+  const rescorer = flags.optional('rescorer')
   const job = connectionOf(flags)
   return {
     job,
     ...(histories === undefined ? {} : { histories: { ...job, ...addressOf(histories) } }),
+    ...(rescorer === undefined ? {} : { rescorer: resolve(rescorer) }),
     ...(model === undefined ? {} : { models: modelPlaceOf(flags, model) }),
     ...(topic === undefined ? {} : { observations: { place: topicsPlaceOf(flags), topic } }),
   }

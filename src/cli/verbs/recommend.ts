@@ -2,10 +2,12 @@ import type { WeirClient } from '../../client/weir-client.ts'
 import { Histories, hasHistories } from '../../gateway/recommender/histories.ts'
 import { candidatesOf, ModelRows } from '../../gateway/recommender/model-rows.ts'
 import { alsKey, idOfKey, KEY_SUFFIXES, MEAN_KEYS } from '../../models/als/row-key.ts'
+import { boostsIn } from '../../models/item-tags.ts'
 import type { TagRules } from '../../wire/model-reader.ts'
 import { type Command, Flags, type OptionSpec } from '../command/command.ts'
 import { share, wholeNumber } from '../flag-kinds/numbers.ts'
 import { address, addressOf } from '../flag-kinds/places.ts'
+import { tagFactor } from '../flag-kinds/tag-factor.ts'
 import { name } from '../flag-kinds/words.ts'
 import {
   connectionOf,
@@ -19,33 +21,40 @@ import {
 const NO_HISTORIES = 'start the histories ("weir run histories"), or give the port where they are'
 
 /** What a list of items has: how many, rules over their tags, how much they differ. */
-export const LIST_OPTIONS: Readonly<Record<'k' | 'any-of' | 'none-of' | 'diversity', OptionSpec>> =
-  {
-    k: {
-      type: 'string',
-      value: wholeNumber({ min: 1, max: 1000 }),
-      default: '10',
-      help: 'Number of items, 1 to 1000',
-    },
-    'any-of': {
-      type: 'string',
-      multiple: true,
-      value: name('TAG'),
-      help: 'Only items with this tag, or with another that is given so (repeatable); the job has tags with --tags',
-    },
-    'none-of': {
-      type: 'string',
-      multiple: true,
-      value: name('TAG'),
-      help: 'Only items without this tag (repeatable)',
-    },
-    diversity: {
-      type: 'string',
-      value: share(),
-      default: '0',
-      help: 'How much the items differ: 0 is the order of the scores, 1 looks at likeness alone (up to 100 items)',
-    },
-  }
+export const LIST_OPTIONS: Readonly<
+  Record<'k' | 'any-of' | 'none-of' | 'boost' | 'diversity', OptionSpec>
+> = {
+  k: {
+    type: 'string',
+    value: wholeNumber({ min: 1, max: 1000 }),
+    default: '10',
+    help: 'Number of items, 1 to 1000',
+  },
+  'any-of': {
+    type: 'string',
+    multiple: true,
+    value: name('TAG'),
+    help: 'Only items with this tag, or with another that is given so (repeatable); the job has tags with --tags',
+  },
+  'none-of': {
+    type: 'string',
+    multiple: true,
+    value: name('TAG'),
+    help: 'Only items without this tag (repeatable)',
+  },
+  boost: {
+    type: 'string',
+    multiple: true,
+    value: tagFactor,
+    help: 'Factor of the scores of items with this tag, such as NEW:1.2 (repeatable, up to eight tags); it divides scores below 0',
+  },
+  diversity: {
+    type: 'string',
+    value: share(),
+    default: '0',
+    help: 'How much the items differ: 0 is the order of the scores, 1 looks at likeness alone (up to 100 items)',
+  },
+}
 
 /** `weir recommend`: lists the items with the highest scores, exact over all live rows. */
 export const recommendCommand: Command = {
@@ -77,6 +86,7 @@ A model does not say which items a user has rated. Without histories, the list m
 Examples:
   weir recommend 1 --k 5 --exclude 50 --exclude 181
   weir recommend 1 --any-of DE --none-of SOLD_OUT
+  weir recommend 1 --boost NEW:1.2
   weir recommend 1 --diversity 0.3
   weir recommend 1 --histories 127.0.0.1:9070`,
   async run({ flags: values, args, io }) {
@@ -118,7 +128,11 @@ Examples:
 
 /** The rules of a list, as flags say them. */
 export function whereOf(flags: Flags): TagRules {
-  return { anyOf: flags.list('any-of'), noneOf: flags.list('none-of') }
+  return {
+    anyOf: flags.list('any-of'),
+    noneOf: flags.list('none-of'),
+    boost: boostsIn(flags.list('boost')),
+  }
 }
 
 /** The items that a user rated, as far as the list leaves them out. */

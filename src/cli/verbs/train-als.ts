@@ -12,7 +12,7 @@ import {
 } from '../../training/als/solver/options.ts'
 import type { RatingsSource } from '../../training/als/solver/sides.ts'
 import { trainAls } from '../../training/als/train.ts'
-import { type Command, type CommandIo, Flags, UsageError } from '../command/command.ts'
+import { type Command, type CommandIo, Flags } from '../command/command.ts'
 import { outputFileOf, outputPlaceOf } from '../files/output-file.ts'
 import { writeTextRows } from '../files/text-rows-file.ts'
 import { output } from '../flag-kinds/places.ts'
@@ -37,6 +37,7 @@ import {
 } from '../training/factors.ts'
 import { halfLifeOf, trainedHalfLife, withHalfLife } from '../training/half-life.ts'
 import { MEMORY_OPTION, trainingRatings } from '../training/ratings-input.ts'
+import { strongFolds } from '../training/strong-folds.ts'
 
 /** `weir train als`: trains an ALS model on a ratings file and publishes it. */
 export const trainAlsCommand: Command = {
@@ -121,12 +122,8 @@ interface TrainingOutputs {
   readonly textRows: string | undefined
 }
 
-/** Throws UsageError if a file cannot be written, or `--folds` cannot be computed. */
+/** Throws UsageError if a file cannot be written. */
 function outputsOf(flags: Flags): TrainingOutputs {
-  const folds = flags.optionalNumber('folds')
-  if (folds !== undefined && flags.boolean('implicit')) {
-    throw new UsageError('--folds needs explicit ratings')
-  }
   return { curve: outputFileOf(flags, 'curve'), textRows: outputPlaceOf(flags, 'text-rows') }
 }
 
@@ -138,6 +135,7 @@ async function foldErrors(
 ): Promise<Record<string, unknown>> {
   const count = flags.optionalNumber('folds')
   if (count === undefined || 'sides' in table) return {}
+  if (options.feedback === 'implicit') return { strong: await strongFolds(table, count, options) }
   return foldResult(await crossValidateAls(table, count, options))
 }
 

@@ -1,4 +1,6 @@
 import type { Socket } from 'node:net'
+import { shareHolderOf } from '../../access/control.ts'
+import type { Principal } from '../../access/token-verifier.ts'
 import type { CountedConnection } from '../../http/address-share.ts'
 import { RequestOwner } from '../../serving/port/request-owner.ts'
 import { type HotLimits, type HotRequest, type Reading, RequestReader } from './request-reader.ts'
@@ -55,6 +57,11 @@ export class HotExchange {
     this.startedMs = performance.now()
   }
 
+  /** As `HotConnection.shareHolder`. */
+  shareHolder(principal: Principal | undefined): string | undefined {
+    return this.connection.shareHolder(principal)
+  }
+
   /** Where the request came from. */
   get from(): Socket {
     return this.connection.socket
@@ -77,6 +84,9 @@ export class HotConnection {
   idleLooks = 0
   private readonly listener: ConnectionOwner
   private runsFor: RequestOwner | undefined
+  private holder:
+    | { readonly principal: Principal | undefined; readonly name: string | undefined }
+    | undefined
   private readonly reader: RequestReader
   /** Requests without a sent answer, oldest first. */
   private readonly exchanges: HotExchange[] = []
@@ -115,6 +125,14 @@ export class HotConnection {
   get owner(): RequestOwner {
     this.runsFor ??= new RequestOwner()
     return this.runsFor
+  }
+
+  /** As `shareHolderOf`, of its client; it is found once for all requests with one token. */
+  shareHolder(principal: Principal | undefined): string | undefined {
+    if (this.holder?.principal !== principal || this.holder === undefined) {
+      this.holder = { principal, name: shareHolderOf(principal, this.socket.remoteAddress ?? '') }
+    }
+    return this.holder.name
   }
 
   /** Ends the connection after the answers that it waits for. */

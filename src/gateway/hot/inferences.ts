@@ -1,4 +1,3 @@
-import { shareHolderOf } from '../../access/control.ts'
 import { modelObject } from '../../access/object-rights.ts'
 import type { InferenceAnswers, InferenceCall } from '../inference/answers.ts'
 import { giveBuffer } from './batch-buffers.ts'
@@ -15,7 +14,7 @@ export type InferenceRoutes = Readonly<Record<'live' | 'version', HotRoute>>
 export class HotInferences {
   private readonly answers: InferenceAnswers
   private readonly routes: InferenceRoutes
-  private asked: [HotExchange, InferenceCall][] = []
+  private asked: (readonly [HotExchange, InferenceCall])[] = []
 
   constructor(answers: InferenceAnswers, routes: InferenceRoutes) {
     this.answers = answers
@@ -27,8 +26,9 @@ export class HotInferences {
     const needed = { role: 'read', on: modelObject(call.model) } as const
     const who = this.routeOf(call).admit(exchange, token, needed)
     if (who === undefined) return
-    const client = shareHolderOf(who.principal, exchange.from.remoteAddress ?? '')
-    if (this.asked.push([exchange, { ...call, client }]) === 1) setImmediate(this.ask)
+    const client = exchange.shareHolder(who.principal)
+    const asked = [exchange, { ...call, client, owner: exchange.owner }] as const
+    if (this.asked.push(asked) === 1) setImmediate(this.ask)
   }
 
   private readonly ask = (): void => {
@@ -41,7 +41,7 @@ export class HotInferences {
     const route = this.routeOf(call)
     const { text } = route
     try {
-      const { json, tensors } = await this.answers.answer({ ...call, owner: exchange.owner })
+      const { json, tensors } = await this.answers.answer(call)
       // After a failure a worker or a second try may still read the body.
       giveBuffer(call.body)
       const answer = tensors.length === 0 ? text.ok(json) : text.tensors(json, tensors)

@@ -14,6 +14,7 @@ import type {
 } from '../../wire/model-reader.ts'
 import type { RoutingTable } from '../../wire/routing-table.ts'
 import type { ModelControl } from './model-control.ts'
+import type { Rescorer } from './rescorer.ts'
 
 /** Options of a run of a model. */
 export interface RunOptions extends QueryOptions {
@@ -108,6 +109,8 @@ export interface GatewayServices {
   readonly state: ServedState
   /** A job that keeps the histories of users. @default those of `state`, if it has them */
   readonly histories?: ServedState
+  /** Gives the items of lists other values. @default the scores are the values */
+  readonly rescorer?: Rescorer
   /** @default the gateway takes no observations */
   readonly observations?: ObservationTopic
   /** @default the gateway administers no model */

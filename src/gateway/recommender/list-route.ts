@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import { requireArgument, WeirError } from '../../core/errors.ts'
+import { boostsIn } from '../../models/item-tags.ts'
 import type { QueryOptions } from '../../wire/model-reader.ts'
 import { statesOf } from '../http/objects.ts'
 import {
@@ -27,7 +28,8 @@ const PAGE_SCHEMA = {
   rescorerParams: {
     type: 'string',
     maxLength: 1000,
-    description: 'Refused: lists are not rescored; filter them in the application.',
+    description:
+      'A text for the rescorer of the gateway (weir gateway --rescorer FILE); refused where there is none, and of lists that are not rescored.',
   },
 } as const
 
@@ -41,6 +43,12 @@ const RULES_SCHEMA = {
     type: 'string',
     maxLength: MAX_RULE_LENGTH,
     description: 'Only items with none of these tags: SOLD_OUT.',
+  },
+  boost: {
+    type: 'string',
+    maxLength: MAX_RULE_LENGTH,
+    description:
+      'Factors by tag, 0.01 to 100, of up to eight tags: NEW:1.2,SALE:1.1. They multiply a score of 0 or more, and divide a lower one.',
   },
   diversity: {
     type: 'number',
@@ -109,6 +117,8 @@ export interface ListRoute {
   readonly states?: readonly string[]
   /** Whether `howMany` and `offset` select a page. @default true */
   readonly isPaged?: boolean
+  /** Whether the rescorer of the gateway changes it. @default false */
+  readonly isRescored?: boolean
   /** The list for the ids of the path. */
   answer(
     ids: readonly string[],
@@ -121,9 +131,9 @@ export interface ListRoute {
 export interface ListRequest {
   readonly Querystring: RecommendationPage & {
     readonly version?: number
-    readonly rescorerParams?: string
     readonly anyOf?: string
     readonly noneOf?: string
+    readonly boost?: string
     readonly diversity?: number
   }
   readonly Headers: QueryOptionHeaders
@@ -152,7 +162,7 @@ export function addListRoute(app: FastifyInstance, path: string, route: ListRout
     },
     async (request, reply) => {
       const { query, headers } = request
-      if (query.rescorerParams !== undefined) throw noRescorer()
+      if (query.rescorerParams !== undefined && route.isRescored !== true) throw notRescored(path)
       const options = queryOptionsOf(headers, query.version)
       const given = hasIds ? idsOfPath(request.url, 1) : []
       requireArgument(
@@ -186,13 +196,15 @@ function schemaOf(path: string, { summary, response, isOpen, isPaged }: ListRout
 
 /** The part of a page inside the first results that can be asked for: a later page is shorter, or empty. */
 function pageOf(query: ListRequest['Querystring']): RecommendationPage {
-  const { howMany = 0, offset = 0, considerKnownItems, anyOf, noneOf, diversity = 0 } = query
+  const { howMany = 0, offset = 0, considerKnownItems, anyOf, noneOf, boost } = query
+  const { diversity = 0, rescorerParams } = query
   return {
     howMany: Math.min(howMany, MAX_RESULTS - offset),
     offset,
     ...(considerKnownItems === undefined ? {} : { considerKnownItems }),
-    where: { anyOf: tagsOf(anyOf), noneOf: tagsOf(noneOf) },
+    where: { anyOf: tagsOf(anyOf), noneOf: tagsOf(noneOf), boost: boostsIn(tagsOf(boost)) },
     diversity,
+    ...(rescorerParams === undefined ? {} : { rescorerParams }),
   }
 }
 
@@ -201,9 +213,9 @@ function tagsOf(rule = ''): readonly string[] {
   return rule.split(',').filter((tag) => tag !== '')
 }
 
-function noRescorer(): WeirError {
+function notRescored(path: string): WeirError {
   return new WeirError(
     'UNSUPPORTED',
-    'lists are not rescored; leave rescorerParams out and filter or order the list in your application',
+    `the list of ${path} is not rescored; leave rescorerParams out and filter or order the list in your application`,
   )
 }

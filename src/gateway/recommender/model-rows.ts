@@ -1,11 +1,14 @@
 import { isWeirError, requireArgument } from '../../core/errors.ts'
 import { haveBiases } from '../../models/als/anonymous-row.ts'
+import { decodeTerms, type ImplicitTerms } from '../../models/als/implicit-terms.ts'
 import { BIAS_COLUMNS } from '../../models/als/row.ts'
 import { alsKey, idOfKey, isRowOf, KEY_SUFFIXES, MEAN_KEYS } from '../../models/als/row-key.ts'
-import type { QueryOptions, TagRules, TopKOptions } from '../../wire/model-reader.ts'
+import type { Answer, QueryOptions, TagRules, TopKOptions } from '../../wire/model-reader.ts'
+import type { QueryableStateInfo, RoutingTable, VersionTerms } from '../../wire/routing-table.ts'
 import type { ServedState } from '../port/services.ts'
 import { DIVERSE_CANDIDATES, type Diversity, diverseOrder, MOST_DIVERSE } from './diverse-order.ts'
 import type { IdValue } from './listing.ts'
+import { RESCORED_ITEMS } from './rescorer.ts'
 
 /** A page of a list. */
 export interface Page {
@@ -15,6 +18,8 @@ export interface Page {
   readonly where?: TagRules
   /** How much the items of the list differ, 0 to 1; see `diverseOrder`. @default 0, the order of the scores */
   readonly diversity?: number
+  /** What the client gives to the rescorer. @default nothing */
+  readonly rescorerParams?: string
 }
 
 /** A key with its score. */
@@ -39,6 +44,8 @@ const SCAN_PAGE = 1000
 export interface BestItemsOptions extends QueryOptions, Pick<TopKOptions, 'normColumns'> {
   /** Items that the list leaves out. @default none */
   readonly without?: readonly string[]
+  /** Gives the best items other values, and their order with it. @default the scores are the values */
+  readonly rescore?: ((items: readonly IdValue[]) => Promise<readonly IdValue[]>) | undefined
 }
 
 /** The rows of an ALS model as the job serves them: by key, by score, and all ids. */
@@ -46,6 +53,7 @@ export class ModelRows {
   private readonly state: ServedState
   private readonly name: string
   private readonly turn = new Turn()
+  private readonly decoded = new WeakMap<VersionTerms, ImplicitTerms>()
 
   /** `name` is the queryable state of the model. */
   constructor(state: ServedState, name: string) {
@@ -58,12 +66,45 @@ export class ModelRows {
     keys: readonly string[],
     options: QueryOptions,
   ): Promise<readonly (Float32Array | undefined)[]> {
+    return (await this.readWithVersion(keys, options)).rows
+  }
+
+  /** As `read`, with the version that the rows are of; 0 where there is no row. */
+  async readWithVersion(
+    keys: readonly string[],
+    options: QueryOptions,
+  ): Promise<{
+    readonly rows: readonly (Float32Array | undefined)[]
+    readonly version: number
+  }> {
     const answers = await this.state.rows(this.name, keys, options)
-    return answers.map((answer) => {
-      if (answer.ok) return answer.value
-      if (isWeirError(answer.error, 'UNKNOWN_KEY')) return undefined
-      throw answer.error
-    })
+    const version = answers.find((answer) => answer.ok)?.envelope.modelVersion ?? 0
+    return { rows: answers.map(rowOf), version }
+  }
+
+  /**
+   * What the row of a user follows from in a version of implicit feedback; undefined for one of explicit feedback, or that
+   * does not say it.
+   */
+  async implicitTerms(version: number, dimension: number): Promise<ImplicitTerms | undefined> {
+    const here = this.infoIn(this.state.routing)
+    const isCurrent = here?.liveVersion === version || termsIn(here, version) !== undefined
+    const info = isCurrent ? here : this.infoIn(await this.state.refreshRouting())
+    const terms = termsIn(info, version)
+    if (terms === undefined) return undefined
+    const known = this.decoded.get(terms) ?? decodeTerms(terms, dimension)
+    if (known !== undefined) this.decoded.set(terms, known)
+    return known
+  }
+
+  /** Whether a version says that it is of implicit feedback, and how it was trained. */
+  async isImplicit(version: number): Promise<boolean> {
+    const { states } = await this.state.refreshRouting()
+    return termsIn(this.infoIn({ states }), version) !== undefined
+  }
+
+  private infoIn({ states }: Pick<RoutingTable, 'states'>): QueryableStateInfo | undefined {
+    return states.find(({ name }) => name === this.name)
   }
 
   /** Whether the last columns of the rows are biases. */
@@ -76,21 +117,27 @@ export class ModelRows {
   async bestItems(
     query: string | Float32Array,
     { howMany, offset, where, diversity = 0 }: Page,
-    { without = [], ...options }: BestItemsOptions,
+    { without = [], rescore, ...options }: BestItemsOptions,
   ): Promise<IdValue[]> {
     await this.turn.end()
     const most = howMany + offset
+    const asked = candidatesOf(most, diversity)
     const answer = await this.state.topK(this.name, query, {
       ...options,
-      k: candidatesOf(most, diversity),
+      k: rescore === undefined ? asked : Math.max(asked, RESCORED_ITEMS),
       suffix: KEY_SUFFIXES.I,
       ...(where === undefined ? {} : { where }),
       exclude: [MEAN_KEYS.I, ...without.map((item) => alsKey(item, 'I'))],
     })
     if (!answer.ok) throw answer.error
-    const { value: best, envelope } = answer
-    const version = { version: envelope.modelVersion }
-    const list = await this.diverse(best, { diversity, most }, { ...options, ...version })
+    const scored = answer.value.map(({ key, score }) => ({ id: idOfKey(key), value: score }))
+    const best = rescore === undefined ? scored : await rescore(scored)
+    if (diversity === 0) return best.slice(offset, most)
+    const version = { version: answer.envelope.modelVersion }
+    const candidates = best
+      .slice(0, asked)
+      .map(({ id, value }) => ({ key: alsKey(id, 'I'), score: value }))
+    const list = await this.diverse(candidates, { diversity, most }, { ...options, ...version })
     return list.slice(offset).map(({ key, score }) => ({ id: idOfKey(key), value: score }))
   }
 
@@ -127,6 +174,16 @@ export class ModelRows {
       from = `${keys.at(-1)!}\0`
     }
   }
+}
+
+function rowOf(answer: Answer<Float32Array>): Float32Array | undefined {
+  if (answer.ok) return answer.value
+  if (isWeirError(answer.error, 'UNKNOWN_KEY')) return undefined
+  throw answer.error
+}
+
+function termsIn(info: QueryableStateInfo | undefined, version: number): VersionTerms | undefined {
+  return info?.terms?.find((one) => one.version === version)
 }
 
 /**

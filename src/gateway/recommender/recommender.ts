@@ -1,14 +1,21 @@
 import { WeirError } from '../../core/errors.ts'
 import { innerProduct } from '../../kernels/inner-product.ts'
-import { anonymousRow } from '../../models/als/anonymous-row.ts'
+import {
+  anonymousRow,
+  haveBiases,
+  implicitRow,
+  type RatedRow,
+} from '../../models/als/anonymous-row.ts'
 import { BIAS_COLUMNS } from '../../models/als/row.ts'
 import { alsKey, idOfKey, MEAN_KEYS } from '../../models/als/row-key.ts'
 import type { QueryOptions } from '../../wire/model-reader.ts'
+import type { RescoredList, Rescorer } from '../port/rescorer.ts'
 import type { GatewayServices } from '../port/services.ts'
 import { Histories, hasHistories, noHistories } from './histories.ts'
 import type { IdCount, IdValue } from './listing.ts'
-import { ModelRows, type Page } from './model-rows.ts'
+import { type BestItemsOptions, ModelRows, type Page } from './model-rows.ts'
 import type { ItemStrength } from './path.ts'
+import { rescored } from './rescorer.ts'
 
 /** A page of recommendations. */
 export interface RecommendationPage extends Page {
@@ -23,23 +30,25 @@ const ALS_MODEL = 'ALS_MODEL'
 export function recommenderOf({
   state,
   histories,
-}: Pick<GatewayServices, 'state' | 'histories'>): Recommender {
+  rescorer,
+}: Pick<GatewayServices, 'state' | 'histories' | 'rescorer'>): Recommender {
   const others = histories === undefined ? undefined : new Histories(histories)
   const own = new Histories(state)
-  return new Recommender(new ModelRows(state, ALS_MODEL), () =>
-    hasHistories(state) ? own : others,
-  )
+  const rows = new ModelRows(state, ALS_MODEL)
+  return new Recommender(rows, () => (hasHistories(state) ? own : others), rescorer)
 }
 
 /** Recommendations of an ALS model, computed from its rows as the job serves them. */
 export class Recommender {
   private readonly rows: ModelRows
   private readonly histories: () => Histories | undefined
+  private readonly rescorer: Rescorer | undefined
 
   /** `histories` returns undefined while there are none. */
-  constructor(rows: ModelRows, histories: () => Histories | undefined) {
+  constructor(rows: ModelRows, histories: () => Histories | undefined, rescorer?: Rescorer) {
     this.rows = rows
     this.histories = histories
+    this.rescorer = rescorer
   }
 
   /** The best items of a user, without those that the user rated. Throws UNKNOWN_KEY, UNSUPPORTED. */
@@ -49,7 +58,9 @@ export class Recommender {
     options: QueryOptions,
   ): Promise<IdValue[]> {
     const known = await this.knownTo([user], page, options)
-    return await this.rows.bestItems(alsKey(user, 'U'), page, { ...options, without: known })
+    const rescore = this.rescoring({ route: 'recommend', ids: [user] }, page)
+    const key = alsKey(user, 'U')
+    return await this.rows.bestItems(key, page, { ...options, without: known, rescore })
   }
 
   /** The best items of a group: of the mean of its users' rows. Throws UNKNOWN_KEY if no user is known. */
@@ -63,7 +74,8 @@ export class Recommender {
     if (rows.length === 0) throw unknown(`no user of ${users.slice(0, 10).join(', ')}`)
     const mean = rows[0]!.map((_, i) => rows.reduce((sum, row) => sum + row[i]!, 0) / rows.length)
     const known = await this.knownTo(users, page, options)
-    return await this.rows.bestItems(mean, page, { ...options, without: known })
+    const rescore = this.rescoring({ route: 'recommendToMany', ids: users }, page)
+    return await this.rows.bestItems(mean, page, { ...options, without: known, rescore })
   }
 
   /** The best items, without the given ones, of someone who rated a few items. Unknown items do not count. */
@@ -74,7 +86,8 @@ export class Recommender {
   ): Promise<IdValue[]> {
     const row = await this.anonymous(MEAN_KEYS.U, items, options)
     const given = items.map(({ item }) => item)
-    return await this.rows.bestItems(row, page, { ...options, without: given })
+    const rescore = this.rescoring({ route: 'recommendToAnonymous', ids: given }, page)
+    return await this.rows.bestItems(row, page, { ...options, without: given, rescore })
   }
 
   /** As `recommend`, with a few more ratings of the user. Throws UNKNOWN_KEY. */
@@ -88,7 +101,9 @@ export class Recommender {
       this.knownTo([user], page, options),
     ])
     const given = items.map(({ item }) => item)
-    return await this.rows.bestItems(row, page, { ...options, without: [...known, ...given] })
+    const rescore = this.rescoring({ route: 'recommendWithContext', ids: [user, ...given] }, page)
+    const without = [...known, ...given]
+    return await this.rows.bestItems(row, page, { ...options, without, rescore })
   }
 
   /** The predicted ratings of items; 0 for an item that the model does not know. Throws UNKNOWN_KEY. */
@@ -156,11 +171,9 @@ export class Recommender {
       const norm = Math.sqrt(dot(row, row, columns)) * known.length
       if (norm > 0) for (let i = 0; i < columns; i++) query[i]! += row[i]! / norm
     }
-    return await this.rows.bestItems(query, page, {
-      ...options,
-      without: items,
-      normColumns: columns,
-    })
+    const rescore = this.rescoring({ route: 'similarity', ids: items }, page)
+    const without = { without: items, normColumns: columns }
+    return await this.rows.bestItems(query, page, { ...options, ...without, rescore })
   }
 
   /**
@@ -227,6 +240,20 @@ export class Recommender {
     return this.rows.allIds(kind, options)
   }
 
+  /** What the rescorer does with a list; undefined without one. Throws UNSUPPORTED for parameters of a rescorer that is not there. */
+  private rescoring(
+    list: Omit<RescoredList, 'params'>,
+    { rescorerParams: params }: Page,
+  ): BestItemsOptions['rescore'] {
+    const { rescorer } = this
+    if (rescorer !== undefined) return (items) => rescored(rescorer, items, { ...list, params })
+    if (params === undefined) return undefined
+    throw new WeirError(
+      'UNSUPPORTED',
+      'this gateway has no rescorer; start it with --rescorer FILE, or leave rescorerParams out',
+    )
+  }
+
   private requireHistories(): Histories {
     const histories = this.histories()
     if (histories === undefined) throw noHistories()
@@ -254,18 +281,32 @@ export class Recommender {
     items: readonly ItemStrength[],
     options: QueryOptions,
   ): Promise<Float32Array> {
-    const keys = [baseKey, ...items.map(({ item }) => alsKey(item, 'I'))]
-    const [isBiased, [base, ...rows]] = await Promise.all([
-      this.rows.areBiased(options),
-      this.rows.read(keys, options),
-    ])
+    const keys = [MEAN_KEYS.U, MEAN_KEYS.I, baseKey, ...items.map(({ item }) => alsKey(item, 'I'))]
+    // In one request, so that all rows are of one version.
+    const { rows, version } = await this.rows.readWithVersion(keys, options)
+    const [meanUser, meanItem, base, ...itemRows] = rows
     if (base === undefined) throw unknown(`user ${idOfKey(baseKey)}`)
-    const rated = rows.flatMap((row, i) =>
-      row === undefined ? [] : [{ row, rating: items[i]!.strength }],
+    const rated = itemRows.flatMap((row, i) =>
+      row === undefined ? [] : [{ ...items[i]!, row, rating: items[i]!.strength }],
     )
     if (rated.length === 0) throw unknown('none of the items')
+    const terms = await this.rows.implicitTerms(version, base.length)
+    if (terms !== undefined) {
+      return implicitRow(baseKey === MEAN_KEYS.U ? undefined : base, summed(rated), terms)
+    }
+    const isBiased =
+      meanUser !== undefined && meanItem !== undefined && haveBiases(meanUser, meanItem)
     return anonymousRow(base, rated, isBiased ? base.length - 1 : -1)
   }
+}
+
+/** The events of each item together: a value of their sum. */
+function summed(events: readonly (ItemStrength & RatedRow)[]): readonly RatedRow[] {
+  const byItem = new Map<string, RatedRow & { readonly rating: number }>()
+  for (const { item, row, rating = 1 } of events) {
+    byItem.set(item, { row, rating: rating + (byItem.get(item)?.rating ?? 0) })
+  }
+  return [...byItem.values()]
 }
 
 function unknown(what: string): WeirError {

@@ -67,12 +67,14 @@ function recommendationRoutes(recommender: Recommender): ListRoutes {
     '/recommend': {
       summary: 'The best items of a user',
       response: SCORED,
+      isRescored: true,
       ids: USER,
       answer: (ids, page, options) => recommender.recommend(ids[0]!, page, options),
     },
     '/recommendToMany': {
       summary: 'The best items of a group of users',
       response: SCORED,
+      isRescored: true,
       ids: USER,
       isOpen: true,
       answer: (ids, page, options) => recommender.recommendToMany(ids, page, options),
@@ -80,6 +82,7 @@ function recommendationRoutes(recommender: Recommender): ListRoutes {
     '/recommendToAnonymous': {
       summary: 'The best items of someone who rated a few: ITEM or ITEM=STRENGTH',
       response: SCORED,
+      isRescored: true,
       ids: ITEM_STRENGTH,
       isOpen: true,
       answer: (ids, page, options) =>
@@ -88,6 +91,7 @@ function recommendationRoutes(recommender: Recommender): ListRoutes {
     '/recommendWithContext': {
       summary: 'The best items of a user with a few more ratings: USER, then ITEM or ITEM=STRENGTH',
       response: SCORED,
+      isRescored: true,
       ids: { ...USER, ...ITEM_STRENGTH },
       isOpen: true,
       answer: ([user, ...items], page, options) =>
@@ -139,6 +143,7 @@ function similarityRoutes(recommender: Recommender): ListRoutes {
     '/similarity': {
       summary: 'The items most similar to some: items',
       response: SCORED,
+      isRescored: true,
       ids: ITEM,
       isOpen: true,
       answer: (ids, page, options) => recommender.similarity(ids, page, options),

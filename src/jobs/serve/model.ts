@@ -5,6 +5,7 @@ import { systemClock } from '../../core/clock.ts'
 import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
 import { BackgroundWork } from '../../core/lifetime/background-work.ts'
 import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
+import { encodeTerms, implicitTerms } from '../../models/als/implicit-terms.ts'
 import { trainedWith } from '../../models/linear/trained-with.ts'
 import {
   isLinear,
@@ -17,6 +18,7 @@ import { type ConfigurationMap, parseConfiguration } from '../../runtime/configu
 import { requireNotRunning } from '../../runtime/job/worker-job.ts'
 import type { OperatorCoordinators } from '../../runtime/protocol/operator-coordinator.ts'
 import type { SlotThreads } from '../../runtime/slot/threads.ts'
+import type { QueryThreads } from '../../serving/threads/query-threads.ts'
 import type { QueryWorkers } from '../../serving/threads/workers.ts'
 import { MODEL_ROWS_UID } from '../model-topic/operator.ts'
 import {
@@ -115,12 +117,7 @@ export async function serveModel<O extends Readonly<Record<string, unknown>>>(
       )
     },
     onReady: (marker) => {
-      if (!isLinear(marker)) return
-      const { labels = { positive: 1, negative: -1 } } = trainedWith(marker.hyperparameters)
-      const { version } = marker
-      void started.promise.then(({ queries }) =>
-        queries.versionLabelled(model.state, { version, ...labels }),
-      )
+      void started.promise.then(({ queries }) => tellFacts(queries, model.state, marker))
     },
     onRetired: (version) => {
       void started.promise.then(({ queries }) => queries.versionRetired(model.state, version))
@@ -183,6 +180,18 @@ export async function serveModel<O extends Readonly<Record<string, unknown>>>(
   abandoned.start()
   started.resolve(job)
   return job
+}
+
+/** Tells clients what they must know of a version to understand its answers, or to make a row of it. */
+function tellFacts(queries: QueryThreads, state: string, marker: ModelVersionMarker): void {
+  const { version, hyperparameters } = marker
+  if (isLinear(marker)) {
+    const { labels = { positive: 1, negative: -1 } } = trainedWith(hyperparameters)
+    queries.versionLabelled(state, { version, ...labels })
+    return
+  }
+  const terms = implicitTerms(marker)
+  if (terms !== undefined) queries.versionTrained(state, { version, ...encodeTerms(terms) })
 }
 
 /** The configuration of a job: that of the options over the defaults of jobs that serve models. */

@@ -13,7 +13,13 @@ export class RequestOwner {
   readonly client: string | undefined
   /** As `Asker.group`. */
   readonly group: object
-  private readonly listeners = new Set<() => void>()
+  /**
+   * The listener of the one request that most connections have under way: a set that has one entry again and again makes a
+   * new table every few times.
+   */
+  private only: (() => void) | undefined
+  /** The listeners of the others. */
+  private readonly others = new Set<() => void>()
   /** Why it is gone, in words; undefined while it is there. */
   private why: string | undefined
   private error: WeirError | undefined
@@ -36,16 +42,24 @@ export class RequestOwner {
 
   /** Calls `listener` once when the connection is gone, unless canceled. It must not be gone yet. */
   onGone(listener: () => void): Cancel {
-    this.listeners.add(listener)
-    return () => this.listeners.delete(listener)
+    if (this.only === undefined) {
+      this.only = listener
+      return () => {
+        if (this.only === listener) this.only = undefined
+      }
+    }
+    this.others.add(listener)
+    return () => this.others.delete(listener)
   }
 
   /** The connection is gone, or its requests end for another reason. Idempotent. */
   leave(why = 'the connection that asked is closed'): void {
     if (this.why !== undefined) return
     this.why = why
-    for (const listener of this.listeners) listener()
-    this.listeners.clear()
+    this.only?.()
+    this.only = undefined
+    for (const listener of this.others) listener()
+    this.others.clear()
   }
 }
 

@@ -10,7 +10,8 @@ import {
 } from '../../models/item-tags.ts'
 import type { StateVersion } from '../../state/catalog/key-class.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
-import type { TagRules } from '../../wire/model-reader.ts'
+import { BOOST_FACTORS, MAX_BOOSTS, type TagRules } from '../../wire/model-reader.ts'
+import { TagBoosts } from '../top-k/tag-boosts.ts'
 import { TagFilter } from '../top-k/tag-filter.ts'
 import type { LocalRequests, VectorRequest } from './request.ts'
 
@@ -32,14 +33,19 @@ export class LocalTagReads {
    * The filter of some rules; undefined where they forbid nothing. Throws UNKNOWN_STATE where the job has no tags,
    * UNKNOWN_TAG, INVALID_ARGUMENT, RESTORING.
    */
-  filter({ anyOf = [], noneOf = [] }: TagRules): TagFilter | undefined {
-    if (anyOf.length + noneOf.length === 0) return undefined
+  filter({ anyOf = [], noneOf = [], boost = {} }: TagRules): TagFilter | undefined {
+    const boosts = Object.entries(boost)
+    requireBoosts(boosts)
+    if (anyOf.length + noneOf.length + boosts.length === 0) return undefined
     const [tags, names] = this.tables()
     const bits = bitsByName(names)
-    return new TagFilter(tags, {
+    const masks = {
       anyOf: anyOf.length === 0 ? undefined : this.bitsOf(anyOf, bits),
       noneOf: this.bitsOf(noneOf, bits),
-    })
+    }
+    if (boosts.length === 0) return new TagFilter(tags, masks)
+    const factors = boosts.map(([tag, factor]) => ({ bit: bitOf(tag, bits), factor }))
+    return new TagFilter(tags, masks, new TagBoosts(factors))
   }
 
   /** The rows of tags, and those of their names. */
@@ -64,12 +70,28 @@ export class LocalTagReads {
       `a rule names at most ${MAX_TAGS} tags, not ${names.length}`,
     )
     const bits = { low: 0, high: 0 }
-    for (const name of names) {
-      const bit = known.get(name)
-      if (bit === undefined) throw unknownTag(name, [...known.keys()])
-      addBit(bits, bit)
-    }
+    for (const name of names) addBit(bits, bitOf(name, known))
     return bits
+  }
+}
+
+function bitOf(name: string, known: ReadonlyMap<string, number>): number {
+  const bit = known.get(name)
+  if (bit === undefined) throw unknownTag(name, [...known.keys()])
+  return bit
+}
+
+function requireBoosts(boosts: readonly (readonly [tag: string, factor: number])[]): void {
+  requireArgument(
+    boosts.length <= MAX_BOOSTS,
+    `a list has boosts of at most ${MAX_BOOSTS} tags, not ${boosts.length}`,
+  )
+  const { min, max } = BOOST_FACTORS
+  for (const [tag, factor] of boosts) {
+    requireArgument(
+      factor >= min && factor <= max,
+      `the boost of the tag "${tag}" is a factor from ${min} to ${max}, not ${factor}`,
+    )
   }
 }
 

@@ -1,7 +1,12 @@
 import { WeirError } from '../../core/errors.ts'
 import { largeBuffers } from '../../core/lifetime/large-buffers.ts'
-import { KIND, REQUEST_FLAG } from '../../wire/frame.ts'
-import type { PredictOptions, QueryOptions, TopKOptions } from '../../wire/model-reader.ts'
+import { BOOSTS_FOLLOW, KIND, REQUEST_FLAG } from '../../wire/frame.ts'
+import type {
+  PredictOptions,
+  QueryOptions,
+  TagRules,
+  TopKOptions,
+} from '../../wire/model-reader.ts'
 import { MAX_FEATURES, type RequestCursor, requireK } from '../../wire/request.ts'
 import type { DeferredPredictions } from '../port/query-backend.ts'
 import { ReplyLease } from '../port/reply-lease.ts'
@@ -260,10 +265,7 @@ function decodeTopK(cursor: RequestCursor): AsyncRequest {
   requireK(k)
   const suffix = cursor.text()
   const exclude = textsOf(cursor)
-  const where =
-    (flags & REQUEST_FLAG.where) === 0
-      ? undefined
-      : { anyOf: textsOf(cursor), noneOf: textsOf(cursor) }
+  const where = (flags & REQUEST_FLAG.where) === 0 ? undefined : rulesOf(cursor)
   const among = (flags & REQUEST_FLAG.among) === 0 ? undefined : textsOf(cursor)
   const query = (flags & REQUEST_FLAG.vector) === 0 ? cursor.text() : vectorOf(cursor)
   cursor.finish()
@@ -290,8 +292,17 @@ function decodeTopK(cursor: RequestCursor): AsyncRequest {
   }
 }
 
-function textsOf(cursor: RequestCursor): string[] {
-  return Array.from({ length: cursor.uint16() }, () => cursor.text())
+function rulesOf(cursor: RequestCursor): TagRules {
+  const first = cursor.uint16()
+  const anyOf = textsOf(cursor, first & ~BOOSTS_FOLLOW)
+  const noneOf = textsOf(cursor)
+  if ((first & BOOSTS_FOLLOW) === 0) return { anyOf, noneOf }
+  const boosts = Array.from({ length: cursor.uint16() }, () => [cursor.text(), cursor.float64()])
+  return { anyOf, noneOf, boost: Object.fromEntries(boosts) as Record<string, number> }
+}
+
+function textsOf(cursor: RequestCursor, length: number = cursor.uint16()): string[] {
+  return Array.from({ length }, () => cursor.text())
 }
 
 function vectorOf(cursor: RequestCursor): Float32Array {

@@ -1,6 +1,6 @@
 import type { JobCatalog } from '../../state/catalog/job-catalog.ts'
 import type { ProgressBoard } from '../../state/catalog/progress-board.ts'
-import type { RoutingTable, VersionLabels } from '../../wire/routing-table.ts'
+import type { RoutingTable, VersionLabels, VersionTerms } from '../../wire/routing-table.ts'
 import { stateInfosOf } from './state-infos.ts'
 import type { ThreadLink } from './thread-link.ts'
 
@@ -20,6 +20,8 @@ export interface RoutingSources {
   threads(): readonly ThreadLink[]
   /** Labels of the versions of a linear model; undefined for another state. */
   labelsOf(name: string): readonly VersionLabels[] | undefined
+  /** Terms of the versions of a model of implicit feedback; undefined for another state. */
+  termsOf(name: string): readonly VersionTerms[] | undefined
   /** Receives every new table. */
   changed(table: RoutingTable): void
 }
@@ -76,6 +78,7 @@ export class JobRouting {
           return model < 0 || job === undefined ? 0 : job.board.liveVersion(model)
         },
         labelsOf: (name) => this.sources.labelsOf(name),
+        termsOf: (name) => this.sources.termsOf(name),
       }),
       sources: (job?.board.share.sources ?? []).map((source, number) => {
         const { uid, tracked, returnsThrough, topic } = source

@@ -15,7 +15,7 @@ import type { TypedStateShare } from '../../state/catalog/typed-state-share.ts'
 import type { RowTableShare } from '../../state/rows/share.ts'
 import { releaseScratchOfThread } from '../../state/rows/view.ts'
 import type { ModelReader } from '../../wire/model-reader.ts'
-import type { RoutingTable, VersionLabels } from '../../wire/routing-table.ts'
+import type { RoutingTable, VersionLabels, VersionTerms } from '../../wire/routing-table.ts'
 import { QueryServer } from '../server/query-server.ts'
 import { BootstrapBackend } from './bootstrap-backend.ts'
 import { JobRouting, type StartedJob } from './job-routing.ts'
@@ -24,6 +24,7 @@ import type { QueryThreadsOptions } from './options.ts'
 import type { QueryThread } from './query-thread.ts'
 import { RestartBackoff } from './restart-backoff.ts'
 import { ThreadLink } from './thread-link.ts'
+import { VersionFacts } from './version-facts.ts'
 import { startQueryWorker } from './workers.ts'
 
 const DEFAULT_PORT = 9069
@@ -48,8 +49,10 @@ export class QueryThreads {
   private lastTable = 0
   private readonly backoff = new RestartBackoff()
   private isClosed = false
-  /** By queryable name of a linear model, the labels of its versions. */
-  private readonly labels = new Map<string, Map<number, VersionLabels>>()
+  /** Of linear models. */
+  private readonly labels = new VersionFacts<VersionLabels>()
+  /** Of models of implicit feedback. */
+  private readonly terms = new VersionFacts<VersionTerms>()
   /** The class of threads that run in the calling thread. */
   private Inline: typeof QueryThread | undefined
   /** The reader of the calling thread; undefined if it does not read. */
@@ -71,10 +74,8 @@ export class QueryThreads {
       job: () => this.job,
       catalog: () => this.catalog,
       threads: () => this.members,
-      labelsOf: (name) => {
-        const known = this.labels.get(name)
-        return known && [...known.values()]
-      },
+      labelsOf: (name) => this.labels.of(name),
+      termsOf: (name) => this.terms.of(name),
       changed: (table) => this.broadcast({ kind: 'routing', table }),
     })
     this.bootstrap = new QueryServer(new BootstrapBackend(() => this.routing), {
@@ -253,17 +254,17 @@ export class QueryThreads {
 
   /** Predictions of a version of a linear model have these labels. */
   versionLabelled(name: string, labels: VersionLabels): void {
-    const known = this.labels.get(name) ?? new Map<number, VersionLabels>()
-    const { positive, negative } = known.get(labels.version) ?? {}
-    // A restart and a write-back say the same again.
-    if (positive === labels.positive && negative === labels.negative) return
-    this.labels.set(name, known.set(labels.version, labels))
-    this.jobRouting.changed()
+    if (this.labels.add(name, labels)) this.jobRouting.changed()
+  }
+
+  /** Rows of new users of a version of implicit feedback follow from these terms. */
+  versionTrained(name: string, terms: VersionTerms): void {
+    if (this.terms.add(name, terms)) this.jobRouting.changed()
   }
 
   /** A version is gone for good. */
   versionRetired(name: string, version: number): void {
-    this.labels.get(name)?.delete(version)
+    for (const facts of [this.labels, this.terms]) facts.retire(name, version)
   }
 
   /** What has been passed on is all that the running slot has opened. */

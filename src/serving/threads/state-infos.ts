@@ -1,5 +1,5 @@
 import type { JobCatalog } from '../../state/catalog/job-catalog.ts'
-import type { QueryableStateInfo, VersionLabels } from '../../wire/routing-table.ts'
+import type { QueryableStateInfo, VersionLabels, VersionTerms } from '../../wire/routing-table.ts'
 
 /** What the tables of a job do not say of its states. */
 export interface StateFacts {
@@ -7,6 +7,8 @@ export interface StateFacts {
   liveVersionOf(name: string): number
   /** Undefined for a state that is no linear model. */
   labelsOf(name: string): readonly VersionLabels[] | undefined
+  /** Undefined for a state that is no model of implicit feedback. */
+  termsOf(name: string): readonly VersionTerms[] | undefined
 }
 
 /** The queryable states of a job as the routing table lists them. */
@@ -17,9 +19,14 @@ export function stateInfosOf(catalog: JobCatalog, facts: StateFacts): QueryableS
     const known = infos.get(name)?.versions ?? []
     const versions = [...new Set([...known, version])].sort((a, b) => a - b)
     const liveVersion = facts.liveVersionOf(name)
-    const labels = facts.labelsOf(name)?.filter((one) => versions.includes(one.version))
-    const ofLinear = labels === undefined ? {} : { labels }
-    infos.set(name, { name, kind: 'vector', dimension, versions, liveVersion, ...ofLinear })
+    const isOpen = (one: { readonly version: number }): boolean => versions.includes(one.version)
+    const labels = facts.labelsOf(name)?.filter(isOpen)
+    const terms = facts.termsOf(name)?.filter(isOpen)
+    infos.set(name, {
+      ...{ name, kind: 'vector', dimension, versions, liveVersion },
+      ...(labels === undefined ? {} : { labels }),
+      ...(terms === undefined ? {} : { terms }),
+    })
   }
   for (const { queryableName: name, kind } of catalog.typedStates()) {
     infos.set(name, { name, kind, dimension: 0, versions: [], liveVersion: 0 })

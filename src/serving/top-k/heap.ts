@@ -1,6 +1,7 @@
 import { innerProduct } from '../../kernels/inner-product.ts'
 import { RankedKeys } from '../port/ranked-keys.ts'
 import { type ExcludedKeys, hashOfKey } from './excluded-keys.ts'
+import { boosted } from './tag-boosts.ts'
 import type { TagFilter } from './tag-filter.ts'
 
 /** A top-k query. */
@@ -13,7 +14,7 @@ export interface TopKQuery {
   readonly exclude: ExcludedKeys
   /** Scores are divided by the norm of the first so many floats of the row. @default they are not */
   readonly normColumns?: number
-  /** Tags that a row must and must not have. @default any */
+  /** Tags that a row must and must not have, and that boost it. @default any, and none does */
   readonly tags?: TagFilter
 }
 
@@ -27,6 +28,8 @@ export class TopKHeap {
   readonly maxKeyBytes: number
   /** A score must be greater to enter: the lowest score of a full heap, otherwise minus infinity. */
   threshold = Number.NEGATIVE_INFINITY
+  /** No row with a score up to this one, boosts left out, can enter: the threshold where no tag boosts rows. */
+  bound = Number.NEGATIVE_INFINITY
   private size = 0
   private readonly scores: Float64Array
   private readonly places: Int32Array
@@ -71,6 +74,7 @@ export class TopKHeap {
   reset(query: TopKQuery): void {
     this.query = query
     this.threshold = Number.NEGATIVE_INFINITY
+    this.bound = Number.NEGATIVE_INFINITY
     this.size = 0
     this.chains.fill(0)
     for (let i = 0; i < query.k; i++) this.places[i] = i
@@ -103,7 +107,9 @@ export class TopKHeap {
     if (known >= 0) {
       if (this.scores[known] !== score) this.rescore(known, score)
     } else this.enter(score, bytes, at, length, hash)
-    if (this.size === this.query.k) this.threshold = this.scores[0]!
+    if (this.size < this.query.k) return
+    this.threshold = this.scores[0]!
+    this.bound = this.query.tags?.boosts?.boundOf(this.threshold) ?? this.threshold
   }
 
   /** Enters a row that is no part of a table any more. */
@@ -111,7 +117,9 @@ export class TopKHeap {
     const { vector, normColumns = 0 } = this.query
     const dot = innerProduct(row, 0, vector, 0, vector.length)
     const squares = innerProduct(row, 0, row, 0, normColumns)
-    this.offer(normColumns === 0 ? dot : dividedByNorm(dot, squares), key, 0, key.length)
+    const score = normColumns === 0 ? dot : dividedByNorm(dot, squares)
+    const factor = this.query.tags?.factorOf(key, 0, key.length) ?? 1
+    this.offer(boosted(score, factor), key, 0, key.length)
   }
 
   private indexOf(bytes: Uint8Array, at: number, length: number, hash: number): number {

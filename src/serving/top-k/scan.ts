@@ -3,9 +3,10 @@ import { topKTriples, writeTopKQueries } from '../../kernels/top-k-scratch.ts'
 import { SCRATCH_TRIPLES } from '../../state/rows/layout.ts'
 import type { RowTableReader } from '../../state/rows/reader.ts'
 import { dividedByNorm, type TopKHeap } from './heap.ts'
-import { type ScreenedScan, TopKScreen } from './screen.ts'
+import { type FoundRow, type ScreenedScan, TopKScreen } from './screen.ts'
 import { floatAtMost } from './shadow.ts'
 import type { TopKShadows } from './shadows.ts'
+import { boosted } from './tag-boosts.ts'
 import type { TagColumn, TagColumns } from './tag-column.ts'
 
 /** Tries to read a row before its writer counts as stalled; the row is then left out. */
@@ -90,6 +91,7 @@ export class TopKScan {
       const scan: ScreenedScan = {
         score: (heap, row) => this.score(heap, row),
         accepts: (heap, key, length) => this.accepts(heap, key, 0, length),
+        boosted: (heap, found) => this.boosted(heap, found),
         threshold: (query) => this.thresholdOf(query),
         allows: (query, row) => this.allows(query, row),
       }
@@ -175,9 +177,18 @@ export class TopKScan {
     return isSame ? heap.names(key, at, length) : heap.accepts(key, at, length)
   }
 
-  /** The score that a row of the segment must beat to be of use for a query. */
+  /** The score of a row of the segment with the boosts of its tags, which are looked up where `accepts` looks them up. */
+  private boosted(heap: TopKHeap, { score, row, key, at, length }: FoundRow): number {
+    const { tags } = heap.query
+    if (tags?.boosts === undefined) return score
+    const isHere = this.isTagged && this.column!.isCurrent(this.segment)
+    const factor = isHere ? this.column!.factorOf(row, tags.boosts) : tags.factorOf(key, at, length)
+    return boosted(score, factor)
+  }
+
+  /** The score that a row of the segment must beat, boosts left out, to be of use for a query. */
   private thresholdOf(query: number): number {
-    return this.listed[query] ? Number.POSITIVE_INFINITY : this.heaps[query]!.threshold
+    return this.listed[query] ? Number.POSITIVE_INFINITY : this.heaps[query]!.bound
   }
 
   private writeQueries(scratch: number): void {
@@ -229,14 +240,14 @@ export class TopKScan {
       if (!reader.isLive(row)) continue
       const heap = this.heaps[query]!
       const score = floats[at + 2]!
-      if (score <= heap.threshold) continue
+      if (score <= heap.bound) continue
       const n = found.count
       const keyAt = n * maxKeyBytes
       if (keyAt + maxKeyBytes > found.keys.length) growKeys(keyAt + maxKeyBytes)
       const length = reader.keyInto(row, found.keys, keyAt)
       if (!this.accepts(heap, found.keys, keyAt, length)) continue
       found.queries[n] = query
-      found.scores[n] = score
+      found.scores[n] = this.boosted(heap, { score, row, key: found.keys, at: keyAt, length })
       found.lengths[n] = length
       found.count = n + 1
     }
@@ -274,9 +285,11 @@ export class TopKScan {
       const dot = reader.rawDot(row, vector, 0)
       const score =
         normColumns === undefined ? dot : dividedByNorm(dot, reader.rawSquares(row, normColumns))
-      const length = score > heap.threshold ? reader.keyInto(row, key, 0) : 0
+      const length = score > heap.bound ? reader.keyInto(row, key, 0) : 0
       if (!reader.unchanged(row, sequence)) continue
-      if (length > 0 && this.accepts(heap, key, 0, length)) heap.offer(score, key, 0, length)
+      if (length > 0 && this.accepts(heap, key, 0, length)) {
+        heap.offer(this.boosted(heap, { score, row, key, at: 0, length }), key, 0, length)
+      }
       break
     }
   }

@@ -17,13 +17,24 @@ import {
 /** Rows that are scored together. */
 const PLACES = 4
 
+/** A row that may be a result, with its score and the place of its key. */
+export interface FoundRow {
+  readonly score: number
+  readonly row: number
+  readonly key: Uint8Array
+  readonly at: number
+  readonly length: number
+}
+
 /** What the scan decides. */
 export interface ScreenedScan {
   /** Scores a row for one query, in place, under its sequence word. */
   score(heap: TopKHeap, row: number): void
   /** Whether a row of the segment that is allowed may be a result. */
   accepts(heap: TopKHeap, key: Uint8Array, length: number): boolean
-  /** The score that rows of the segment must beat for a query. */
+  /** The score of a row of the segment with the boosts of its tags. */
+  boosted(heap: TopKHeap, found: FoundRow): number
+  /** The score that rows of the segment must beat for a query, boosts left out. */
   threshold(query: number): number
   /** Whether the rules of a query allow a row. */
   allows(query: number, row: number): boolean
@@ -151,11 +162,12 @@ export class TopKScreen {
     const row = this.rows[place]!
     const sequence = this.sequences[place]!
     const score = this.shadow.scoreAt(place)
-    const wanted = reader.isLive(row) && score > heap.threshold
+    const wanted = reader.isLive(row) && score > heap.bound
     const length = wanted ? reader.keyInto(row, this.key, 0) : 0
     if ((sequence & 1) !== 0 || !reader.unchanged(row, sequence)) this.scan.score(heap, row)
     else if (wanted && this.scan.accepts(heap, this.key, length)) {
-      heap.offer(score, this.key, 0, length)
+      const found = { score, row, key: this.key, at: 0, length }
+      heap.offer(this.scan.boosted(heap, found), this.key, 0, length)
     }
   }
 }

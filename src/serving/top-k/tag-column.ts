@@ -2,6 +2,7 @@ import type { TagBits } from '../../models/item-tags.ts'
 import type { StateVersion } from '../../state/catalog/key-class.ts'
 import { PARTS } from '../../state/rows/layout.ts'
 import type { RowTableReader } from '../../state/rows/reader.ts'
+import type { TagBoosts } from './tag-boosts.ts'
 import { allows, readTags, type TagMasks, tagsOfRow, WRITER_ATTEMPTS } from './tag-filter.ts'
 
 /** Segments without tags of their rows yet. */
@@ -136,9 +137,18 @@ export class TagColumn {
 
   /** Whether a row of a prepared segment may be a result. */
   allows(row: number, masks: TagMasks): boolean {
+    return allows(masks, this.bitsOf(row))
+  }
+
+  /** The factor of a row of a prepared segment. */
+  factorOf(row: number, boosts: TagBoosts): number {
+    return boosts.factorOf(this.bitsOf(row))
+  }
+
+  private bitsOf(row: number): TagBits {
     this.bits.low = this.low[row]!
     this.bits.high = this.high[row]!
-    return allows(masks, this.bits)
+    return this.bits
   }
 }
 

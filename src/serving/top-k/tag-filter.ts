@@ -2,6 +2,7 @@ import { murmur3 } from '../../core/hash/murmur3.ts'
 import { halfOf, type TagBits } from '../../models/item-tags.ts'
 import type { StateVersion } from '../../state/catalog/key-class.ts'
 import { MISSING, type RowTableReader, STUCK } from '../../state/rows/reader.ts'
+import type { TagBoosts } from './tag-boosts.ts'
 
 /** Tries to read the tags of a key before their writer counts as stalled. */
 export const WRITER_ATTEMPTS = 1000
@@ -14,24 +15,35 @@ export interface TagMasks {
   readonly noneOf: TagBits
 }
 
-/** Decides by the tags of a key, read in place, whether its row may be a result. */
+/** Decides by the tags of a key, read in place, whether its row may be a result, and what its score is multiplied with. */
 export class TagFilter {
   /** All rows of tags: they never leave memory. */
   readonly tags: StateVersion
   readonly masks: TagMasks
+  /** @default every factor is 1 */
+  readonly boosts: TagBoosts | undefined
   private readonly bits: TagBits = { low: 0, high: 0 }
 
-  constructor(tags: StateVersion, masks: TagMasks) {
+  constructor(tags: StateVersion, masks: TagMasks, boosts?: TagBoosts) {
     this.tags = tags
     this.masks = masks
+    this.boosts = boosts
   }
 
   /** Whether the row of the key that begins at `at` may be a result. */
   accepts(key: Uint8Array, at: number, length: number): boolean {
+    return this.read(key, at, length) && allows(this.masks, this.bits)
+  }
+
+  /** The factor of the row of the key that begins at `at`; 1 where its tags cannot be known now. */
+  factorOf(key: Uint8Array, at: number, length: number): number {
+    if (this.boosts === undefined || !this.read(key, at, length)) return 1
+    return this.boosts.factorOf(this.bits)
+  }
+
+  private read(key: Uint8Array, at: number, length: number): boolean {
     const hash = murmur3(key, at, length) | 0
-    return (
-      readTags(this.tags, { key, at, length, hash }, this.bits) && allows(this.masks, this.bits)
-    )
+    return readTags(this.tags, { key, at, length, hash }, this.bits)
   }
 }
 

@@ -30,6 +30,14 @@ export class FrequentKey {
     for (let i = 0; i < this.entries.length; i++) this.entries[i] = undefined
   }
 
+  /** Whether it is the key of these bytes now. */
+  isOf(bytes: Uint8Array): boolean {
+    const own = this.bytes
+    if (own.length !== bytes.length) return false
+    for (let i = 0; i < own.length; i++) if (own[i] !== bytes[i]) return false
+    return true
+  }
+
   /** The entry in a table that was looked for last, if it was in this namespace and is still in memory. */
   entryIn(table: number, namespace: Uint8Array | undefined): RememberedEntry | undefined {
     const entry = this.entries[table]

@@ -1,4 +1,5 @@
 import type { KeyedEntry } from '../entries/keyed-entry.ts'
+import type { FrequentKey } from '../port/frequent-key.ts'
 
 /** Timers for which there is room at first. */
 const FIRST_ROOM = 64
@@ -8,6 +9,14 @@ export interface LateTimers {
   readonly from: number
   /** In no order. */
   readonly timers: readonly KeyedEntry[]
+}
+
+/** What the arrays hold of a timer. */
+interface Placed {
+  readonly timer: KeyedEntry
+  readonly time: number
+  readonly hash: number
+  readonly frequent: FrequentKey | undefined
 }
 
 /**
@@ -20,16 +29,26 @@ export class TimerHeap {
   private timers: KeyedEntry[] = []
   private times = new Float64Array(FIRST_ROOM)
   private hashes = new Int32Array(FIRST_ROOM)
+  /** The keys that were frequent when their timers came; undefined before the first of them. */
+  private keys: (FrequentKey | undefined)[] | undefined
 
   /** The first timer. */
   get first(): KeyedEntry | undefined {
     return this.timers[0]
   }
 
-  push(timer: KeyedEntry): void {
+  /** The key of the first timer, if it was a frequent one; by now it may have become another key. */
+  get firstKey(): FrequentKey | undefined {
+    return this.keys?.[0]
+  }
+
+  /** `frequent`: the key of the timer, if it is a frequent one. */
+  push(timer: KeyedEntry, frequent?: FrequentKey): void {
     const { timers } = this
     let at = timers.length
     timers.push(timer)
+    if (frequent !== undefined) this.keys ??= new Array<undefined>(at).fill(undefined)
+    this.keys?.push(frequent)
     if (at === this.times.length) this.grow()
     const { times } = this
     const { time, hash } = timer
@@ -40,7 +59,7 @@ export class TimerHeap {
       this.move(parent, at)
       at = parent
     }
-    this.put(at, timer, time, hash)
+    this.put(at, { timer, time, hash, frequent })
   }
 
   /** Removes the first timer; there must be one. */
@@ -48,6 +67,7 @@ export class TimerHeap {
     const { timers } = this
     const size = timers.length - 1
     const last = timers.pop()!
+    const frequent = this.keys?.pop()
     if (size === 0) return
     const time = this.times[size]!
     const hash = this.hashes[size]!
@@ -61,7 +81,7 @@ export class TimerHeap {
       this.move(child, at)
       at = child
     }
-    this.put(at, last, time, hash)
+    this.put(at, { timer: last, time, hash, frequent })
   }
 
   /**
@@ -74,20 +94,23 @@ export class TimerHeap {
     if (from === undefined) return undefined
     const timers = all.filter(({ time }) => time >= from)
     this.timers = []
+    this.keys = undefined
     for (const timer of all) if (timer.time < from) this.push(timer)
     return { from, timers }
   }
 
-  private put(at: number, timer: KeyedEntry, time: number, hash: number): void {
+  private put(at: number, { timer, time, hash, frequent }: Placed): void {
     this.timers[at] = timer
     this.times[at] = time
     this.hashes[at] = hash
+    if (this.keys !== undefined) this.keys[at] = frequent
   }
 
   private move(from: number, to: number): void {
     this.timers[to] = this.timers[from]!
     this.times[to] = this.times[from]!
     this.hashes[to] = this.hashes[from]!
+    if (this.keys !== undefined) this.keys[to] = this.keys[from]
   }
 
   private precedes(a: number, b: number): boolean {

@@ -2,6 +2,7 @@ import { murmur3 } from '../../core/hash/murmur3.ts'
 import { bytesOfLatin1 } from '../../core/text/latin1.ts'
 import { IN_HEAP, type KeyedEntry, LIVE, PERSISTED, STORED } from '../entries/keyed-entry.ts'
 import type { EntryTimers } from '../port/entry-timers.ts'
+import type { FrequentKey } from '../port/frequent-key.ts'
 import type { KeySelection } from '../port/key-selection.ts'
 import { PrefixReader } from '../port/prefix-reader.ts'
 import { finished } from '../port/scan-part.ts'
@@ -62,7 +63,7 @@ export class KeyedTimerQueue implements TimerQueue {
     if ((entry.flags & LIVE) !== 0) return
     entry.time = timestamp
     this.table.set(entry, NOTHING, 0)
-    if ((entry.flags & IN_HEAP) === 0) this.add(entry)
+    if ((entry.flags & IN_HEAP) === 0) this.add(entry, this.selection.frequent)
     this.table.context.settle()
   }
 
@@ -98,12 +99,14 @@ export class KeyedTimerQueue implements TimerQueue {
       return this.ofEntries!.poll()
     }
     if (first === undefined || first.time > upTo) return undefined
+    const frequent = this.heap.firstKey
     this.take(first)
     this.prefix.read(first.key, TIMESTAMP_BYTES)
     const { key, namespace } = this.prefix
     const timer = { timestamp: first.time, key, keyGroup: first.keyGroup, namespace }
     this.table.remove(first)
-    this.selection.select(key, first.keyGroup)
+    if (frequent?.isOf(key) === true) this.selection.selectFrequent(frequent)
+    else this.selection.select(key, first.keyGroup)
     this.selection.selectNamespace(namespace)
     return timer
   }
@@ -219,9 +222,10 @@ export class KeyedTimerQueue implements TimerQueue {
     return first
   }
 
-  private add(entry: KeyedEntry): void {
+  /** `frequent`: as `TimerHeap.push`. */
+  private add(entry: KeyedEntry, frequent?: FrequentKey): void {
     entry.flags |= IN_HEAP
-    this.heap.push(entry)
+    this.heap.push(entry, frequent)
   }
 
   /** Removes the first entry of the heap. */

@@ -50,7 +50,8 @@ export function evaluateRanking(
   let users = 0
   for (const [user, items] of relevant) {
     if (users++ === options.maxUsers) break
-    accumulator.add(topItems(model, user, { seen: seen.get(user), k }), items)
+    const row = model.rowOf('U', user) ?? model.meanUser
+    accumulator.add(topItems(model, row, { seen: seen.get(user), k }), items)
   }
   return accumulator.summary()
 }
@@ -65,13 +66,12 @@ function itemsByUser(table: RatingsTable, from: number): Map<string, Set<string>
   return new Map(sets.map((set, user) => [table.users[user] as string, set]))
 }
 
-/** The best `k` items of a user without the `seen` ones, best first; ties in order of items. */
-function topItems(
+/** The best `k` items for the row of a user without the `seen` ones, best first; ties in order of items. */
+export function topItems(
   model: AlsModel,
-  user: string,
+  row: Float32Array,
   { seen, k }: { readonly seen: ReadonlySet<string> | undefined; readonly k: number },
 ): string[] {
-  const row = model.rowOf('U', user) ?? model.meanUser
   const best: { item: string; score: number }[] = []
   for (const [index, item] of model.items.entries()) {
     const other = model.row('I', index)

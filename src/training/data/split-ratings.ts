@@ -1,9 +1,12 @@
 import { requireArgument } from '../../core/errors.ts'
+import { murmur3 } from '../../core/hash/murmur3.ts'
 import { checkArgument } from '../../core/options/shape.ts'
 import { seededRandom } from '../../core/random.ts'
 import { foldRows } from './fold-rows.ts'
 import { RATINGS_TABLE } from './kinds.ts'
 import { countsOf, type RatingsTable, selectRatings } from './ratings-table.ts'
+
+const encoder = new TextEncoder()
 
 /** A table in two parts; both keep the order of the table. */
 export interface RatingsSplit {
@@ -62,6 +65,23 @@ export function splitLeaveLast(table: RatingsTable, count: number): RatingsSplit
   return splitBy(table, inTest)
 }
 
+/**
+ * The ratings without those of a share of the users. Whether a user is left out depends on the seed and the id alone: more
+ * ratings, or another order of them, leave out the same users. `count` is how many were left out.
+ */
+export function withoutUsers(
+  table: RatingsTable,
+  share: number,
+  seed = 1,
+): { readonly table: RatingsTable; readonly count: number } {
+  const isOut = Uint8Array.from(table.users, (user) =>
+    murmur3(encoder.encode(`${seed}/${user}`)) < share * 2 ** 32 ? 1 : 0,
+  )
+  const indexes = Uint32Array.from({ length: table.size }, (_, index) => index)
+  const kept = indexes.filter((index) => isOut[table.user[index]!] === 0)
+  return { table: selectRatings(table, kept), count: isOut.reduce((sum, out) => sum + out, 0) }
+}
+
 /** `folds` splits at random: each rating is in exactly one test part. Throws INVALID_ARGUMENT. */
 export function splitFolds(table: RatingsTable, folds: number, seed = 1): readonly RatingsSplit[] {
   checkArgument('splitFolds', 'table', RATINGS_TABLE, table)
@@ -69,6 +89,22 @@ export function splitFolds(table: RatingsTable, folds: number, seed = 1): readon
     train: selectRatings(table, train),
     test: selectRatings(table, test),
   }))
+}
+
+/** `folds` splits by user: all ratings of a user are in one test part. Throws INVALID_ARGUMENT. */
+export function splitFoldsByUser(
+  table: RatingsTable,
+  folds: number,
+  seed = 1,
+): readonly RatingsSplit[] {
+  return foldRows(table.users.length, folds, seed).map(({ test }) => {
+    const isTested = new Uint8Array(table.users.length)
+    for (const user of test) isTested[user] = 1
+    return splitBy(
+      table,
+      Uint8Array.from(table.user, (user) => isTested[user]!),
+    )
+  })
 }
 
 function checkFraction(fraction: number): void {

@@ -154,6 +154,39 @@ describe('weir train als', () => {
     })
   })
 
+  it('with --folds cross-validates implicit feedback by user: every user is ranked for once', async () => {
+    const uses = join(folder, 'uses.csv')
+    const ofUser = (user: number) =>
+      Array.from({ length: 10 }, (_, n) => `u${user},i${(user + 5 * n) % 24},1`)
+    writeFileSync(
+      uses,
+      Array.from({ length: 30 }, (_, user) => ofUser(user))
+        .flat()
+        .join('\n'),
+    )
+    const folds = ['--implicit', '--ratings', uses, '--folds', '3']
+    const { code, out, err } = await als(...folds, '--json')
+    expect(code, err).toBe(0)
+    const { strong } = JSON.parse(out)
+    expect(strong).toMatchObject({ users: 30, foldedIn: 8 })
+    // 16 items are left of the 24 for each user, so a list of 20 has all.
+    expect([strong.recall20.mean, strong.recall50.mean]).toEqual([1, 1])
+    const { low, mean, high } = strong.ndcg100
+    expect(0 < low && low < mean && mean < high).toBe(true)
+    const text = await als(...folds)
+    expect(text.out).toContain(
+      `for 30 users left out: recall@20 ${strong.recall20.mean.toFixed(4)} +- `,
+    )
+  })
+
+  it('with --leave-out-users trains without a share of the users, and says how many', async () => {
+    const { code, out, err } = await als('--leave-out-users', '0.25', '--json')
+    expect(code, err).toBe(0)
+    const count = Number(/left out (\d+) of 60 users, with their ratings/.exec(err)?.[1])
+    expect(JSON.parse(out).users).toBe(60 - count)
+    expect(count).toBeGreaterThan(0)
+  })
+
   it('leaves out bad lines, says so, and writes them to a file', async () => {
     const [bad, kept] = [join(folder, 'some-bad'), join(folder, 'left-out.tsv')]
     writeFileSync(bad, `${readFileSync(ratings, 'utf8')}\n1\t2\n1\t2\tx\n`)
@@ -201,9 +234,9 @@ describe('weir train als', () => {
   it.each([
     [['--patience', '2'], '--patience needs --validation'],
     [['--validation', '1'], '--validation must be a share'],
-    [['--implicit', '--folds', '2'], '--folds needs explicit ratings'],
     [['--memory', '1mb', '--folds', '2'], '--folds needs the ratings in memory'],
     [['--memory', '1mb', '--validation', '0.1'], '--validation needs the ratings in memory'],
+    [['--memory', '1mb', '--leave-out-users', '0.1'], '--leave-out-users needs the ratings in'],
     [
       ['--memory', '1mb', '--implicit', '--test', import.meta.filename],
       '--test with --implicit needs',

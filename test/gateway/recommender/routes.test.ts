@@ -185,10 +185,59 @@ describe('routes about the items of users', () => {
     expect(users.json()).toEqual([{ id: 'u2', count: 2 }])
   })
 
-  it('refuse rescorer parameters', async () => {
+  it('refuse rescorer parameters where there is no rescorer, and where a list is not rescored', async () => {
     const app = await ranked().open()
     const answer = await app.inject('/recommend/u2?rescorerParams=x')
     expect([answer.statusCode, answer.json()]).toMatchObject([501, { code: 'UNSUPPORTED' }])
+    expect(answer.payload).toContain('start it with --rescorer FILE')
+    const rescoring = await ranked().open({
+      histories: histories({ a: 5 }),
+      rescorer: (items) => items,
+    })
+    const known = await rescoring.inject('/mostPopularItems?rescorerParams=x')
+    expect([known.statusCode, known.json().detail]).toEqual([
+      501,
+      expect.stringContaining('the list of /mostPopularItems is not rescored'),
+    ])
+  })
+})
+
+describe('a gateway with a rescorer', () => {
+  /** `lists` gets what the rescorer got. */
+  const open = (lists: unknown[] = []) =>
+    ranked().open({
+      rescorer: (items, list) => {
+        lists.push(list)
+        const without = items.filter(({ id }) => id !== list.params)
+        return without.map(({ id, value }) => ({ id, value: id === 'd' ? 100 : value }))
+      },
+    })
+
+  it('orders lists by its values, over all items that it gets and not those of a page', async () => {
+    const lists: unknown[] = []
+    const app = await open(lists)
+    expect((await app.inject('/recommend/u%2C1?howMany=2')).payload).toBe('d,100\na,4\n')
+    const next = await app.inject('/recommend/u%2C1?howMany=2&offset=1&rescorerParams=a')
+    expect(next.payload).toBe('b,3\nc,2\n')
+    const group = await app.inject('/recommendToMany/u%2C1/u2?howMany=1&rescorerParams=x%20y')
+    expect(group.payload).toBe('d,100\n')
+    await app.inject('/recommendToAnonymous/a=4/b?howMany=1')
+    await app.inject('/recommendWithContext/u2/a=4?howMany=1')
+    expect((await app.inject('/similarity/a?howMany=1')).payload).toBe('d,100\n')
+    expect(lists).toEqual([
+      { route: 'recommend', ids: ['u,1'], params: undefined },
+      { route: 'recommend', ids: ['u,1'], params: 'a' },
+      { route: 'recommendToMany', ids: ['u,1', 'u2'], params: 'x y' },
+      { route: 'recommendToAnonymous', ids: ['a', 'b'], params: undefined },
+      { route: 'recommendWithContext', ids: ['u2', 'a'], params: undefined },
+      { route: 'similarity', ids: ['a'], params: undefined },
+    ])
+  })
+
+  it('has diverse lists of the rescored items', async () => {
+    const app = await open()
+    const list = await app.inject('/recommend/u%2C1?howMany=2&diversity=0.1')
+    expect(list.payload.split('\n')[0]).toBe('d,100')
   })
 })
 

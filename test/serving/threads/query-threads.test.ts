@@ -141,6 +141,22 @@ describe('QueryThreads', () => {
     await expect.poll(shown).toEqual([])
   })
 
+  it('inform clients of the terms of loaded versions of implicit feedback', async () => {
+    const threads = await start()
+    await serve(threads)
+    const terms = { version: 1, alpha: 2, regularization: 0.5, penalty: 'sqrt-n', gram: 'AACAPw==' }
+    threads.versionTrained('ALS_MODEL', terms)
+    const client = await connect(threads)
+    const shown = async (): Promise<unknown> => {
+      const { states } = await client.refreshRouting()
+      return states.find(({ name }) => name === 'ALS_MODEL')?.terms
+    }
+    await expect.poll(shown).toEqual([terms])
+    threads.versionRetired('ALS_MODEL', 1)
+    threads.versionTrained('ALS_MODEL', { ...terms, version: 3 })
+    await expect.poll(shown).toEqual([])
+  })
+
   it('fail what a lost slot would have answered and still read its rows', async () => {
     const threads = await start()
     const world = await serve(threads)

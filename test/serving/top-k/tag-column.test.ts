@@ -6,6 +6,7 @@ import { ExcludedKeys } from '../../../src/serving/top-k/excluded-keys.ts'
 import { TopKHeap } from '../../../src/serving/top-k/heap.ts'
 import { TopKScan } from '../../../src/serving/top-k/scan.ts'
 import { TopKShadows } from '../../../src/serving/top-k/shadows.ts'
+import { boosted, TagBoosts } from '../../../src/serving/top-k/tag-boosts.ts'
 import { TagColumns } from '../../../src/serving/top-k/tag-column.ts'
 import { TagFilter } from '../../../src/serving/top-k/tag-filter.ts'
 import { KeyClass } from '../../../src/state/catalog/key-class.ts'
@@ -54,10 +55,22 @@ class Shop {
 
   /** The best keys with a bit and without another one; `between` is called after each step. */
   best(anyOf: number, noneOf: number, between: () => void = () => {}): readonly string[] {
-    const tags = new TagFilter(this.tagClass.versions.get(V1)!, {
+    const masks = {
       anyOf: { low: 1 << anyOf, high: 0 },
       noneOf: { low: 0, high: 1 << (noneOf - 32) },
-    })
+    }
+    return this.listed(new TagFilter(this.tagClass.versions.get(V1)!, masks), between)
+  }
+
+  /** The best keys where these bits have factors. */
+  bestBoosted(factors: Readonly<Record<number, number>>, between?: () => void): readonly string[] {
+    const boosts = Object.entries(factors).map(([bit, factor]) => ({ bit: Number(bit), factor }))
+    const masks = { anyOf: undefined, noneOf: { low: 0, high: 0 } }
+    const tags = this.tagClass.versions.get(V1)!
+    return this.listed(new TagFilter(tags, masks, new TagBoosts(boosts)), between)
+  }
+
+  private listed(tags: TagFilter, between: () => void = () => {}): readonly string[] {
     const query = {
       vector: QUERY,
       k: K,
@@ -83,6 +96,20 @@ class Shop {
         return bits.includes(anyOf) && !bits.includes(noneOf)
       })
       .map(([key, v]) => ({ key, score: v.reduce((sum, x, i) => sum + x * QUERY[i]!, 0) }))
+      .sort((a, b) => b.score - a.score)
+      .slice(0, K)
+      .map(({ key }) => key)
+  }
+
+  /** As `bestBoosted`, by plain computation. */
+  expectedBoosted(factors: Readonly<Record<number, number>>): readonly string[] {
+    const factorOf = (key: string): number =>
+      (this.bits.get(key) ?? []).reduce((product, bit) => product * (factors[bit] ?? 1), 1)
+    return [...this.rows]
+      .map(([key, v]) => {
+        const score = v.reduce((sum, x, i) => sum + x * QUERY[i]!, 0)
+        return { key, score: boosted(score, factorOf(key)) }
+      })
       .sort((a, b) => b.score - a.score)
       .slice(0, K)
       .map(({ key }) => key)
@@ -129,6 +156,42 @@ describe('lists with rules that a thread makes again and again', () => {
       tag(1)
       expect(shop.best(3, 40)).toEqual(shop.expected(3, 40))
     }
+  })
+
+  it.each([{ 3: 1.2 }, { 3: 20, 40: 0.05 }, { 40: 0.5 }, { 3: 1.5, 40: 1.5 }])(
+    'are exact with the boosts %j, and follow tags and rows that change',
+    (factors) => {
+      const shop = tagged(7)
+      for (let round = 0; round < 6; round++) {
+        expect(shop.bestBoosted(factors)).toEqual(shop.expectedBoosted(factors))
+        const [first, second] = shop.bestBoosted(factors)
+        shop.tag(first!, 40)
+        shop.tag(second!)
+        shop.remove(shop.bestBoosted(factors)[2]!)
+        shop.put(`fresh${round}-I`, 2)
+        shop.tag(`fresh${round}-I`, 3)
+      }
+    },
+  )
+
+  it('have the boosts of the row that takes the place of another during the list', () => {
+    const shop = new Shop(3248, 11)
+    for (let i = 0; i < 3248; i++) shop.tag(`${i}-I`, 3)
+    while (shop.items.reader().takeScratch() >= 0);
+    expect(shop.bestBoosted({ 3: 10 })).toEqual(shop.expectedBoosted({ 3: 10 }))
+    let plain = 0
+    let steps = 0
+    const found = shop.bestBoosted({ 3: 10 }, () => {
+      if (steps++ === 0) return
+      for (let n = 0; n < 40 && plain < 200; n++, plain++) {
+        shop.remove(`${3247 - plain}-I`)
+        // Its score would be the highest with the boost of the row before it.
+        shop.put(`plain${plain}-I`, 4)
+      }
+    })
+    expect(plain).toBeGreaterThan(100)
+    expect(found.filter((key) => key.startsWith('plain'))).toEqual([])
+    expect(shop.bestBoosted({ 3: 10 })).toEqual(shop.expectedBoosted({ 3: 10 }))
   })
 
   it('never have a row whose tags forbid it, though it takes the place of another during the list', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { seededRandom } from '../../../src/core/random.ts'
 import { KeyedEntry } from '../../../src/state/entries/keyed-entry.ts'
+import { FrequentKey } from '../../../src/state/port/frequent-key.ts'
 import { TimerHeap } from '../../../src/state/timers/heap.ts'
 
 function timer(time: number, hash: number, key: string): KeyedEntry {
@@ -79,6 +80,29 @@ describe('a heap of timers', () => {
     expect(heap.removeLate(1)).toEqual({ from: 2, timers: [later] })
     expect(heap.removeLate(3)).toBeUndefined()
     expect(drain(heap).map(({ key }) => key)).toEqual(['a', 'b', 'c'])
+  })
+
+  it.each([8, 9])('has the frequent key of each timer that came with one (seed %i)', (seed) => {
+    const random = seededRandom(seed)
+    const heap = new TimerHeap()
+    const keys = new Map<KeyedEntry, FrequentKey | undefined>()
+    for (let i = 0; i < 2000; i++) {
+      const { first } = heap
+      if (first !== undefined && random.below(5) < 2) {
+        expect(heap.firstKey).toBe(keys.get(first))
+        heap.pop()
+      } else {
+        const added = timer(random.below(100), random.below(3), `key-${i}`)
+        // The first hundred have none, as before any key is frequent.
+        keys.set(added, i > 100 && random.below(2) === 0 ? new FrequentKey() : undefined)
+        heap.push(added, keys.get(added))
+      }
+    }
+    for (let { first } = heap; first !== undefined; { first } = heap) {
+      expect(heap.firstKey).toBe(keys.get(first))
+      heap.pop()
+    }
+    expect(heap.firstKey).toBeUndefined()
   })
 
   it('is empty at first', () => {

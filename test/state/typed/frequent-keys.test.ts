@@ -142,6 +142,29 @@ describe('state of a frequent key', () => {
     expect(sum.value()).toBeUndefined()
   })
 
+  it.each([
+    ['the same object', (key: FrequentKey) => key],
+    ['an object that has become another key', (key: FrequentKey) => frequentKey('b', key)],
+    ['an object whose key is longer now', (key: FrequentKey) => frequentKey('ab', key)],
+  ])('is read and remembered when its timer fires, by %s', (_, become) => {
+    const { backend, sum, select } = setUp()
+    const timers = backend.timers('event')
+    const key = frequentKey('a')
+    backend.setFrequentKey(key)
+    sum.update(1)
+    timers.register(10)
+    backend.keyMemory.remember({ of: 'a' })
+    become(key)
+    select('c')
+    expect(Buffer.from(timers.poll(10)!.key).toString()).toBe('a')
+    expect(sum.value()).toBe(1)
+    const isSame = Buffer.from(key.bytes).toString() === 'a'
+    expect(backend.keyMemory.remembered()).toEqual(isSame ? { of: 'a' } : undefined)
+    sum.update(2)
+    select('a')
+    expect(sum.value()).toBe(2)
+  })
+
   it('comes back from the store after it has left memory', () => {
     const { backend, sum, select } = setUp(20_000)
     const key = frequentKey('a')

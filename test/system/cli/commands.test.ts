@@ -128,6 +128,18 @@ describe('weir query', () => {
     expect(stderr).toContain('no-U: not found in ALS_MODEL (UNKNOWN_KEY)')
   })
 
+  it('prints a hostile key in one line without control characters', async () => {
+    const { code, stdout, stderr } = await ask(
+      'query',
+      'ALS_MODEL',
+      'a\nMEAN-U\x1b[2J\u009b2J',
+      'MEAN-U',
+    )
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^a\\nMEAN-U\\x1b\[2J\\x9b2J: not found in ALS_MODEL \(UNKNOWN_KEY\)\n$/)
+    expect(stdout).toMatch(/^MEAN-U {2}[\d. -]+\n$/)
+  })
+
   it('fails for a state that is not served', async () => {
     const { code, stderr } = await ask('query', 'SVM', '1')
     expect(code).toBe(1)

@@ -105,9 +105,34 @@ it('lists follow the tags of items: in the command, over HTTP, after changes and
       .split('\n')
       .map((line) => line.split(',')[0]!)
       .sort()
-  const [status, list] = await overHttp('/recommend/u1?anyOf=DE,FR&noneOf=SOLD_OUT')
-  expect(status, list).toBe(200)
-  expect(idsOf(list)).toEqual(['i1', 'i3', 'i4'])
+  const [status, allowed] = await overHttp('/recommend/u1?anyOf=DE,FR&noneOf=SOLD_OUT')
+  expect(status, allowed).toBe(200)
+  expect(idsOf(allowed)).toEqual(['i1', 'i3', 'i4'])
+  const [, boosted] = await overHttp('/recommend/u1?boost=FR:100,SOLD_OUT:0.01')
+  const [, ranked] = await overHttp('/recommend/u1')
+  const scores = (csv: string): ReadonlyMap<string, number> =>
+    new Map(
+      csv
+        .trim()
+        .split('\n')
+        .map((line) => [line.split(',')[0]!, Number(line.split(',')[1])]),
+    )
+  const [before, after] = [scores(ranked), scores(boosted)]
+  const isUp = (item: string): boolean => after.get(item)! > 2 * before.get(item)!
+  expect([...after.keys()].filter(isUp).sort()).toEqual(['i3', 'i4'])
+  expect(after.get('i2')).toBeLessThan(before.get('i2')! / 2)
+  expect(after.get('i1')).toBeCloseTo(before.get('i1')!, 4)
+  const boosts = ['--boost', 'FR:100', '--boost', 'SOLD_OUT:0.01']
+  const list = await inProcess(['recommend', 'u1', '--job', port, ...boosts])
+  expect(list.stdout.split(/\s+/)[0]).toBe(boosted.split(',')[0])
+  for (const wrong of ['FR', 'FR:0', 'FR:2,FR:3']) {
+    expect((await overHttp(`/recommend/u1?boost=${wrong}`))[0]).toBe(400)
+  }
+  const twice = ['--boost', 'FR:2', '--boost', 'FR:3']
+  expect(await inProcess(['recommend', 'u1', '--job', port, ...twice])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('the tag "FR" has two factors'),
+  })
   const [, similar] = await overHttp('/similarity/i1?anyOf=DE')
   expect(idsOf(similar)).toEqual(['i2', 'i4'])
   const [missing, problem] = await overHttp('/recommend/u1?noneOf=NOTHING')

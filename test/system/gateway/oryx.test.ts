@@ -124,6 +124,34 @@ describe('the commands of the documentation of Oryx', () => {
   })
 })
 
+describe('weir gateway --rescorer', () => {
+  const gatewayOf = (file: string): CommandProcess =>
+    start('gateway', '--listen', '127.0.0.1:0', '--port', ports.model, '--rescorer', file)
+
+  it('orders lists by the values of its module', async () => {
+    const file = join(folder, 'one-first.ts')
+    const source = [
+      'type Item = { readonly id: string; readonly value: number }',
+      'export default (items: readonly Item[], { params }: { params?: string }): Item[] =>',
+      "  items.map(({ id, value }) => ({ id, value: id === (params ?? 'i7') ? 1000 : value }))",
+    ]
+    writeFileSync(file, source.join('\n'))
+    const [, rescoring] = await gatewayOf(file).printed(/"url":"([^"]+)"/)
+    const first = async (query: string): Promise<string> =>
+      (await (await fetch(`${rescoring}/recommend/u3?howMany=1${query}`)).text()).trim()
+    expect(await first('')).toBe('i7,1000')
+    expect(await first('&rescorerParams=i2')).toBe('i2,1000')
+  })
+
+  it('does not start with a module that is no rescorer', async () => {
+    const file = join(folder, 'none.mjs')
+    writeFileSync(file, 'export const one = 1')
+    const { code, stderr } = await gatewayOf(file).ended
+    expect(code, stderr).toBe(2)
+    expect(stderr).toContain('is no rescorer: end it with')
+  })
+})
+
 describe('weir recommend', () => {
   const recommend = (user: string, ...flags: string[]) =>
     weir(['recommend', user, '--k', '20', '--json', '--port', ports.model, ...flags]).ended

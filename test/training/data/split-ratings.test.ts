@@ -10,7 +10,9 @@ import {
   splitAtRandom,
   splitByTime,
   splitFolds,
+  splitFoldsByUser,
   splitLeaveLast,
+  withoutUsers,
 } from '../../../src/training/data/split-ratings.ts'
 
 const table = ratingsTable(generateRatings({ users: 60, items: 40, ratings: 2000, meanGapMs: 9 }))
@@ -32,12 +34,42 @@ describe.each(SPLITS)('a split %s', (_, split) => {
   })
 })
 
+describe('ratings without a share of the users', () => {
+  it('are without all ratings of these users, about as many as were asked for', () => {
+    const { table: left, count } = withoutUsers(table, 0.25, 7)
+    expect(left.users).toHaveLength(table.users.length - count)
+    expect(count).toBeGreaterThan(5)
+    expect(count).toBeLessThan(25)
+    const kept = new Set(left.users)
+    const own = [...ratingsOf(table)].filter(({ user }) => kept.has(user))
+    expect(lines(left)).toEqual(lines(ratingsTable(own)))
+  })
+
+  it('leave out the same users in another order, and others with another seed', () => {
+    const users = (seed: number, from = table): string[] =>
+      [...withoutUsers(from, 0.25, seed).table.users].sort()
+    const turned = ratingsTable([...ratingsOf(table)].reverse().slice(0, 1500))
+    const there = new Set(turned.users)
+    expect(users(7, turned)).toEqual(users(7).filter((user) => there.has(user)))
+    expect(users(7)).not.toEqual(users(8))
+  })
+})
+
 describe('folds', () => {
   it('test every rating exactly once, and train on all other ratings', () => {
     const folds = splitFolds(table, 5)
     expect(folds.map(({ test }) => test.size)).toEqual([400, 400, 400, 400, 400])
     expect(folds.flatMap(({ test }) => lines(test)).sort()).toEqual(lines(table).sort())
     for (const { train, test } of folds) {
+      expect([...lines(train), ...lines(test)].sort()).toEqual(lines(table).sort())
+    }
+  })
+
+  it('by user test each user in exactly one fold, with all ratings', () => {
+    const folds = splitFoldsByUser(table, 4)
+    expect(folds.flatMap(({ test }) => test.users).sort()).toEqual([...table.users].sort())
+    for (const { train, test } of folds) {
+      expect(new Set([...train.users, ...test.users]).size).toBe(table.users.length)
       expect([...lines(train), ...lines(test)].sort()).toEqual(lines(table).sort())
     }
   })

@@ -1,5 +1,5 @@
+import { penaltyFactor } from '../../../models/als/penalty.ts'
 import type { RowBatch } from '../../gpu/batches.ts'
-import { penaltyFactor } from '../solver/options.ts'
 import type { AlsShare } from '../solver/share.ts'
 import type { AlsSide } from '../solver/sides.ts'
 

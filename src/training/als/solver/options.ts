@@ -10,11 +10,9 @@ import {
 } from '../../../core/options/kinds.ts'
 import { CLOCK, SIGNAL } from '../../../core/options/ports.ts'
 import { checkOptions, type OptionShape } from '../../../core/options/shape.ts'
+import { PENALTY_SCALINGS, type PenaltyScaling } from '../../../models/als/penalty.ts'
 import type { AlsRowKind } from '../../../models/als/row-key.ts'
 import type { RatingsTable } from '../../data/ratings-table.ts'
-
-/** Growth of a row's penalty with its n ratings: lambda n (ALS-WR), lambda sqrt(n), or lambda. */
-export type PenaltyScaling = 'n' | 'sqrt-n' | 'constant'
 
 /** Exact solve, or a few conjugate gradient steps from the row of the previous iteration. */
 export type AlsSolverKind = 'cholesky' | 'cg'
@@ -113,7 +111,7 @@ const ALS: OptionShape<AlsOptions> = {
   regularization: numberIn({ above: 0 }),
   biasRegularization: numberIn({ above: 0 }),
   halfLifeMs: numberIn({ above: 0 }),
-  penalty: oneOf('n', 'sqrt-n', 'constant'),
+  penalty: oneOf(...PENALTY_SCALINGS),
   solver: oneOf('cholesky', 'cg'),
   cgSteps: wholeNumber({ min: 1, max: 1000 }),
   threads: wholeNumber({ min: 0, max: 256 }),
@@ -212,9 +210,4 @@ export function alsSettings(options: AlsOptions): AlsSettings {
     'explicit ratings with a half-life are solved exactly, on the CPU; remove the solver and the device',
   )
   return settings
-}
-
-/** Factor of the penalty of a row with `count` ratings. */
-export function penaltyFactor(penalty: PenaltyScaling, count: number): number {
-  return penalty === 'n' ? count : penalty === 'sqrt-n' ? Math.sqrt(count) : 1
 }

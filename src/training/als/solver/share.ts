@@ -1,6 +1,7 @@
 import type { WasmMemory } from '../../../core/lifetime/wasm-memory.ts'
 import { alsScratchBytes, alsWidth } from '../../../kernels/kernels.ts'
-import type { AlsSettings, PenaltyScaling } from './options.ts'
+import type { PenaltyScaling } from '../../../models/als/penalty.ts'
+import type { AlsSettings } from './options.ts'
 import {
   type AlsSide,
   alignUp,

@@ -1,8 +1,8 @@
 import { instantiateKernels } from '../../../kernels/instantiate.ts'
 import type { AlsRowProblem, Kernels } from '../../../kernels/kernels.ts'
+import { penaltyFactor } from '../../../models/als/penalty.ts'
 import type { TrainingParticipant } from '../../threads/training-threads.ts'
 import { sumGramPart } from './gram.ts'
-import { penaltyFactor } from './options.ts'
 import { type AlsShare, GRAM_PARTS } from './share.ts'
 import {
   type AlsSide,

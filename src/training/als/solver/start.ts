@@ -1,8 +1,9 @@
 import { requireArgument } from '../../../core/errors.ts'
 import { type Random, seededRandom } from '../../../core/random.ts'
+import { penaltyFactor } from '../../../models/als/penalty.ts'
 import { BIAS_COLUMNS, biasOfRow } from '../../../models/als/row.ts'
 import type { AlsRowKind } from '../../../models/als/row-key.ts'
-import { type AlsSettings, penaltyFactor, type StartingRows } from './options.ts'
+import type { AlsSettings, StartingRows } from './options.ts'
 import type { AlsShare } from './share.ts'
 import { type AlsSide, evidenceOf, matrixOf, type RatingsSource } from './sides.ts'
 
