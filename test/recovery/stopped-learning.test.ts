@@ -50,7 +50,9 @@ it('what was learned before a stop is forgotten, and what is learned after it co
   }
   await fixture.rate(before)
   // The stop comes while ratings and deltas are on their way.
-  await fixture.untilWritten('user-rows', model.users.length + random.below(before.length))
+  await fixture.untilWritten('item-rows', model.items.length + 500 + random.below(1000))
+  // What was learned is in the checkpoint that the kill goes back to.
+  await fixture.job.triggerCheckpoint()
   fixture.learning.setPhase(1, 1)
   await kill()
   await fixture.rate(meanwhile)
