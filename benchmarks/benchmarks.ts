@@ -65,6 +65,7 @@ import { trainBmfBenchmark } from './training/bmf.ts'
 import { trainBmfGpuBenchmark } from './training/bmf-gpu.ts'
 import { qualityA9aBenchmark } from './training/quality-a9a.ts'
 import { qualityBmfBenchmark } from './training/quality-bmf.ts'
+import { qualityBmfFeaturesBenchmark } from './training/quality-bmf-features.ts'
 import { qualityFloodBenchmark } from './training/quality-flood.ts'
 import { qualityMl100kBenchmark } from './training/quality-ml100k.ts'
 import { qualityOnlineBenchmark } from './training/quality-online.ts'
@@ -103,6 +104,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   memoryBenchmark,
   qualityMl100kBenchmark,
   qualityBmfBenchmark,
+  qualityBmfFeaturesBenchmark,
   qualityRankingBenchmark,
   qualityA9aBenchmark,
   qualityOnlineBenchmark,

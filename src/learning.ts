@@ -72,6 +72,7 @@ export { keyBytesOf, type ModelTopicRecord, valueBytesOf } from './jobs/model-to
 export { type TopicRecordsOptions, topicRecords } from './jobs/model-topic/records.ts'
 export { ModelRowsOperator } from './jobs/model-topic/rows-operator.ts'
 export { deltasTopic } from './jobs/model-topic/topics.ts'
+export { VarianceRows } from './jobs/model-topic/variance-rows.ts'
 export { WeightRowsOperator } from './jobs/model-topic/weight-rows-operator.ts'
 export {
   type LearnerRuleFacts,
@@ -114,6 +115,7 @@ export {
   LearnableRowSerializer,
   type OpenedRows,
   type PublishedRow,
+  type PublishedVariance,
   type RemovedRow,
   type RetiredRows,
   type RowUpdate,

@@ -71,7 +71,7 @@ async function profileOf(
   const settings = bmfSettings(options)
   const statistics = ratingStatistics(table)
   const share = bmfShare(table, settings, statistics.mean)
-  const chain = new Chain(share, table, statistics, 1)
+  const chain = new Chain(share, table, statistics, { burnIn: 1, variance: false })
   chain.start()
   await using drawer = await GpuDrawer.create(runtime, share, { threads: settings.threads })
   const profile: Record<string, string> = {}

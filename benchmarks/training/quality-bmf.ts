@@ -1,8 +1,10 @@
+import { predictRating } from '../../src/models/als/row.ts'
 import { evaluateAls } from '../../src/training/als/evaluate.ts'
 import type { BmfOptions } from '../../src/training/bmf/options.ts'
-import { trainBmf } from '../../src/training/bmf/train.ts'
-import type { RatingsTable } from '../../src/training/data/ratings-table.ts'
+import { type BmfResult, trainBmf } from '../../src/training/bmf/train.ts'
+import { type RatingsTable, ratingsOf } from '../../src/training/data/ratings-table.ts'
 import { readRatings } from '../../src/training/data/read-ratings.ts'
+import { intervalOf } from '../../src/wire/rating-interval.ts'
 import type { Benchmark, Figure } from '../harness/benchmark.ts'
 import { sharedData } from '../harness/shared-data.ts'
 import { movieLensByTime } from '../learning/movielens-by-time.ts'
@@ -53,9 +55,52 @@ export const qualityBmfBenchmark: Benchmark = {
         ...{ target: rounded(short + MARGIN), rival: short, rivalName: 'the default sweeps' },
         details: { sweeps: LONG },
       },
+      await coverageFigure(u1, say),
       await timeFigure({ train: byTime.seen, test: byTime.held }, scratch, say),
     ]
   },
+}
+
+/**
+ * How far the share of ratings that their 95 % intervals cover is from 0.95 at worst: in the fifth of the pairs with the
+ * lowest and that with the highest variance, after few, more and many sweeps.
+ */
+async function coverageFigure(
+  { train, test }: Split,
+  say: (line: string) => void,
+): Promise<Figure> {
+  const shares: number[] = []
+  for (const sweeps of [30, 80, LONG]) {
+    const trained = await trainBmf(train, { threads: 2, sweeps, variance: true })
+    const covered = coveredByVariance(trained, test)
+    const fifth = Math.floor(covered.length / 5)
+    for (const part of [covered.slice(0, fifth), covered.slice(-fifth)]) {
+      shares.push(part.filter((isCovered) => isCovered).length / part.length)
+    }
+  }
+  const shown = shares.map((share) => share.toFixed(3)).join(' ')
+  say(`u1, coverage of 95 % intervals, lowest and highest fifth, 30, 80, ${LONG} sweeps: ${shown}`)
+  const value = Math.max(...shares.map((share) => Math.abs(share - 0.95)))
+  return {
+    ...{ name: 'quality-bmf-coverage', value, unit: 'from 0.95', target: 0.01, higher: false },
+    details: { shares: shown },
+  }
+}
+
+/** Whether the interval of each known pair has its rating, the pair with the lowest variance first. */
+function coveredByVariance({ model, variances }: BmfResult, test: RatingsTable): boolean[] {
+  const pairs: { readonly variance: number; readonly isCovered: boolean }[] = []
+  for (const { user, item, rating } of ratingsOf(test)) {
+    const [p, q] = [model.rowOf('U', user), model.rowOf('I', item)]
+    const [own, other] = [variances?.rowOf('U', user), variances?.rowOf('I', item)]
+    if (!(p && q && own && other)) continue
+    const { low, high } = intervalOf(predictRating(p, q), predictRating(own, other), 0.95)
+    pairs.push({
+      variance: predictRating(own, other),
+      isCovered: low <= rating && rating <= high,
+    })
+  }
+  return pairs.sort((a, b) => a.variance - b.variance).map(({ isCovered }) => isCovered)
 }
 
 /** By time: the oldest four fifths are trained on, the newest fifth is tested. */

@@ -180,6 +180,36 @@ export class RecordBatchReader {
     }
   }
 
+  /**
+   * The value of the first header of the current record with a name, as a view; undefined without one. The others are not
+   * decoded. Throws MALFORMED_DATA.
+   */
+  header(name: Uint8Array): Uint8Array | null | undefined {
+    const resume = this.at
+    this.at = this.headersStart
+    try {
+      for (let left = this.varint(); left > 0; left--) {
+        const isNamed = this.skipName(name)
+        const value = this.slice()
+        if (isNamed) return value
+      }
+      return undefined
+    } finally {
+      this.at = resume
+    }
+  }
+
+  /** Moves behind the name of a header; whether it is this one. */
+  private skipName(name: Uint8Array): boolean {
+    const length = this.varint()
+    const start = this.at
+    if (length < 0 || start + length > this.recordEnd) malformed(start, 'a header does not fit')
+    this.at += length
+    if (length !== name.length) return false
+    for (let i = 0; i < length; i++) if (this.bytes[start + i] !== name[i]) return false
+    return true
+  }
+
   private decodeHeaders(): RecordHeader[] {
     const count = this.varint()
     if (count < 0 || count * 2 > this.recordEnd - this.at) {

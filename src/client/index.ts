@@ -60,6 +60,12 @@ export type {
   TopKOptions,
 } from '../wire/model-reader.ts'
 export { atLeast } from '../wire/model-reader.ts'
+export {
+  type AskedInterval,
+  type IntervalPrediction,
+  predictInterval,
+  type RatingInterval,
+} from '../wire/rating-interval.ts'
 export type {
   QueryableStateInfo,
   QueryEndpoint,

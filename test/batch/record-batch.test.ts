@@ -52,12 +52,17 @@ function encode(writer: RecordBatchWriter, base: number, records: readonly TestR
 function decode(reader: RecordBatchReader): TestRecord[] {
   const records: TestRecord[] = []
   while (reader.next()) {
+    const headers = reader.headers()
+    for (const { key } of [...headers, { key: 'another' }]) {
+      const first = headers.find((header) => header.key === key)?.value
+      expect(reader.header(bytes(key))).toEqual(first)
+    }
     records.push({
       key: reader.key()?.slice() ?? null,
       value: reader.value()?.slice() ?? null,
       timestamp: reader.timestamp,
       offset: reader.offset,
-      headers: reader.headers().map(({ key, value }) => ({ key, value: value?.slice() ?? null })),
+      headers: headers.map(({ key, value }) => ({ key, value: value?.slice() ?? null })),
     })
   }
   return records
@@ -214,6 +219,7 @@ function readsSafely(batch: Uint8Array): boolean {
       )
       if (reader.keyStart < 0 || end > reader.bytes.length) expect.fail('a slice leaves the buffer')
       reader.headers()
+      reader.header(bytes('h'))
     }
     return true
   } catch (error) {

@@ -13,6 +13,7 @@ import type { CrossValidation } from '../../training/als/cross-validate.ts'
 import { evaluateAls } from '../../training/als/evaluate.ts'
 import type { AlsModel } from '../../training/als/solver/model.ts'
 import type { RatingsSource } from '../../training/als/solver/sides.ts'
+import type { RowVariances } from '../../training/bmf/score-variances.ts'
 import { pairsSharedWith, type RatingsTable } from '../../training/data/ratings-table.ts'
 import type { MeanEstimate, RankingSummary } from '../../training/metrics/ranking.ts'
 import type { CommandIo, Flags, OptionSpec } from '../command/command.ts'
@@ -128,8 +129,10 @@ export async function publishTrained(
     train,
     hyperparameters,
     trainedOn,
+    variances,
   }: {
     readonly model: AlsModel
+    readonly variances?: RowVariances | undefined
     readonly train: MeasuredRatings
     readonly hyperparameters?: Hyperparameters
     readonly trainedOn: TrainedOn
@@ -146,6 +149,7 @@ export async function publishTrained(
     clock: systemClock,
     metrics: dataMetrics(train),
     trainedOn,
+    ...(variances === undefined ? {} : { variances }),
     ...(hyperparameters === undefined ? {} : { hyperparameters }),
     onWarning: (warning) => io.err(`warning: ${warning}`),
   })

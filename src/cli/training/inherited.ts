@@ -88,6 +88,8 @@ export function inheritedFactorsOptions(
     factors: flags.optionalNumber('factors') ?? factors,
     sweeps: flags.optionalNumber('sweeps') ?? Number(known['sweeps'] ?? 30),
     ...(typeof burnIn === 'number' ? { burnIn } : {}),
+    ...(known['intervals'] === true ? { intervals: true } : {}),
+    ...(known['whoRated'] === true ? { whoRated: true } : {}),
     biases: true,
     seed: flags.optionalNumber('seed') ?? Number(known['seed'] ?? 1),
     threads: flags.number('threads'),

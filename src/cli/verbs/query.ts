@@ -29,6 +29,7 @@ export const queryCommand: Command = {
   USER_COUNTS            1: the number of items of user 1
   ITEM_COUNTS            50: the number of users of item 50
   ITEM_TAGS              50-I: the tags of item 50
+  ALS_VARIANCE           1-U, 50-I: two rows, whose inner product is the variance of a rating
   a state of your own    its key as text; one that is no text as JSON
 
 Example:

@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises'
+import type { Hyperparameters } from '../../models/registry/version.ts'
 import { crossValidate } from '../../training/als/cross-validate.ts'
 import type { AlsDeviceName } from '../../training/als/solver/options.ts'
+import { withFeatureIds } from '../../training/bmf/features/feature-block.ts'
 import { bmfLearningCurve } from '../../training/bmf/learning-curve.ts'
 import { type BmfOptions, bmfSettings } from '../../training/bmf/options.ts'
 import { type BmfResult, trainBmf } from '../../training/bmf/train.ts'
@@ -23,6 +25,7 @@ import {
   trainedText,
   trainingInput,
 } from '../training/factors.ts'
+import { FEATURES_OPTIONS, featuresOf } from '../training/features.ts'
 import { halfLifeOf, trainedHalfLife, withHalfLife } from '../training/half-life.ts'
 import { readTrainingRatings } from '../training/ratings-input.ts'
 
@@ -34,10 +37,15 @@ export const trainBmfCommand: Command = {
     ...FACTORS_OPTIONS,
     curve: { type: 'string', value: output(), help: 'Write the learning curve as SVG' },
     ...BMF_OPTIONS,
+    ...FEATURES_OPTIONS,
+    intervals: {
+      type: 'boolean',
+      help: 'Measure the variance of ratings and publish it with the rows, for "weir predict --interval"',
+    },
     variance: {
       type: 'string',
       value: output({ takesFolder: true }),
-      help: 'Write the posterior variance of every float of the rows, in the format of --text-rows',
+      help: 'Also write the variances in the format of --text-rows: the variance of a rating is the inner product of two rows',
     },
     validation: {
       type: 'string',
@@ -53,18 +61,21 @@ Example:
   async run({ flags: values, io }) {
     const flags = new Flags(values)
     await using topics = await topicsOf(flags)
-    const given = bmfOptionsOf(flags)
+    const given = { ...bmfOptionsOf(flags), ...(await featuresOf(flags)) }
+    bmfSettings(given)
     const curve = outputFileOf(flags, 'curve')
     const textRows = outputPlaceOf(flags, 'text-rows')
     const variance = outputPlaceOf(flags, 'variance')
     const folds = flags.optionalNumber('folds')
+    const hasVariances = flags.boolean('intervals') || variance !== undefined
     const { factors, sweeps, burnIn, seed } = given
     const facts = new DatasetFacts()
     await facts.readTopic(flags, topics, 'ratings')
     const { table, target } = await trainingInput(flags, topics, {
       ...(factors === undefined ? {} : { factors }),
       biases: true,
-      read: () => readTrainingRatings(flags, io, facts),
+      // Ids of features get rows, too: what would refuse their keys is checked with the others.
+      read: async () => withFeatureIds(await readTrainingRatings(flags, io, facts), given),
     })
     const { train, ...validation } = validationSplit(table, flags)
     // What cannot be trained with a half-life ends the command before one is chosen.
@@ -83,7 +94,7 @@ Example:
     }
     const trained = await trainBmfWithProgress(
       train,
-      { ...options, ...validation, variance: variance !== undefined, onDevice },
+      { ...options, ...validation, variance: hasVariances, onDevice },
       io,
     )
     const { model, history, variances } = trained
@@ -92,10 +103,13 @@ Example:
     if (variance !== undefined && variances !== undefined) await writeTextRows(variance, variances)
     const hyperparameters = {
       ...{ trainer: 'bmf', factors, sweeps, burnIn, seed, biases: true },
+      ...(hasVariances ? { intervals: true } : {}),
+      ...featuresSaid(given),
       ...half.hyperparameters,
     }
     const published = {
       model,
+      variances,
       train,
       trainedOn: facts.trainedOn(flags.string('ratings'), io),
       hyperparameters: Object.fromEntries(
@@ -113,6 +127,15 @@ Example:
     io.out(await trainedText(flags, result))
     return 0
   },
+}
+
+/** What the version says of its features: a retraining has none of a file. */
+function featuresSaid({ userFeatures, itemFeatures, whoRated }: BmfOptions): Hyperparameters {
+  return {
+    ...(userFeatures === undefined ? {} : { userFeatures: userFeatures.names.length }),
+    ...(itemFeatures === undefined ? {} : { itemFeatures: itemFeatures.names.length }),
+    ...(whoRated === true ? { whoRated } : {}),
+  }
 }
 
 function summaryOf({ model, history }: BmfResult, train: RatingsTable): Record<string, unknown> {

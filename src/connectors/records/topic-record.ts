@@ -28,6 +28,8 @@ export interface RecordView {
   key(): Uint8Array | null
   value(): Uint8Array | null
   headers(): RecordHeader[]
+  /** The value of the first header with a name, in UTF-8; undefined without one. No other header is decoded. */
+  header(name: Uint8Array): Uint8Array | null | undefined
 }
 
 /**

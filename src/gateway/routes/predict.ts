@@ -4,6 +4,8 @@ import { requireMayOf } from '../../http/principal.ts'
 import { alsKey, MEAN_IF_UNKNOWN } from '../../models/als/row-key.ts'
 import type { EncodedPairs } from '../../wire/encoded-pairs.ts'
 import { FrameWriter } from '../../wire/frame-writer.ts'
+import type { Answer, Prediction } from '../../wire/model-reader.ts'
+import { type IntervalPrediction, predictInterval } from '../../wire/rating-interval.ts'
 import { namedState } from '../http/objects.ts'
 import {
   QUERY_OPTION_SCHEMAS,
@@ -42,6 +44,28 @@ const PREDICTION_PROPERTIES = {
   },
 } as const
 
+const INTERVAL_SHARE_SCHEMA = {
+  type: 'number',
+  exclusiveMinimum: 0,
+  exclusiveMaximum: 1,
+  description:
+    'Also answer where the rating is with this probability, for example 0.95. 501 where the version has no variances.',
+} as const
+
+const INTERVAL_SCHEMA = {
+  type: 'object',
+  description: 'With the parameter `interval`: where the rating is.',
+  properties: {
+    share: { type: 'number', description: 'Probability that it is there.' },
+    low: { type: 'number' },
+    high: { type: 'number' },
+    deviation: {
+      type: 'number',
+      description: 'Standard deviation of the rating around its score.',
+    },
+  },
+} as const
+
 /** Adds the routes that predict ratings: one pair, and batches of pairs. */
 export function addPredictRoutes(app: FastifyInstance, state: ServedState): void {
   addPairRoute(app, state)
@@ -54,12 +78,12 @@ export function addPredictRoutes(app: FastifyInstance, state: ServedState): void
 function addPairRoute(app: FastifyInstance, state: ServedState): void {
   app.get<{
     Params: { readonly user: string; readonly item: string }
-    Querystring: { readonly state: string; readonly version?: number }
+    Querystring: { readonly state: string; readonly version?: number; readonly interval?: number }
     Headers: QueryOptionHeaders
   }>(
     PREDICT_ROUTE,
     {
-      config: { on: namedState },
+      config: { on: namedState, document: { problems: [501] } },
       schema: {
         tags: ['predictions'],
         summary: 'Predict the rating of a user for an item',
@@ -70,7 +94,11 @@ function addPairRoute(app: FastifyInstance, state: ServedState): void {
         },
         querystring: {
           type: 'object',
-          properties: { state: STATE_SCHEMA, version: QUERY_OPTION_SCHEMAS.version },
+          properties: {
+            state: STATE_SCHEMA,
+            version: QUERY_OPTION_SCHEMAS.version,
+            interval: INTERVAL_SHARE_SCHEMA,
+          },
         },
         headers: QUERY_OPTION_SCHEMAS.headers,
         response: {
@@ -81,6 +109,7 @@ function addPairRoute(app: FastifyInstance, state: ServedState): void {
               user: ID_SCHEMA,
               item: ID_SCHEMA,
               ...PREDICTION_PROPERTIES,
+              interval: INTERVAL_SCHEMA,
               envelope: ENVELOPE_SCHEMA,
             },
           },
@@ -89,12 +118,12 @@ function addPairRoute(app: FastifyInstance, state: ServedState): void {
     },
     async ({ params, query, headers }, reply) => {
       const options = { ...queryOptionsOf(headers, query.version), ...MEAN_IF_UNKNOWN }
-      const answer = await state.predictWithEnvelope(
-        query.state,
-        alsKey(params.user, 'U'),
-        alsKey(params.item, 'I'),
-        options,
-      )
+      const [left, right] = [alsKey(params.user, 'U'), alsKey(params.item, 'I')]
+      const { interval: share } = query
+      const answer: Answer<Prediction & Partial<IntervalPrediction>> =
+        share === undefined
+          ? await state.predictWithEnvelope(query.state, left, right, options)
+          : await predictInterval(state, { state: query.state, left, right, share }, options)
       if (!answer.ok) throw answer.error
       reply.type(JSON_TYPE)
       return predictionBody(params, answer)

@@ -12,6 +12,7 @@ import type {
 import { type VectorStateDescriptor, vectorState } from '../../state/port/descriptors.ts'
 import type { VectorState } from '../../state/port/handles.ts'
 import { DEFAULT_MAX_KEY_BYTES } from '../../state/port/key-length.ts'
+import { VarianceRows } from './variance-rows.ts'
 
 /** Name under which clients query ALS rows, as the ancestor named it. */
 export const ALS_MODEL = 'ALS_MODEL'
@@ -46,7 +47,7 @@ function rowsOf(
 }
 
 /**
- * Keeps the rows of an ALS model as keyed state, by version. Users and items have separate tables, so that a
+ * Keeps the rows of an ALS model as keyed state, by version, and their rows of variances (`VarianceRows`). Users and items have separate tables, so that a
  * top-k scan reads only items.
  */
 export class AlsServingFunction implements KeyedProcessFunction<ByteSpan, RowUpdate, never> {
@@ -54,6 +55,7 @@ export class AlsServingFunction implements KeyedProcessFunction<ByteSpan, RowUpd
   private readonly maxKeyBytes: number | undefined
   private users!: VectorState
   private items!: VectorState
+  private variances!: VarianceRows
   private refused!: Counter
 
   constructor(dimension: number, maxKeyBytes?: number) {
@@ -64,12 +66,17 @@ export class AlsServingFunction implements KeyedProcessFunction<ByteSpan, RowUpd
   open(context: KeyedFunctionContext): void {
     this.users = context.getVectorState(userRows(this.dimension, this.maxKeyBytes))
     this.items = context.getVectorState(itemRows(this.dimension, this.maxKeyBytes))
+    this.variances = new VarianceRows(
+      (descriptor) => context.getVectorState(descriptor),
+      this.maxKeyBytes,
+    )
     this.refused = context.metrics.counter('numRecordsDropped')
   }
 
   processElement(update: RowUpdate, context: KeyedProcessContext<ByteSpan>): void {
     const version = modelVersion(update.version)
     if (update.kind === 'retire' || update.kind === 'open') {
+      if (update.kind === 'retire') this.variances.drop(version)
       for (const rows of [this.users, this.items]) {
         if (update.kind === 'open') rows.openVersion(version)
         else rows.dropVersion(version)
@@ -80,10 +87,15 @@ export class AlsServingFunction implements KeyedProcessFunction<ByteSpan, RowUpd
     const rows = kindOfKeyBytes(key) === 'U' ? this.users : this.items
     if (update.kind === 'remove') {
       rows.remove(version, key)
+      this.variances.remove(version, key)
       return
     }
     const { source = 0, partition, offset } = context.position
     const origin = { source, partition, offset, eventTime: context.timestamp }
+    if (update.kind === 'variance') {
+      this.variances.put(version, key, update.floats, origin)
+      return
+    }
     try {
       rows.putBytes(version, key, update.floats, origin)
     } catch (error) {

@@ -173,11 +173,16 @@ export abstract class ModelTopicOperator extends AbstractOperator {
   /** Lets every owner of rows open a version, so that it knows it without a row of it, or drop it. */
   protected abstract versionSeen(kind: 'open' | 'retire', version: number): void
 
+  /** A marker of a version that is published was read, after every owner of rows had been asked to open the version. */
+  protected versionRead(_marker: ModelVersionMarker): void {}
+
   /** A marker was read. Compaction may have left only the last one of a version. */
-  private markerSeen({ event, version }: ModelVersionMarker): void {
+  private markerSeen(marker: ModelVersionMarker): void {
+    const { event, version } = marker
     const kind = kindOf(event)
     if (kind === 'retire' || this.context.position().partition === 0) {
       this.versionSeen(kind, version)
+      if (kind === 'open') this.versionRead(marker)
     }
   }
 

@@ -12,6 +12,8 @@ export interface ModelTopicRecord {
   readonly valueLength: number
   /** Headers, for records of a topic. */
   headers?(): readonly RecordHeader[]
+  /** The value of the first header with a name, in UTF-8, which no other header is decoded for; undefined without one. */
+  header?(name: Uint8Array): Uint8Array | null | undefined
 }
 
 /** A view of the record's key, null when it has none. */

@@ -5,9 +5,16 @@ import { keyOfEveryGroup } from '../../core/key-group-keys.ts'
 import { flag } from '../../core/options/kinds.ts'
 import { checkArgument } from '../../core/options/shape.ts'
 import { encodeFactors } from '../../models/als/row.ts'
-import { isMeanKeyBytes, kindOfKeyBytes } from '../../models/als/row-key.ts'
-import { emptyRow, type PublishedRow, type RowUpdate } from '../../models/als/row-update.ts'
+import { isMeanKeyBytes, kindOfKeyBytes, MEAN_KEYS } from '../../models/als/row-key.ts'
+import {
+  emptyRow,
+  type PublishedRow,
+  type PublishedVariance,
+  type RowUpdate,
+} from '../../models/als/row-update.ts'
+import { varianceRow } from '../../models/als/row-variance.ts'
 import { MEAN_ID_IS_TAKEN } from '../../models/mean-id.ts'
+import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import {
   keyLengthWithoutVersion,
   readableVersion,
@@ -16,12 +23,14 @@ import {
 import { type BadRowPolicy, ModelTopicOperator } from './operator.ts'
 import { keyBytesOf, type ModelTopicRecord, valueBytesOf } from './record.ts'
 import { mayBeText, textRowIn } from './row-form.ts'
+import { varianceOf } from './row-memory.ts'
 import { ratingsIn } from './row-ratings.ts'
 
 export type { BadRowPolicy, MarkerSeen, RowDropped } from './operator.ts'
 export type { ModelTopicRecord } from './record.ts'
 
 const encoder = new TextEncoder()
+const NO_FLOATS = new Uint8Array(0)
 const decoder = new TextDecoder()
 
 /** Splits the model topic of an ALS model: sends rows to the owners of their keys. */
@@ -38,7 +47,35 @@ export class ModelRowsOperator extends ModelTopicOperator {
   }
 
   protected emit(record: ModelTopicRecord, timestamp: number): void {
-    this.context.output.collect(this.textUpdate(record) ?? this.updateOf(record), timestamp)
+    const update = this.textUpdate(record) ?? this.updateOf(record)
+    this.context.output.collect(update, timestamp)
+    const variance = update.kind === 'row' ? varianceOf(record) : undefined
+    if (variance !== undefined) this.sendVariance(update, encodeFactors(variance), timestamp)
+  }
+
+  /** Opens the variances of a version that has some, with those of users and items without a row under the keys of the mean rows. */
+  protected override versionRead({ version, coldVariances }: ModelVersionMarker): void {
+    if (coldVariances === undefined) return
+    const { user, item } = coldVariances
+    for (const key of keyOfEveryGroup(this.context.maxParallelism)) {
+      this.sendVariance({ key: spanOf(key), version }, NO_FLOATS, -1)
+    }
+    for (const [name, row] of [
+      [MEAN_KEYS.U, varianceRow('U', user)],
+      [MEAN_KEYS.I, varianceRow('I', item)],
+    ] as const) {
+      const key = spanOf(encoder.encode(name))
+      this.sendVariance({ key, version }, encodeFactors(row), -1)
+    }
+  }
+
+  private sendVariance(
+    { key, version }: Pick<PublishedVariance, 'key' | 'version'>,
+    floats: Uint8Array,
+    timestamp: number,
+  ): void {
+    const update: PublishedVariance = { kind: 'variance', key, version, floats: spanOf(floats) }
+    this.context.output.collect(update, timestamp)
   }
 
   /** The row of a record with text; undefined for any other record. */
@@ -66,8 +103,7 @@ export class ModelRowsOperator extends ModelTopicOperator {
 
   protected override versionSeen(kind: 'open' | 'retire', version: number): void {
     for (const bytes of keyOfEveryGroup(this.context.maxParallelism)) {
-      const key = { bytes, start: 0, length: bytes.length }
-      this.context.output.collect({ kind, key, version } satisfies RowUpdate, -1)
+      this.context.output.collect({ kind, key: spanOf(bytes), version } satisfies RowUpdate, -1)
     }
   }
 
@@ -107,6 +143,10 @@ export class ModelRowsOperator extends ModelTopicOperator {
     if (this.readsRatings) row.ratings = ratingsIn(record.headers?.() ?? [])
     return row
   }
+}
+
+function spanOf(bytes: Uint8Array): ByteSpan {
+  return { bytes, start: 0, length: bytes.length }
 }
 
 function setSpan(span: MutableByteSpan, bytes: Uint8Array): void {

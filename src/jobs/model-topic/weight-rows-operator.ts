@@ -12,7 +12,7 @@ import { readableVersion, versionOfKeyBytes } from '../../models/versioned-key.t
 import { type BadRowPolicy, ModelTopicOperator } from './operator.ts'
 import { keyBytesOf, type ModelTopicRecord, valueBytesOf } from './record.ts'
 import { blockWeightsIn, textIn } from './row-form.ts'
-import { weightMemoryIn } from './weight-memory.ts'
+import { weightMemoryIn } from './row-memory.ts'
 
 const encoder = new TextEncoder()
 

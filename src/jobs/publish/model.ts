@@ -30,10 +30,10 @@ import { encodeMarker, type ModelVersionMarker } from '../../models/registry/ver
 import { checkModelTopics } from '../model-topic/check-topics.ts'
 import { Publication } from '../model-topic/publication.ts'
 import { floatsHeader } from '../model-topic/row-form.ts'
+import { rowMemoryHeader } from '../model-topic/row-memory.ts'
 import { rowPartition } from '../model-topic/row-partition.ts'
 import { ratingsHeader } from '../model-topic/row-ratings.ts'
 import { createModelTopics, type ModelTopicsOptions } from '../model-topic/topics.ts'
-import { weightMemoryHeader } from '../model-topic/weight-memory.ts'
 import type { ModelRegistry } from '../registry/model-registry.ts'
 import { type PublishedVersions, publishedVersions } from '../registry/model-versions.ts'
 import { sendMarker } from '../registry/send-marker.ts'
@@ -50,7 +50,10 @@ export interface PublishableRow {
   readonly vector: Float32Array
   /** Number of ratings that the row was trained on; online learning starts from it. */
   readonly ratings?: number | undefined
-  /** What learning keeps beside the weights of a block, [2 range] (`models/linear/online-rule.ts`). */
+  /**
+   * What learning keeps beside the weights of a block, [2 range] (`models/linear/online-rule.ts`); of a user or an item
+   * its row of variances (`models/als/row-variance.ts`).
+   */
   readonly memory?: Float32Array | undefined
 }
 
@@ -342,7 +345,7 @@ async function sendRows(
     const headers = [
       ...floatsHeader(floats),
       ...ratingsHeader(ratings),
-      ...weightMemoryHeader(memory && encodeFactors(memory)),
+      ...rowMemoryHeader(alsKey(id, kind), memory && encodeFactors(memory)),
     ]
     producer.sendRecord(key, floats, clock.nowMs(), partition, headers)
     rows++

@@ -24,8 +24,8 @@ import {
 import { keyLengthWithoutVersion, versionOfKeyBytes } from '../../models/versioned-key.ts'
 import { readPages } from '../model-topic/pages.ts'
 import { blockWeightsIn, textRowOrNone } from '../model-topic/row-form.ts'
+import { varianceOf, weightMemoryIn } from '../model-topic/row-memory.ts'
 import { ratingsIn } from '../model-topic/row-ratings.ts'
-import { weightMemoryIn } from '../model-topic/weight-memory.ts'
 import type { ModelRegistry } from '../registry/model-registry.ts'
 import { openModelFile, publishableRows, writeModelFile } from './file-io.ts'
 import { collectBefore } from './interrupted.ts'
@@ -157,7 +157,9 @@ async function* rowsAt(
     const { key, factors } = row
     const headers = record.headers()
     const ratings = ratingsIn(headers)
-    const memory = weightMemoryIn(headers, version.dimension)
+    const memory = isLinear(version)
+      ? weightMemoryIn(headers, version.dimension)
+      : varianceOf(record)
     return { key, vector: factors ?? decodeFactors(value, version.dimension), ratings, memory }
   })
   for await (const page of pages) yield* page

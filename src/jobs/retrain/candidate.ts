@@ -36,6 +36,7 @@ export async function publishCandidate(
   const number = await versionToPublish(topics, model, { after })
   onStep?.(`publishing ${users + items} rows as version ${number}`)
   const { dimension, biased, globalMean, minRating, maxRating, metrics, found } = metadata
+  const { coldVariances } = metadata
   const range = minRating === undefined || maxRating === undefined ? {} : { minRating, maxRating }
   const hyperparameters = {
     ...kindOf(options).parameters(options),
@@ -49,7 +50,11 @@ export async function publishCandidate(
     topic: model,
     version: number,
     publication,
-    facts: { name: kindOf(options).state, biased, globalMean, ...range, hyperparameters, metrics },
+    facts: {
+      name: kindOf(options).state,
+      ...{ biased, globalMean, ...range, hyperparameters, metrics },
+      ...(coldVariances === undefined ? {} : { coldVariances }),
+    },
     clock,
     ...(maxKeyBytes === undefined ? {} : { maxKeyBytes }),
   })

@@ -3,6 +3,7 @@ import type { Clock } from '../../core/clock.ts'
 import type { ChangedRow } from '../../kinds/port/trainer.ts'
 import { encodeFactors } from '../../models/als/row.ts'
 import { floatsHeader } from '../model-topic/row-form.ts'
+import { rowMemoryHeader } from '../model-topic/row-memory.ts'
 import { rowPartition } from '../model-topic/row-partition.ts'
 import { ratingsHeader } from '../model-topic/row-ratings.ts'
 
@@ -22,11 +23,15 @@ export async function putRows(
   const { partitions } = await topics.describe(topic)
   const producer = await topics.producer(topic)
   try {
-    for (const { key, vector, ratings } of rows) {
+    for (const { key, vector, ratings, memory } of rows) {
       const partition = rowPartition(key, partitions)
       const versioned = encoder.encode(`${key}@${version}`)
       const floats = encodeFactors(vector)
-      const headers = [...floatsHeader(floats), ...ratingsHeader(ratings)]
+      const headers = [
+        ...floatsHeader(floats),
+        ...ratingsHeader(ratings),
+        ...rowMemoryHeader(key, memory && encodeFactors(memory)),
+      ]
       producer.sendRecord(versioned, floats, clock.nowMs(), partition, headers)
       if (!producer.ready()) await producer.whenReady()
     }

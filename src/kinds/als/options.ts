@@ -12,12 +12,15 @@ export type AlsTrainerName = 'als' | 'bmf'
 /** Options of `trainAls` or `trainBmf` that are plain data and can be sent to the training process. */
 export interface RetrainAlsOptions
   extends AlsTrainingOptions,
-    Pick<BmfOptions, 'sweeps' | 'burnIn'> {
+    Pick<BmfOptions, 'sweeps' | 'burnIn' | 'whoRated'> {
   /**
-   * A chain of `bmf` starts from random rows; it takes `factors`, `sweeps`, `burnIn`, `threads`, `device` and `seed`.
+   * A chain of `bmf` starts from random rows; it takes `factors`, `sweeps`, `burnIn`, `whoRated`, `intervals`, `threads`,
+   * `device` and `seed`.
    * @default 'als'
    */
   readonly trainer?: AlsTrainerName
+  /** Whether a chain measures the variances of ratings and publishes them with the rows. @default false */
+  readonly intervals?: boolean
   /** As that of `trainAls`; `auto` chooses it by the newest tenth of the ratings (`chooseHalfLife`). @default all count the same */
   readonly halfLifeMs?: number | 'auto'
 }
@@ -63,22 +66,24 @@ export function dimensionOf(options: RetrainAlsOptions): number | undefined {
 
 /** The options of `trainAls` among those of a retraining, apart from the half-life. */
 export function alsOptionsIn(options: RetrainAlsOptions): AlsTrainingOptions {
-  const { trainer: _trainer, sweeps: _sweeps, burnIn: _burnIn, halfLifeMs: _, ...als } = options
+  const { trainer: _, sweeps: __, burnIn: ___, whoRated: ____, ...rest } = options
+  const { intervals: _____, halfLifeMs: ______, ...als } = rest
   return als
 }
 
 /** The options of `trainBmf` among those of a retraining, apart from the half-life. */
 export function bmfOptionsIn(options: RetrainAlsOptions): BmfTrainingOptions {
-  const { factors, sweeps, burnIn, threads, device, seed } = options
+  const { factors, sweeps, burnIn, whoRated, intervals: variance, threads, device, seed } = options
   requireArgument(
     device !== 'auto',
     'a chain has no trial of both devices; give cpu or gpu as the device',
   )
-  const given = Object.entries({ factors, sweeps, burnIn, threads, device, seed })
+  const chain = { factors, sweeps, burnIn, whoRated, variance, threads, device, seed }
+  const given = Object.entries(chain)
   return Object.fromEntries(given.filter(([, value]) => value !== undefined))
 }
 
 type BmfTrainingOptions = Pick<
   BmfOptions,
-  'factors' | 'sweeps' | 'burnIn' | 'threads' | 'device' | 'seed'
+  'factors' | 'sweeps' | 'burnIn' | 'whoRated' | 'variance' | 'threads' | 'device' | 'seed'
 >

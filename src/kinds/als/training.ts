@@ -7,6 +7,7 @@ import { momentsOf } from '../../training/als/learnable-model.ts'
 import type { AlsModel } from '../../training/als/solver/model.ts'
 import type { StartingRows } from '../../training/als/solver/options.ts'
 import { trainAls } from '../../training/als/train.ts'
+import type { RowVariances } from '../../training/bmf/score-variances.ts'
 import { trainBmf } from '../../training/bmf/train.ts'
 import type { RatingsTable } from '../../training/data/ratings-table.ts'
 import type { TrainedFactors } from '../factors/trainer.ts'
@@ -26,7 +27,7 @@ export async function trainAlsFactors(
       return (await trained(older, weighted, { file: undefined, onProgress: () => {} })).model
     },
   })
-  const { model, metrics, device } = await trained(
+  const { model, metrics, device, variances } = await trained(
     table,
     { ...als, halfLifeMs },
     { file, onProgress },
@@ -38,6 +39,7 @@ export async function trainAlsFactors(
     model,
     metrics,
     device,
+    variances,
     ...(als.halfLifeMs === 'auto' ? { chosenHalfLifeMs: halfLifeMs ?? 0 } : {}),
     rule: onlineRule({ dimension, biased }, options, () => momentsOf(model)),
   }
@@ -49,6 +51,7 @@ interface TrainedModel {
   readonly metrics: Readonly<Record<string, number>>
   /** The device in words. */
   readonly device: string
+  readonly variances?: RowVariances | undefined
 }
 
 /** Options of a training of which the half-life is known. */
@@ -100,7 +103,7 @@ async function chained(
 ): Promise<TrainedModel> {
   const total = options.sweeps ?? 30
   let device = 'cpu'
-  const { model, history } = await trainBmf(table, {
+  const { model, history, variances } = await trainBmf(table, {
     ...bmfOptionsIn(options),
     ...(halfLifeMs === undefined ? {} : { halfLifeMs }),
     onDevice: (name) => {
@@ -109,7 +112,7 @@ async function chained(
     onProgress: ({ sweep }) => onProgress(sweep, total),
   })
   const { noise, trainRmse } = history.at(-1) ?? {}
-  return { model, device, metrics: definedOf({ noise, trainRmse }) }
+  return { model, device, variances, metrics: definedOf({ noise, trainRmse }) }
 }
 
 function definedOf(metrics: Readonly<Record<string, number | undefined>>): Record<string, number> {

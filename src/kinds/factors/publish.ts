@@ -1,3 +1,4 @@
+import { kindOf } from '../../core/options/kinds.ts'
 import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import { ALS_MODEL } from '../../jobs/model-topic/als-serving-function.ts'
 import {
@@ -8,15 +9,25 @@ import {
 } from '../../jobs/publish/model.ts'
 import type { TrainedOn } from '../../models/registry/ranges/trained-on.ts'
 import type { AlsModel } from '../../training/als/solver/model.ts'
+import { RowVariances } from '../../training/bmf/score-variances.ts'
 
 /** Options of `publishAls`. */
 export interface PublishAlsOptions extends Omit<PublishOptions, 'facts'> {
   readonly hyperparameters?: Readonly<Record<string, number | string | boolean>>
   readonly metrics?: Readonly<Record<string, number>>
   readonly trainedOn?: TrainedOn
+  /** Variances of its ratings, for intervals of predictions (`trainBmf`). @default none */
+  readonly variances?: RowVariances
 }
 
-const PUBLISH_ALS: OptionShape<PublishAlsOptions> = { ...PUBLICATION, ...TRAINING_FACTS }
+const PUBLISH_ALS: OptionShape<PublishAlsOptions> = {
+  ...PUBLICATION,
+  ...TRAINING_FACTS,
+  variances: kindOf<RowVariances>(
+    'the variances of trainBmf',
+    (given) => given instanceof RowVariances,
+  ),
+}
 
 /** Publishes a trained ALS model as a version (`publishModel`). */
 export async function publishAls(model: AlsModel, options: PublishAlsOptions): Promise<number> {
@@ -25,6 +36,7 @@ export async function publishAls(model: AlsModel, options: PublishAlsOptions): P
     hyperparameters = { factors: model.factors },
     metrics = {},
     trainedOn,
+    variances,
     ...publication
   } = options
   const publishable = {
@@ -32,13 +44,12 @@ export async function publishAls(model: AlsModel, options: PublishAlsOptions): P
     users: model.users.length,
     items: model.items.length,
     *rows() {
-      for (const [index, id] of model.users.entries()) {
-        const ratings = model.ratingsOf('U', index)
-        yield { id, kind: 'U' as const, vector: model.row('U', index), ratings }
-      }
-      for (const [index, id] of model.items.entries()) {
-        const ratings = model.ratingsOf('I', index)
-        yield { id, kind: 'I' as const, vector: model.row('I', index), ratings }
+      for (const kind of ['U', 'I'] as const) {
+        for (const [index, id] of (kind === 'U' ? model.users : model.items).entries()) {
+          const ratings = model.ratingsOf(kind, index)
+          const memory = variances?.row(kind, index)
+          yield { id, kind, vector: model.row(kind, index), ratings, memory }
+        }
       }
     },
   }
@@ -51,6 +62,7 @@ export async function publishAls(model: AlsModel, options: PublishAlsOptions): P
     hyperparameters,
     metrics,
     ...(trainedOn === undefined ? {} : { trainedOn }),
+    ...(variances === undefined ? {} : { coldVariances: variances.cold }),
   }
   return await publishModel(publishable, { ...publication, facts })
 }

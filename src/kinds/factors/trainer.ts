@@ -12,6 +12,7 @@ import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import { newestOf } from '../../models/registry/ranges/trained-on.ts'
 import { learnableModel } from '../../training/als/learnable-model.ts'
 import type { AlsModel } from '../../training/als/solver/model.ts'
+import type { RowVariances } from '../../training/bmf/score-variances.ts'
 import {
   pairsRepeatedFrom,
   type RatingsTable,
@@ -35,6 +36,8 @@ export interface TrainedFactors {
   readonly model: AlsModel
   /** Metrics of the training, such as its objective. */
   readonly metrics: Readonly<Record<string, number>>
+  /** Variances of its ratings, where they were measured. */
+  readonly variances?: RowVariances | undefined
   /** The device that it was trained on, in words. @default the CPU, as there is no other */
   readonly device?: string
   /** The half-life that was chosen, ms; 0 for none, undefined where it was not to be chosen. */
@@ -59,6 +62,7 @@ export class FactorsTrainer<T> implements ModelTrainer<T> {
   private readonly onProgress: OnTrained
   private place: TopicsPlace = {}
   private model: AlsModel | undefined
+  private variances: RowVariances | undefined
   private learner: SequentialLearner | undefined
   private newestEventMs = -1
   private readonly changed = new Set<string>()
@@ -74,12 +78,13 @@ export class FactorsTrainer<T> implements ModelTrainer<T> {
       await ratingsOf(training)
     this.newestEventMs = newestEventMs
     const startMs = performance.now()
-    const { model, metrics, rule, device, chosenHalfLifeMs } = await this.trainFactors(
+    const { model, metrics, rule, device, chosenHalfLifeMs, variances } = await this.trainFactors(
       table,
       training,
       this.onProgress,
     )
     this.model = model
+    this.variances = variances
     this.learner = new SequentialLearner(learnableModel(model, table), rule)
     const { dimension, biased, globalMean, range, users, items } = model
     return {
@@ -101,6 +106,7 @@ export class FactorsTrainer<T> implements ModelTrainer<T> {
       files,
       repeated,
       ...(device === undefined ? {} : { device }),
+      ...(variances === undefined ? {} : { coldVariances: variances.cold }),
       ...(chosenHalfLifeMs === undefined ? {} : { found: { chosenHalfLifeMs } }),
     }
   }
@@ -134,7 +140,8 @@ export class FactorsTrainer<T> implements ModelTrainer<T> {
     const id = idOfKey(key)
     const learned = (kind === 'U' ? users : items).get(id) as LearnedRow
     const trained = this.model?.rowOf(kind, id) !== undefined
-    return { key, vector: learned.row, ratings: countOf(learned, trained) }
+    const memory = this.variances?.rowOf(kind, id)
+    return { key, vector: learned.row, ratings: countOf(learned, trained), memory }
   }
 
   async write(file: string): Promise<WrittenRows> {
@@ -149,7 +156,11 @@ export class FactorsTrainer<T> implements ModelTrainer<T> {
       items: model.items.length + learned.I.length,
     }
     const header = { dimension: model.dimension, rows: counts.users + counts.items }
-    await writeModelFile(file, header, rowsOf(model, { users, items }, learned))
+    await writeModelFile(
+      file,
+      header,
+      rowsOf({ model, variances: this.variances }, { users, items }, learned),
+    )
     this.changed.clear()
     return counts
   }
@@ -181,7 +192,7 @@ async function ratingsOf(
 }
 
 function* rowsOf(
-  model: AlsModel,
+  { model, variances }: Pick<TrainedFactors, 'model' | 'variances'>,
   rows: Pick<SequentialLearner, 'users' | 'items'>,
   learned: Readonly<Record<'U' | 'I', readonly [string, LearnedRow][]>>,
 ): Generator<ChangedRow> {
@@ -191,8 +202,12 @@ function* rowsOf(
     for (const [index, id] of ids.entries()) {
       const key = alsKey(id, kind)
       const row = replayed.get(id)
-      if (row !== undefined) yield { key, vector: row.row, ratings: countOf(row, true) }
-      else yield { key, vector: model.row(kind, index), ratings: model.ratingsOf(kind, index) }
+      const memory = variances?.row(kind, index)
+      if (row !== undefined) yield { key, vector: row.row, ratings: countOf(row, true), memory }
+      else {
+        const ratings = model.ratingsOf(kind, index)
+        yield { key, vector: model.row(kind, index), ratings, memory }
+      }
     }
     for (const [id, row] of learned[kind]) {
       yield { key: alsKey(id, kind), vector: row.row, ratings: countOf(row, false) }

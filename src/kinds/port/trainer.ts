@@ -3,6 +3,7 @@ import type { HistoryFiles, ReadPlace } from '../../jobs/observations/history.ts
 import type { LeftOut } from '../../jobs/observations/left-out.ts'
 import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import type { Hyperparameters } from '../../models/registry/version.ts'
+import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 
 /** Observations that a model is trained on. */
 export interface TrainingData {
@@ -23,6 +24,8 @@ export interface TrainedModelMetadata {
   readonly minRating?: number
   readonly maxRating?: number
   readonly newestEventMs: number
+  /** Variances of ratings of a user and an item without a row, where they were measured. */
+  readonly coldVariances?: ModelVersionMarker['coldVariances']
   /** What training found out: labels and features of a linear model. */
   readonly found?: Hyperparameters
   /** Metrics for the lineage: objective, errors, and figures of the data. */
@@ -45,6 +48,8 @@ export interface ChangedRow {
   readonly vector: Float32Array
   /** Number of ratings that the row was trained on and has learned since. */
   readonly ratings?: number | undefined
+  /** What is published beside it (`PublishableRow.memory`). */
+  readonly memory?: Float32Array | undefined
 }
 
 /** What a replay has learned. */

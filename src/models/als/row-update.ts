@@ -21,6 +21,15 @@ export interface PublishedRow {
   readonly ratings: number | undefined
 }
 
+/** The row of variances of a published row, which is sent after it. */
+export interface PublishedVariance {
+  readonly kind: 'variance'
+  readonly key: ByteSpan
+  readonly version: number
+  /** float32 x `VARIANCE_FLOATS`, little-endian; none says that the version has variances. */
+  readonly floats: ByteSpan
+}
+
 /** The row is deleted. */
 export interface RemovedRow {
   readonly kind: 'remove'
@@ -45,7 +54,7 @@ export interface OpenedRows {
 }
 
 /** A change of rows. */
-export type RowUpdate = PublishedRow | RemovedRow | RetiredRows | OpenedRows
+export type RowUpdate = PublishedRow | PublishedVariance | RemovedRow | RetiredRows | OpenedRows
 
 /** A row that every record fills again. */
 export interface MutablePublishedRow extends PublishedRow {
@@ -60,13 +69,13 @@ export function emptyRow(): MutablePublishedRow {
   return { kind: 'row', key: emptySpan(), version: 0, floats: emptySpan(), ratings: undefined }
 }
 
-const KINDS = ['row', 'remove', 'retire', 'open'] as const
+const KINDS = ['row', 'remove', 'retire', 'open', 'variance'] as const
 const NO_KEY = emptySpan()
 
 /**
  * Row updates between slots, without `ratings`. The row read is valid until the next read.
  *
- *   | kind u8 | version u32 | of a row: float32 x dimension, little-endian |
+ *   | kind u8 | version u32 | of a row: float32 x dimension, little-endian; of a variance: its floats |
  */
 export class RowUpdateSerializer implements Serializer<RowUpdate> {
   readonly id = 'row-update/1'
@@ -76,13 +85,17 @@ export class RowUpdateSerializer implements Serializer<RowUpdate> {
     const { kind, version } = update
     writer.uint8(KINDS.indexOf(kind))
     writer.uint32(version)
-    if (kind === 'row') writer.copy(update.floats.bytes, update.floats.start, update.floats.length)
+    if (kind !== 'row' && kind !== 'variance') return
+    writer.copy(update.floats.bytes, update.floats.start, update.floats.length)
   }
 
-  read(reader: ByteReader): MutablePublishedRow | RemovedRow | RetiredRows | OpenedRows {
+  read(reader: ByteReader): MutablePublishedRow | Exclude<RowUpdate, PublishedRow> {
     const kind = KINDS[reader.uint8()]!
     const version = reader.uint32()
-    return kind === 'row' ? this.readRow(version, reader) : { kind, key: NO_KEY, version }
+    if (kind === 'row') return this.readRow(version, reader)
+    if (kind !== 'variance') return { kind, key: NO_KEY, version }
+    const floats = { bytes: reader.bytes, start: reader.position, length: reader.remaining }
+    return { kind, key: NO_KEY, version, floats }
   }
 
   /** Reads the rest of a row. */

@@ -15,7 +15,7 @@ import { crc32c } from '../../core/hash/crc32c.ts'
  *   | float32 x dimension        |
  *   | ratings               u32  |  that the row was trained on; 2^32 - 1 if not counted
  *   | floats of the memory  u32  |
- *   | memory, float32            |  what learning keeps beside the weights of a block
+ *   | memory, float32            |  what learning keeps beside the weights of a block; variances of a user or an item
  *   +----------------------------+
  *   | CRC-32C of all before u32  |
  *   +----------------------------+

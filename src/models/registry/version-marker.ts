@@ -57,6 +57,8 @@ export interface ModelVersionMarker {
   readonly trainedOn?: TrainedOn
   /** For an ALS model: count, mean and second moments of its rows (`published-moments.ts`). */
   readonly rowMoments?: { readonly user: string; readonly item: string }
+  /** Variances of ratings of a user and an item without a row, where rows have variances (`../als/row-variance.ts`). */
+  readonly coldVariances?: { readonly user: number; readonly item: number }
   /** What the rows include of what was learned online; undefined before the first write-back. */
   readonly learned?: LearnedPart
   /** Of an `announce` marker: who writes the version. Missing in markers of earlier builds. */
@@ -102,6 +104,7 @@ export function retireMarker(
 ): ModelVersionMarker {
   const {
     rowMoments: _,
+    coldVariances: _______,
     learned: __,
     trainedOn: ______,
     publisher: ___,
@@ -174,6 +177,7 @@ function firstWrongField(fields: Record<string, unknown>): string | undefined {
     metrics: isRecord(fields['metrics']),
     trainedOn: fields['trainedOn'] === undefined || isTrainedOn(fields['trainedOn']),
     rowMoments: fields['rowMoments'] === undefined || isMoments(fields['rowMoments']),
+    coldVariances: fields['coldVariances'] === undefined || areVariances(fields['coldVariances']),
     learned: fields['learned'] === undefined || isLearnedPart(fields['learned']),
     publisher: fields['publisher'] === undefined || isPublisher(fields['publisher']),
     incomplete: ['boolean', 'undefined'].includes(typeof fields['incomplete']),
@@ -181,6 +185,11 @@ function firstWrongField(fields: Record<string, unknown>): string | undefined {
     forgotten: fields['forgotten'] === undefined || isVersionRanges(fields['forgotten']),
   }
   return Object.keys(checks).find((name) => checks[name] !== true)
+}
+
+function areVariances(value: unknown): boolean {
+  const { user, item } = (value ?? {}) as Record<string, unknown>
+  return [user, item].every((part) => Number.isFinite(part) && Number(part) >= 0)
 }
 
 function isMoments(value: unknown): boolean {

@@ -7,16 +7,18 @@ import type { FileSystem } from '../../files/file-system.ts'
 import { nodeFileSystem } from '../../files/node-file-system.ts'
 import type { ChainState, ChainStore } from './chain-state.ts'
 
-const FORMAT = 2
+const FORMAT = 3
 const ARRAYS = [
   ...(['userRows', 'itemRows', 'userMeans', 'itemMeans', 'userRoots'] as const),
-  ...(['closedUsers', 'closedItems', 'userMoments', 'itemMoments'] as const),
+  ...(['closedUsers', 'closedItems', 'userMoments', 'itemMoments', 'userNoise'] as const),
+  ...(['userWeights', 'itemWeights'] as const),
 ] as const
 
 type ArrayName = (typeof ARRAYS)[number]
 
 /** Facts of a state, which the file has as JSON. */
-interface ChainHeader extends Pick<ChainState, 'fingerprint' | 'sweep' | 'precision'> {
+interface ChainHeader
+  extends Pick<ChainState, 'fingerprint' | 'sweep' | 'precision' | 'userScales' | 'itemScales'> {
   readonly format: number
   /** Floats of each array, in the order of `ARRAYS`. */
   readonly lengths: readonly number[]
@@ -47,6 +49,8 @@ async function save(files: FileSystem, path: string, state: ChainState): Promise
     fingerprint: state.fingerprint,
     sweep: state.sweep,
     precision: state.precision,
+    userScales: state.userScales,
+    itemScales: state.itemScales,
     lengths: ARRAYS.map((name) => state[name].length),
     checksums: arrays.map((bytes) => crc32c(bytes)),
   }

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
+import type { FeatureTable } from '../data/feature-table.ts'
 import type { RatingsTable } from '../data/ratings-table.ts'
+import type { ScoreMoments } from './score-variances.ts'
 
 /** State of a chain between two sweeps. Random numbers are no part of it: they follow from the sweep. */
-export interface ChainState {
+export interface ChainState extends ScoreMoments {
   /** Digest of settings and ratings: a chain continues only with the same ones. */
   readonly fingerprint: string
   /** Sweeps done. */
@@ -14,11 +16,13 @@ export interface ChainState {
   readonly itemRows: Float32Array
   readonly userMeans: Float32Array
   readonly itemMeans: Float32Array
-  /** Moments of the draws (`BmfSide.moments`); empty without `variance`. */
-  readonly userMoments: Float32Array
-  readonly itemMoments: Float32Array
   /** Roots of the weights of each user's ratings. */
   readonly userRoots: Float32Array
+  /** Regressions of the prior means (`RegressionState`): weights, empty without features, and scales of both sides. */
+  readonly userWeights: Float32Array
+  readonly itemWeights: Float32Array
+  readonly userScales: readonly number[]
+  readonly itemScales: readonly number[]
   /** Rows of the blocks before (`PosteriorMeans.state`), `[rows x unknowns]`; empty in the first one. */
   readonly closedUsers: Float32Array
   readonly closedItems: Float32Array
@@ -39,14 +43,28 @@ export interface ChainSettings {
   readonly seed: number
   readonly variance: boolean
   readonly halfLifeMs?: number | undefined
+  readonly userFeatures?: FeatureTable | undefined
+  readonly itemFeatures?: FeatureTable | undefined
+  readonly whoRated?: boolean
 }
 
 /** Digest of what a chain depends on, without the number of sweeps: a chain may become longer. */
 export function chainFingerprint(table: RatingsTable, settings: ChainSettings): string {
-  const { factors, burnIn, seed, variance, halfLifeMs } = settings
+  const { factors, burnIn, seed, variance, halfLifeMs, whoRated } = settings
   const hash = createHash('sha256')
   hash.update(JSON.stringify([factors, burnIn, seed, table.users, table.items]))
   if (variance) hash.update('variance')
+  if (whoRated === true) hash.update('who rated')
+  for (const features of [settings.userFeatures, settings.itemFeatures]) {
+    hash.update(
+      features === undefined ? 'no features' : JSON.stringify([features.ids, features.names]),
+    )
+    for (const column of features === undefined
+      ? []
+      : [features.offsets, features.features, features.values]) {
+      hash.update(column)
+    }
+  }
   if (halfLifeMs !== undefined) hash.update(`half-life ${halfLifeMs}`).update(table.timestamp)
   for (const column of [table.user, table.item, table.rating]) hash.update(column)
   return hash.digest('hex')

@@ -11,10 +11,11 @@ import type { RatingsTable } from '../data/ratings-table.ts'
 import type { TrainingThreads } from '../threads/training-threads.ts'
 import type { ChainState } from './chain-state.ts'
 import { type BmfDrawTask, type BmfTask, streamsOf } from './drawing/drawer.ts'
+import { drawGamma, drawRowDistribution, type SideSums } from './drawing/hyperprior.ts'
 import type { BmfShare } from './drawing/share.ts'
-import { drawGamma, drawRowDistribution, type SideSums } from './hyperprior.ts'
+import type { PriorRegression } from './features/prior-regression.ts'
 import { BLOCK_SWEEPS, keptSweeps, PosteriorMeans } from './means/posterior-means.ts'
-import { RowVariances } from './row-variances.ts'
+import { type RowVariances, ScoreDraws, type ScoreMoments } from './score-variances.ts'
 import { drawUserWeights, meanRelativeVariance, squaredErrors } from './user-noise.ts'
 
 /**
@@ -26,6 +27,27 @@ const START_SHARE = 0.1
 const PRIOR_STREAM = 0xffffffff
 const NOISE_STREAM = 0xfffffffe
 const USER_NOISE_STREAM = 0xfffffffd
+const WEIGHTS_STREAM = 0xfffffffc
+
+const NO_FLOATS = new Float32Array(0)
+const NO_MOMENTS: ScoreMoments = {
+  userMoments: NO_FLOATS,
+  itemMoments: NO_FLOATS,
+  userNoise: NO_FLOATS,
+}
+
+/** Settings of a chain that its draws do not depend on. */
+export interface ChainOptions {
+  /** First sweeps, which the means leave out. */
+  readonly burnIn: number
+  /** Whether the variances of scores are measured. */
+  readonly variance: boolean
+  /** The prior means of sides whose rows have features. */
+  readonly regressions?: Regressions
+}
+
+/** By side, the regression of its prior means, if its rows have features. */
+export type Regressions = Readonly<Partial<Record<AlsSideName, PriorRegression>>>
 
 /** A chain between two phases: the work of the thread that directs the others. */
 export class Chain {
@@ -42,8 +64,12 @@ export class Chain {
   /** Number of ratings; of weighted ones the sum of the weights. */
   private readonly evidence: number
 
-  /** `burnIn`: first sweeps, which the means leave out. */
-  constructor(share: BmfShare, table: RatingsTable, range: RatingRange, burnIn: number) {
+  private readonly regressions: Regressions | undefined
+  /** Present with the option `variance`. */
+  private readonly scores: ScoreDraws | undefined
+
+  constructor(share: BmfShare, table: RatingsTable, range: RatingRange, settings: ChainOptions) {
+    const { burnIn, variance: hasVariances } = settings
     this.share = share
     this.burnIn = burnIn
     this.evidence = share.users.weighted?.sums.reduce((sum, each) => sum + each, 0) ?? table.size
@@ -52,6 +78,8 @@ export class Chain {
     this.range = range
     this.random = randomStreams(share.seed)
     this.precision = 1 / variance(table.rating, share.mean)
+    this.regressions = settings.regressions
+    this.scores = hasVariances ? new ScoreDraws(share, table) : undefined
   }
 
   /** Standard deviation of a rating around its prediction, over all ratings. */
@@ -78,7 +106,7 @@ export class Chain {
 
   /** The state after a sweep; its arrays are views of the chain, valid until the next phase. */
   state(sweep: number, fingerprint: string): ChainState {
-    const { share, precision, means } = this
+    const { share, precision, means, regressions } = this
     return {
       fingerprint,
       sweep,
@@ -87,8 +115,11 @@ export class Chain {
       itemRows: matrixOf(share, share.items),
       userMeans: share.users.means,
       itemMeans: share.items.means,
-      userMoments: share.users.moments,
-      itemMoments: share.items.moments,
+      ...(this.scores?.state ?? NO_MOMENTS),
+      userWeights: regressions?.users?.state.weights ?? NO_FLOATS,
+      itemWeights: regressions?.items?.state.weights ?? NO_FLOATS,
+      userScales: regressions?.users?.state.scales ?? [],
+      itemScales: regressions?.items?.state.scales ?? [],
       userRoots: share.userRoots,
       closedUsers: means.state.users,
       closedItems: means.state.items,
@@ -103,8 +134,9 @@ export class Chain {
     matrixOf(share, share.items).set(state.itemRows)
     share.users.means.set(state.userMeans)
     share.items.means.set(state.itemMeans)
-    share.users.moments.set(state.userMoments)
-    share.items.moments.set(state.itemMoments)
+    this.scores?.resume(state)
+    this.regressions?.users?.resume({ weights: state.userWeights, scales: state.userScales })
+    this.regressions?.items?.resume({ weights: state.itemWeights, scales: state.itemScales })
     share.userRoots.set(state.userRoots)
     this.means.resume(state.sweep, { users: state.closedUsers, items: state.closedItems })
   }
@@ -117,11 +149,13 @@ export class Chain {
     const { nextChunk } = this.share
     const { inBlock } = keptSweeps(sweep, this.burnIn)
     Atomics.store(nextChunk, 0, 0)
-    await threads.run({ kind: 'sums', side })
-    this.drawPrior(side, sweep)
+    const regression = this.regressions?.[side]
+    if (regression === undefined) await threads.run({ kind: 'sums', side })
+    this.drawPrior(side, sweep, regression)
     Atomics.store(nextChunk, 0, 0)
     const noise = 1 / Math.sqrt(this.precision)
-    const isRead = read || inBlock === BLOCK_SWEEPS
+    const isScored = this.scores !== undefined && inBlock > 0
+    const isRead = read || isScored || inBlock === BLOCK_SWEEPS
     await threads.run({ kind: 'draw', side, sweep, noise, kept: inBlock, read: isRead })
     if (side === 'users') this.drawUserNoise(sweep)
   }
@@ -135,14 +169,19 @@ export class Chain {
   }
 
   /** Draws the distribution of a side's rows and writes what `drawRow` needs of it. */
-  private drawPrior(side: AlsSideName, sweep: number): void {
+  private drawPrior(
+    side: AlsSideName,
+    sweep: number,
+    regression: PriorRegression | undefined,
+  ): void {
     const { share, random, precision: noisePrecision } = this
     const n = share.unknowns
     const width = alsWidth(n)
     random.seek(streamsOf(sweep, side), PRIOR_STREAM)
-    const sums = this.sumsOf(side)
+    const sums = regression?.sums() ?? this.sumsOf(side)
     if (!sums.products.every(Number.isFinite)) throw diverged('a row', sweep)
-    const { mean, precision } = drawRowDistribution(sums, random)
+    const distribution = drawRowDistribution(sums, random)
+    const { mean, precision } = distribution
     const { buffer } = share.memory
     const prior = new Float32Array(buffer, share.priorAddress, width * width)
     const shift = new Float32Array(buffer, share.shiftAddress, width)
@@ -155,6 +194,8 @@ export class Chain {
       }
       shift[i] = sum / noisePrecision
     }
+    random.seek(streamsOf(sweep, side), WEIGHTS_STREAM)
+    regression?.draw(distribution, random)
   }
 
   /** Sums of a side's rows without the constant 1, whose column has the sums of the others. */
@@ -183,6 +224,8 @@ export class Chain {
     random.seek(streamsOf(sweep, 'users'), NOISE_STREAM)
     this.precision = drawGamma(1 + evidence / 2, random) / (1 + Math.max(0, squares) / 2)
     this.means.endSweep(sweep)
+    const { kept } = keptSweeps(sweep, this.burnIn)
+    if (kept > 0) this.scores?.add(kept, this.precision)
     return Math.sqrt(this.squares / evidence)
   }
 
@@ -205,16 +248,9 @@ export class Chain {
     })
   }
 
-  /** Variances of the served rows over the sweeps that count; undefined without the option. */
+  /** Variances of ratings over the sweeps that count; undefined without the option. */
   variances(sweep: number): RowVariances | undefined {
-    const { table, share } = this
-    if (share.users.moments.length === 0) return undefined
-    const { kept } = keptSweeps(sweep, this.burnIn)
-    const degrees = kept - Math.ceil(kept / BLOCK_SWEEPS)
-    return new RowVariances({
-      ...{ users: table.users, items: table.items, unknowns: share.unknowns, degrees },
-      moments: { U: share.users.moments, I: share.items.moments },
-    })
+    return this.scores?.variances(this.table, keptSweeps(sweep, this.burnIn).kept)
   }
 
   private servedRows(name: AlsSideName, means: Float32Array | undefined): Float32Array {

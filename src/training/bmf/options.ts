@@ -3,6 +3,7 @@ import { requireArgument } from '../../core/errors.ts'
 import {
   aFunction,
   flag,
+  kindOf,
   numberIn,
   objectWith,
   oneOf,
@@ -11,6 +12,7 @@ import {
 import { CLOCK, SIGNAL } from '../../core/options/ports.ts'
 import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import type { AlsDeviceName } from '../als/solver/options.ts'
+import type { FeatureTable } from '../data/feature-table.ts'
 import type { RatingsTable } from '../data/ratings-table.ts'
 import type { ChainStore } from './chain-state.ts'
 
@@ -54,8 +56,19 @@ export interface BmfOptions {
   readonly device?: BmfDeviceChoice
   /** Called once with the device. */
   readonly onDevice?: (device: AlsDeviceName) => void
-  /** Also measures the variance of every float of the rows around the means of blocks of sweeps. @default false */
+  /** Also measures the posterior variance of scores, and the noise of each user's ratings. @default false */
   readonly variance?: boolean
+  /**
+   * Features of users and of items, of which the prior mean of a row is a regression. Ids of a table that have no rating get a
+   * row from their features. A CPU draws them. @default rows of a side have one prior mean
+   */
+  readonly userFeatures?: FeatureTable
+  readonly itemFeatures?: FeatureTable
+  /**
+   * Whether who rated what is a feature of both sides, whatever the ratings are. It helps where the pairs to predict are like
+   * those that were rated, and not where they come later. A CPU draws them. @default false
+   */
+  readonly whoRated?: boolean
   /** Seed of every random number of the chain. @default 1 */
   readonly seed?: number
   /** Validation ratings, whose error is reported after every sweep. */
@@ -71,6 +84,11 @@ export interface BmfOptions {
   readonly clock?: Clock
 }
 
+const FEATURES = kindOf<FeatureTable>(
+  'a table of features, as readFeatures(...) gives it',
+  (given) => Array.isArray((given as Partial<FeatureTable> | null)?.names),
+)
+
 const BMF: OptionShape<BmfOptions> = {
   factors: wholeNumber({ min: 1, max: 1024 }),
   sweeps: wholeNumber({ min: 1, max: 100_000 }),
@@ -80,6 +98,9 @@ const BMF: OptionShape<BmfOptions> = {
   device: oneOf('cpu', 'gpu'),
   onDevice: aFunction(),
   variance: flag,
+  userFeatures: FEATURES,
+  itemFeatures: FEATURES,
+  whoRated: flag,
   seed: numberIn(),
   validation: objectWith('a table of ratings'),
   store: objectWith('a store, such as chainFile(path)', 'load', 'save'),
@@ -97,6 +118,9 @@ export interface BmfSettings {
   readonly halfLifeMs: number | undefined
   readonly threads: number
   readonly variance: boolean
+  readonly userFeatures: FeatureTable | undefined
+  readonly itemFeatures: FeatureTable | undefined
+  readonly whoRated: boolean
   readonly seed: number
   readonly storeEvery: number
   readonly clock: Clock
@@ -116,6 +140,9 @@ export function bmfSettings(options: BmfOptions): BmfSettings {
     halfLifeMs: options.halfLifeMs,
     threads: options.threads ?? 1,
     variance: options.variance ?? false,
+    userFeatures: options.userFeatures,
+    itemFeatures: options.itemFeatures,
+    whoRated: options.whoRated ?? false,
     seed: options.seed ?? 1,
     storeEvery: options.storeEvery ?? 10,
     clock: options.clock ?? systemClock,
@@ -129,6 +156,10 @@ export function bmfSettings(options: BmfOptions): BmfSettings {
     'a chain draws ratings with a half-life on the CPU only; remove the device',
   )
   requireArgument(
+    !hasFeatures(settings) || options.device !== 'gpu',
+    'a chain draws rows with features on the CPU only; remove the device',
+  )
+  requireArgument(
     !settings.variance || settings.burnIn + 1 < settings.sweeps,
     `a variance needs two sweeps after burn-in; give more than ${settings.sweeps} sweeps`,
   )
@@ -137,4 +168,13 @@ export function bmfSettings(options: BmfOptions): BmfSettings {
     `burnIn (${settings.burnIn}) must be below the number of sweeps (${settings.sweeps}), or no sweep is left for the means`,
   )
   return settings
+}
+
+/** Whether rows have features, on either side. */
+export function hasFeatures({
+  userFeatures,
+  itemFeatures,
+  whoRated,
+}: Pick<BmfSettings, 'userFeatures' | 'itemFeatures' | 'whoRated'>): boolean {
+  return whoRated || userFeatures !== undefined || itemFeatures !== undefined
 }

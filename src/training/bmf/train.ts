@@ -2,21 +2,29 @@ import { checkArgument } from '../../core/options/shape.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
 import { evaluateAls } from '../als/evaluate.ts'
 import type { AlsModel } from '../als/solver/model.ts'
+import type { AlsSideName } from '../als/solver/solver.ts'
 import { ageWeights } from '../data/age-weights.ts'
 import { RATINGS } from '../data/kinds.ts'
 import { type RatingsTable, ratingStatistics, ratingsTable } from '../data/ratings-table.ts'
-import { Chain } from './chain.ts'
+import { Chain, type Regressions } from './chain.ts'
 import { chainFingerprint } from './chain-state.ts'
 import { cpuDevice, gpuDevice } from './device.ts'
-import { bmfShare } from './drawing/share.ts'
-import { type BmfOptions, type BmfProgress, bmfSettings } from './options.ts'
-import type { RowVariances } from './row-variances.ts'
+import { type BmfShare, bmfShare } from './drawing/share.ts'
+import {
+  type FeatureBlock,
+  ratedWith,
+  tableBlock,
+  withFeatureIds,
+} from './features/feature-block.ts'
+import { PriorRegression } from './features/prior-regression.ts'
+import { type BmfOptions, type BmfProgress, type BmfSettings, bmfSettings } from './options.ts'
+import type { RowVariances } from './score-variances.ts'
 
 /** A trained factorisation and its chain. */
 export interface BmfResult {
   /** Rows of posterior means; ids without a row are scored with the mean rows. */
   readonly model: AlsModel
-  /** Variances of its floats, with the option `variance`. */
+  /** Variances of ratings around its scores, with the option `variance`. */
   readonly variances?: RowVariances
   /** One entry per sweep of this run. */
   readonly history: readonly BmfProgress[]
@@ -42,12 +50,19 @@ export async function trainBmf(
 ): Promise<BmfResult> {
   const settings = bmfSettings(options)
   checkArgument('trainBmf', 'ratings', RATINGS, ratings)
-  const table = Symbol.iterator in ratings ? ratingsTable(ratings) : ratings
+  const given = Symbol.iterator in ratings ? ratingsTable(ratings) : ratings
+  const table = withFeatureIds(given, settings)
   const { halfLifeMs } = settings
   const weights = halfLifeMs === undefined ? undefined : ageWeights(table.timestamp, halfLifeMs)
   const statistics = ratingStatistics(table, weights)
-  const share = bmfShare(table, settings, statistics.mean, weights)
-  const chain = new Chain(share, table, statistics, settings.burnIn)
+  const share = bmfShare(
+    table,
+    { ...settings, featured: featuredSides(settings) },
+    statistics.mean,
+    weights,
+  )
+  const regressions = regressionsOf(share, table, settings)
+  const chain = new Chain(share, table, statistics, { ...settings, regressions })
   const { store } = options
   const fingerprint = store === undefined ? '' : chainFingerprint(table, settings)
   const stored = await store?.load(fingerprint)
@@ -98,4 +113,31 @@ function validationError(
 ): Pick<BmfProgress, 'validationRmse'> {
   if (validation === undefined || validation.size === 0) return {}
   return { validationRmse: evaluateAls(chain.model(sweep), validation).rmse }
+}
+
+function featuredSides({
+  userFeatures,
+  itemFeatures,
+  whoRated,
+}: BmfSettings): Readonly<Record<AlsSideName, boolean>> {
+  return {
+    users: whoRated || userFeatures !== undefined,
+    items: whoRated || itemFeatures !== undefined,
+  }
+}
+
+/** The regressions of the sides whose rows have features: those of a file, and who rated what. */
+function regressionsOf(share: BmfShare, table: RatingsTable, settings: BmfSettings): Regressions {
+  const sides = [
+    ['users', 'items', settings.userFeatures],
+    ['items', 'users', settings.itemFeatures],
+  ] as const
+  const regressions: [AlsSideName, PriorRegression][] = []
+  for (const [own, other, features] of sides) {
+    const blocks: FeatureBlock[] = []
+    if (features !== undefined) blocks.push(tableBlock(features, table[own]))
+    if (settings.whoRated) blocks.push(ratedWith(share[own], share[other]))
+    if (blocks.length > 0) regressions.push([own, new PriorRegression(share, own, blocks)])
+  }
+  return Object.fromEntries(regressions)
 }

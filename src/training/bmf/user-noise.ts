@@ -1,7 +1,7 @@
 import type { RandomStreams } from '../../core/random.ts'
 import { evidenceOf } from '../als/solver/sides.ts'
+import { drawGamma } from './drawing/hyperprior.ts'
 import type { BmfShare } from './drawing/share.ts'
-import { drawGamma } from './hyperprior.ts'
 
 /**
  * Degrees of freedom of a rating's error: the noise precision of a user is `precision` times a gamma number of mean

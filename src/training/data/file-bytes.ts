@@ -26,7 +26,7 @@ export async function parseFile(parser: LineParser, file: FileBytes): Promise<Pa
 }
 
 /** The bytes of a file in pieces. Throws errors of the file system. */
-function bytesOf(file: FileBytes): AsyncIterable<Uint8Array> {
+export function bytesOf(file: FileBytes): AsyncIterable<Uint8Array> {
   if (typeof file === 'object' && Symbol.asyncIterator in file) return file
   return createReadStream(file, { highWaterMark: PIECE_BYTES })
 }

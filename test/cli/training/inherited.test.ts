@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { Flags } from '../../../src/cli/command/command.ts'
 import { inheritedFactorsOptions } from '../../../src/cli/training/inherited.ts'
+import { alsOptionsIn, bmfOptionsIn } from '../../../src/kinds/als/options.ts'
 import type { Hyperparameters, RegisteredVersion } from '../../../src/models/registry/version.ts'
 
 const live = (hyperparameters: Hyperparameters): RegisteredVersion =>
@@ -25,6 +26,14 @@ describe('the options of a retraining of a factor model', () => {
       threads: 2,
     })
     expect(optionsOf({ sweeps: '50', seed: '6' }, version)).toMatchObject({ sweeps: 50, seed: 6 })
+  })
+
+  it('measure variances and know who rated what where the live version did', () => {
+    const version = live({ trainer: 'bmf', factors: 16, intervals: true, whoRated: true })
+    const options = optionsOf({}, version)
+    expect(options).toMatchObject({ intervals: true, whoRated: true })
+    expect(bmfOptionsIn(options)).toMatchObject({ variance: true, whoRated: true })
+    expect(alsOptionsIn(options)).not.toHaveProperty('intervals')
   })
 
   it('change the trainer by flag, with rows of the same length', () => {

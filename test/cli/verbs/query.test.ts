@@ -5,10 +5,11 @@ import { LEARNING_ERROR_STATE } from '../../../src/jobs/learning/error/learning-
 import { ALS_MODEL } from '../../../src/jobs/model-topic/als-serving-function.ts'
 import { SVM_MODEL } from '../../../src/jobs/model-topic/linear-serving-function.ts'
 import { ITEM_TAGS } from '../../../src/models/item-tags.ts'
+import { ALS_VARIANCE } from '../../../src/wire/rating-interval.ts'
 
 const STATES = [
   ...[ALS_MODEL, SVM_MODEL, LEARNING_ERROR_STATE, KNOWN_ITEMS],
-  ...[USER_COUNTS, ITEM_COUNTS, ITEM_TAGS],
+  ...[USER_COUNTS, ITEM_COUNTS, ITEM_TAGS, ALS_VARIANCE],
 ]
 
 it.each(STATES)('the help of weir query shows a key of %s', (state) => {

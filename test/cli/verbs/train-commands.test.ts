@@ -294,6 +294,25 @@ describe('weir train bmf', () => {
     expect(err).toContain(`${chain} holds the chain of other ratings, factors, burn-in or seed`)
   })
 
+  it('gives items without ratings a row from their features, and says which line is none', async () => {
+    const [features, rows] = [join(folder, 'features.csv.gz'), join(folder, 'featured.txt')]
+    const lines = Array.from({ length: 40 }, (_, item) => `${item},kind ${item % 3},${item}`)
+    writeFileSync(features, gzipSync(['item,kind,year', ...lines].join('\n')))
+    const { code, err } = await bmf('--item-features', features, '--who-rated', '--text-rows', rows)
+    expect([code, err.includes('Error')]).toEqual([0, false])
+    expect(readFileSync(rows, 'utf8')).toMatch(/^39,I,/m)
+    const wrong = join(folder, 'wrong.csv')
+    writeFileSync(wrong, 'item,kind\n1,a\n1,b\n')
+    const refused = await bmf('--user-features', wrong)
+    expect(refused.code).toBe(1)
+    expect(refused.err).toContain(`${wrong}: line 3 of the features: the id "1" was there before`)
+    const missing = await bmf('--user-features', join(folder, 'nowhere.csv'))
+    expect(missing.err).toContain('there is no such file')
+    const device = await bmf('--who-rated', '--device', 'gpu')
+    expect(device.code).not.toBe(0)
+    expect(device.err).toContain('features on the CPU only')
+  })
+
   it('refuses a burn-in that leaves no sweep', async () => {
     const { code, err } = await bmf('--burn-in', '6')
     expect(code).not.toBe(0)

@@ -18,6 +18,7 @@ function record(offset: number): RecordView {
     key: () => null,
     value: () => bytes,
     headers: () => [],
+    header: () => undefined,
   }
 }
 

@@ -14,6 +14,7 @@ function recordOf(key: string | null, value: string | null) {
     key: () => keyBytes,
     value: () => valueBytes,
     headers: () => [],
+    header: () => undefined,
   }
 }
 

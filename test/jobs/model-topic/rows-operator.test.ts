@@ -8,7 +8,11 @@ import {
 } from '../../../src/jobs/model-topic/rows-operator.ts'
 import { decodeFactors, encodeFactors } from '../../../src/models/als/row.ts'
 import type { RowUpdate } from '../../../src/models/als/row-update.ts'
-import { encodeMarker, markerKey } from '../../../src/models/registry/version-marker.ts'
+import {
+  encodeMarker,
+  type ModelVersionMarker,
+  markerKey,
+} from '../../../src/models/registry/version-marker.ts'
 import type { HarnessSnapshot } from '../../../src/testing/harness-snapshot.ts'
 import { OperatorHarness } from '../../../src/testing/operator-harness.ts'
 
@@ -42,8 +46,10 @@ const ready = (
   version: number,
   dimension = 2,
   event: 'ready' | 'retire' = 'ready',
+  facts: Partial<ModelVersionMarker> = {},
 ): ModelTopicRecord => {
   const marker = encodeMarker({
+    ...facts,
     event,
     version,
     name: 'ALS_MODEL',
@@ -205,4 +211,31 @@ it('rows and markers of a version that is too high are dropped and named, and en
   const versions = harness.take().map((update) => update.version)
   expect(versions).toEqual([2_147_483_647])
   expect(harness.metrics.snapshot()['numRecordsDropped']).toBe(2)
+})
+
+it('sends the variances of a row behind it, and those of rows that are missing', async () => {
+  const harness = await OperatorHarness.open<ModelTopicRecord, RowUpdate>({
+    operator: new ModelRowsOperator(2, 'drop'),
+  })
+  const variance = encodeFactors(Float32Array.of(0.5, 1))
+  const cold = { coldVariances: { user: 2, item: 0.25 } }
+  const updates: unknown[] = []
+  for (const each of [
+    { ...row('7-U@3', [1, 2]), header: () => variance },
+    row('8-I@3', [3, 4]),
+    ready(3, 2, 'ready', cold),
+  ]) {
+    harness.process(each, -1, { position: { partition: 0, offset: 1 } })
+    for (const update of harness.take()) {
+      // Without floats it opens the version for an owner of rows.
+      if (update.kind !== 'variance' || update.floats.length === 0) continue
+      const key = new TextDecoder().decode(bytesOf(update.key))
+      updates.push([key, update.version, ...decodeFactors(bytesOf(update.floats))])
+    }
+  }
+  expect(updates).toEqual([
+    ['7-U', 3, 0.5, 1],
+    ['MEAN-U', 3, 2, 1],
+    ['MEAN-I', 3, 1, 0.25],
+  ])
 })

@@ -35,7 +35,8 @@ async function publish(
     users: 1,
     items: 2,
     *rows() {
-      yield { id: 'a', kind: 'U' as const, vector: Float32Array.of(version, 1), ratings: 5 }
+      const memory = Float32Array.of(0.5, 1)
+      yield { id: 'a', kind: 'U' as const, vector: Float32Array.of(version, 1), ratings: 5, memory }
       yield { id: 'x', kind: 'I' as const, vector: Float32Array.of(version, 2), ratings: 3 }
       yield { id: 'y', kind: 'I' as const, vector: Float32Array.of(version, 3) }
     },
@@ -55,7 +56,8 @@ async function publish(
 async function published(topics: LogTopics, registry: ModelRegistry): Promise<RegisteredVersion> {
   await publish(topics, 1)
   await publish(topics, 2)
-  const rows = [{ key: 'x-I', vector: Float32Array.of(9, 9), ratings: 4 }]
+  const memory = Float32Array.of(1, 0.25)
+  const rows = [{ key: 'x-I', vector: Float32Array.of(9, 9), ratings: 4, memory }]
   await putRows(topics, 'als-model', { version: 1, rows, clock: systemClock })
   const state = await registry.adopt('als-model', await readyVersions(topics, 'als-model'))
   return findVersion(state, 'als-model', '1')!
@@ -71,6 +73,14 @@ async function ratingsIn(file: string): Promise<Record<string, number | undefine
   const counts: Record<string, number | undefined> = {}
   for await (const { key, ratings } of (await openModelFile(file)).rows()) counts[key] = ratings
   return counts
+}
+
+async function variancesIn(file: string): Promise<Record<string, number[] | undefined>> {
+  const variances: Record<string, number[] | undefined> = {}
+  for await (const { key, memory } of (await openModelFile(file)).rows()) {
+    variances[key] = memory && [...memory]
+  }
+  return variances
 }
 
 describe('export and import of a version', () => {
@@ -96,6 +106,8 @@ describe('export and import of a version', () => {
     expect(await rowsIn(again)).toEqual(await rowsIn(file))
     expect(await ratingsIn(file)).toEqual({ 'a-U': 5, 'x-I': 4, 'y-I': undefined })
     expect(await ratingsIn(again)).toEqual(await ratingsIn(file))
+    expect(await variancesIn(file)).toEqual({ 'a-U': [0.5, 1], 'x-I': [1, 0.25], 'y-I': undefined })
+    expect(await variancesIn(again)).toEqual(await variancesIn(file))
   })
 
   it('leave out what was learned online, whose offsets belong to other topics', async () => {

@@ -70,6 +70,12 @@ describe('weir predict', () => {
     ])
   })
 
+  it('refuses an interval of a version without variances, and says how one has them', async () => {
+    const { code, stderr } = await ask('predict', '1', '2', '--interval', '0.95')
+    expect([code, stderr]).toEqual([1, expect.stringContaining('train bmf --intervals')])
+    expect(await ask('predict', '1', '2', '--interval', '1')).toMatchObject({ code: 2 })
+  })
+
   it('fails with 1 without a server, with 2 without an item', async () => {
     const nobody = await run('predict', '1', '2', '--port', '1', '--timeout', '500')
     expect(nobody).toMatchObject({ code: 1, stdout: '' })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { chainFile } from '../../../src/training/bmf/chain-file.ts'
 import { type ChainState, chainFingerprint } from '../../../src/training/bmf/chain-state.ts'
+import { featureTable } from '../../../src/training/data/feature-table.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'weir-chain-'))
@@ -23,6 +24,11 @@ const state: ChainState = {
   closedItems: Float32Array.of(2, 3, 4),
   userMoments: new Float32Array(0),
   itemMoments: new Float32Array(0),
+  userNoise: new Float32Array(0),
+  userWeights: new Float32Array(0),
+  itemWeights: new Float32Array(0),
+  userScales: [],
+  itemScales: [],
 }
 
 beforeEach(() => chainFile(path).save(state))
@@ -32,8 +38,17 @@ describe('the file of a chain', () => {
     expect(await chainFile(path).load('abc')).toMatchObject(state)
   })
 
-  it('gives back the moments of draws, if there are any', async () => {
-    const whole = { ...state, userMoments: Float32Array.of(7, 8), itemMoments: Float32Array.of(9) }
+  it('gives back the moments of scores and the weights of features, if there are any', async () => {
+    const whole = {
+      ...state,
+      userMoments: Float32Array.of(7, 8),
+      itemMoments: Float32Array.of(9),
+      userNoise: Float32Array.of(0.5),
+      userWeights: Float32Array.of(1, -1),
+      itemWeights: Float32Array.of(0.25),
+      userScales: [12.5],
+      itemScales: [3, 4],
+    }
     await chainFile(path).save(whole)
     expect(await chainFile(path).load('abc')).toMatchObject(whole)
   })
@@ -71,6 +86,8 @@ describe('the file of a chain', () => {
   })
 })
 
+const FEATURES = featureTable(['id,x', 'b,2', 'c,4', 'd,5'])
+
 describe('chainFingerprint', () => {
   const rating = { user: 'a', item: 'b', rating: 3, timestamp: -1 }
   const settings = { factors: 4, burnIn: 2, seed: 1, variance: false }
@@ -86,8 +103,12 @@ describe('chainFingerprint', () => {
       of(undefined, { burnIn: 3 }),
       of(undefined, { seed: 2 }),
       of(undefined, { variance: true }),
+      of(undefined, { whoRated: true }),
+      of(undefined, { userFeatures: FEATURES }),
+      of(undefined, { itemFeatures: FEATURES }),
+      of(undefined, { itemFeatures: featureTable(['id,x', 'b,2', 'c,4', 'd,9']) }),
     ]
-    expect(new Set(prints).size).toBe(7)
+    expect(new Set(prints).size).toBe(prints.length)
     expect(of()).toBe(prints[0])
   })
 })

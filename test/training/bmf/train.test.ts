@@ -9,6 +9,7 @@ import type { BmfOptions } from '../../../src/training/bmf/options.ts'
 import { type BmfResult, trainBmf } from '../../../src/training/bmf/train.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
 import { splitAtRandom } from '../../../src/training/data/split-ratings.ts'
+import { copiedState } from './copied-state.ts'
 
 const NOISE = 0.4
 const generated = ratingsTable(
@@ -30,22 +31,10 @@ function checksum(model: AlsModel): string {
 /** A store in memory that keeps copies. */
 function memoryStore(): ChainStore & { states: ChainState[] } {
   const states: ChainState[] = []
-  const copy = (state: ChainState): ChainState => ({
-    ...state,
-    userRows: state.userRows.slice(),
-    itemRows: state.itemRows.slice(),
-    userMeans: state.userMeans.slice(),
-    itemMeans: state.itemMeans.slice(),
-    userMoments: state.userMoments.slice(),
-    itemMoments: state.itemMoments.slice(),
-    userRoots: state.userRoots.slice(),
-    closedUsers: state.closedUsers.slice(),
-    closedItems: state.closedItems.slice(),
-  })
   return {
     states,
     load: async () => states.at(-1),
-    save: async (state) => void states.push(copy(state)),
+    save: async (state) => void states.push(copiedState(state)),
   }
 }
 
@@ -111,52 +100,6 @@ describe('trainBmf', () => {
       expect(history[0]?.sweep).toBe(state.sweep + 1)
       expect(checksum(model)).toBe(checksum(whole.model))
     }
-  })
-
-  it('has as variances those of the draws after burn-in, also when the chain continues', async () => {
-    const store = memoryStore()
-    const { model, variances } = await trainHere({ store, storeEvery: 1, variance: true })
-    const draws = store.states.slice(4)
-    expect(draws).toHaveLength(8)
-    for (const [kind, name] of [
-      ['U', 'userRows'],
-      ['I', 'itemRows'],
-    ] as const) {
-      const stride = store.states[0]![name].length / model[kind === 'U' ? 'users' : 'items'].length
-      for (const index of [0, 7, 42]) {
-        const columns = Array.from({ length: 7 }, (_, column) =>
-          draws.map((state) => state[name][index * stride + column]!),
-        )
-        const expected = columns.map((values) => {
-          const mean = values.reduce((sum, value) => sum + value, 0) / values.length
-          return values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (values.length - 1)
-        })
-        // A draw has the constant 1 before the bias, which is the order of an item's served row.
-        if (kind === 'U') [expected[5], expected[6]] = [expected[6]!, expected[5]!]
-        const row = variances!.row(kind, index)
-        expect(row).toHaveLength(7)
-        for (const [i, value] of row.entries()) expect(value).toBeCloseTo(expected[i]!, 5)
-        expect(Math.min(...row.filter((_, i) => i !== (kind === 'U' ? 6 : 5)))).toBeGreaterThan(0)
-      }
-    }
-    const middle = { load: async () => store.states[6], save: async () => {} }
-    const continued = await trainHere({ store: middle, variance: true })
-    expect(continued.variances!.row('U', 3)).toEqual(variances!.row('U', 3))
-  })
-
-  it('has a higher variance of the rows with few ratings', async () => {
-    const { model, variances } = await trainHere({ sweeps: 40, variance: true })
-    const meanOf = (users: readonly number[]): number =>
-      users.reduce((sum, user) => sum + variances!.row('U', user)[5]!, 0) / users.length
-    const byRatings = model.users.map((_, user) => user)
-    byRatings.sort((a, b) => model.ratingsOf('U', a)! - model.ratingsOf('U', b)!)
-    expect(meanOf(byRatings.slice(0, 40))).toBeGreaterThan(1.2 * meanOf(byRatings.slice(-40)))
-  })
-
-  it('has no variances without the option, and refuses one kept sweep with it', async () => {
-    expect((await trainHere()).variances).toBeUndefined()
-    const one = trainHere({ burnIn: 11, variance: true })
-    await expect(one).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
   })
 
   it('reports the error of the mean rows on validation ratings after burn-in', async () => {

@@ -1,12 +1,14 @@
 import { isWeirError, WeirError } from '../../../core/errors.ts'
 import type { Counter } from '../../../core/metrics.ts'
-import type { PublishedRow, RemovedRow } from '../../../models/als/row-update.ts'
+import { modelVersion } from '../../../core/model-version.ts'
+import type { PublishedRow, PublishedVariance, RemovedRow } from '../../../models/als/row-update.ts'
 import { AbstractOperator } from '../../../operators/port/abstract-operator.ts'
 import type { OperatorContext } from '../../../operators/port/operator.ts'
 import { inSlices } from '../../../runtime/pacing/in-slices.ts'
 import { DEFAULT_MAX_KEY_BYTES } from '../../../state/port/key-length.ts'
 import type { KeyedState } from '../../../state/port/keyed-state.ts'
 import { itemRows, userRows } from '../../model-topic/als-serving-function.ts'
+import { VarianceRows } from '../../model-topic/variance-rows.ts'
 import type { RatingErrorPart } from '../error/rating-error.ts'
 import { REPORT_MS, SlotReports } from '../error/slot-reports.ts'
 import { InFlightLimit } from '../in-flight-limit.ts'
@@ -50,6 +52,8 @@ export class OnlineLearner extends AbstractOperator {
   private state!: KeyedState
   private versions!: LearnedVersions
   private rows!: LearnedRows
+  /** Learning leaves them as they were trained. */
+  private variances!: VarianceRows
   private steps!: LearningSteps
   private error!: LiveError
   private readonly origin = { source: 0, partition: -1, offset: 0, eventTime: -1 }
@@ -74,6 +78,10 @@ export class OnlineLearner extends AbstractOperator {
     this.dropped = context.metrics.counter('numRecordsDropped')
     this.versions = new LearnedVersions(this.options, context)
     this.rows = this.openRows(context)
+    this.variances = new VarianceRows(
+      (descriptor) => this.state.vector(descriptor),
+      this.options.maxKeyBytes,
+    )
     const { versions, rows, state } = this
     this.steps = new LearningSteps({
       ...{ versions, rows, state, context, options: this.options },
@@ -221,17 +229,25 @@ export class OnlineLearner extends AbstractOperator {
     if (this.steps.current?.metadata.version === version) return
     this.versions.drop(version)
     this.rows.drop(version)
+    this.variances.drop(modelVersion(version))
   }
 
-  private place(row: PublishedRow | RemovedRow, timestamp: number): void {
+  private place(row: PublishedRow | PublishedVariance | RemovedRow, timestamp: number): void {
     const { source = 0, partition, offset } = this.context.position()
     const { origin } = this
     origin.source = source
     origin.partition = partition
     origin.offset = offset
     origin.eventTime = timestamp
+    const key = this.state.currentKey()
+    const version = modelVersion(row.version)
+    if (row.kind === 'variance') {
+      this.variances.put(version, key, row.floats, origin)
+      return
+    }
+    if (row.kind === 'remove') this.variances.remove(version, key)
     try {
-      this.rows.place(row, this.state.currentKey(), origin)
+      this.rows.place(row, key, origin)
     } catch (error) {
       // A row with NaN must neither be served nor stop the job forever: it is counted.
       if (!isWeirError(error, 'NOT_FINITE')) throw error

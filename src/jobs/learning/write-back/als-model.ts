@@ -1,3 +1,4 @@
+import { VARIANCE_STATES } from '../../model-topic/variance-rows.ts'
 import { decodeSeen, SEEN_DELTAS } from '../als/deltas-operator.ts'
 import { DELTAS_UID, LEARNER_UID, RATINGS_UID } from '../als/job.ts'
 import type { LearnedModel } from './learned-model.ts'
@@ -6,8 +7,8 @@ import type { LearnedModel } from './learned-model.ts'
 export const ALS_LEARNED_MODEL: LearnedModel = {
   owner: LEARNER_UID,
   states: [
-    { state: 'user-rows', evidence: 'user-evidence' },
-    { state: 'item-rows', evidence: 'item-evidence' },
+    { state: 'user-rows', evidence: 'user-evidence', memory: VARIANCE_STATES.U },
+    { state: 'item-rows', evidence: 'item-evidence', memory: VARIANCE_STATES.I },
   ],
   observationsGate: RATINGS_UID,
   deltasGate: DELTAS_UID,

@@ -17,7 +17,7 @@ export interface LearnedRow {
   readonly floats: Uint8Array
   /** About how many ratings the row stands for; undefined where no ratings are counted. */
   readonly ratings: number | undefined
-  /** What learning keeps beside the row, float32, little-endian; undefined where it keeps nothing. */
+  /** What is kept beside the row, float32, little-endian; undefined where nothing is. */
   readonly memory?: Uint8Array | undefined
 }
 
@@ -105,7 +105,8 @@ class RowsPart {
 
   visit(state: string, entry: EntrySpan, hasRows: boolean): void {
     if (this.evidenceStates.has(state)) this.visitEvidence(state, entry)
-    else if (hasRows && this.memoryStates.has(state)) this.visitMemory(state, entry)
+    // A memory may be older than what was learned of its row.
+    else if (this.memoryStates.has(state)) this.visitMemory(state, entry)
     else if (hasRows && this.rowStates.has(state)) this.visitRow(state, entry)
   }
 

@@ -5,7 +5,7 @@ export interface LearnedState {
   readonly state: string
   /** State with the ratings that each row was trained on, where they are kept. */
   readonly evidence?: string
-  /** State with what learning keeps beside each row, which is written back with it. */
+  /** State with what is kept beside each row, which is written back with it. */
   readonly memory?: string
 }
 

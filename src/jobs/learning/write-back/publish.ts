@@ -3,9 +3,9 @@ import type { LearnedPart } from '../../../models/registry/learned-part.ts'
 import type { ModelVersionMarker } from '../../../models/registry/version-marker.ts'
 import { learnedHeader } from '../../model-topic/learned-header.ts'
 import { floatsHeader } from '../../model-topic/row-form.ts'
+import { rowMemoryHeader } from '../../model-topic/row-memory.ts'
 import { rowPartition } from '../../model-topic/row-partition.ts'
 import { ratingsHeader } from '../../model-topic/row-ratings.ts'
-import { weightMemoryHeader } from '../../model-topic/weight-memory.ts'
 import { sendMarker } from '../../registry/send-marker.ts'
 import type { LearnedRow } from './changed-rows.ts'
 
@@ -55,7 +55,7 @@ export async function publishLearned(
       const headers = [
         ...floatsHeader(floats),
         ...ratingsHeader(ratings),
-        ...weightMemoryHeader(memory),
+        ...rowMemoryHeader(key, memory),
         learnedHeader(),
       ]
       const partition = rowPartition(key, partitions)

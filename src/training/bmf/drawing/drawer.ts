@@ -17,7 +17,7 @@ export interface BmfDrawTask {
   readonly noise: number
   /** Number of the sweep in a block of those that count; 0 during burn-in. */
   readonly kept: number
-  /** Whether the share must have the rows, means and moments after it; those of a GPU stay there else. */
+  /** Whether the share must have the rows and means after it; those of a GPU stay there else. */
   readonly read: boolean
 }
 
@@ -42,6 +42,9 @@ export class BmfDrawer implements TrainingParticipant<BmfTask> {
   private readonly roots: Float32Array
   private readonly noise: Float32Array
   private readonly center: Float32Array
+  /** Shift of a row whose prior mean is its own. */
+  private readonly shift: Float32Array
+  private readonly prior: Float32Array
   private readonly draw: RowDraw
 
   /** `worker`: number of this drawer, 0 <= worker < threads. */
@@ -54,12 +57,15 @@ export class BmfDrawer implements TrainingParticipant<BmfTask> {
     const scratch = share.workersAddress + worker * share.workerBytes
     const noise = scratch + share.scratchBytes
     const center = noise + alignUp(4 * width)
-    const indexes = center + alignUp(4 * width)
+    const shift = center + alignUp(4 * width)
+    const indexes = shift + alignUp(4 * width)
     const ratings = indexes + share.chunkRatings * 4
     this.indexes = new Uint32Array(buffer, indexes, share.chunkRatings)
     const roots = ratings + share.chunkRatings * 4
     this.ratings = new Float32Array(buffer, ratings, share.chunkRatings)
     this.roots = new Float32Array(buffer, roots, share.chunkRatings)
+    this.shift = new Float32Array(buffer, shift, width)
+    this.prior = new Float32Array(buffer, share.priorAddress, width * width)
     this.noise = new Float32Array(buffer, noise, share.unknowns)
     this.center = new Float32Array(buffer, center, share.unknowns)
     this.draw = {
@@ -99,6 +105,7 @@ export class BmfDrawer implements TrainingParticipant<BmfTask> {
   private drawSide(task: BmfDrawTask): void {
     const { share } = this
     const side = share[task.side]
+    this.draw.shift = side.priorMeans.length > 0 ? this.shift.byteOffset : share.shiftAddress
     this.draw.other = task.side === 'users' ? share.items.address : share.users.address
     const chunkCount = side.chunks.length - 1
     for (;;) {
@@ -142,23 +149,22 @@ export class BmfDrawer implements TrainingParticipant<BmfTask> {
     draw.count = side.offsets[row + 1]! - from
     random.seek(streamsOf(task.sweep, task.side), row)
     for (let i = 0; i < noise.length; i++) noise[i] = task.noise * random.normal()
+    if (side.priorMeans.length > 0) this.setShift(side.priorMeans, row)
     side.objective[row] = this.kernels.drawRow(draw)
     if (task.kept === 0) return
     this.addToMeans(side.means, row, task.kept)
-    if (side.moments.length > 0) this.addToMoments(side, row, task.kept)
   }
 
-  /** Adds the draw of a row to the moments of its draws. */
-  private addToMoments({ address, moments }: BmfSide, row: number, kept: number): void {
-    const { memory, strideBytes, unknowns } = this.share
-    const draw = new Float32Array(memory.buffer, address + row * strideBytes, unknowns + 1)
-    const start = 2 * row * unknowns
+  /** The product of the precision of the prior and the mean of a row's own. */
+  private setShift(priorMeans: Float32Array, row: number): void {
+    const { prior, shift, share } = this
+    const { unknowns } = share
+    const width = alsWidth(unknowns)
     for (let i = 0; i < unknowns; i++) {
-      // The bias is behind the constant 1.
-      const value = draw[i === unknowns - 1 ? unknowns : i]!
-      const before = value - moments[start + i]!
-      moments[start + i]! += before / kept
-      moments[start + unknowns + i]! += before * (value - moments[start + i]!)
+      let sum = 0
+      for (let j = 0; j < unknowns; j++)
+        sum += prior[i * width + j]! * priorMeans[row * unknowns + j]!
+      shift[i] = sum
     }
   }
 

@@ -8,17 +8,15 @@ import {
   FIRST_ADDRESS,
   ratingSides,
 } from '../../als/solver/sides.ts'
+import type { AlsSideName } from '../../als/solver/solver.ts'
 import type { RatingsTable } from '../../data/ratings-table.ts'
 
 /** Rows of one side, and the running means of their distributions. */
 export interface BmfSide extends AlsSide {
   /** Means of the rows over the sweeps of a block, `[rows x unknowns]`, the bias last. */
   readonly means: Float32Array
-  /**
-   * Of the draws, `[rows x 2 x unknowns]`: the means of a row over the sweeps of a block, then the sums of squares
-   * around those of all blocks (Welford). Empty without `variance`.
-   */
-  readonly moments: Float32Array
+  /** Mean of each row's prior, `[rows x unknowns]`; empty without features, where all rows have one. */
+  readonly priorMeans: Float32Array
 }
 
 /**
@@ -27,8 +25,8 @@ export interface BmfSide extends AlsSide {
  *
  *   +------+-------------+-------------+-------+-------+-------+-------------------------------+
  *   | 1 KB | user matrix | item matrix | parts | prior | shift | worker 0: scratch, noise,     |
- *   |      |             |             |       |       |       | center, u32 indexes, ratings, |
- *   |      |             |             |       |       |       | roots of their weights        | ...
+ *   |      |             |             |       |       |       | center, shift, u32 indexes,   |
+ *   |      |             |             |       |       |       | ratings, roots of their weights | ...
  *   +------+-------------+-------------+-------+-------+-------+-------------------------------+
  *
  * The parts are those of the sum of products of a side's rows; prior and shift are those of `drawRow`.
@@ -61,8 +59,8 @@ export interface DrawingSettings {
   readonly factors: number
   /** Workers that get scratch; the calling thread counts as one. */
   readonly threads: number
-  /** Whether the moments of the draws are kept. */
-  readonly variance: boolean
+  /** Sides whose rows have features. */
+  readonly featured?: Readonly<Record<AlsSideName, boolean>>
   readonly seed: number
 }
 
@@ -81,14 +79,13 @@ export function bmfShare(
   const priorAddress = partsAddress + alignUp((GRAM_PARTS * strideBytes ** 2) / 4)
   const shiftAddress = priorAddress + alignUp(4 * width * width)
   const workersAddress = shiftAddress + alignUp(4 * width)
-  const perRow = settings.variance ? 2 * unknowns : 0
   const { users, items, chunkRatings } = ratingSides(table, FIRST_ADDRESS, itemsAddress, weights)
   const scratchBytes = alignUp(alsScratchBytes(unknowns))
-  const workerBytes = scratchBytes + 2 * alignUp(4 * width) + alignUp(chunkRatings * 12)
+  const workerBytes = scratchBytes + 3 * alignUp(4 * width) + alignUp(chunkRatings * 12)
   return {
     memory: allocate(workersAddress + Math.max(1, settings.threads) * workerBytes),
-    users: sideOf(users, unknowns, perRow),
-    items: sideOf(items, unknowns, perRow),
+    users: sideOf(users, unknowns, settings.featured?.users),
+    items: sideOf(items, unknowns, settings.featured?.items),
     strideBytes,
     unknowns,
     mean,
@@ -105,9 +102,13 @@ export function bmfShare(
   }
 }
 
-function sideOf(side: AlsSide, unknowns: number, perRow: number): BmfSide {
-  const { rows } = side
-  return { ...side, means: sharedFloats(rows * unknowns), moments: sharedFloats(rows * perRow) }
+function sideOf(side: AlsSide, unknowns: number, isFeatured = false): BmfSide {
+  const floats = side.rows * unknowns
+  return {
+    ...side,
+    means: sharedFloats(floats),
+    priorMeans: sharedFloats(isFeatured ? floats : 0),
+  }
 }
 
 function sharedFloats(length: number): Float32Array {

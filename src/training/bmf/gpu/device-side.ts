@@ -43,8 +43,8 @@ export interface DeviceGroup {
   readonly collecting: GpuGraph | undefined
   /** Design rows, their products and errors, from the last draw or the start graph. */
   drawn: Tensors
-  /** Running means and moments of the rows, by the names of the draw graph's outputs. */
-  kept: Tensors
+  /** Running means of the rows. */
+  means: Tensor
 }
 
 /** What the sides of a chain have in common. */
@@ -131,7 +131,7 @@ export class DeviceSide implements AsyncDisposable {
       const rows = Uint32Array.from(grouped.flatMap((batch) => [...batch.rows]))
       const collecting = grouped.length === 1 ? undefined : await this.openCollecting(grouped)
       const drawn = await this.start(graphs.start, rows)
-      groups.push({ rows, batches, collecting, drawn, kept: this.keptOf(rows) })
+      groups.push({ rows, batches, collecting, drawn, means: this.meansOf(rows) })
     }
     this.loaded = groups
     await this.join()
@@ -167,21 +167,19 @@ export class DeviceSide implements AsyncDisposable {
     writeSums(this.context.share, this.sums, this.context.shape.width)
   }
 
-  /** Copies rows, means and moments to the share. Throws GPU_FAILED. */
+  /** Copies rows and means to the share. Throws GPU_FAILED. */
   async readBack(): Promise<void> {
     const { width } = this.context.shape
     const { positions } = this.batched
     const design = await this.read(({ drawn }) => drawn['design'] as Tensor)
     writeDesignRows(this.context.share, this.side, { design, positions, width })
-    for (const [name, vectors] of Object.entries(this.vectors())) {
-      const padded = await this.read(({ kept }) => kept[name] as Tensor)
-      writeVectors(vectors, { padded, positions, width })
-    }
+    const padded = await this.read(({ means }) => means)
+    writeVectors(this.means(), { padded, positions, width })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const { batches, drawn, kept, collecting } of this.loaded) {
-      disposeAll(drawn, kept, ...batches.map(({ ratings }) => ratings))
+    for (const { batches, drawn, means, collecting } of this.loaded) {
+      disposeAll(drawn, { means }, ...batches.map(({ ratings }) => ratings))
       await collecting?.[Symbol.asyncDispose]()
     }
     this.joined?.dispose()
@@ -221,23 +219,15 @@ export class DeviceSide implements AsyncDisposable {
     return runtime.open(bmfCollectGraph(shape, batches.length), { products: 'device' })
   }
 
-  private keptOf(rows: Uint32Array): Tensors {
+  private meansOf(rows: Uint32Array): Tensor {
     const { runtime, shape } = this.context
-    const tensors = Object.entries(this.vectors()).map(([name, vectors]) => {
-      const padded = paddedVectors(vectors, rows, shape.width)
-      return [name, runtime.float32(padded, [rows.length, shape.width])] as const
-    })
-    return Object.fromEntries(tensors)
+    const padded = paddedVectors(this.means(), rows, shape.width)
+    return runtime.float32(padded, [rows.length, shape.width])
   }
 
-  /** Where the share has the means and moments, by the names of the draw graph's outputs. */
-  private vectors(): Readonly<Record<string, RowVectors>> {
-    const { unknowns, hasMoments } = this.context.shape
-    const { means, moments } = this.side
-    const ofMeans = { values: means, first: 0, stride: unknowns, unknowns }
-    if (!hasMoments) return { means: ofMeans }
-    const ofDraws = { values: moments, first: 0, stride: 2 * unknowns, unknowns }
-    return { means: ofMeans, drawMeans: ofDraws, squares: { ...ofDraws, first: unknowns } }
+  /** The means in the share. */
+  private means(): RowVectors {
+    return { values: this.side.means, unknowns: this.context.shape.unknowns }
   }
 
   private async read(partOf: (group: DeviceGroup) => Tensor): Promise<Float32Array> {

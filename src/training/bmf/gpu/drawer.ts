@@ -51,7 +51,7 @@ export interface GpuDrawerOptions {
 
 /**
  * Draws both sides of a shared chain on a GPU, with the random numbers of the CPU's drawer, so that the chain
- * is the CPU's up to rounding. Ratings, rows, means and moments are copied there once. A draw copies the normal
+ * is the CPU's up to rounding. Ratings, rows and means are copied there once. A draw copies the normal
  * numbers and the weights there, and the sums of products of each batch and the errors back.
  */
 export class GpuDrawer implements AsyncDisposable {
@@ -120,13 +120,11 @@ export class GpuDrawer implements AsyncDisposable {
         ...this.inputsOf(group, normals, row),
       }
       row += group.rows.length
-      const result = await graphs.draw.run(inputs, [...DRAWN, ...Object.keys(group.kept)])
-      const named = (names: readonly string[]): Tensors =>
-        Object.fromEntries(names.map((name) => [name, result[name] as Tensor]))
+      const result = await graphs.draw.run(inputs, [...DRAWN, 'means'])
       products.dispose()
-      disposeAll(group.drawn, group.kept)
-      group.drawn = named(DRAWN)
-      group.kept = named(Object.keys(group.kept))
+      disposeAll(group.drawn, { means: group.means })
+      group.drawn = Object.fromEntries(DRAWN.map((name) => [name, result[name] as Tensor]))
+      group.means = result['means'] as Tensor
     }
     if (isWeighed) others.dispose()
   }
@@ -148,14 +146,13 @@ export class GpuDrawer implements AsyncDisposable {
   }
 
   /** The group's rows start at number `first` of the side's `normals`. */
-  private inputsOf({ rows, kept }: DeviceGroup, normals: Float32Array, first: number): Tensors {
+  private inputsOf({ rows, means }: DeviceGroup, normals: Float32Array, first: number): Tensors {
     const { runtime, shape } = this.parts.context
     const { unknowns } = shape
     // A copy: the runtime takes no shared memory.
     const own = normals.slice(first * unknowns, (first + rows.length) * unknowns)
-    const before = Object.entries(kept).map(([name, tensor]) => [`${name}Before`, tensor] as const)
     return {
-      ...Object.fromEntries(before),
+      meansBefore: means,
       normals: runtime.float32(own, [rows.length, unknowns, 1]),
       padding: paddingOf(this.parts.context, rows.length),
     }
@@ -164,15 +161,13 @@ export class GpuDrawer implements AsyncDisposable {
   /** Inputs that are the same for every group of a draw. */
   private settingsOf({ noise, kept }: BmfDrawTask): Tensors {
     const { runtime, shape } = this.parts.context
-    const { unknowns, width, hasMoments } = shape
+    const { unknowns, width } = shape
     const scalar = (value: number, dimensions: number): Tensor =>
       runtime.float32(Float32Array.of(value), new Array<number>(dimensions).fill(1))
-    const weight = kept === 0 ? 0 : 1 / kept
     return {
       prior: runtime.float32(this.priorOf(), [1, unknowns, width]),
       noise: scalar(noise, 3),
-      weight: scalar(weight, 2),
-      ...(hasMoments ? { growth: scalar(kept === 0 ? 0 : 1 - weight, 2) } : {}),
+      weight: scalar(kept === 0 ? 0 : 1 / kept, 2),
     }
   }
 
@@ -200,11 +195,10 @@ function weightsOf(rows: Uint32Array, roots: Float32Array | undefined): Float32A
 
 function contextOf(runtime: GpuRuntime, share: BmfShare, batchFloats: number): DeviceContext {
   const { unknowns } = share
-  const hasMoments = share.users.moments.length > 0
   return {
     runtime,
     share,
-    shape: { unknowns, width: deviceWidth(unknowns), hasMoments },
+    shape: { unknowns, width: deviceWidth(unknowns) },
     batchFloats,
   }
 }
@@ -225,7 +219,6 @@ function normalsOf(
 }
 
 async function openGraphs({ runtime, shape }: DeviceContext): Promise<GpuDrawerParts['graphs']> {
-  const keptNames = shape.hasMoments ? ['means', 'drawMeans', 'squares'] : ['means']
   const onDevice = (names: readonly string[]): Readonly<Record<string, 'device'>> =>
     Object.fromEntries(names.map((name) => [name, 'device'] as const))
   const products = { products: 'device' } as const
@@ -233,7 +226,7 @@ async function openGraphs({ runtime, shape }: DeviceContext): Promise<GpuDrawerP
     products: await runtime.open(bmfProductsGraph(shape, false), products),
     productsSegmented: await runtime.open(bmfProductsGraph(shape, true), products),
     weigh: await runtime.open(bmfWeighGraph(shape), { weighted: 'device' }),
-    draw: await runtime.open(bmfDrawGraph(shape), onDevice([...DRAWN, ...keptNames])),
+    draw: await runtime.open(bmfDrawGraph(shape), onDevice([...DRAWN, 'means'])),
     start: await runtime.open(bmfStartGraph(shape), onDevice(['design', 'sums'])),
     upload: await runtime.open(bmfUploadGraph(), onDevice(['indexesThere', 'ratingsThere'])),
   }

@@ -8,8 +8,6 @@ export interface BmfGraphShape {
   readonly unknowns: number
   /** Floats of a row on the device, `deviceWidth(unknowns)`. */
   readonly width: number
-  /** Whether the moments of the draws are kept. */
-  readonly hasMoments: boolean
 }
 
 /**
@@ -73,8 +71,7 @@ export function bmfCollectGraph({ width }: BmfGraphShape, batches: number): Uint
  * the precision in columns 0 to d - 1, the shift in column d; `noise` is the noise's standard deviation; `weights`
  * are those of all ratings of a row; `weight` is one over the number of kept sweeps, 0 during burn-in.
  *
- * The outputs are the new design rows, their products, each row's squared error, the running means of the
- * centers and, if kept, of the draws, with the sums of squares around these (Welford).
+ * The outputs are the new design rows, their products, each row's squared error, and the running means of the centers.
  */
 export function bmfDrawGraph(shape: BmfGraphShape): Uint8Array {
   const graph = new OnnxGraphBuilder()
@@ -89,10 +86,8 @@ export function bmfDrawGraph(shape: BmfGraphShape): Uint8Array {
   graph.output('sums', productsOf(graph, design, width), { shape: [1, width, width] })
   const errors = squaredErrors(graph, products, { draw, shape })
   graph.output('errors', errors, { shape: ['B', 1] })
-  const axis = graph.integers(2)
   const weight = graph.input('weight', [1, 1])
-  keepMeans(graph, graph.add('Squeeze', [center, axis]), { weight, width })
-  if (shape.hasMoments) keepMoments(graph, graph.add('Squeeze', [draw, axis]), { weight, width })
+  keepMeans(graph, graph.add('Squeeze', [center, graph.integers(2)]), { weight, width })
   return graph.build()
 }
 
@@ -175,22 +170,6 @@ function keepMeans(
   const before = graph.input('meansBefore', ['B', width])
   const step = graph.add('Mul', [graph.add('Sub', [centers, before]), weight])
   graph.output('means', graph.add('Add', [before, step]), { shape: ['B', width] })
-}
-
-/** With m' = m + (x - m) / k, the sum of squares grows by (x - m)^2 (1 - 1 / k), the input `growth`. */
-function keepMoments(
-  graph: OnnxGraphBuilder,
-  draws: GraphValue,
-  { weight, width }: RunningMean,
-): void {
-  const means = graph.input('drawMeansBefore', ['B', width])
-  const squares = graph.input('squaresBefore', ['B', width])
-  const growth = graph.input('growth', [1, 1])
-  const miss = graph.add('Sub', [draws, means])
-  const step = graph.add('Mul', [miss, weight])
-  const grown = graph.add('Mul', [graph.add('Mul', [miss, miss]), growth])
-  graph.output('drawMeans', graph.add('Add', [means, step]), { shape: ['B', width] })
-  graph.output('squares', graph.add('Add', [squares, grown]), { shape: ['B', width] })
 }
 
 /** Copies the starting rows of a group to the device; the outputs are those of the draw graph. */

@@ -38,23 +38,21 @@ export function writeDesignRows(
   }
 }
 
-/** One vector of each row of a side in the share: `unknowns` floats from float `first` on, every `stride` floats. */
+/** Vectors of the rows of a side in the share, `[rows x unknowns]`. */
 export interface RowVectors {
   readonly values: Float32Array
-  readonly first: number
-  readonly stride: number
   readonly unknowns: number
 }
 
 /** The vectors of some rows, padded with zeros to `width` floats. */
 export function paddedVectors(
-  { values, first, stride, unknowns }: RowVectors,
+  { values, unknowns }: RowVectors,
   rows: Uint32Array,
   width: number,
 ): Float32Array {
   const padded = new Float32Array(rows.length * width)
   for (const [b, row] of rows.entries()) {
-    const from = row * stride + first
+    const from = row * unknowns
     padded.set(values.subarray(from, from + unknowns), b * width)
   }
   return padded
@@ -62,12 +60,12 @@ export function paddedVectors(
 
 /** Writes padded vectors of the device to the rows; `positions` has the position of each row. */
 export function writeVectors(
-  { values, first, stride, unknowns }: RowVectors,
+  { values, unknowns }: RowVectors,
   { padded, positions, width }: { padded: Float32Array; positions: Uint32Array; width: number },
 ): void {
   for (const [row, position] of positions.entries()) {
     const from = position * width
-    values.set(padded.subarray(from, from + unknowns), row * stride + first)
+    values.set(padded.subarray(from, from + unknowns), row * unknowns)
   }
 }
 

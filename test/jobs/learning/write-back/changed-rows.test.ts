@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest'
 import type { SegmentReference } from '../../../../src/checkpoint/protocol/checkpoint-types.ts'
 import { SegmentWriter } from '../../../../src/checkpoint/segment/writer.ts'
 import { ALS_LEARNED_MODEL } from '../../../../src/jobs/learning/write-back/als-model.ts'
-import { changedRows } from '../../../../src/jobs/learning/write-back/changed-rows.ts'
+import {
+  changedRows,
+  type LearnedRow,
+} from '../../../../src/jobs/learning/write-back/changed-rows.ts'
 import type { LearnedModel } from '../../../../src/jobs/learning/write-back/learned-model.ts'
 import { LINEAR_LEARNED_MODEL } from '../../../../src/jobs/learning/write-back/linear-model.ts'
 import { encodeVectorRow } from '../../../../src/state/rows/codec.ts'
@@ -44,6 +47,24 @@ class StoredRows {
     after = 0,
     all = false,
   ): Promise<Record<string, readonly [number, number | undefined]>> {
+    const rows: Record<string, readonly [number, number | undefined]> = {}
+    for await (const { key, floats, ratings } of this.read(after, all)) {
+      expect(rows).not.toHaveProperty(key)
+      rows[key] = [firstFloat(floats), ratings]
+    }
+    return rows
+  }
+
+  /** By key, the first float of what is kept beside the rows that changed. */
+  async memories(after: number): Promise<Record<string, number | undefined>> {
+    const memories: Record<string, number | undefined> = {}
+    for await (const { key, memory } of this.read(after, false)) {
+      memories[key] = memory && firstFloat(memory)
+    }
+    return memories
+  }
+
+  private read(after: number, all: boolean): AsyncGenerator<LearnedRow> {
     const { model, storage, segments } = this
     const operator = {
       ...{ uid: model.owner, parallelism: 1, maxParallelism: 128, declarations: [] },
@@ -54,15 +75,12 @@ class StoredRows {
       ...{ checkpointId: segments.length, triggeredAtMs: 0, completedAtMs: 0 },
       operators: [operator],
     }
-    const rows: Record<string, readonly [number, number | undefined]> = {}
-    const options = { checkpoint: { manifest, storage }, model, version: 7, after, all }
-    for await (const { key, floats, ratings } of changedRows(options)) {
-      expect(rows).not.toHaveProperty(key)
-      const view = new DataView(floats.buffer, floats.byteOffset, floats.length)
-      rows[key] = [view.getFloat32(0, true), ratings]
-    }
-    return rows
+    return changedRows({ checkpoint: { manifest, storage }, model, version: 7, after, all })
   }
+}
+
+function firstFloat({ buffer, byteOffset, length }: Uint8Array): number {
+  return new DataView(buffer, byteOffset, length).getFloat32(0, true)
 }
 
 describe('the changed rows of a checkpoint', () => {
@@ -98,6 +116,16 @@ describe('the changed rows of a checkpoint', () => {
       ['user-rows@7', 'new-U', row(2, OBSERVATIONS, 3)],
     )
     expect(await rows.changed(1)).toEqual({ 'a-U': [1, 23], 'new-U': [2, 3] })
+  })
+
+  it('keep the variances of their training, which are in older segments', async () => {
+    const rows = new StoredRows(ALS_LEARNED_MODEL)
+    await rows.add(['user-variances@7', 'a-U', row(0.5, TOPIC)])
+    await rows.add(
+      ['user-rows@7', 'a-U', row(1, OBSERVATIONS)],
+      ['user-rows@7', 'new-U', row(2, OBSERVATIONS)],
+    )
+    expect(await rows.memories(1)).toEqual({ 'a-U': 0.5, 'new-U': undefined })
   })
 
   it('are only those of segments after the last write-back', async () => {

@@ -1,4 +1,4 @@
-import { atLeast, keyOfText } from '../../../../src/client/index.ts'
+import { atLeast, keyOfText, predictInterval } from '../../../../src/client/index.ts'
 import { traceProgram, withSpan } from '../../../../src/tracing/index.ts'
 import type { World } from '../calls.ts'
 import { type ArgumentsCalls, of, on } from './call.ts'
@@ -27,6 +27,14 @@ export const CLIENT_CALLS: ArgumentsCalls = {
   'weirClient.models': on(client, 'models'),
   'weirClient.signature': on(client, 'signature', 'm'),
   'weirClient.changeModel': on(client, 'changeModel', 'load', 'm'),
+  predictInterval: {
+    args: [undefined, { state: 'ALS_MODEL', left: '1-U', right: '7-I', share: 0.95 }],
+    call: ({ client: opened }, reader, ...others) =>
+      (predictInterval as (...o: unknown[]) => unknown)(
+        reader === undefined ? opened : reader,
+        ...others,
+      ),
+  },
   keyOfText: of(keyOfText, 'k'),
   atLeast: of(atLeast, { source: 0, partition: 0, offset: 0 }),
 

@@ -31,6 +31,7 @@ export const TRAINING_CALLS: ArgumentsCalls = {
   evaluateLinear: of(weir.evaluateLinear, {}, examples),
   linearPrior: of(weir.linearPrior, examples, {}),
   readLibsvm: of(weir.readLibsvm, []),
+  readFeatures: of(weir.readFeatures, []),
   readRatings: of(weir.readRatings, []),
   ratingsTable: of(weir.ratingsTable, []),
   splitAtRandom: of(weir.splitAtRandom, ratings, 0.5, 1),

@@ -1,11 +1,13 @@
-import type { Random } from '../../core/random.ts'
-import { factorPacked, packedLength } from '../../models/als/small-symmetric.ts'
+import type { Random } from '../../../core/random.ts'
+import { factorPacked, packedLength } from '../../../models/als/small-symmetric.ts'
 
 /** Count, sum `[n]` and sum of products `[n x n]` of the rows of one side. */
 export interface SideSums {
   readonly count: number
   readonly sum: Float64Array
   readonly products: Float64Array
+  /** Rows of mean 0 that have the same precision, and their products: those of the weights of features. */
+  readonly prior?: { readonly count: number; readonly products: Float64Array }
 }
 
 /** A normal distribution of rows: mean `[n]` and precision `[n x n]`, both triangles. */
@@ -23,7 +25,7 @@ const PRIOR_ROWS = 2
  * factorization using Markov chain Monte Carlo", ICML 2008, equation 14).
  */
 export function drawRowDistribution(
-  { count, sum, products }: SideSums,
+  { count, sum, products, prior }: SideSums,
   random: Random,
 ): RowDistribution {
   const n = sum.length
@@ -33,10 +35,13 @@ export function drawRowDistribution(
   for (let i = 0, at = 0; i < n; i++) {
     for (let j = 0; j <= i; j++) {
       const scatter = products[i * n + j]! - rows * center[i]! * center[j]!
-      inverseScale[at++] = scatter + (i === j ? 1 : 0)
+      inverseScale[at++] = scatter + (i === j ? 1 : 0) + (prior?.products[i * n + j] ?? 0)
     }
   }
-  return drawNormalWishart({ center, rows, inverseScale, degrees: n + count }, random)
+  return drawNormalWishart(
+    { center, rows, inverseScale, degrees: n + count + (prior?.count ?? 0) },
+    random,
+  )
 }
 
 /** Parameters of a normal-Wishart distribution. */

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { seededRandom } from '../../../src/core/random.ts'
-import { invertPacked } from '../../../src/models/als/small-symmetric.ts'
+import { seededRandom } from '../../../../src/core/random.ts'
+import { invertPacked } from '../../../../src/models/als/small-symmetric.ts'
 import {
   drawGamma,
   drawNormalWishart,
   drawRowDistribution,
-} from '../../../src/training/bmf/hyperprior.ts'
+} from '../../../../src/training/bmf/drawing/hyperprior.ts'
 
 const DRAWS = 20_000
 
