@@ -48,6 +48,8 @@ export type {
   LearnableVersion,
   LearnerOrder,
   LearnerReport,
+  VersionPhase,
+  WorseReport,
 } from './jobs/learning/messages.ts'
 export { ObservationsGate } from './jobs/learning/observations-gate.ts'
 export { quarantine } from './jobs/learning/quarantine.ts'
@@ -154,6 +156,7 @@ export {
 } from './models/quality/prequential-error.ts'
 export { isRefused } from './models/ratings/rating-fields.ts'
 export type { LearnedPart } from './models/registry/learned-part.ts'
+export { isLearningStopped, stopsUntil } from './models/registry/learning-phase.ts'
 export type { DataRange } from './models/registry/ranges/data-range.ts'
 export {
   type PresentTopic,
@@ -165,6 +168,7 @@ export { keyLengthWithoutVersion, versionOfKeyBytes } from './models/versioned-k
 // State: rows of other slots, read in place; weights in blocks.
 export type { ChainSource, StoredRows } from './operators/port/operator.ts'
 export { KeyedProcessOperator } from './operators/process/keyed-process.ts'
+export { inSlices } from './runtime/pacing/in-slices.ts'
 export { blockProducts, blocksOf, type FeatureBlock } from './serving/sparse/block-products.ts'
 export { SlotWeights, type SlotWeightsOptions } from './serving/sparse/slot-weights.ts'
 export type { StateVersion } from './state/catalog/key-class.ts'

@@ -16,6 +16,7 @@ export const COMMAND_LOADERS: Readonly<Record<string, () => Promise<Command>>> =
   run: async () => (await import('./verbs/run.ts')).runCommand,
   'jobs test': async () => (await import('./verbs/jobs-test.ts')).jobsTestCommand,
   'learn als': async () => (await import('./verbs/learn-als.ts')).learnAlsCommand,
+  'learn resume': async () => (await import('./verbs/learn-resume.ts')).learnResumeCommand,
   gateway: async () => (await import('./verbs/gateway.ts')).gatewayCommand,
   jobmanager: async () => (await import('./jobmanager/jobmanager.ts')).jobManagerCommand,
   'cluster start': async () => (await import('./jobmanager/cluster.ts')).clusterStartCommand,

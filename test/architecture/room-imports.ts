@@ -840,6 +840,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'models/ratings',
     'models/registry',
     'operators/port',
+    'runtime/pacing',
     'state/catalog',
     'state/port',
     'state/rows',

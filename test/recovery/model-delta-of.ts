@@ -5,6 +5,7 @@ export interface ModelDelta {
   readonly kind: ModelDeltaKind
   readonly partition: number
   readonly offset: number
+  readonly phase: number
   readonly values: Float32Array
 }
 
@@ -13,6 +14,6 @@ export function modelDeltaOf(bytes: Uint8Array): ModelDelta {
   const kind = bytes[1] === 0 ? 'step' : 'gram'
   const buffer = new ModelDeltaBuffer(kind, (bytes.length - 20) / 4)
   buffer.load(bytes, 0, bytes.length)
-  const { partition, offset, values } = buffer
-  return { kind, partition, offset, values: values.slice() }
+  const { partition, offset, phase, values } = buffer
+  return { kind, partition, offset, phase, values: values.slice() }
 }

@@ -5,7 +5,10 @@ import type { TopicsPlace } from '../../src/connectors/topics/place.ts'
 import { scanTopic } from '../../src/connectors/topics/scan.ts'
 import type { TopicProducer, TopicStore } from '../../src/connectors/topics/store.ts'
 import { systemClock } from '../../src/core/clock.ts'
-import { alsLearning } from '../../src/jobs/learning/als/coordinator.ts'
+import {
+  type AlsLearningCoordinator,
+  alsLearning,
+} from '../../src/jobs/learning/als/coordinator.ts'
 import type { OnlineAlsOptions } from '../../src/jobs/learning/als/job.ts'
 import { alsVersionMetadata } from '../../src/jobs/learning/als/version.ts'
 import type { ResumeOffset } from '../../src/jobs/learning/resume-offsets.ts'
@@ -48,7 +51,7 @@ export interface LearningOptions {
 }
 
 interface FixtureParts
-  extends Pick<LearningFixture, 'job' | 'topics' | 'resumeOffsets' | 'versions'> {
+  extends Pick<LearningFixture, 'job' | 'topics' | 'resumeOffsets' | 'versions' | 'learning'> {
   readonly cluster: MiniCluster
   readonly shares: Map<string, RowTableShare>
   readonly complete: Map<number, SlotTables>
@@ -63,6 +66,7 @@ export class LearningFixture implements AsyncDisposable {
   readonly resumeOffsets: Map<number, readonly ResumeOffset[]>
   /** The live version: the highest, unless a test sets it. */
   readonly versions: VersionCoordinator
+  readonly learning: AlsLearningCoordinator
   private readonly cluster: MiniCluster
   private readonly shares: Map<string, RowTableShare>
   private readonly complete: Map<number, SlotTables>
@@ -71,6 +75,7 @@ export class LearningFixture implements AsyncDisposable {
   private constructor(parts: FixtureParts) {
     this.resumeOffsets = parts.resumeOffsets
     this.versions = parts.versions
+    this.learning = parts.learning
     this.cluster = parts.cluster
     this.job = parts.job
     this.topics = parts.topics
@@ -141,7 +146,7 @@ export class LearningFixture implements AsyncDisposable {
     const producer = await topics.producer(OBSERVATIONS)
     return new LearningFixture({
       ...{ cluster, job, topics, shares, complete, producer },
-      ...{ resumeOffsets, versions },
+      ...{ resumeOffsets, versions, learning },
     })
   }
 
@@ -260,6 +265,13 @@ export class LearningFixture implements AsyncDisposable {
     const squares = all('prequentialMse').map((mse, slot) => mse * learned[slot]!)
     const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0)
     return sum(squares) / sum(learned)
+  }
+
+  /** Waits until learning is stopped in so many slots. */
+  async untilStopped(slots: number): Promise<void> {
+    await until(`learning is stopped in ${slots} slots`, async () => {
+      return this.job.status === 'RUNNING' && (await this.metric('learningStopped')) === slots
+    })
   }
 
   /** Waits until every delta of the ratings that were learned is committed and applied. */

@@ -172,10 +172,18 @@ function isBehind(version: number | null, live: number | undefined): boolean {
 
 const errorText = (value: number): string => value.toFixed(4)
 
+/** What was learned made the predictions worse. */
+const STOPPED: Figure = {
+  name: 'Learning',
+  value: 'stopped',
+  note: 'it made the predictions worse; "weir learn resume" lets the job learn again',
+}
+
 function figuresOf(learning: Learning, live: number | undefined): readonly Figure[] {
   const { kind, version, learned, refused, driftAlarms, freshnessMs, means } = learning
   const coverage = means['prequentialCoverage']
   const common = [
+    ...(learning.isStopped ? [STOPPED] : []),
     { name: 'Live version', value: live ?? '–' },
     {
       name: 'Learned last on version',

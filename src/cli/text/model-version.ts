@@ -1,4 +1,5 @@
 import { ageText } from '../../core/text/age.ts'
+import { isLearningStopped } from '../../models/registry/learning-phase.ts'
 import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import type { ObservationsDigest } from '../../models/registry/ranges/observations-digest.ts'
 import { LATEST_MS } from '../../models/registry/ranges/trained-on.ts'
@@ -21,6 +22,7 @@ export function versionLine(version: RegisteredVersion): string {
     quality.padEnd(15),
     new Date(createdMs).toISOString().slice(0, 19).replace('T', ' '),
     processingName,
+    ...(isLearningStopped(version.learning?.phase ?? 0) ? ['learning is stopped'] : []),
   ].join('  ')
 }
 
@@ -87,10 +89,23 @@ export function versionText(version: RegisteredVersion, nowMs: number): readonly
     ),
     ...Object.entries(lineage.metrics).map(([name, value]) => `metric           ${name} ${value}`),
     ...version.checks.flatMap(checkText),
+    ...learningText(version, time),
     ...version.notes.map(
       ({ atMs, event, text }) =>
         `history          ${time(atMs)} ${event}${text === undefined ? '' : `: ${text}`}`,
     ),
+  ]
+}
+
+/** Where learning on the version stands, if it was ever stopped. */
+function learningText(
+  { learning }: RegisteredVersion,
+  time: (ms: number) => string,
+): readonly string[] {
+  if (learning === undefined) return []
+  const { phase, atMs, text } = learning
+  return [
+    `learning         ${isLearningStopped(phase) ? 'stopped' : 'resumed'} ${time(atMs)}: ${text}`,
   ]
 }
 

@@ -130,6 +130,10 @@ export const learnAlsCommand: Command = {
       value: wholeNumber({ min: 1, max: 2 ** 31 }),
       help: 'Limit of ratings of one item in a second, by the users of one slot; more are refused (default: no limit)',
     },
+    'never-stop': {
+      type: 'boolean',
+      help: 'Go on learning also while it has certainly made the predictions worse (default: learning stops, and the version is served as it was published)',
+    },
     'window-count': {
       type: 'string',
       needs: [needs('rule', 'sgd')],
@@ -197,6 +201,7 @@ function jobOptionsOf(flags: Flags): AlsLearningJobOptions {
     ...(ratingsPerSecond === undefined ? {} : { ratingsPerSecond }),
     ...(itemRatingsPerSecond === undefined ? {} : { itemRatingsPerSecond }),
     ...(evidence === undefined ? {} : { evidence }),
+    ...(flags.boolean('never-stop') ? { neverStop: true } : {}),
     ...(count === undefined ? {} : { window: { count, intervalMs } }),
   }
 }

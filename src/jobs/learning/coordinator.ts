@@ -1,7 +1,8 @@
 import type { Cancel, Clock } from '../../core/clock.ts'
-import { aFunction, listOf, name, required } from '../../core/options/kinds.ts'
+import { aFunction, flag, listOf, name, required } from '../../core/options/kinds.ts'
 import { CLOCK } from '../../core/options/ports.ts'
 import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
+import { isLearningStopped } from '../../models/registry/learning-phase.ts'
 import type {
   OperatorCoordinator,
   OperatorCoordinatorContext,
@@ -23,6 +24,8 @@ import type {
   LearnableVersion,
   LearnerOrder,
   LearnerReport,
+  VersionPhase,
+  WorseReport,
 } from './messages.ts'
 import type { RefusedReport } from './refused.ts'
 import { RefusedTotal } from './refused-total.ts'
@@ -42,8 +45,15 @@ export interface LearningCoordinatorOptions<C> {
   /** Undefined where the owners of rows need no preparation. */
   readonly learners?: LearnersOptions<C> | undefined
   readonly clock: Clock
-  /** Every slot learns on this version; called again after every restart. */
-  readonly onLearning?: ((version: number) => void) | undefined
+  /**
+   * Every slot learns on this version, or serves it as it was published where learning is stopped; called again after every
+   * restart, stop and resumption.
+   */
+  readonly onLearning?: ((version: number, isStopped: boolean) => void) | undefined
+  /** Learning on the live version stops, because it has certainly made the predictions worse. */
+  readonly onWorse?: ((report: WorseReport) => void) | undefined
+  /** Learning is never stopped, and begins again where it was. @default false */
+  readonly neverStop?: boolean | undefined
   /** Observations were refused; called at each doubling of their number in the attempt. */
   readonly onRefused?: ((refused: RefusedReport) => void) | undefined
   /** The job continues with another rule than that of its checkpoint (`LearnerReport`). */
@@ -58,6 +68,8 @@ const COORDINATOR: OptionShape<LearningCoordinatorOptions<unknown>> = {
   }),
   clock: required(CLOCK),
   onLearning: aFunction(),
+  onWorse: aFunction(),
+  neverStop: flag,
   onRefused: aFunction(),
   onMemoryDropped: aFunction(),
 }
@@ -89,6 +101,8 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
   private newest = 0
   /** By version, in the order in which they were last live. A version keeps its constants. */
   private readonly begun = new Map<number, BegunVersion<M, C>>()
+  /** By version, the latest phase of learning that is known. */
+  private readonly phases = new Map<number, number>()
   private inFlight = InFlightLimit.newBuffer()
   /** By partition of the model topic, how far it was applied when the version went live. */
   private complete: readonly number[] = []
@@ -124,6 +138,19 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
     else begin(metadata)
   }
 
+  /** Learning on a version is in this phase (`LearningPhase`), or in a later one. */
+  setPhase(version: number, phase: number): void {
+    if (phase <= (this.phases.get(version) ?? 0)) return
+    this.phases.set(version, phase)
+    if (version === this.facts.live) this.observe({ kind: 'live', version })
+  }
+
+  /** The phase that learning on a version is to be in. */
+  phaseOf(version: number): number {
+    const phase = this.phases.get(version) ?? 0
+    return this.options.neverStop === true && isLearningStopped(phase) ? phase + 1 : phase
+  }
+
   /** Ends learning; no order is sent any more. */
   close(): void {
     this.cancelLook?.()
@@ -147,11 +174,30 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
       handleEvent: (slot, event) => {
         if (this.passesOn(this.options.learners!.uid, slot, event)) return
         const report = event as LearnerReport<C>
+        if (report.kind === 'worse') {
+          this.worse(report)
+          return
+        }
+        if (report.kind === 'opened') this.restorePhases(report.phases ?? [])
         if (slot === 0 && report.kind === 'opened' && report.droppedMemoryOf !== undefined) {
           this.options.onMemoryDropped?.(report.droppedMemoryOf)
         }
         this.observe({ ...report, slot })
       },
+    }
+  }
+
+  /** A slot that says so late, or again, stops nothing. */
+  private worse(report: WorseReport): void {
+    const { version, phase } = report
+    if (version !== this.facts.live || phase !== this.phaseOf(version)) return
+    this.options.onWorse?.(report)
+    this.setPhase(version, phase + 1)
+  }
+
+  private restorePhases(phases: readonly VersionPhase[]): void {
+    for (const [version, phase] of phases) {
+      this.phases.set(version, Math.max(phase, this.phases.get(version) ?? 0))
     }
   }
 
@@ -240,8 +286,10 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
     this.begun.delete(live)
     this.begun.set(live, { metadata: this.metadata!, constants })
     const versions = [...this.begun].slice(-1 - EARLIER_VERSIONS)
-    for (const [, version] of versions) {
-      this.sendLearners({ kind: 'begin', ...version, inFlight: this.inFlight })
+    for (const [number, version] of versions) {
+      const phase = this.phaseOf(number)
+      const order = { kind: 'begin', ...version, inFlight: this.inFlight } as const
+      this.sendLearners(phase === 0 ? order : { ...order, phase })
     }
     this.observe({ kind: 'sent', step: 'begin', versions: versions.map(([number]) => number) })
   }
@@ -250,6 +298,8 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
     const { facts, inFlight } = this
     const { resumeOffsets = [], folded = [], trainedWith } = this.metadata!
     const known = knownVersions(facts)
+    const phases = known.map((version) => [version, this.phaseOf(version)] as const)
+    const later = phases.filter(([, phase]) => phase > 0)
     const order: GateOrder = {
       kind: 'let-through',
       version: facts.live,
@@ -257,11 +307,12 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
       ...(folded.length === 0 ? {} : { folded }),
       ...(trainedWith === undefined ? {} : { trainedWith }),
       known,
+      ...(later.length === 0 ? {} : { phases: later }),
       inFlight,
     }
     for (const uid of this.options.gates) this.contexts.get(uid)?.sendEvent(undefined, order)
     this.observe({ kind: 'sent', step: 'let-through' })
-    this.options.onLearning?.(facts.live)
+    this.options.onLearning?.(facts.live, isLearningStopped(this.phaseOf(facts.live)))
   }
 
   private sendLearners(order: LearnerOrder<M, C>): void {

@@ -13,6 +13,9 @@ export interface LearnableVersion {
   readonly trainedWith?: TrainedWith
 }
 
+/** A version and its phase of learning (`LearningPhase`). */
+export type VersionPhase = readonly [version: number, phase: number]
+
 /** From a gate to the coordinator: the gate is open and takes no input yet. */
 export interface GateReport {
   readonly kind: 'gate-opened'
@@ -31,8 +34,15 @@ export interface GateOrder {
   readonly trainedWith?: TrainedWith
   /** Versions whose deltas every learner can fold. */
   readonly known: readonly number[]
+  /** Phases of learning (`LearningPhase`) of those that were stopped. @default none was */
+  readonly phases?: readonly VersionPhase[]
   /** Count of the attempt's observations in flight (`InFlightLimit`). */
   readonly inFlight: SharedArrayBuffer
+}
+
+/** The phase of learning of a version in an order. */
+export function phaseIn({ phases = [] }: GateOrder, version: number): number {
+  return phases.find(([number]) => number === version)?.[1] ?? 0
 }
 
 /** From a learner to the coordinator. `C`: the constants of a version, the same in every slot. */
@@ -43,6 +53,8 @@ export type LearnerReport<C> =
       readonly known: readonly number[]
       /** The rule of the checkpoint, if it is another one: what it kept beside the rows was dropped. */
       readonly droppedMemoryOf?: string
+      /** Phases of learning of the checkpoint. @default each version is in its first */
+      readonly phases?: readonly VersionPhase[]
     }
   /** The slot's part of a version's constants; `kept`: the constants that learning began with before. */
   | {
@@ -53,6 +65,18 @@ export type LearnerReport<C> =
     }
   /** The learner can fold deltas of the version. */
   | { readonly kind: 'begun'; readonly version: number }
+  | WorseReport
+
+/** From a learner to the coordinator: predictions are certainly worse than those of the version without learning. */
+export interface WorseReport {
+  readonly kind: 'worse'
+  readonly version: number
+  /** The phase of learning that this was found in. */
+  readonly phase: number
+  /** Mean squared error of the newest predictions of the slot, and of those without learning. */
+  readonly mse: number
+  readonly frozenMse: number
+}
 
 /** From the coordinator to the learners. `M`: metadata of a version. */
 export type LearnerOrder<M, C> =
@@ -64,4 +88,6 @@ export type LearnerOrder<M, C> =
       readonly metadata: M
       readonly constants: C
       readonly inFlight: SharedArrayBuffer
+      /** The phase of learning that begins, if it does. @default the first */
+      readonly phase?: number
     }

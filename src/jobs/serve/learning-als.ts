@@ -29,6 +29,7 @@ type LearningKey =
   | 'ratingsPerSecond'
   | 'itemRatingsPerSecond'
   | 'refuseOutOfRange'
+  | 'neverStop'
   | 'window'
   | 'lingerMs'
   | 'mostUnderWay'
@@ -42,6 +43,7 @@ export const ALS_LEARNING: OptionShape<Omit<AlsLearningJobOptions, 'observations
   ratingsPerSecond: ONLINE_ALS.ratingsPerSecond,
   itemRatingsPerSecond: ONLINE_ALS.itemRatingsPerSecond,
   refuseOutOfRange: ONLINE_ALS.refuseOutOfRange,
+  neverStop: ONLINE_ALS.neverStop,
   window: ONLINE_ALS.window,
   lingerMs: ONLINE_ALS.lingerMs,
   mostUnderWay: ONLINE_ALS.mostUnderWay,
@@ -74,6 +76,7 @@ export async function learnAlsJob({ job, ...options }: LearnAlsJobOptions): Prom
         alsLearning({
           clock: systemClock,
           ...callbacks,
+          neverStop: job.neverStop,
           onMemoryDropped: (rule) =>
             options.onWarning?.(
               `the rows were learned with ${rule} before; they stay, but what ${rule} kept beside them does not fit the rule of now and was dropped: it learns on as from a model that was just trained`,

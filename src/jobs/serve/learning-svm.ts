@@ -57,7 +57,8 @@ export async function learnSvmJob({ job, ...options }: LearnSvmJobOptions): Prom
     {
       model,
       learned: LINEAR_LEARNED_MODEL,
-      coordinator: (callbacks) => linearLearning({ clock: systemClock, ...callbacks }),
+      coordinator: ({ onLearning, onRefused }) =>
+        linearLearning({ clock: systemClock, onLearning, onRefused }),
       observations,
       quarantine,
       follows: {

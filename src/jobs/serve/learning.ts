@@ -8,7 +8,7 @@ import type { LearningTopic } from '../../models/registry/version.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import type { JobStatus } from '../../runtime/job/status.ts'
 import type { LearningCoordinator, LearningCoordinatorOptions } from '../learning/coordinator.ts'
-import type { LearnableVersion } from '../learning/messages.ts'
+import type { LearnableVersion, WorseReport } from '../learning/messages.ts'
 import { refusedText } from '../learning/refused-total.ts'
 import type { LearnedModel } from '../learning/write-back/learned-model.ts'
 import { dropUnfinished } from '../learning/write-back/publish.ts'
@@ -25,7 +25,7 @@ import { registryOfJob } from './registry-place.ts'
 
 /** Options of a job that serves a model and learns it. */
 export interface ServeLearningOptions
-  extends Omit<ServeModelOptions, 'coordinators' | 'onVersions' | 'companion'> {
+  extends Omit<ServeModelOptions, 'coordinators' | 'onVersions' | 'onRegistry' | 'companion'> {
   /**
    * Every slot learns on this version; called again after every restart. `note`: what it learns at first, if that is
    * not known.
@@ -54,7 +54,7 @@ export interface ServeLearningOptions
 
 /** What a coordinator of learning calls. */
 type LearningCallbacks = Required<
-  Pick<LearningCoordinatorOptions<never>, 'onLearning' | 'onRefused'>
+  Pick<LearningCoordinatorOptions<never>, 'onLearning' | 'onRefused' | 'onWorse'>
 >
 
 /** A job that serves a kind of model and learns it. */
@@ -99,16 +99,29 @@ export async function serveLearning<
   let versions!: VersionCoordinator
   const notes = new Map<number, string>()
   let isFirst = true
+  /** Whether the place in the observations is to be in a checkpoint soon: it was chosen, or another phase begins there. */
   let isChosen = false
+  let wasStopped: boolean | undefined
   let asked: WeirError | undefined
   const coordinator = job.coordinator({
-    onLearning: (version) => {
+    onLearning: (version, isStopped) => {
       versions.learningBegan(version)
+      isChosen ||= isStopped !== wasStopped && wasStopped !== undefined
+      wasStopped = isStopped
       if (isChosen) void started.promise.then(({ execution }) => keepBeginning(execution, options))
       isChosen = false
       records.add(recordLearning(learning, options))
+      if (isStopped) {
+        options.onWarning?.(stoppedText(version, options.topic))
+        return
+      }
       options.onLearning?.(version, notes.get(version))
       notes.delete(version)
+    },
+    onWorse: (report) => {
+      const text = worseText(report)
+      options.onWarning?.(`${text}, so learning stops`)
+      records.add(recordStop(report, text, options))
     },
     onRefused: (refused) => options.onWarning?.(refusedText(refused, job)),
   })
@@ -162,6 +175,11 @@ export async function serveLearning<
     coordinators: coordinator.coordinators,
     onVersions: (made) => {
       versions = made
+    },
+    onRegistry: (registered) => {
+      for (const { number, learning: { phase } = { phase: 0 } } of registered) {
+        coordinator.setPhase(number, phase)
+      }
     },
     companion,
     onLive: (version, marker, rows) => {
@@ -279,6 +297,32 @@ async function recordLearning(
   } catch (error) {
     onWarning?.(
       `the registry does not know that ${name} is learned from ${learnsFrom} (${messageOf(error)}); give "weir retrain" --observations ${learnsFrom}`,
+    )
+  }
+}
+
+function worseText({ version, mse, frozenMse }: WorseReport): string {
+  return `what was learned on version ${version} makes its predictions certainly worse (mean squared error ${mse.toPrecision(4)}, without learning ${frozenMse.toPrecision(4)})`
+}
+
+function stoppedText(version: number, topic: string): string {
+  return `learning on version ${version} is stopped: the version is served as it was published, and ratings are not learned; "weir learn resume --model ${topic}" lets the job learn again`
+}
+
+/** Says in the registry that learning on a version is stopped: there it is resumed. */
+async function recordStop(
+  { version: number, phase }: WorseReport,
+  text: string,
+  options: ServeLearningOptions,
+): Promise<void> {
+  const { topic: name, onWarning } = options
+  const learning = { phase: phase + 1, atMs: systemClock.nowMs(), text }
+  try {
+    const registry = registryOfJob(options)
+    await registry.execute({ kind: 'record-phase', name, number, learning })
+  } catch (error) {
+    onWarning?.(
+      `the registry does not know that learning on version ${number} is stopped (${messageOf(error)}); start the job again before "weir learn resume"`,
     )
   }
 }

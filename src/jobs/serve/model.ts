@@ -7,7 +7,12 @@ import { BackgroundWork } from '../../core/lifetime/background-work.ts'
 import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
 import { encodeTerms, implicitTerms } from '../../models/als/implicit-terms.ts'
 import { trainedWith } from '../../models/linear/trained-with.ts'
-import { isLinear, liveVersionOf, versionsOf } from '../../models/registry/version.ts'
+import {
+  isLinear,
+  liveVersionOf,
+  type RegisteredVersion,
+  versionsOf,
+} from '../../models/registry/version.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import { type ConfigurationMap, parseConfiguration } from '../../runtime/configuration/keys.ts'
 import { requireNotRunning } from '../../runtime/job/worker-job.ts'
@@ -68,6 +73,8 @@ export interface ServeModelOptions {
   readonly coordinators?: OperatorCoordinators
   /** Called with the coordinator of the model's versions before the job starts. */
   readonly onVersions?: (versions: VersionCoordinator) => void
+  /** Called with the versions of the model in the registry, before the job starts and with each change. */
+  readonly onRegistry?: (versions: readonly RegisteredVersion[]) => void
   /** Resources that end before the job does. */
   readonly companion?: AsyncDisposable
 }
@@ -129,7 +136,12 @@ export async function serveModel<O extends Readonly<Record<string, unknown>>>(
   options.onVersions?.(coordinator)
   const companion = new ResourceStack()
   companion.use(records)
-  companion.use(await followRegistry(coordinator, registry, options.topic))
+  companion.use(
+    await followRegistry(registry, (state) => {
+      coordinator.setDesired(state.models.get(options.topic))
+      options.onRegistry?.(versionsOf(state, options.topic))
+    }),
+  )
   const abandoned = new AbandonedPublications({
     versions: coordinator,
     place,

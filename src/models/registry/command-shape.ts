@@ -15,6 +15,7 @@ import { nested, variants } from '../../core/options/shape.ts'
 import { FEEDBACK } from '../feedback.ts'
 import type { StoredCheck } from './checks/promotion-verdict.ts'
 import type { RegistryCommand } from './commands.ts'
+import type { LearningPhase } from './learning-phase.ts'
 import type { RetrainingLease } from './retraining-lease.ts'
 import type { GoldenErrors, LearningTopic, RegisteredVersion } from './version.ts'
 
@@ -51,6 +52,17 @@ export const REGISTRY_COMMAND: OptionKind<RegistryCommand> = variants<RegistryCo
       ...version,
       golden: required(nested<GoldenErrors>({ golden: required(text), squares: required(text) })),
     },
+    'record-phase': {
+      ...version,
+      learning: required(
+        nested<LearningPhase>({
+          phase: required(wholeNumber({ min: 1 })),
+          atMs: required(time),
+          text: required(text),
+        }),
+      ),
+    },
+    'resume-learning': { ...version, atMs: required(time), reason: required(text) },
     'record-served': { ...version, atMs: required(time) },
     'record-learning': {
       name: required(name),

@@ -4,6 +4,7 @@ import {
   type StoredCheck,
 } from './checks/promotion-verdict.ts'
 import { notLearnable } from './learnable.ts'
+import { isLearningStopped, type LearningPhase } from './learning-phase.ts'
 import { mayBeOfSameInputs } from './processing-name.ts'
 import type { RetrainingLease } from './retraining-lease.ts'
 import {
@@ -33,6 +34,21 @@ export type RegistryCommand =
       readonly name: string
       readonly number: number
       readonly mse: number
+    }
+  /** Records the phase that a job is in that learns a version. */
+  | {
+      readonly kind: 'record-phase'
+      readonly name: string
+      readonly number: number
+      readonly learning: LearningPhase
+    }
+  /** Lets a job learn on a version again whose learning was stopped. */
+  | {
+      readonly kind: 'resume-learning'
+      readonly name: string
+      readonly number: number
+      readonly atMs: number
+      readonly reason: string
     }
   /** Stores the errors of a version on a golden set. */
   | {
@@ -138,6 +154,10 @@ export function decideCommand(state: RegistryState, command: RegistryCommand): R
       return recordChecks(version, command.checks)
     case 'record-golden':
       return recordGolden(version, command.golden)
+    case 'record-phase':
+      return recordPhase(version, command.learning)
+    case 'resume-learning':
+      return resumeLearning(version, command)
     case 'record-error':
       return recordError(version, command.mse)
     case 'retire':
@@ -169,6 +189,21 @@ function recordChecks(version: RegisteredVersion, checks: readonly StoredCheck[]
 function recordGolden(version: RegisteredVersion, golden: GoldenErrors): RegistryOutcome {
   if (version.golden?.golden === golden.golden) return { kind: 'unchanged' }
   return { kind: 'changed', models: [], versions: [{ ...version, golden }] }
+}
+
+/** A job that reads the registry late says nothing about a later phase. */
+function recordPhase(version: RegisteredVersion, learning: LearningPhase): RegistryOutcome {
+  if (learning.phase <= (version.learning?.phase ?? 0)) return { kind: 'unchanged' }
+  return { kind: 'changed', models: [], versions: [{ ...version, learning }] }
+}
+
+function resumeLearning(
+  version: RegisteredVersion,
+  { atMs, reason: text }: RegistryCommand & { readonly kind: 'resume-learning' },
+): RegistryOutcome {
+  const { phase = 0 } = version.learning ?? {}
+  if (!isLearningStopped(phase)) return { kind: 'unchanged' }
+  return recordPhase(version, { phase: phase + 1, atMs, text })
 }
 
 function recordError(version: RegisteredVersion, mse: number): RegistryOutcome {

@@ -1,5 +1,6 @@
 import type { Feedback } from '../feedback.ts'
 import type { StoredCheck } from './checks/promotion-verdict.ts'
+import type { LearningPhase } from './learning-phase.ts'
 import type { DataFile, DataRange } from './ranges/data-range.ts'
 import type { RetrainingLease } from './retraining-lease.ts'
 
@@ -69,6 +70,8 @@ export interface RegisteredVersion {
   readonly errorAtStart?: number
   /** Its errors on the golden set of the last check: later candidates are compared with them. */
   readonly golden?: GoldenErrors
+  /** Where learning on it stands; undefined where it was never stopped. */
+  readonly learning?: LearningPhase
   /** The last run of each check. */
   readonly checks: readonly StoredCheck[]
   readonly notes: readonly VersionNote[]

@@ -30,6 +30,8 @@ export interface LearningJson {
   readonly learned: number
   readonly refused: number
   readonly driftAlarms: number | null
+  /** Whether learning is stopped, so that the version is served as it was published. */
+  readonly isStopped: boolean
   readonly freshnessMs: number | null
   /** Time from a rating to the change of its rows, of the newest ratings. */
   readonly visibleMedianMs: number | null
@@ -65,6 +67,7 @@ export function learningJson(job: JobSnapshot): LearningJson {
     // Readers of observations refuse, too, and do not learn.
     refused: totalIn(job.metrics, REFUSED),
     driftAlarms: largest('driftAlarms'),
+    isStopped: largest('learningStopped') === 1,
     // The readers of the topic know the times of ratings; the newest rating is that of one of them.
     freshnessMs: smallestIn(job.metrics, '.freshnessMs'),
     visibleMedianMs: largest('updateToVisibleMedianMs'),

@@ -50,6 +50,7 @@ export const LEARNING = objectOf({
   learned: NUMBER,
   refused: NUMBER,
   driftAlarms: NUMBER_OR_NULL,
+  isStopped: FLAG,
   freshnessMs: NUMBER_OR_NULL,
   visibleMedianMs: NUMBER_OR_NULL,
   visibleMaxMs: NUMBER_OR_NULL,

@@ -227,6 +227,14 @@ export const OPERATOR_METRICS: ScopeMetrics = {
     'weir_learning_prequential_frozen_mse',
     'Squared error with a fading factor of the version without learning.',
   ),
+  learningStopped: gauge(
+    'weir_learning_stopped',
+    '1 while learning is stopped, because it made the predictions worse.',
+  ),
+  ratingsLeftOut: counter(
+    'weir_learning_ratings_left_out_total',
+    'Ratings that were not learned, because learning is stopped.',
+  ),
   driftAlarms: counter(
     'weir_learning_drift_alarms_total',
     'Alarms of the drift detectors on the errors.',

@@ -128,6 +128,8 @@ export interface VectorState {
   put(version: ModelVersion, key: Uint8Array, vector: Float32Array, origin: WriteOrigin): void
   /** As `put`, of float32 x dimension as little-endian bytes. Throws as `put`. */
   putBytes(version: ModelVersion, key: Uint8Array, floats: ByteSpan, origin: WriteOrigin): void
+  /** As `put`, of a row that begins again: its update count is 1. Throws as `put`. */
+  replace(version: ModelVersion, key: Uint8Array, vector: Float32Array, origin: WriteOrigin): void
   /** Adds a delta, [dimension], to a row that starts as zero. Throws as `put`. */
   add(version: ModelVersion, key: Uint8Array, delta: Float32Array, origin: WriteOrigin): void
   /** A copy of the row, read from the store if it was spilled. */
@@ -139,6 +141,11 @@ export interface VectorState {
   readInto(version: ModelVersion, key: Uint8Array, target: VectorRowTarget): boolean
   /** Deletes a row; true when there was one. */
   remove(version: ModelVersion, key: Uint8Array): boolean
+  /**
+   * Copies of the keys of a version's rows on this slot, spilled ones included, in no order. Other rows may be written
+   * meanwhile; a key whose row leaves memory may then come twice.
+   */
+  keys(version: ModelVersion): IterableIterator<Uint8Array>
   /** Rows of a version on this slot, spilled ones included. */
   size(version: ModelVersion): number
   /** Versions with at least one row on this slot, ascending. */

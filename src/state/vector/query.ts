@@ -7,7 +7,7 @@ import { bytesOfAnswer, type KeyRange, SCAN_PART_BYTES, type ScanPart } from '..
 import type { SlotQueryAnswer } from '../port/slot-query.ts'
 import { VECTOR_ROW_DELETED, vectorRowBytes } from '../rows/codec.ts'
 import type { KeyWindow } from '../rows/key-window.ts'
-import { ROW_REFERENCE, ROW_STATE, STATE_LIVE } from '../rows/layout.ts'
+import { ROW_REFERENCE, ROW_STATE, STATE_IMAGE, STATE_LIVE } from '../rows/layout.ts'
 import type { VersionMemory } from './version-memory.ts'
 import type { VersionRows } from './version-rows.ts'
 
@@ -120,6 +120,28 @@ function answerKeys(
     arena.raw(memory.scratch.encode(row))
     return { kind: 'found', key, value: arena.bytes.subarray(from, arena.length) }
   })
+}
+
+/** Keys of a page of `keysOf`. */
+const KEYS_PAGE = 256
+
+/** Copies of the keys of the rows of a version: of those in memory, then of those that the store has an entry of. */
+export function* keysOf(version: VersionRows): IterableIterator<Uint8Array> {
+  const { memory } = version
+  const { rows } = memory
+  for (let row = 0; row < rows.rowLimit; row++) {
+    const state = rows.stateOf(row)
+    if ((state & STATE_LIVE) !== 0 && (state & STATE_IMAGE) === 0) {
+      yield memory.scratch.keyOf(row).slice()
+    }
+  }
+  let from: Uint8Array = new Uint8Array(0)
+  for (;;) {
+    const page = answerStoredPage(version, from, KEYS_PAGE)
+    for (const { kind, key } of page) if (kind === 'found') yield key
+    if (page.length < KEYS_PAGE) return
+    from = Uint8Array.of(...page.at(-1)!.key, 0)
+  }
 }
 
 /** A page of the store's entries from a key on, see `VersionedRows.storedPage`. */

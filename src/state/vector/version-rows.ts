@@ -78,6 +78,13 @@ export class VersionRows {
     else this.overwrite(row, vector, origin)
   }
 
+  /** As `put`, of a row that begins again: its update count is 1. */
+  replace(key: Uint8Array, hash: number, vector: Float32Array, origin: WriteOrigin): void {
+    const row = this.bring(key, hash)
+    if (row < 0) this.create(key, hash, vector, origin)
+    else this.overwrite(row, vector, origin, true)
+  }
+
   /** Adds a delta to a row that starts as zero. Throws NOT_FINITE when the sum overflows. */
   add(key: Uint8Array, hash: number, delta: Float32Array, origin: WriteOrigin): void {
     const row = this.bring(key, hash)
@@ -125,7 +132,12 @@ export class VersionRows {
     this.sweep(SWEEP_PER_WRITE)
   }
 
-  private overwrite(row: number, vector: Float32Array, origin: WriteOrigin): void {
+  private overwrite(
+    row: number,
+    vector: Float32Array,
+    origin: WriteOrigin,
+    beginsAgain = false,
+  ): void {
     const image = this.prepareWrite(row)
     const words = this.rows.arena.words
     const header = this.rows.headerOf(row)
@@ -135,7 +147,7 @@ export class VersionRows {
     words[header + ROW_STATE] =
       (words[header + ROW_STATE]! & (STATE_KEY_LENGTH | STATE_STORED)) | STATE_LIVE
     this.linkImage(row, image)
-    if (!wasLive) words[this.rows.metaOf(row) + META_UPDATE_COUNT] = 0
+    if (!wasLive || beginsAgain) words[this.rows.metaOf(row) + META_UPDATE_COUNT] = 0
     this.writeFloats(row, vector, wasLive)
     this.writeMeta(row, origin)
     this.rows.countWrite()

@@ -15,7 +15,7 @@ import { RowWriteAhead } from '../rows/write-ahead.ts'
 import { GivenRow } from './given-row.ts'
 import { OpenVersions, type VersionedRowsOptions } from './open-versions.ts'
 import { OwnKeys } from './own-keys.ts'
-import { answerRows, answerScan, answerStoredPage } from './query.ts'
+import { answerRows, answerScan, answerStoredPage, keysOf } from './query.ts'
 import { VectorSnapshot } from './snapshot.ts'
 import { checkFinite, type VersionRows } from './version-rows.ts'
 
@@ -43,7 +43,7 @@ export class VersionedRows implements VectorState {
   readonly dimension: number
   private readonly options: VersionedRowsOptions
   private readonly opened: OpenVersions
-  private readonly keys: OwnKeys
+  private readonly ownKeys: OwnKeys
   private readonly given: GivenRow
   private readonly ahead = new RowWriteAhead()
   private readonly clock: Clock
@@ -56,7 +56,7 @@ export class VersionedRows implements VectorState {
     this.opened = new OpenVersions(options, this.clock)
     this.given = new GivenRow(descriptor.name)
     const { maxKeyBytes } = this.opened
-    this.keys = new OwnKeys({
+    this.ownKeys = new OwnKeys({
       state: descriptor.name,
       maxKeyBytes,
       keyGroups,
@@ -67,8 +67,14 @@ export class VersionedRows implements VectorState {
 
   put(version: ModelVersion, key: Uint8Array, vector: Float32Array, origin: WriteOrigin): void {
     this.checkVector(version, vector)
-    const hash = this.keys.hash(key)
+    const hash = this.ownKeys.hash(key)
     this.opened.open(version).put(key, hash, vector, origin)
+  }
+
+  replace(version: ModelVersion, key: Uint8Array, vector: Float32Array, origin: WriteOrigin): void {
+    this.checkVector(version, vector)
+    const hash = this.ownKeys.hash(key)
+    this.opened.open(version).replace(key, hash, vector, origin)
   }
 
   putBytes(version: ModelVersion, key: Uint8Array, floats: ByteSpan, origin: WriteOrigin): void {
@@ -77,7 +83,7 @@ export class VersionedRows implements VectorState {
 
   add(version: ModelVersion, key: Uint8Array, delta: Float32Array, origin: WriteOrigin): void {
     this.checkVector(version, delta)
-    const hash = this.keys.hash(key)
+    const hash = this.ownKeys.hash(key)
     this.opened.open(version).add(key, hash, delta, origin)
   }
 
@@ -95,7 +101,7 @@ export class VersionedRows implements VectorState {
   }
 
   remove(version: ModelVersion, key: Uint8Array): boolean {
-    const hash = this.keys.hash(key)
+    const hash = this.ownKeys.hash(key)
     return this.opened.of(version)?.remove(key, hash) ?? false
   }
 
@@ -103,6 +109,11 @@ export class VersionedRows implements VectorState {
   readAhead(hashes: Int32Array, count: number): void {
     const { last } = this.opened
     if (last !== undefined) this.ahead.run(last.rows, hashes, count)
+  }
+
+  keys(version: ModelVersion): IterableIterator<Uint8Array> {
+    const rows = this.opened.of(version)
+    return rows === undefined ? [].values() : keysOf(rows)
   }
 
   size(version: ModelVersion): number {

@@ -3,6 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { runCommandLine } from '../../../src/cli/run-command-line.ts'
+import { systemClock } from '../../../src/core/clock.ts'
+import { ModelRegistry } from '../../../src/jobs/registry/model-registry.ts'
+import { dataDirectory } from '../../../src/jobs/serve/data-directory.ts'
 import { formatRating } from '../../../src/models/ratings/format.ts'
 import { generateRatings } from '../../../src/models/ratings/generator.ts'
 import { recordedIo } from '../recorded-io.ts'
@@ -244,4 +247,33 @@ describe('weir retrain', () => {
       expect(err).toContain('--evaluate')
     }
   })
+})
+
+it('"learn resume" lets a job learn again on the live version, if its learning is stopped', async () => {
+  expect((await run('learn', 'resume')).out).toBe(
+    'learning on version 1 of als-model is not stopped',
+  )
+  const { registry: logDirectory } = dataDirectory(data)
+  const registry = new ModelRegistry({ place: { logDirectory }, clock: systemClock })
+  await registry.require({
+    ...{ kind: 'record-phase', name: 'als-model', number: 1 },
+    learning: { phase: 1, atMs: 1, text: 'the predictions are worse' },
+  })
+  expect((await run('model', 'list')).out).toMatch(/^ +1 {2}live .* {2}learning is stopped\n/)
+  expect((await run('model', 'show')).out).toContain(
+    'learning         stopped 1970-01-01T00:00:00.001Z: the predictions are worse',
+  )
+  expect((await run('learn', 'resume', '--reason', 'a test')).out).toBe(
+    'learning on version 1 of als-model goes on, from the published rows',
+  )
+  expect((await run('model', 'list')).out).not.toContain('learning is stopped')
+  expect((await run('model', 'show')).out).toMatch(/learning {9}resumed .*: a test/)
+  const again = await run('learn', 'resume', '--json')
+  expect(JSON.parse(again.out)).toEqual({ model: 'als-model', version: 1, resumed: false })
+})
+
+it('"learn resume" of a model without a live version says so', async () => {
+  const refused = await run('learn', 'resume', '--model', 'other')
+  expect(refused).toMatchObject({ code: 1, out: '' })
+  expect(refused.err).toContain('no version of other is live')
 })

@@ -1,5 +1,5 @@
 import { keyGroupOf, subtaskOfKeyGroup } from '../../../src/core/key-group.ts'
-import { isInSample } from '../../../src/jobs/learning/als/frozen-rows.ts'
+import { isPairInSample } from '../../../src/jobs/learning/als/frozen-rows.ts'
 import type { Installation, TopicEntry } from '../installation.ts'
 import type { Rows } from '../service.ts'
 import type { Progress, ReportedError } from './progress.ts'
@@ -203,7 +203,9 @@ export class LearnedFactors implements Progress {
 
   private measureFrozen(userKey: string, itemKey: string, rating: number): void {
     const { rule } = this.options
-    if (!isInSample(Buffer.from(userKey))) return
+    const item = Buffer.from(itemKey)
+    const span = { bytes: item, start: 0, length: item.length }
+    if (!isPairInSample(Buffer.from(userKey), span)) return
     const published = [rule.users.first(userKey).row, rule.items.first(itemKey).row] as const
     this.learned.frozen.push({ user: userKey, loss: this.lossOf(...published, rating) })
   }

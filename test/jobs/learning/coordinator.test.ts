@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { LearningCoordinator } from '../../../src/jobs/learning/coordinator.ts'
-import type { LearnableVersion } from '../../../src/jobs/learning/messages.ts'
+import type { LearnableVersion, WorseReport } from '../../../src/jobs/learning/messages.ts'
 import { ProgressBoard } from '../../../src/state/catalog/progress-board.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
 
@@ -10,6 +10,8 @@ interface Sent {
   readonly metadata?: { readonly version: number }
   readonly constants?: number
   readonly known?: readonly number[]
+  readonly phase?: number
+  readonly phases?: readonly (readonly [number, number])[]
   readonly resumeOffsets?: readonly unknown[]
   readonly inFlight?: SharedArrayBuffer
 }
@@ -19,20 +21,28 @@ class FakeJob {
   readonly clock = new ManualClock()
   readonly board = ProgressBoard.create(2, 1)
   readonly learningOn: number[] = []
+  /** Whether learning was stopped, by call of `onLearning`. */
+  readonly stopped: boolean[] = []
+  readonly worse: WorseReport[] = []
   readonly coordinator: LearningCoordinator<LearnableVersion, number>
   readonly uids: readonly string[]
   attempt = 0
   isReadable = true
   private sent: (Sent & { readonly to: string })[] = []
 
-  constructor(learners = true) {
+  constructor(learners = true, neverStop = false) {
     this.coordinator = new LearningCoordinator<LearnableVersion, number>({
       gates: ['ratings', 'deltas'],
       learners: learners
         ? { uid: 'model', merge: (parts) => parts.reduce((sum, part) => sum + part, 0) }
         : undefined,
       clock: this.clock,
-      onLearning: (version) => this.learningOn.push(version),
+      onLearning: (version, isStopped) => {
+        this.learningOn.push(version)
+        this.stopped.push(isStopped)
+      },
+      onWorse: (report) => this.worse.push(report),
+      neverStop,
     })
     this.uids = Object.keys(this.coordinator.coordinators)
   }
@@ -57,9 +67,9 @@ class FakeJob {
     for (const slot of [0, 1]) this.board.setProgress(slot, 0, offset, 1)
   }
 
-  open(known: readonly number[] = []): void {
+  open(known: readonly number[] = [], phases: readonly (readonly [number, number])[] = []): void {
     for (const subtask of [0, 1]) {
-      this.from('model', subtask, { kind: 'opened', known })
+      this.from('model', subtask, { kind: 'opened', known, phases })
       for (const uid of ['ratings', 'deltas']) this.from(uid, subtask, { kind: 'gate-opened' })
     }
   }
@@ -81,6 +91,11 @@ class FakeJob {
   /** What was sent since the last call. */
   take(): (Sent & { readonly to: string })[] {
     return this.sent.splice(0)
+  }
+
+  /** A slot says that the predictions of a version are certainly worse in a phase. */
+  reportWorse(version: number, phase: number): void {
+    this.from('model', 1, { kind: 'worse', version, phase, mse: 9, frozenMse: 1 })
   }
 
   /** Takes a version through the hand-shake. */
@@ -249,5 +264,69 @@ describe('the coordinator of learning', () => {
     job.coordinator.live(7, { version: 7 })
     job.clock.advance(100)
     expect(job.take()).toEqual([])
+  })
+})
+
+describe('learning that makes predictions worse', () => {
+  it('is stopped in all slots, and resumed by a later phase', () => {
+    const job = new FakeJob()
+    job.start(5)
+    job.open()
+    job.learn(7)
+    job.take()
+    job.reportWorse(7, 0)
+    expect(job.worse).toMatchObject([{ version: 7, phase: 0, mse: 9, frozenMse: 1 }])
+    // A slot that found the same at the same time.
+    job.reportWorse(7, 0)
+    expect(job.worse).toHaveLength(1)
+    job.measured(7, [1, 2], true)
+    expect(job.take()).toMatchObject([{ kind: 'measure' }, { kind: 'begin', phase: 1 }])
+    job.begun(7)
+    expect(job.take()[0]).toMatchObject({ kind: 'let-through', phases: [[7, 1]] })
+    expect(job.stopped).toEqual([false, true])
+    // What the registry says may be older than what the job knows.
+    for (const phase of [0, 1]) job.coordinator.setPhase(7, phase)
+    expect(job.take()).toEqual([])
+    job.coordinator.setPhase(7, 2)
+    job.measured(7, [1, 2], true)
+    expect(job.take().at(-1)).toMatchObject({ kind: 'begin', phase: 2 })
+    job.begun(7)
+    expect(job.take()[0]).toMatchObject({ kind: 'let-through', phases: [[7, 2]] })
+    expect(job.stopped).toEqual([false, true, false])
+  })
+
+  it('stays stopped after a restart, also where only one slot of the checkpoint was', () => {
+    const job = new FakeJob()
+    job.start(5)
+    job.open([7], [[7, 1]])
+    job.learn(7)
+    expect(job.take().find(({ kind }) => kind === 'begin')).toMatchObject({ phase: 1 })
+    expect(job.stopped).toEqual([true])
+    job.start(5)
+    job.open()
+    job.measured(7, [1, 2], true)
+    job.begun(7)
+    expect(job.stopped).toEqual([true, true])
+  })
+
+  it('of a version that is not live any more stops nothing', () => {
+    const job = new FakeJob()
+    job.start(5)
+    job.open()
+    job.learn(7)
+    job.learn(8)
+    job.take()
+    job.reportWorse(7, 0)
+    expect(job.take()).toEqual([])
+    expect(job.worse).toEqual([])
+  })
+
+  it('goes on where it is never to stop', () => {
+    const job = new FakeJob(true, true)
+    job.start(5)
+    job.open([7], [[7, 1]])
+    job.learn(7)
+    expect(job.take().find(({ kind }) => kind === 'begin')).toMatchObject({ phase: 2 })
+    expect(job.stopped).toEqual([false])
   })
 })

@@ -300,3 +300,29 @@ describe('registry records', () => {
     expect(() => foldRegistry([{ key: 'model/a', value: broken }])).toThrow('lacks fields')
   })
 })
+
+describe('learning on a version', () => {
+  const phase = (number: number, text: string): RegistryCommand => ({
+    ...{ kind: 'record-phase', name: 'als-model', number: 1 },
+    learning: { phase: number, atMs: number, text },
+  })
+  const resume: RegistryCommand = {
+    ...{ kind: 'resume-learning', name: 'als-model', number: 1 },
+    ...{ atMs: 9, reason: 'mended' },
+  }
+  const learningOf = (state: RegistryState) => state.versions.get('als-model')?.get(1)?.learning
+
+  it('is stopped by a job and resumed by a command', () => {
+    const stopped = folded(register(1), phase(1, 'worse'))
+    expect(learningOf(stopped)).toEqual({ phase: 1, atMs: 1, text: 'worse' })
+    const resumed = written(stopped, decideCommand(stopped, resume))
+    expect(learningOf(resumed)).toEqual({ phase: 2, atMs: 9, text: 'mended' })
+    expect(decideCommand(resumed, resume)).toEqual({ kind: 'unchanged' })
+  })
+
+  it('is not resumed where it was never stopped, and a late job changes nothing', () => {
+    expect(decideCommand(folded(register(1)), resume)).toEqual({ kind: 'unchanged' })
+    const later = folded(register(1), phase(3, 'worse again'))
+    expect(decideCommand(later, phase(1, 'late'))).toEqual({ kind: 'unchanged' })
+  })
+})

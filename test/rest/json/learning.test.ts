@@ -33,6 +33,7 @@ describe('the errors of a job that learns', () => {
       refused: 7,
       freshnessMs: 500,
       driftAlarms: null,
+      isStopped: false,
       means: { prequentialMse: 1.25, prequentialFrozenMse: null, prequentialLoss: null },
       subtasks: [
         { name: 'count#0', version: 2, learned: 30 },
@@ -59,6 +60,7 @@ describe('the errors of a job that learns', () => {
         'count.0.prequentialFadedAccuracy': 0.75,
         'count.0.prequentialAuc': 0.875,
         'count.0.driftAlarms': 1,
+        'count.0.learningStopped': 1,
         'count.0.learningVersion': 2,
       },
     })
@@ -66,6 +68,7 @@ describe('the errors of a job that learns', () => {
       kind: 'examples',
       version: 2,
       driftAlarms: 1,
+      isStopped: true,
       means: {
         prequentialLoss: 0.5,
         prequentialFadedLoss: 0.25,

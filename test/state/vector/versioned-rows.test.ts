@@ -383,3 +383,30 @@ describe('restore', () => {
     expect(fixture.seen('1')).toBe(RESTORING)
   })
 })
+
+describe('the keys of a version', () => {
+  test.each([false, true])('are those of its rows, in memory and in the store: %s', (spill) => {
+    const { tables } = new VectorFixture({ spill, ...(spill ? { memoryBudgetBytes: 1 } : {}) })
+    const expected = Array.from({ length: 700 }, (_, n) => String(n))
+    for (const key of expected) tables.put(V1, bytesOf(key), new Float32Array(4), NOWHERE)
+    tables.remove(V1, bytesOf('3'))
+    const seen = new Set<string>()
+    for (const key of tables.keys(V1)) {
+      seen.add(Buffer.from(key).toString())
+      // Another row comes into memory meanwhile, and some leave it.
+      tables.get(V1, bytesOf(String(seen.size % 700)))
+    }
+    expect([...seen].sort()).toEqual(expected.filter((key) => key !== '3').sort())
+    expect([...tables.keys(2 as ModelVersion)]).toEqual([])
+  })
+})
+
+test('a row that begins again has one update', () => {
+  const { tables } = new VectorFixture()
+  for (let n = 0; n < 3; n++) tables.put(V1, bytesOf('1'), new Float32Array(4), NOWHERE)
+  tables.replace(V1, bytesOf('1'), Float32Array.of(1, 2, 3, 4), NOWHERE)
+  expect(tables.get(V1, bytesOf('1'))).toMatchObject({ updateCount: 1 })
+  expect([...tables.get(V1, bytesOf('1'))!.vector]).toEqual([1, 2, 3, 4])
+  tables.replace(V1, bytesOf('2'), Float32Array.of(5, 6, 7, 8), NOWHERE)
+  expect(tables.get(V1, bytesOf('2'))).toMatchObject({ updateCount: 1 })
+})

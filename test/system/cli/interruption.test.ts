@@ -73,6 +73,7 @@ const BROKERS: Readonly<Record<string, readonly string[]>> = {
   'train logistic': ['--examples', '<examples.svm>', '--publish'],
   'learn als': [],
   'learn svm': [],
+  'learn resume': [],
   run: ['als-serving'],
   'generate als-model': [],
   'generate svm-model': [],

@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest'
-import { isInSample } from '../../../src/jobs/learning/als/frozen-rows.ts'
+import { isPairInSample } from '../../../src/jobs/learning/als/frozen-rows.ts'
 import type { RatingError } from '../../../src/jobs/learning/error/rating-error.ts'
 import { ObservationsDigester } from '../../../src/models/registry/ranges/observations-digest.ts'
 import type { AlsModel } from '../../../src/training/als/solver/model.ts'
@@ -23,6 +23,8 @@ beforeAll(async () => {
 const RULES = ['gram', 'stack', 'sgd', 'fold-in'] as const
 /** The short part has every second rule, by the seed. */
 const FOLLOWING = RULES.filter((_, n) => campaignSize(n % 2 === commitSeed() % 2, true))
+const spanOf = (bytes: Uint8Array) => ({ bytes, start: 0, length: bytes.length })
+
 /** A step that promised not to lower the quality may move the RMSE of the golden ratings by this much. */
 const INTERVAL = 0.03
 
@@ -103,9 +105,11 @@ it('LEARNING_ERROR counts each rating once, and goes on, whatever the number of 
       error = await service.error()
       return error?.ratings === sent
     })
-    // Users of the sample are also predicted from the rows as they were published, by each slot that they were in.
+    // Pairs of the sample are also predicted from the rows as they were published.
     const learned = FRESH_RATINGS.slice(0, sent)
-    const sample = learned.filter(({ user }) => isInSample(encoder.encode(`${user}-U`)))
+    const sample = learned.filter(({ user, item }) =>
+      isPairInSample(encoder.encode(`${user}-U`), spanOf(encoder.encode(`${item}-I`))),
+    )
     const frozen = error!.slots.reduce((sum, part) => sum + part.frozenRatings, 0)
     expect(frozen).toBe(sample.length)
     const squares = sample.map(

@@ -1,4 +1,4 @@
-import { aFunction, required } from '../../../core/options/kinds.ts'
+import { aFunction, flag, required } from '../../../core/options/kinds.ts'
 import { CLOCK } from '../../../core/options/ports.ts'
 import { checkOptions, type OptionShape } from '../../../core/options/shape.ts'
 import { LearningCoordinator, type LearningCoordinatorOptions } from '../coordinator.ts'
@@ -17,6 +17,8 @@ export type AlsLearningOptions = Omit<
 const ALS_LEARNING: OptionShape<AlsLearningOptions> = {
   clock: required(CLOCK),
   onLearning: aFunction(),
+  onWorse: aFunction(),
+  neverStop: flag,
   onRefused: aFunction(),
   onMemoryDropped: aFunction(),
 }

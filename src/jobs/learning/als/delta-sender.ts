@@ -16,7 +16,17 @@ export interface OutgoingDelta {
   offset: number
   /** Of the attempt that learned the rating (`InFlightLimit`); 0 for sums. */
   attemptTag: number
+  /** Phase of learning that the rating belongs to (`LearningPhase`). */
+  phase: number
   values: Float32Array
+}
+
+/** What a delta is sent with, besides its values. */
+export interface DeltaOf {
+  readonly version: number
+  readonly phase: number
+  /** Of the attempt that counts the rating. */
+  readonly attemptTag: number
 }
 
 /** Sends deltas one by one, or their sums at the end of a window. */
@@ -26,40 +36,38 @@ export class DeltaSender {
   private readonly window: DeltaWindow | undefined
   private readonly outgoing: OutgoingDelta
   private dueMs = Number.POSITIVE_INFINITY
-  /** Version of the deltas that wait in the window. */
-  private waitingFor = 0
+  /** Version and phase of the deltas that wait in the window. */
+  private waitingFor = { version: 0, phase: 0 }
 
   constructor(context: OperatorContext, window: DeltaWindowOptions | undefined) {
     this.context = context
     this.options = window
     this.window = window === undefined ? undefined : new DeltaWindow(window)
     const none = { key: emptySpan(), version: 0, sourceKeyGroup: 0, partition: 0, offset: 0 }
-    this.outgoing = { ...none, attemptTag: 0, values: new Float32Array(0) }
+    this.outgoing = { ...none, attemptTag: 0, phase: 0, values: new Float32Array(0) }
   }
 
-  /**
-   * Sends the delta of an item that a rating of a user results in. `attemptTag`: of the attempt that counts the rating.
-   */
+  /** Sends the delta of an item that a rating of a user results in. */
   send(
-    version: number,
+    of: DeltaOf,
     item: ByteSpan,
     values: Float32Array,
     user: Uint8Array,
     timestamp: number,
-    attemptTag: number,
   ): void {
     const { window, outgoing, context } = this
     if (window !== undefined) {
-      this.gather(version, window, item, values)
+      this.gather(of, window, item, values)
       return
     }
     const { partition, offset } = context.position()
     outgoing.key = item
-    outgoing.version = version
+    outgoing.version = of.version
+    outgoing.phase = of.phase
     outgoing.sourceKeyGroup = keyGroupOf(user, context.maxParallelism)
     outgoing.partition = partition
     outgoing.offset = offset
-    outgoing.attemptTag = attemptTag
+    outgoing.attemptTag = of.attemptTag
     outgoing.values = values
     context.output.collect(outgoing, timestamp)
   }
@@ -77,7 +85,8 @@ export class DeltaSender {
     const { partition, offset } = context.position()
     window.drain(({ key, values }) => {
       outgoing.key = key
-      outgoing.version = this.waitingFor
+      outgoing.version = this.waitingFor.version
+      outgoing.phase = this.waitingFor.phase
       outgoing.sourceKeyGroup = NO_SOURCE_KEY_GROUP
       outgoing.partition = Math.max(0, partition)
       outgoing.offset = offset
@@ -86,9 +95,16 @@ export class DeltaSender {
     })
   }
 
-  private gather(version: number, window: DeltaWindow, item: ByteSpan, values: Float32Array): void {
-    if (version !== this.waitingFor) this.flush()
-    this.waitingFor = version
+  private gather(
+    { version, phase }: DeltaOf,
+    window: DeltaWindow,
+    item: ByteSpan,
+    values: Float32Array,
+  ): void {
+    const { waitingFor } = this
+    if (version !== waitingFor.version || phase !== waitingFor.phase) this.flush()
+    waitingFor.version = version
+    waitingFor.phase = phase
     if (window.waiting === 0) {
       this.dueMs = this.context.clock.nowMs() + this.options!.intervalMs
       this.context.scheduleProcessingTime(this.dueMs)

@@ -2,6 +2,7 @@ import { emptySpan } from '../../../core/byte-span.ts'
 import { isWeirError } from '../../../core/errors.ts'
 import type { Counter } from '../../../core/metrics.ts'
 import {
+  MOST_PHASES,
   ModelDeltaBuffer,
   type ModelDeltaKind,
   NO_SOURCE_KEY_GROUP,
@@ -12,7 +13,7 @@ import { BegunVersions } from '../../model-topic/begun-versions.ts'
 import type { ModelTopicRecord } from '../../model-topic/record.ts'
 import { DeltaDeduplicator, type SeenOffset } from '../delta-deduplicator.ts'
 import { LearningGate } from '../gate.ts'
-import type { GateOrder } from '../messages.ts'
+import { type GateOrder, phaseIn } from '../messages.ts'
 import type { MutableDelta } from './records.ts'
 
 /** Operator state of the deltas seen. */
@@ -24,14 +25,15 @@ export const SEEN_DELTAS = 'lanes'
  * A source of deltas is one rating partition, version and key group of users, which one slot owns at a
  * time. Deltas of a version that some learner does not know are dropped and not recorded as seen: the
  * version learns their ratings again when it goes live. A delta of an attempt before is in flight from here on, until it
- * is folded (`InFlightLimit`).
+ * is folded (`InFlightLimit`). Deltas of another phase of learning are dropped alike: what was learned in it is forgotten.
  */
 export class DeltasOperator extends LearningGate {
   private readonly buffer: ModelDeltaBuffer
   private readonly record: MutableDelta
   private readonly deduplicator = new DeltaDeduplicator()
   private begun!: BegunVersions
-  private known: ReadonlySet<number> = new Set()
+  /** The phases of learning of the versions whose deltas are taken. */
+  private known: ReadonlyMap<number, number> = new Map()
   private duplicates!: Counter
   private dropped!: Counter
 
@@ -51,8 +53,9 @@ export class DeltasOperator extends LearningGate {
     for (const bytes of context.operatorState.restored(SEEN_DELTAS)) this.restore(bytes)
   }
 
-  protected override letThrough({ known, version, folded = [] }: GateOrder): void {
-    this.known = new Set(known)
+  protected override letThrough(order: GateOrder): void {
+    const { known, version, folded = [] } = order
+    this.known = new Map(known.map((number) => [number, phaseIn(order, number) % MOST_PHASES]))
     if (this.begun.begin(version)) for (const seen of folded) this.deduplicator.restore(seen)
   }
 
@@ -74,7 +77,7 @@ export class DeltasOperator extends LearningGate {
     const { inFlight } = this
     // The ratings of other attempts are not in the count of this one.
     const isCounted = buffer.attemptTag === inFlight?.attemptTag
-    const isKnown = this.known.has(record.version)
+    const isKnown = this.known.get(record.version) === buffer.phase
     if (isKnown && this.isNew(this.context.position().partition)) {
       if (!isCounted) inFlight?.enter()
       this.context.output.collect(record, timestamp)

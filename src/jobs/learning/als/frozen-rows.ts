@@ -8,9 +8,10 @@ import { vectorState } from '../../../state/port/descriptors.ts'
 import type { VectorRow, VectorRowTarget, VectorState } from '../../../state/port/handles.ts'
 import type { KeyedState } from '../../../state/port/keyed-state.ts'
 
-/** One user of this number is in the sample. */
-const SAMPLED = 16
-/** Maximum number of copies of a side in a slot; later rows are not in the sample. */
+/** One user of this number is in the sample; of pairs, where learning may have to be stopped soon, one of that. */
+const SAMPLED_USERS = 16
+const SAMPLED_PAIRS = 4
+/** Maximum number of copies of a side in a slot where not all rows are copied; later rows are not in the sample. */
 const MAX_ROWS = 20_000
 /** Updates of a row that was published and not learned since: its publication. A new row has none. */
 const PUBLISHED = 1
@@ -34,9 +35,10 @@ function frozenState(side: OnlineSide): string {
 }
 
 /**
- * Copies of rows as they were published, for the predictions of a version without learning: of a sample of the users, and of
- * the items, each in the slot that owns the row, made before its first change. They are state, so a restart and another
- * parallelism keep them. A new row is frozen as it starts.
+ * Copies of rows as they were published, for the predictions of a version without learning, and for its rows where learning
+ * has made them worse: each in the slot that owns the row, made before its first change. Where learning is never stopped, they
+ * are of a sample of the users, and of the items. They are state, so a restart and another parallelism keep them. A new row is
+ * frozen as it starts.
  */
 export class FrozenRows {
   private readonly uid: string
@@ -65,14 +67,35 @@ export class FrozenRows {
     for (const rows of [this.users, this.items]) rows.openVersion(modelVersion(version))
   }
 
-  /** Keeps a row of this slot before it changes; only the first time counts. */
-  keep(side: OnlineSide, version: number, key: Uint8Array, { row, updates }: LearnedRow): void {
+  /** Keeps a row of this slot before it changes; only the first time counts. `all`: however many they are. */
+  keep(
+    side: OnlineSide,
+    version: number,
+    key: Uint8Array,
+    { row, updates }: LearnedRow,
+    all: boolean,
+  ): void {
     if (updates > PUBLISHED) return
     const id = modelVersion(version)
-    const rows = side === 'user' ? this.users : this.items
+    const rows = this.of(side)
     const target = side === 'user' ? this.user : this.item
-    if (rows.size(id) >= MAX_ROWS || rows.readInto(id, key, target)) return
+    if ((!all && rows.size(id) >= MAX_ROWS) || rows.readInto(id, key, target)) return
     rows.put(id, key, row, NOWHERE)
+  }
+
+  /** The keys of the rows of a side that have a copy in this slot; one may come twice. */
+  keys(side: OnlineSide, version: number): IterableIterator<Uint8Array> {
+    return this.of(side).keys(modelVersion(version))
+  }
+
+  /** The copy of a row of this slot, valid until the next call; undefined where there is none. */
+  copyOf(side: OnlineSide, version: number, key: Uint8Array): Float32Array | undefined {
+    const target = side === 'user' ? this.user : this.item
+    return this.of(side).readInto(modelVersion(version), key, target) ? target.vector : undefined
+  }
+
+  private of(side: OnlineSide): VectorState {
+    return side === 'user' ? this.users : this.items
   }
 
   /**
@@ -119,8 +142,7 @@ export class FrozenRows {
 
   /** Deletes the copy of a row that is deleted. */
   remove(side: OnlineSide, version: number, key: Uint8Array): void {
-    const rows = side === 'user' ? this.users : this.items
-    rows.remove(modelVersion(version), key)
+    this.of(side).remove(modelVersion(version), key)
   }
 
   /** Deletes the copies of a retired version. */
@@ -129,11 +151,27 @@ export class FrozenRows {
   }
 }
 
-/** Whether predictions for a user, by key, are in the sample. */
+/**
+ * Whether the predictions of a pair, by its keys, are in the sample where all rows have copies: of pairs and not of users, so
+ * that a few users who rate a lot are not the whole sample.
+ */
+export function isPairInSample(user: Uint8Array, { bytes, start, length }: ByteSpan): boolean {
+  let sum = 0
+  for (let i = 0; i < user.length; i++) sum = (sum * 31 + user[i]!) | 0
+  for (let i = start; i < start + length; i++) sum = (sum * 31 + bytes[i]!) | 0
+  return isSampled(sum, SAMPLED_PAIRS)
+}
+
+/** Whether predictions for a user, by key, are in the sample where only rows of the sample have copies. */
 export function isInSample(user: Uint8Array): boolean {
   let sum = 0
   for (let i = 0; i < user.length; i++) sum = (sum * 31 + user[i]!) | 0
-  return ((sum ^ (sum >>> 15)) & (SAMPLED - 1)) === 0
+  return isSampled(sum, SAMPLED_USERS)
+}
+
+/** `one`: of how many, a power of two. */
+function isSampled(sum: number, one: number): boolean {
+  return ((sum ^ (sum >>> 15)) & (one - 1)) === 0
 }
 
 /** A row that was not learned yet: it is as it was published. */

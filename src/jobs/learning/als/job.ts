@@ -82,6 +82,11 @@ export interface OnlineAlsOptions extends Readonly<Record<string, unknown>> {
   readonly itemRatingsPerSecond?: number
   /** Ratings outside the range that the version was trained on are refused. @default true */
   readonly refuseOutOfRange?: boolean
+  /**
+   * Learning goes on also while it has certainly made the predictions worse than those of the version as it was published;
+   * the job then keeps copies of few rows. @default false: it stops, and the version is served as it was published
+   */
+  readonly neverStop?: boolean
   /** Sums the deltas of an item before they are sent, in transactions of the checkpoints. @default none */
   readonly window?: DeltaWindowOptions
   /**
@@ -114,6 +119,7 @@ export const ONLINE_ALS: OptionShape<NamedOptions<OnlineAlsOptions>> = {
   ratingsPerSecond: numberIn({ above: 0, orInfinity: true }),
   itemRatingsPerSecond: numberIn({ above: 0, orInfinity: true }),
   refuseOutOfRange: flag,
+  neverStop: flag,
   window: nested<DeltaWindowOptions>({
     count: required(count),
     intervalMs: required(positiveMilliseconds),

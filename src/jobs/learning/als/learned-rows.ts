@@ -100,6 +100,18 @@ export class LearnedRows {
     if (typeof this.evidence !== 'number') this.evidence.drop(version)
   }
 
+  /** Puts every row of a version in this slot back to what it was before it was learned. A step is a row. */
+  *beginAgain(version: number, origin: WriteOrigin): Generator<void, void> {
+    const id = modelVersion(version)
+    for (const [side, rows] of [['user', this.users] as const, ['item', this.items] as const]) {
+      for (const key of this.frozen.keys(side, version)) {
+        const copy = this.frozen.copyOf(side, version, key)
+        if (copy !== undefined) rows.beginAgain(id, key, copy, origin)
+        yield
+      }
+    }
+  }
+
   /** The buffer for the delta of a rating. */
   deltaOf({ rule: { deltaLength } }: LearnedVersion): Float32Array {
     if (this.deltaBuffer.length !== deltaLength) this.deltaBuffer = new Float32Array(deltaLength)

@@ -4,6 +4,7 @@ import { modelVersion } from '../../../core/model-version.ts'
 import type { PublishedRow, PublishedVariance, RemovedRow } from '../../../models/als/row-update.ts'
 import { AbstractOperator } from '../../../operators/port/abstract-operator.ts'
 import type { OperatorContext } from '../../../operators/port/operator.ts'
+import { inSlices } from '../../../runtime/pacing/in-slices.ts'
 import { DEFAULT_MAX_KEY_BYTES } from '../../../state/port/key-length.ts'
 import type { KeyedState } from '../../../state/port/keyed-state.ts'
 import { itemRows, userRows } from '../../model-topic/als-serving-function.ts'
@@ -23,6 +24,12 @@ import type {
   LearnedVersionOptions,
 } from './version.ts'
 import { LearnedVersions } from './versions.ts'
+
+/** The order to begin a version. */
+type BeginOrder = Extract<
+  LearnerOrder<AlsVersionMetadata, EncodedMoments>,
+  { readonly kind: 'begin' }
+>
 
 /** Options of the learner. */
 export interface LearnerOptions extends LearnedVersionOptions, LearningStepsOptions {
@@ -52,6 +59,10 @@ export class OnlineLearner extends AbstractOperator {
   private readonly origin = { source: 0, partition: -1, offset: 0, eventTime: -1 }
   private reportDueMs = 0
   private dropped!: Counter
+  private isClosed = false
+  /** Versions whose learned rows are to be forgotten, and what to do then. */
+  private readonly forgetting: { readonly version: LearnedVersion; readonly done: () => void }[] =
+    []
 
   constructor(options: LearnerOptions) {
     super()
@@ -72,7 +83,10 @@ export class OnlineLearner extends AbstractOperator {
       this.options.maxKeyBytes,
     )
     const { versions, rows, state } = this
-    this.steps = new LearningSteps({ versions, rows, state, context, options: this.options })
+    this.steps = new LearningSteps({
+      ...{ versions, rows, state, context, options: this.options },
+      onWorse: (version) => this.reportWorse(version),
+    })
     this.error = new LiveError(context, () => {
       const { all } = versions
       return { all, current: this.steps.current ?? all.at(-1) }
@@ -84,6 +98,7 @@ export class OnlineLearner extends AbstractOperator {
     this.report({
       kind: 'opened',
       known: versions.known,
+      phases: versions.phases,
       ...(isDropped ? { droppedMemoryOf: dropped ?? 'another rule' } : {}),
     })
     this.scheduleReport()
@@ -117,11 +132,12 @@ export class OnlineLearner extends AbstractOperator {
     if (order.kind === 'measure') this.measure(order.metadata)
     else {
       this.steps.inFlight = new InFlightLimit(order.inFlight)
-      this.begin(order.metadata, order.constants)
+      this.begin(order)
     }
   }
 
   override onProcessingTime(timestampMs: number): void {
+    this.forgetDue()
     if (this.steps.flushDue(timestampMs)) return
     // A time that was scheduled for a window comes here, too, where the window was full before.
     if (timestampMs < this.reportDueMs) return
@@ -130,8 +146,18 @@ export class OnlineLearner extends AbstractOperator {
   }
 
   override prepareSnapshot(): void {
+    // A checkpoint that has a phase has forgotten what was learned before it.
+    for (const { version, done } of this.forgetting.splice(0)) {
+      const rows = this.steps.beginAgain(version)
+      while (rows.next().done !== true);
+      done()
+    }
     this.steps.flush()
     this.versions.snapshot()
+  }
+
+  override close(): void {
+    this.isClosed = true
   }
 
   private openRows({ rowTables, uid, subtask }: OperatorContext): LearnedRows {
@@ -167,10 +193,35 @@ export class OnlineLearner extends AbstractOperator {
     this.report({ kind: 'measured', version, kept: kept !== undefined, constants })
   }
 
-  private begin(metadata: AlsVersionMetadata, constants: EncodedMoments): void {
-    const version = this.versions.begin(metadata, constants)
-    if (version !== undefined) this.rows.prepareFor(version)
-    this.report({ kind: 'begun', version: metadata.version })
+  private begin({ metadata, constants, phase = 0 }: BeginOrder): void {
+    const begun = this.versions.begin(metadata, constants)
+    if (begun !== undefined) this.rows.prepareFor(begun)
+    const report = (): void => this.report({ kind: 'begun', version: metadata.version })
+    const version = this.versions.get(metadata.version)
+    if (version?.advanceTo(phase) !== true) {
+      report()
+      return
+    }
+    // The order may come before the rows are restored: then no timer fires.
+    this.forgetting.push({ version, done: report })
+    this.context.scheduleProcessingTime(this.context.clock.nowMs())
+  }
+
+  /** Forgets what was learned of versions, now that their rows are restored; the learner takes no input meanwhile. */
+  private forgetDue(): void {
+    const { context, steps } = this
+    for (const { version, done } of this.forgetting.splice(0)) {
+      context.suspend(async () => {
+        await inSlices(steps.beginAgain(version), context.clock, () => !this.isClosed)
+        done()
+      })
+    }
+  }
+
+  private reportWorse({ metadata, phase, measures }: LearnedVersion): void {
+    const { version } = metadata
+    const [mse, frozenMse] = [measures.error.fadedMse, measures.frozenError.fadedMse]
+    this.report({ kind: 'worse', version, phase, mse, frozenMse })
   }
 
   private retire(version: number): void {
@@ -230,15 +281,16 @@ class LiveError {
     metrics.gauge('prequentialWindowMse', () => error()?.windowMse ?? Number.NaN)
     metrics.gauge('prequentialFadedMse', () => error()?.fadedMse ?? Number.NaN)
     metrics.gauge('prequentialFrozenMse', () => frozen()?.fadedMse ?? Number.NaN)
+    metrics.gauge('learningStopped', () => (current()?.isStopped === true ? 1 : 0))
     metrics.gauge('driftAlarms', () => current()?.measures.drift.alarmCount ?? 0)
     metrics.gauge('prequentialCoverage', () => error()?.coverage ?? Number.NaN)
   }
 
   /** Sends the error of each version that has changed. */
   emit(): void {
-    for (const { metadata, measures } of this.versions().all) {
+    for (const { metadata, measures, phase, isStopped } of this.versions().all) {
       const { error, frozenError, drift } = measures
-      this.reports.send(metadata.version, error.count, () => ({
+      this.reports.send(metadata.version, error.count + phase, () => ({
         ratings: error.count,
         mse: error.mse,
         windowMse: error.windowMse,
@@ -249,6 +301,7 @@ class LiveError {
         frozenMse: frozenError.fadedMse,
         frozenRatings: frozenError.count,
         alarms: drift.alarms,
+        isStopped,
       }))
     }
   }

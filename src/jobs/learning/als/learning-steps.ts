@@ -13,7 +13,7 @@ import { RecentValues } from '../recent-values.ts'
 import { type RefusalReason, Refusals } from '../refused.ts'
 import { DeltaSender } from './delta-sender.ts'
 import type { DeltaWindowOptions } from './delta-window.ts'
-import { isInSample } from './frozen-rows.ts'
+import { isInSample, isPairInSample } from './frozen-rows.ts'
 import type { LearnedRows } from './learned-rows.ts'
 import { RateLimit } from './rate-limit.ts'
 import type { DeltaRecord, RatingRecord, SwitchRecord } from './records.ts'
@@ -43,6 +43,8 @@ export interface LearningStepsParts {
   readonly state: KeyedState
   readonly context: OperatorContext
   readonly options: LearningStepsOptions
+  /** The slot's predictions are certainly worse than those of the version without learning. */
+  readonly onWorse: (version: LearnedVersion) => void
 }
 
 const encoder = new TextEncoder()
@@ -71,22 +73,27 @@ export class LearningSteps {
   private latest: LearnedVersion | undefined
   /** By partition of the observations, the version that its ratings are learned on. */
   private readonly versionOf: (LearnedVersion | undefined)[] = []
+  /** By partition of the observations, the phase of learning that its ratings belong to. */
+  private readonly phaseOf: number[] = []
+  private readonly onWorse: (version: LearnedVersion) => void
   private readonly origin = { source: 0, partition: -1, offset: 0, eventTime: -1 }
   /** Number of the source of the ratings; -1 before the first. */
   private ratingsSource = -1
   /** Time from the event of a rating to the change of its item's row, which is later than its user's. */
   private readonly visibleMs = new RecentValues(MEASURED)
   private readonly learned: Counter
+  private readonly left: Counter
   private readonly folded: Counter
   private readonly refusals: Refusals
   private readonly dropped: Counter
   private readonly asked: Counter
 
-  constructor({ versions, rows, state, context, options }: LearningStepsParts) {
+  constructor({ versions, rows, state, context, options, onWorse }: LearningStepsParts) {
     this.versions = versions
     this.rows = rows
     this.state = state
     this.context = context
+    this.onWorse = onWorse
     const { refuseOutOfRange = true, window } = options
     this.refuseOutOfRange = refuseOutOfRange
     this.userLimit = rateLimit(options.ratingsPerSecond)
@@ -94,6 +101,7 @@ export class LearningSteps {
     this.deltas = new DeltaSender(context, window)
     const { metrics } = context
     this.learned = metrics.counter('ratingsLearned')
+    this.left = metrics.counter('ratingsLeftOut')
     this.folded = metrics.counter('deltasFolded')
     this.refusals = new Refusals(context, 'ratingsRefused')
     this.dropped = metrics.counter('numRecordsDropped')
@@ -108,11 +116,12 @@ export class LearningSteps {
   }
 
   /** Ratings of a partition are learned on another version from here on. */
-  switchTo({ version, partition }: SwitchRecord): void {
+  switchTo({ version, partition, phase }: SwitchRecord): void {
     this.flush()
     this.ratingsSource = this.context.position().source ?? 0
     this.latest = this.versions.get(version)
     this.versionOf[partition] = this.latest
+    this.phaseOf[partition] = phase
   }
 
   /** Sends the deltas that wait for others. */
@@ -148,12 +157,13 @@ export class LearningSteps {
 
   /** Reads the frozen row of the item for a user of the sample; false where another slot has it in its store. */
   private readsFrozen(
-    { metadata: { version } }: LearnedVersion,
+    version: LearnedVersion,
     user: Uint8Array,
     key: ByteSpan,
     item: LearnedRow,
   ): boolean {
-    return !isInSample(user) || this.rows.frozen.readItem(version, key, item)
+    if (!isSampled(version, user, key)) return true
+    return this.rows.frozen.readItem(version.metadata.version, key, item)
   }
 
   /**
@@ -174,7 +184,9 @@ export class LearningSteps {
     const held = { kind, key: spanOf(user), item: spanOf(bytes), rating }
     const ofItem = rows.askedItem(version, bytes)
     const { version: number } = version.metadata
-    const frozen = isInSample(user) ? [rows.frozen.askedItem(number, ofItem[0]!.slot, bytes)] : []
+    const frozen = isSampled(version, user, held.item)
+      ? [rows.frozen.askedItem(number, ofItem[0]!.slot, bytes)]
+      : []
     const asked = [...ofItem, ...frozen]
     context.suspend(async () => {
       const answers = (await Promise.all(asked.map((one) => context.storedRows(one)))).flat()
@@ -195,59 +207,96 @@ export class LearningSteps {
     const { rows } = this
     const user = rows.user(version, key)
     const score = scoreOf(user.row, item.row)
-    const frozen = this.frozenScore(version, key, user, item)
     const known = user.updates + user.evidence > 0 && item.updates + item.evidence > 0
+    const { partition, offset } = this.context.position()
+    if (version.isStopped || this.phaseOf[partition] !== version.phase) {
+      this.leaveOut(version, rating, key, { score, known })
+      return
+    }
+    const frozen = this.frozenScore(version, rating, key, user, item)
     const delta = rows.deltaOf(version)
     if (version.rule.learn(user, item, rating.rating, delta) === 'refused') {
       this.refuse(rating, key, 'not-finite', timestamp)
       return
     }
     this.measure(version, rating, { score, frozen, known })
-    const { partition, offset } = this.context.position()
     rows.storeUser(version, key, this.originOf(this.ratingsSource, partition, offset, timestamp))
     this.learned.increment()
     const attemptTag = this.inFlight?.attemptTag ?? 0
-    this.deltas.send(version.metadata.version, rating.item, delta, key, timestamp, attemptTag)
+    const { phase, metadata } = version
+    const of = { version: metadata.version, phase, attemptTag }
+    this.deltas.send(of, rating.item, delta, key, timestamp)
+  }
+
+  /** Predicts a rating, and does not learn it: while learning is stopped, the rows that are served are those without learning. */
+  private leaveOut(
+    version: LearnedVersion,
+    rating: RatingRecord,
+    key: Uint8Array,
+    { score, known }: { readonly score: number; readonly known: boolean },
+  ): void {
+    const frozen = isSampled(version, key, rating.item) ? score : undefined
+    this.measure(version, rating, { score, frozen, known })
+    this.left.increment()
+    this.inFlight?.leave()
   }
 
   /** A query is answered with the score as it is: clipped to the range of ratings, its error could not show a divergence. */
   private measure(
-    { measures, metadata }: LearnedVersion,
+    version: LearnedVersion,
     { rating }: RatingRecord,
     { score, frozen, known }: { score: number; frozen: number | undefined; known: boolean },
   ): void {
+    const { measures, metadata } = version
     const { clock } = this.context
     const target = targetOf(metadata.feedback, rating)
     measures.add(target - score, known, clock)
     if (frozen === undefined) return
     measures.addFrozen(target - frozen, known, clock)
+    if (!version.isGuarded || version.isStopped) return
+    if (!measures.worse.add((target - score) ** 2, (target - frozen) ** 2)) return
+    measures.worse.restart()
+    this.onWorse(version)
   }
 
   /** The score without learning, before the step changes the rows; undefined outside the sample. */
   private frozenScore(
     version: LearnedVersion,
+    { item: itemKey }: RatingRecord,
     userKey: Uint8Array,
     user: LearnedRow,
     item: LearnedRow,
   ): number | undefined {
     const { frozen } = this.rows
-    if (!isInSample(userKey)) return undefined
-    const { version: number } = version.metadata
-    frozen.keep('user', number, userKey, user)
-    return frozen.score(number, userKey, user, item)
+    const { isGuarded, metadata } = version
+    const sampled = isSampled(version, userKey, itemKey)
+    if (isGuarded || sampled) frozen.keep('user', metadata.version, userKey, user, isGuarded)
+    return sampled ? frozen.score(metadata.version, userKey, user, item) : undefined
+  }
+
+  /** Puts the rows of a version in this slot back to what they were before they were learned. A step is a row. */
+  beginAgain({ metadata }: LearnedVersion): Generator<void, void> {
+    const source = Math.max(1, this.ratingsSource)
+    return this.rows.beginAgain(metadata.version, {
+      source,
+      partition: 0,
+      offset: 0,
+      eventTime: -1,
+    })
   }
 
   /** Folds a delta into the row of an item of this slot. */
   fold(delta: DeltaRecord, timestamp: number): void {
     this.inFlight?.leave()
     const version = this.versions.get(delta.version)
-    if (version === undefined) {
+    // What was learned before learning was stopped is forgotten, also what is still on its way.
+    if (version === undefined || version.isStopped) {
       this.dropped.increment()
       return
     }
     const key = this.state.currentKey()
     const item = this.rows.ownItem(version, key)
-    this.rows.frozen.keep('item', delta.version, key, item)
+    this.rows.frozen.keep('item', delta.version, key, item, version.isGuarded)
     if (version.rule.fold(item, delta.values) === 'refused') {
       this.dropped.increment()
       return
@@ -306,6 +355,11 @@ export class LearningSteps {
     const value = encoder.encode(`${idOfKeyBytes(user)},${idOfKeyBytes(itemKey)},${rating}`)
     this.refusals.refuse(value, reason, timestamp)
   }
+}
+
+/** Whether a rating is also predicted without learning. */
+function isSampled({ isGuarded }: LearnedVersion, user: Uint8Array, item: ByteSpan): boolean {
+  return isGuarded ? isPairInSample(user, item) : isInSample(user)
 }
 
 function spanOf(bytes: Uint8Array): ByteSpan {

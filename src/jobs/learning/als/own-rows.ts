@@ -122,6 +122,17 @@ export class OwnRows {
     }
   }
 
+  /** Stores a row as it was before it was learned, without what was learned beside it. */
+  beginAgain(
+    version: ModelVersion,
+    key: Uint8Array,
+    vector: Float32Array,
+    origin: WriteOrigin,
+  ): void {
+    this.memories.remove(version, key)
+    this.rows.replace(version, key, vector, origin)
+  }
+
   /** Stores or deletes a published row, without what was learned of the row before. */
   place(update: PublishedRow | RemovedRow, key: Uint8Array, origin: WriteOrigin): void {
     const version = modelVersion(update.version)

@@ -6,6 +6,7 @@ import { isRefused } from '../../../models/ratings/rating-fields.ts'
 import type { OperatorContext } from '../../../operators/port/operator.ts'
 import { DEFAULT_MAX_KEY_BYTES } from '../../../state/port/key-length.ts'
 import type { ModelTopicRecord } from '../../model-topic/record.ts'
+import { type GateOrder, phaseIn } from '../messages.ts'
 import { ObservationsGate } from '../observations-gate.ts'
 import { type RefusalReason, Refusals } from '../refused.ts'
 import { emptyRating, emptySwitch } from './records.ts'
@@ -19,8 +20,9 @@ export class RatingsOperator extends ObservationsGate {
   private readonly lines = ratingLineFormat()
   private readonly record = emptyRating()
   private readonly change = emptySwitch()
-  /** By partition, the version of the switch that was sent last in this attempt. */
-  private readonly switchedTo: number[] = []
+  /** By partition, the version of the switch that was sent last in this attempt, if its phase of learning goes on. */
+  private switchedTo: number[] = []
+  private phase = 0
   private refusals!: Refusals
   private readonly maxKeyBytes: number
   private readonly readsTime: boolean
@@ -49,6 +51,13 @@ export class RatingsOperator extends ObservationsGate {
     context.metrics.gauge('freshnessMs', () => context.clock.nowMs() - this.newestMs)
   }
 
+  protected override letThrough(order: GateOrder): void {
+    super.letThrough(order)
+    const phase = phaseIn(order, order.version)
+    if (phase !== this.phase) this.switchedTo = []
+    this.phase = phase
+  }
+
   processElement(_input: number, value: unknown, timestamp: number): void {
     const record = value as ModelTopicRecord
     const reason = this.parse(record)
@@ -65,10 +74,11 @@ export class RatingsOperator extends ObservationsGate {
   }
 
   private sendSwitch(partition: number, timestamp: number): void {
-    const { change, version } = this
+    const { change, version, phase } = this
     this.switchedTo[partition] = version
     this.resumeOffsets?.learns(partition, version)
     change.version = version
+    change.phase = phase
     change.partition = partition
     for (const key of keyOfEveryGroup(this.context.maxParallelism)) {
       change.key.bytes = key

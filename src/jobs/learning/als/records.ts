@@ -27,6 +27,8 @@ export interface SwitchRecord {
   /** Of a key group of the owner, no row; empty after a shuffle. */
   readonly key: ByteSpan
   readonly version: number
+  /** Phase of learning that the ratings belong to (`LearningPhase`). */
+  readonly phase: number
   readonly partition: number
 }
 
@@ -65,12 +67,13 @@ export function emptyRating(): MutableRating {
 export interface MutableSwitch extends SwitchRecord {
   readonly key: MutableByteSpan
   version: number
+  phase: number
   partition: number
 }
 
 /** An empty switch to fill. */
 export function emptySwitch(): MutableSwitch {
-  return { kind: 'switch', key: emptySpan(), version: 0, partition: 0 }
+  return { kind: 'switch', key: emptySpan(), version: 0, phase: 0, partition: 0 }
 }
 
 const RATING = 0
@@ -80,7 +83,9 @@ const SWITCH = 1
  * Ratings and switches between slots. The record read is valid until the next read of its kind.
  *
  *   | 0 u8 | rating float64 | item's key ... |
- *   | 1 u8 | version u32 | partition u32 |
+ *   | 1 u8 | version u32 | partition u32 | phase u32 |
+ *
+ * Switches of earlier builds, which checkpoints may hold, end before the phase.
  */
 export class RatingRecordSerializer implements Serializer<RatingRecord | SwitchRecord> {
   readonly id = 'learning-rating/3'
@@ -92,6 +97,7 @@ export class RatingRecordSerializer implements Serializer<RatingRecord | SwitchR
       writer.uint8(SWITCH)
       writer.uint32(record.version)
       writer.uint32(record.partition)
+      writer.uint32(record.phase)
       return
     }
     writer.uint8(RATING)
@@ -118,6 +124,7 @@ export class RatingRecordSerializer implements Serializer<RatingRecord | SwitchR
     const { change } = this
     change.version = reader.uint32()
     change.partition = reader.uint32()
+    change.phase = reader.remaining > 0 ? reader.uint32() : 0
     return change
   }
 }

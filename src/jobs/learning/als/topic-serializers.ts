@@ -25,6 +25,7 @@ export function deltaSerializer(
     for (let i = 0; i < length; i++) key[i] = bytes[start + i]!
     key.set(suffix, length)
     buffer.setOrigin(delta.sourceKeyGroup, delta.partition, delta.offset, delta.attemptTag)
+    buffer.phase = delta.phase
     buffer.values.set(delta.values)
     record.key = keys[length + suffix.length]!
     record.value = buffer.bytes

@@ -9,6 +9,7 @@ import { type Feedback, feedbackOf } from '../../../models/feedback.ts'
 import { largestSquaredError } from '../../../models/quality/drift-monitor.ts'
 import type { PrequentialOptions } from '../../../models/quality/prequential-error.ts'
 import type { RatingRange } from '../../../models/ratings/rating.ts'
+import { isLearningStopped, stopsUntil } from '../../../models/registry/learning-phase.ts'
 import type { ModelVersionMarker } from '../../../models/registry/version-marker.ts'
 import { RatingMeasures } from '../error/rating-measures.ts'
 import type { LearnableVersion } from '../messages.ts'
@@ -40,15 +41,23 @@ export interface LearnedVersionOptions {
   readonly dimension: number
   readonly rule: LearnerRuleOptions
   readonly prequential?: PrequentialOptions
+  /** Learning goes on also where it has certainly made the predictions worse. @default false */
+  readonly neverStop?: boolean
 }
 
 /** A version that is learned on: its rule and its constants, the same in every slot. */
 export class LearnedVersion {
   readonly metadata: AlsVersionMetadata
   readonly moments: EncodedMoments
-  readonly rule: OnlineRule
+  /** Begins again where what was learned is forgotten. */
+  rule: OnlineRule
   readonly measures: RatingMeasures
   readonly range: RatingRange
+  /** Phase of learning (`LearningPhase`): a step and a fold belong to the phase that they are of. */
+  phase = 0
+  /** Whether each row that it has learned has a copy of before: what it has learned can be forgotten. */
+  isGuarded = false
+  private readonly newRule: () => OnlineRule
   /** Where new users and items start, [dimension]. */
   readonly coldUser: Float32Array
   readonly coldItem: Float32Array
@@ -68,12 +77,27 @@ export class LearnedVersion {
     }
     const shape = { dimension, biased }
     const facts = { globalMean, ...(noise === undefined ? {} : { noise }), moments: () => decoded }
-    this.rule = learnerRule(shape, metadata.own ?? rule, facts)
+    this.newRule = () => learnerRule(shape, metadata.own ?? rule, facts)
+    this.rule = this.newRule()
     this.range = { min: minRating, max: maxRating }
     const largest = metadata.feedback === 'implicit' ? 1 : largestSquaredError(this.range)
     this.measures = new RatingMeasures(largest, prequential)
     this.coldUser = coldRow(decoded.user, biased ? dimension - 1 : -1)
     this.coldItem = coldRow(decoded.item, biased ? dimension - 2 : -1)
+  }
+
+  /** Whether it is served as it was published, and not learned. */
+  get isStopped(): boolean {
+    return isLearningStopped(this.phase)
+  }
+
+  /** Begins a later phase; true where learning was stopped since, so that its rows must begin again. */
+  advanceTo(phase: number): boolean {
+    const forgets = stopsUntil(phase) > stopsUntil(this.phase)
+    if (phase > this.phase) this.measures.worse.restart()
+    this.phase = Math.max(phase, this.phase)
+    if (forgets) this.rule = this.newRule()
+    return forgets
   }
 }
 
@@ -188,7 +212,12 @@ export function sharedBytes({ metadata, rule }: LearnedVersion): Uint8Array[] {
   return [new Uint8Array(Float64Array.of(metadata.version, ...rule.shared).buffer)]
 }
 
-/** Reads `sharedBytes`, and the errors of a checkpoint of before the windows were state, which begin alike. */
+/** A version's phase, and 1 where its rows have copies of before, as operator state: `| version f64 | phase f64 | f64 |`. */
+export function phaseBytes({ metadata, phase, isGuarded }: LearnedVersion): Uint8Array {
+  return new Uint8Array(Float64Array.of(metadata.version, phase, isGuarded ? 1 : 0).buffer)
+}
+
+/** Reads `sharedBytes`, `phaseBytes`, and the errors of a checkpoint of before the windows were state, which begin alike. */
 export function versionNumbersOf(bytes: Uint8Array): { version: number; numbers: Float64Array } {
   const numbers = numbersOf(bytes)
   return { version: numbers[0]!, numbers: numbers.subarray(1) }

@@ -10,6 +10,7 @@ import {
   encodeVersion,
   LearnedVersion,
   type LearnedVersionOptions,
+  phaseBytes,
   sharedBytes,
   versionNumbersOf,
 } from './version.ts'
@@ -19,6 +20,7 @@ const VERSIONS = 'learned-versions'
 const EARLIER_ERRORS = 'learning-errors'
 const SHARED = 'rule-sums'
 const RULE = 'rule'
+const PHASES = 'learning-phases'
 /** Versions whose deltas are taken: the one learned on, those before it, one to come. */
 const KEPT = 4
 
@@ -37,6 +39,7 @@ export class LearnedVersions {
   private readonly earlierErrors: readonly VersionNumbers[]
   private readonly restoredVersions: readonly ReturnType<typeof decodeVersion>[]
   private readonly restoredShared: readonly VersionNumbers[]
+  private readonly restoredPhases: readonly VersionNumbers[]
 
   constructor(options: LearnedVersionOptions, context: OperatorContext) {
     this.options = options
@@ -47,6 +50,7 @@ export class LearnedVersions {
     const isOtherRule = this.restoredRule !== undefined && this.restoredRule !== options.rule.rule
     const shared = context.operatorState.restored(SHARED)
     this.restoredShared = isOtherRule ? [] : shared.map(versionNumbersOf)
+    this.restoredPhases = context.operatorState.restored(PHASES).map(versionNumbersOf)
   }
 
   /** The versions of the checkpoint that the slot was restored from. */
@@ -66,6 +70,13 @@ export class LearnedVersions {
   /** Versions whose deltas can be folded. */
   get known(): readonly number[] {
     return [...this.versions.keys()]
+  }
+
+  /** The phases of the checkpoint that are not the first, by version: in some slot learning has come that far. */
+  get phases(): readonly (readonly [version: number, phase: number])[] {
+    return this.restoredPhases.flatMap(({ version, numbers: [phase = 0] }) =>
+      phase > 0 ? [[version, phase] as const] : [],
+    )
   }
 
   /** The versions that are known; the one that began last is at the end. */
@@ -108,6 +119,7 @@ export class LearnedVersions {
     const version = new LearnedVersion(metadata, moments, this.options)
     this.restoreMeasures(version)
     this.restoreShared(version)
+    this.restorePhase(version)
     this.versions.set(number, version)
     // Deltas of a version that began long ago do not come any more.
     for (const old of [...this.versions.keys()].slice(0, -KEPT)) this.versions.delete(old)
@@ -121,6 +133,22 @@ export class LearnedVersions {
     // A slot that came with another parallelism: the ratings that it gets first are not the first ones.
     const isKnown = this.restoredVersions.some(({ metadata }) => metadata.version === version)
     if (earlier.length === 0 && isKnown) measures.leaveOutStart()
+  }
+
+  /**
+   * The earliest phase of the slots before: a slot that had not forgotten what it had learned has rows that this one takes
+   * over. Rows of a checkpoint of an earlier build have no copies of before.
+   */
+  private restorePhase(version: LearnedVersion): void {
+    const { metadata } = version
+    const isOf = (entry: { readonly version: number }): boolean =>
+      entry.version === metadata.version
+    const phases = this.restoredPhases.filter(isOf)
+    const isKnown = this.restoredVersions.some((entry) => isOf(entry.metadata))
+    const { neverStop = false } = this.options
+    version.isGuarded = !neverStop && (!isKnown || phases.length > 0)
+    for (const { numbers } of phases) if (numbers[1] !== 1) version.isGuarded = false
+    if (phases.length > 0) version.phase = Math.min(...phases.map(({ numbers }) => numbers[0]!))
   }
 
   /** Adds up the sums of the slots that this one takes over; a rule with other options has other sums. */
@@ -144,6 +172,7 @@ export class LearnedVersions {
     operatorState.update(VERSIONS, 'broadcast', constants)
     this.measures.update(versions.map(({ metadata, measures }) => [metadata.version, measures]))
     operatorState.update(SHARED, 'split', versions.flatMap(sharedBytes))
+    operatorState.update(PHASES, 'union', versions.map(phaseBytes))
     operatorState.update(RULE, 'broadcast', [Buffer.from(this.options.rule.rule)])
   }
 }

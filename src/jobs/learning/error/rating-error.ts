@@ -18,15 +18,17 @@ export interface RatingErrorFigures {
   readonly coverage: number
   /** Over the first 1,000 ratings of each slot that learned the version from its start; NaN before one has so many. */
   readonly startMse: number
-  /** Of the version without learning, on a sample of the users, weighed by age; NaN if unknown. */
+  /** Of the version without learning, on a sample of the ratings, weighed by age; NaN if unknown. */
   readonly frozenMse: number
   /** Alarms of the drift detectors, on both errors. */
   readonly alarms: AlarmsByDetector
+  /** Whether learning is stopped, so that the version is served as it was published; undefined in those of an earlier build. */
+  readonly isStopped?: boolean
 }
 
 /** One slot's part of the error of the live model's predictions of ratings. */
 export interface RatingErrorPart extends RatingErrorFigures, SlotPart {
-  /** Ratings of the sample of users for `frozenMse`. */
+  /** Ratings of the sample for `frozenMse`. */
   readonly frozenRatings: number
   /** Ratings of `startMse`; undefined in parts of an earlier build. */
   readonly startRatings?: number
@@ -57,6 +59,7 @@ export function joinedRatingError(slots: readonly RatingErrorPart[]): RatingErro
       (part) => part.frozenRatings,
     ),
     alarms: joinedAlarms(slots.map((part) => part.alarms ?? NO_ALARMS)),
+    isStopped: slots.some((part) => part.isStopped === true),
     slots,
   }
 }

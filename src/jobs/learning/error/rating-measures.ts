@@ -7,24 +7,29 @@ import {
   PrequentialError,
   type PrequentialOptions,
 } from '../../../models/quality/prequential-error.ts'
+import { WorseTest } from '../../../models/quality/worse-test.ts'
 import type { Measures } from './measures-state.ts'
 
 /**
  * What a slot measures of the predictions of ratings by one version. In a checkpoint: the error of the model that
- * learns, that of the version without learning (both `PrequentialError`), and the detectors (`DriftMonitor`).
+ * learns, that of the version without learning (both `PrequentialError`), the detectors (`DriftMonitor`), and the test
+ * whether the first is worse than the second (`WorseTest`), which checkpoints of earlier builds lack.
  */
 export class RatingMeasures implements Measures {
   readonly error: PrequentialError
-  /** Of the version without learning, on a sample of the users. */
+  /** Of the version without learning, on a sample. */
   readonly frozenError: PrequentialError
   /** Detectors of a rise of either error. */
   readonly drift: DriftMonitor
+  /** Whether learning has made the predictions worse. */
+  readonly worse: WorseTest
 
   /** `largestSquaredError`: that is expected of a prediction. */
   constructor(largestSquaredError: number, options: PrequentialOptions = {}) {
     this.error = new PrequentialError(options)
     this.frozenError = new PrequentialError(options)
     this.drift = new DriftMonitor(largestSquaredError)
+    this.worse = new WorseTest(largestSquaredError)
   }
 
   /** Adds the error of a prediction; `known`: both rows existed. `clock`: read at an alarm only. */
@@ -46,11 +51,12 @@ export class RatingMeasures implements Measures {
   }
 
   write(writer: ByteWriter): void {
-    for (const part of [this.error, this.frozenError, this.drift]) part.write(writer)
+    for (const part of [this.error, this.frozenError, this.drift, this.worse]) part.write(writer)
   }
 
   join(reader: ByteReader): void {
     for (const part of [this.error, this.frozenError, this.drift]) part.join(reader)
+    if (reader.remaining > 0) this.worse.join(reader)
   }
 
   /**

@@ -9,7 +9,7 @@ export const REPORT_MS = 1000
 export class SlotReports<P extends SlotPart> {
   private readonly context: OperatorContext
   private readonly tag: OutputTag<P>
-  /** Predictions in the last report of this attempt, by version. */
+  /** What `send` was given with the last report of this attempt, by version. */
   private readonly reported = new Map<number, number>()
 
   constructor(context: OperatorContext, tag: OutputTag<P>) {
@@ -19,7 +19,7 @@ export class SlotReports<P extends SlotPart> {
 
   /**
    * Sends the part of a version where it has changed, and once in each attempt: it replaces that of the slots before,
-   * also where nothing more is learned. `count`: predictions so far.
+   * also where nothing more is learned. `count`: grows with each change, such as the predictions so far.
    */
   send(version: number, count: number, figures: () => Omit<P, keyof SlotPart>): void {
     if (count === (this.reported.get(version) ?? 0)) return

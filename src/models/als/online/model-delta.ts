@@ -9,6 +9,9 @@ export type ModelDeltaKind = 'step' | 'gram'
 /** Source key group of sums of deltas: transactions keep duplicates out of them. */
 export const NO_SOURCE_KEY_GROUP = 0xffff
 
+/** Phases of learning that a delta can tell apart. */
+export const MOST_PHASES = 2 ** 16
+
 const FORMAT = 3
 /** The format of builds before the last float, which is 0 then. */
 const FORMAT_WITHOUT_NEWNESS = 1
@@ -35,7 +38,7 @@ const HIGH_WORDS = 2 ** 21
  *    4   4   partition of the rating in the observations topic, u32
  *    8   8   offset of the rating, i53
  *   16   2   tag of the attempt that sent it (`InFlightLimit`), u16; 0 where it has none
- *   18   2   0
+ *   18   2   phase of learning that the rating belongs to (`LearningPhase`), u16
  *   20   4n  n float32: for kind 0 as many as the row has, for kind 1 one more, and last how much of a
  *            newcomer the user is, 0 to 1; of sums, the sum (`newcomers.ts`)
  *
@@ -87,6 +90,15 @@ export class ModelDeltaBuffer {
   /** Tag of the attempt in whose count of ratings in flight the rating is, 1 to 65,535; 0 where that is not known. */
   get attemptTag(): number {
     return this.view.getUint16(16, true)
+  }
+
+  /** Phase of learning that the rating belongs to, modulo `MOST_PHASES`; 0 in those of earlier builds. */
+  get phase(): number {
+    return this.view.getUint16(18, true)
+  }
+
+  set phase(phase: number) {
+    this.view.setUint16(18, phase, true)
   }
 
   /** Sets the rating that the values come from, and the tag of the attempt that learned it. */

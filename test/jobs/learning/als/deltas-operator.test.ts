@@ -13,7 +13,10 @@ import { OperatorHarness } from '../../../../src/testing/operator-harness.ts'
 const encoder = new TextEncoder()
 
 /** The operator, let through on version 2 with the deltas of versions 1 and 2. */
-async function open(restore: readonly HarnessSnapshot[] = []) {
+async function open(
+  restore: readonly HarnessSnapshot[] = [],
+  phases: readonly (readonly [number, number])[] = [],
+) {
   const operator = new DeltasOperator('step', 1)
   const harness = await OperatorHarness.open<ModelTopicRecord, DeltaRecord>({ operator, restore })
   const inFlight = InFlightLimit.newBuffer()
@@ -22,6 +25,7 @@ async function open(restore: readonly HarnessSnapshot[] = []) {
     version: 2,
     resumeOffsets: [],
     known: [1, 2],
+    phases,
     inFlight,
   })
   return { harness, inFlight: new InFlightLimit(inFlight) }
@@ -33,6 +37,8 @@ interface Delta {
   readonly offset: number
   /** @default the one of the attempt that reads */
   readonly attemptTag?: number
+  /** @default 0 */
+  readonly phase?: number
 }
 
 function record({
@@ -40,9 +46,11 @@ function record({
   sourceKeyGroup = 3,
   offset,
   attemptTag = 1,
+  phase = 0,
 }: Delta): ModelTopicRecord {
   const buffer = new ModelDeltaBuffer('step', 1)
   buffer.setOrigin(sourceKeyGroup, 5, offset, attemptTag)
+  buffer.phase = phase
   buffer.values[0] = 0.5
   const keyBytes = encoder.encode(key)
   return {
@@ -65,6 +73,27 @@ describe('the reader of deltas', () => {
     expect(new TextDecoder().decode(bytes.subarray(start, start + length))).toBe('7-I')
     expect(delta).toMatchObject({ kind: 'delta', version: 2, partition: 5, offset: 9 })
     expect([...delta!.values]).toEqual([0.5])
+  })
+
+  it('drops deltas of what was learned before learning was stopped, and they leave the flight', async () => {
+    const { harness, inFlight } = await open([], [[2, 2]])
+    for (let i = 0; i < 3; i++) inFlight.enter()
+    // Those of version 1 are of its own phase.
+    const taken = [
+      { offset: 7, phase: 0 },
+      { offset: 8, phase: 2 },
+      { offset: 9, phase: 0 },
+      { key: '7-I@1', offset: 9 },
+    ].flatMap((delta) => {
+      harness.process(record(delta), 4, { position })
+      return harness.take().map(({ version, offset }) => [version, offset])
+    })
+    expect(taken).toEqual([
+      [2, 8],
+      [1, 9],
+    ])
+    expect(harness.metrics.snapshot()).toMatchObject({ deltasDuplicate: 0, deltasDropped: 2 })
+    expect(inFlight.count).toBe(1)
   })
 
   it('drops duplicates, also those of a checkpoint before, and they leave the flight', async () => {

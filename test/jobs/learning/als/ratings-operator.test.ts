@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { RatingsOperator } from '../../../../src/jobs/learning/als/ratings-operator.ts'
+import type { SwitchRecord } from '../../../../src/jobs/learning/als/records.ts'
 import { InFlightLimit } from '../../../../src/jobs/learning/in-flight-limit.ts'
 import { REFUSED } from '../../../../src/jobs/learning/refused.ts'
 import type { ModelTopicRecord } from '../../../../src/jobs/model-topic/record.ts'
@@ -80,4 +81,25 @@ it('refuses an id that is longer than a row key may be, in whatever way the line
   }
   const refused = harness.sideOutput(REFUSED).map(({ value }) => [value.offset, value.reason])
   expect(refused).toEqual([1, 2, 3].map((offset) => [offset, 'key-too-long']))
+})
+
+it('a phase of learning begins with a switch in each partition, before its first rating', async () => {
+  const operator = new RatingsOperator()
+  const harness = await OperatorHarness.open<ModelTopicRecord, SwitchRecord>({ operator })
+  const inFlight = InFlightLimit.newBuffer()
+  const sent = (phases: readonly (readonly [number, number])[], partition: number): unknown[] => {
+    operator.handleEvent({
+      ...{ kind: 'let-through', version: 1, resumeOffsets: [], known: [1], inFlight },
+      phases,
+    })
+    harness.process(recordOf('u,i,3'), 0, { position: { partition, offset: 0 } })
+    const records = harness.take().map(({ kind, phase }) => (kind === 'switch' ? phase : kind))
+    return [...new Set(records)]
+  }
+  expect(sent([], 0)).toEqual([0, 'rating'])
+  expect(sent([[1, 1]], 0)).toEqual([1, 'rating'])
+  // The same phase again, as after a version that went live meanwhile; another partition.
+  expect(sent([[1, 1]], 0)).toEqual(['rating'])
+  expect(sent([[1, 1]], 1)).toEqual([1, 'rating'])
+  expect(sent([[1, 2]], 1)).toEqual([2, 'rating'])
 })

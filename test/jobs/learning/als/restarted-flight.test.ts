@@ -73,7 +73,8 @@ class Life {
     const context = { position, output: { collect }, maxParallelism: 128 }
     const sender = new DeltaSender(context as unknown as OperatorContext, undefined)
     const item = spanOf('7-I')
-    sender.send(1, item, Float32Array.of(0.5), encoder.encode('3-U'), 0, attemptTag)
+    const of = { version: 1, phase: 0, attemptTag }
+    sender.send(of, item, Float32Array.of(0.5), encoder.encode('3-U'), 0)
   }
 }
 

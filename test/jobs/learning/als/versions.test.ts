@@ -1,5 +1,8 @@
 import { expect, it } from 'vitest'
-import type { AlsVersionMetadata } from '../../../../src/jobs/learning/als/version.ts'
+import type {
+  AlsVersionMetadata,
+  LearnedVersion,
+} from '../../../../src/jobs/learning/als/version.ts'
 import { LearnedVersions } from '../../../../src/jobs/learning/als/versions.ts'
 import { newRow } from '../../../../src/models/als/online/rule.ts'
 import { RowMoments } from '../../../../src/models/als/row-moments.ts'
@@ -94,4 +97,53 @@ it('a slot that comes with another parallelism has no start of a version that wa
   }
   expect(startOf(before.written)).toBe(4)
   expect(startOf(new Map([...before.written, ['learning-measures', []]]))).toBeNaN()
+})
+
+/** The phases of the entries that slots wrote for version 7, and whether each can forget what it learned. */
+function restoredPhase(
+  slots: readonly (readonly [phase: number, guarded: boolean])[],
+): LearnedVersion {
+  const before = slot()
+  before.versions.begin(METADATA, { user: moments(), item: moments() })
+  before.versions.snapshot()
+  const entries = slots.map(
+    ([phase, guarded]) => new Uint8Array(Float64Array.of(7, phase, guarded ? 1 : 0).buffer),
+  )
+  const stored = new Map([...before.written, ['learning-phases', entries]])
+  return [...slot(stored).versions.restored()][0]!
+}
+
+it('a slot that takes over rows of one that had not stopped yet forgets what these have learned', () => {
+  const version = restoredPhase([
+    [1, true],
+    [0, true],
+  ])
+  expect([version.phase, version.isStopped, version.isGuarded]).toEqual([0, false, true])
+  expect(version.advanceTo(1)).toBe(true)
+  expect(version.isStopped).toBe(true)
+  expect([version.advanceTo(1), version.advanceTo(2), version.advanceTo(1)]).toEqual([
+    false,
+    false,
+    false,
+  ])
+  expect(version.phase).toBe(2)
+})
+
+it('a stop forgets the sums that the rule has learned over all rows', () => {
+  const { versions } = slot()
+  const version = versions.begin(METADATA, { user: moments(), item: moments() })!
+  version.rule.shared!.fill(3)
+  version.advanceTo(1)
+  expect(Math.max(...version.rule.shared!)).toBe(0)
+})
+
+it('a version that an earlier build has learned, or a job that never stops, has no copies to go back to', () => {
+  expect(restoredPhase([]).isGuarded).toBe(false)
+  expect(
+    restoredPhase([
+      [0, true],
+      [0, false],
+    ]).isGuarded,
+  ).toBe(false)
+  expect(restoredPhase([[0, true]]).isGuarded).toBe(true)
 })

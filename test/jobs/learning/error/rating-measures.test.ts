@@ -43,6 +43,8 @@ describe('the measures of ratings', () => {
         // Those of the frozen one.
         whole(0) + whole(1) + floats(9 / 16, 0) + byte(1) + byte(1) + floats(9 / 16, 0),
         whole(0) + floats(1, 9, 0, 0),
+        // The test whether learning has made it worse has compared nothing.
+        byte(10) + floats(...new Array<number>(10).fill(0)),
       ].join(''),
     )
   })

@@ -39,6 +39,7 @@ const RUN: Readonly<Record<string, string>> = {
     'model promote 2 --model als-model --golden golden.data',
   'model promote': 'model promote 2',
   'model rollback': 'model rollback',
+  'learn resume --model 7': 'learn resume --model als-model',
   'model drop 7 --model 7': 'model drop 3 --model als-model',
   'model load FILE --kind linear': 'model load weights.txt --kind linear',
   'retrain --once': 'retrain --once',

@@ -74,11 +74,13 @@ export class LearningService {
       slots = 2,
       writeBackMs,
       learnFrom,
-    }: { slots?: number; writeBackMs?: number; learnFrom?: 'end' } = {},
+      neverStop = false,
+    }: { slots?: number; writeBackMs?: number; learnFrom?: 'end'; neverStop?: boolean } = {},
   ): Promise<void> {
     this.learningOn.length = 0
+    const before = this.warnings.length
     this.job = await learnAlsJob({
-      job: { observations: OBSERVATIONS, rule },
+      job: { observations: OBSERVATIONS, rule, neverStop },
       writeBackMs,
       learnFrom,
       data: this.data,
@@ -95,6 +97,22 @@ export class LearningService {
       onWarning: (warning) => void this.warnings.push(warning),
     })
     await this.job.execution.waitFor('RUNNING')
+    await until('version 1 is learned on, or learning is stopped', () => {
+      return this.learningOn.includes(1) || this.stopsSaid(before) > 0
+    })
+  }
+
+  /** How often the job has said that learning is stopped, after the first `from` warnings. */
+  stopsSaid(from = 0): number {
+    const said = this.warnings.slice(from).filter((text) => text.includes('is stopped'))
+    return said.length
+  }
+
+  /** Lets the job learn on version 1 again, as `weir learn resume` does. */
+  async resume(): Promise<void> {
+    const atMs = systemClock.nowMs()
+    const command = { name: TOPIC, number: 1, atMs, reason: 'a test' }
+    await this.registry().require({ kind: 'resume-learning', ...command })
     await this.untilLearning(1)
   }
 
