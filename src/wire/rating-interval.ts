@@ -100,7 +100,7 @@ function withoutVariances(error: WeirError, { modelVersion }: AnswerEnvelope): W
   if (!WITHOUT.some((code) => isWeirError(error, code))) return error
   return new WeirError(
     'UNSUPPORTED',
-    `version ${modelVersion} has no variances, so its predictions have no interval; publish one with "weir train bmf --intervals"`,
+    `version ${modelVersion} has no variances, so its predictions have no interval; publish one with "weir train bmf --ratings FILE --intervals"`,
     { cause: error },
   )
 }

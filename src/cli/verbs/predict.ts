@@ -20,7 +20,7 @@ export const predictCommand: Command = {
     interval: {
       type: 'string',
       value: share({ above: 0, below: 1 }),
-      help: 'Also print where the rating is with this probability, for example 0.95 (of a version of "weir train bmf --intervals")',
+      help: 'Also print where the rating is with this probability, for example 0.95 (of a version of "weir train bmf --ratings FILE --intervals")',
     },
   },
   details: `A user or item that the model does not know is predicted from the mean row and marked as cold.

@@ -40,7 +40,7 @@ export const trainBmfCommand: Command = {
     ...FEATURES_OPTIONS,
     intervals: {
       type: 'boolean',
-      help: 'Measure the variance of ratings and publish it with the rows, for "weir predict --interval"',
+      help: 'Measure the variance of ratings and publish it with the rows, for "weir predict 1 50 --interval 0.95"',
     },
     variance: {
       type: 'string',

@@ -101,7 +101,7 @@ describe('the interval of a prediction', () => {
     const { code, stderr } = await run(...asked)
     expect(code).toBe(1)
     expect(stderr).toContain('UNSUPPORTED: version 2 has no variances')
-    expect(stderr).toContain('weir train bmf --intervals')
+    expect(stderr).toContain('weir train bmf --ratings FILE --intervals')
   })
 
   it('is answered over HTTP and by the client, and refused for a share that is none', async () => {

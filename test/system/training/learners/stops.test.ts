@@ -60,7 +60,7 @@ it('learning that makes predictions worse stops, and the version is served as it
   await until('LEARNING_ERROR says so', async () => (await service.error())?.isStopped === false)
   await expect(expectPublished(service)).rejects.toThrow()
   await service.stop()
-}, 120_000)
+})
 
 it('a job that is never to stop learns on, and says in LEARNING_ERROR what it serves', async () => {
   const service = new LearningService()
@@ -75,4 +75,4 @@ it('a job that is never to stop learns on, and says in LEARNING_ERROR what it se
   expect(error!.isStopped).toBe(false)
   expect(service.warnings).toEqual([])
   await service.stop()
-}, 60_000)
+})
