@@ -22,8 +22,8 @@ export interface InferenceCall extends InferenceTarget {
 }
 
 /** Reads the request for a model, and writes its answer, in the form of one protocol. */
-export interface InferenceForm<T> {
-  read(requests: ModelRequests): InferenceRequest
+export interface InferenceForm<C extends InferenceTarget, T> {
+  read(requests: ModelRequests, call: C): InferenceRequest
   write(
     answers: ModelAnswers,
     answer: {
@@ -32,6 +32,11 @@ export interface InferenceForm<T> {
       readonly request: InferenceRequest
     },
   ): T | Promise<T>
+}
+
+const OVER_HTTP: InferenceForm<InferenceCall, EncodedAnswer> = {
+  read: (requests, { body, jsonLength }) => requests.read(body, jsonLength),
+  write: (answers, { head, outputs, request }) => answers.writeInTurns(head, outputs, request),
 }
 
 /** What an inference request asks, apart from its tensors. */
@@ -67,18 +72,12 @@ export class InferenceAnswers {
 
   /** The answer to a request over HTTP; the body of the call is not read after it. Rejects with what failed. */
   answer(call: InferenceCall): Promise<EncodedAnswer> {
-    const { body, jsonLength } = call
-    return this.run(call, {
-      read: (requests) => requests.read(body, jsonLength),
-      write: (answers, { head, outputs, request }) => answers.writeInTurns(head, outputs, request),
-    })
+    return this.run(call, OVER_HTTP)
   }
 
   /** The answer to a request in any form. Rejects with what failed. */
-  async run<T>(
-    { model: name, version, options = {}, owner, client }: InferenceTarget,
-    form: InferenceForm<T>,
-  ): Promise<T> {
+  async run<C extends InferenceTarget, T>(call: C, form: InferenceForm<C, T>): Promise<T> {
+    const { model: name, version, options = {}, owner, client } = call
     const { repository, statistics, clock } = this.context
     const startedMs = clock.monotonicMs()
     const ns = (): number => Math.round((clock.monotonicMs() - startedMs) * 1e6)
@@ -88,7 +87,7 @@ export class InferenceAnswers {
       // Whether its workers can answer now the model says itself: what is known here may be older.
       if (version === undefined && info.liveVersion === 0) requireLive(entry)
       const codec = this.codecOf(model)
-      const request = form.read(codec.requests)
+      const request = form.read(codec.requests, call)
       const goalMs = shorterOf(options.deadlineMs, request.timeoutMs) ?? (model.sloMs || undefined)
       const askedMs = clock.monotonicMs()
       const deadlineMs =

@@ -154,11 +154,11 @@ export class ModelProducer {
       return
     }
     this.write(slot, shaped)
-    const callbacks = { resolve, reject, onExpire: this.expire }
+    const callbacks = { resolve, reject, onExpire: this.expire, onGivenUp: this.cancel }
     const pending = new PendingRequest(slot, { deadlineAt: arrivalMs + goalMs, group }, callbacks)
     this.pending.set(slot, pending)
     this.context.wheel.add(pending)
-    pending.stopListening = whenGivenUp(request, (reason) => this.cancel(pending, reason))
+    pending.stopListening = whenGivenUp(request, pending)
     this.side.put(slot, {
       items: Math.max(1, shaped.items),
       bucket: shaped.bucket,
@@ -269,7 +269,7 @@ export class ModelProducer {
     )
   }
 
-  private cancel(pending: PendingRequest, reason: unknown): void {
+  private readonly cancel = (pending: PendingRequest, reason: unknown): void => {
     this.side.count(PRODUCER_COUNT.cancelled)
     this.giveUp(pending)
     pending.reject(reason)

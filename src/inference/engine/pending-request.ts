@@ -18,6 +18,7 @@ export class PendingRequest implements DeadlineEntry {
   /** As `Asker.group`; undefined for a request of this process. */
   readonly group: object | undefined
   private readonly onExpire: (request: PendingRequest) => void
+  private readonly onGivenUp: (request: PendingRequest, reason: unknown) => void
 
   constructor(
     slot: number,
@@ -26,6 +27,7 @@ export class PendingRequest implements DeadlineEntry {
       readonly resolve: (answer: InferAnswer) => void
       readonly reject: (error: unknown) => void
       readonly onExpire: (request: PendingRequest) => void
+      readonly onGivenUp: (request: PendingRequest, reason: unknown) => void
     },
   ) {
     this.slot = slot
@@ -34,10 +36,15 @@ export class PendingRequest implements DeadlineEntry {
     this.resolve = callbacks.resolve
     this.reject = callbacks.reject
     this.onExpire = callbacks.onExpire
+    this.onGivenUp = callbacks.onGivenUp
   }
 
   expire(): void {
     this.onExpire(this)
+  }
+
+  giveUp(reason: unknown): void {
+    this.onGivenUp(this, reason)
   }
 }
 
@@ -64,14 +71,14 @@ export class HedgeTimer implements DeadlineEntry {
   }
 }
 
-/** Calls back with the reason when the client of a request is gone, or its signal aborts; returns what ends that. */
+/** Gives up a request with the reason when its client is gone, or its signal aborts; returns what ends that. */
 export function whenGivenUp(
   { signal, asker }: Pick<InferRequest, 'signal' | 'asker'>,
-  giveUp: (reason: unknown) => void,
+  pending: PendingRequest,
 ): (() => void) | undefined {
-  const stopListening = asker?.onGone(() => giveUp(asker.gone))
+  const stopListening = asker?.onGone(() => pending.giveUp(asker.gone))
   if (signal === undefined) return stopListening
-  const onAbort = (): void => giveUp(signal.reason)
+  const onAbort = (): void => pending.giveUp(signal.reason)
   signal.addEventListener('abort', onAbort, { once: true })
   return () => {
     stopListening?.()
