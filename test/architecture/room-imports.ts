@@ -242,6 +242,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'dataflow',
     'jobmanager/process',
     'jobs',
+    'jobs/learning',
     'jobs/serve',
     'models/registry',
     'rest/job',

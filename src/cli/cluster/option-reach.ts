@@ -51,7 +51,7 @@ const HARMLESS: ReadonlySet<string> = new Set([
   ...['allow-non-restored-state', 'take-over', 'accept-lost-transactions'],
   ...['sasl-mechanism', 'sasl-username', 'tls'],
   ...['ratings-per-second', 'item-ratings-per-second', 'window-count', 'window-ms', 'learn-from'],
-  'never-stop',
+  ...['never-stop', 'event-id', 'event-window'],
   ...[
     'write-back',
     'delete-deltas',

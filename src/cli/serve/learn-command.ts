@@ -1,5 +1,11 @@
 import { systemClock } from '../../core/clock.ts'
 import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
+import {
+  EVENT_ID,
+  isEventId,
+  MOST_EVENTS,
+  type SameEventOptions,
+} from '../../jobs/learning/seen-events.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
 import type { LearnFrom } from '../../jobs/serve/first-observations.ts'
 import type { ServeLearningOptions } from '../../jobs/serve/learning.ts'
@@ -9,9 +15,12 @@ import { SlotThreads } from '../../runtime/slot/threads.ts'
 import {
   type CommandIo,
   type Flags,
+  needs,
   type OptionSpec,
   unlessInterrupted,
 } from '../command/command.ts'
+import { kindOf } from '../flag-kinds/flag-kind.ts'
+import { wholeNumber } from '../flag-kinds/numbers.ts'
 import { word } from '../flag-kinds/words.ts'
 import { topicsPlaceOf } from '../flags/kafka.ts'
 import { listenerOf } from '../flags/listener.ts'
@@ -117,6 +126,31 @@ export const LEARN_FROM_OPTION: Readonly<Record<string, OptionSpec>> = {
     value: word(LEARN_FROM, 'PLACE'),
     help: 'Where a job without a checkpoint begins in the observations, if the version does not say it: start or end (default: after those that it was trained on; the job asks where it cannot tell which ones these are)',
   },
+}
+
+/** Flags of a learner whose producer may send an observation more than once. */
+export const SAME_EVENT_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  'event-id': {
+    type: 'string',
+    value: kindOf({ sort: 'word', shown: 'ID', takes: EVENT_ID }, isEventId),
+    help: 'What names the event of a record: header:NAME, or line for its text. A record whose event came before is not learned (default: each is learned)',
+  },
+  'event-window': {
+    type: 'string',
+    needs: [needs('event-id')],
+    value: wholeNumber({ min: 1, max: MOST_EVENTS }),
+    help: 'Newest events of a partition that a record is compared with (default 10000)',
+  },
+}
+
+/** The options of a job from `SAME_EVENT_OPTIONS`. */
+export function sameEventOf(flags: Flags): SameEventOptions {
+  const eventId = flags.optional('event-id')
+  const eventWindow = flags.optionalNumber('event-window')
+  return {
+    ...(eventId === undefined ? {} : { eventId }),
+    ...(eventWindow === undefined ? {} : { eventWindow }),
+  }
 }
 
 function learnFromOf(flags: Flags): LearnFrom | undefined {

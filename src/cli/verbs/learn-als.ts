@@ -10,7 +10,12 @@ import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS } from '../flags/kafka.ts'
 import { KEY_LENGTH_OPTION, maxKeyBytesOf } from '../flags/key-length.ts'
 import { RESTORE_OPTIONS, SERVING_OPTIONS } from '../flags/serving.ts'
-import { LEARN_FROM_OPTION, runLearning } from '../serve/learn-command.ts'
+import {
+  LEARN_FROM_OPTION,
+  runLearning,
+  SAME_EVENT_OPTIONS,
+  sameEventOf,
+} from '../serve/learn-command.ts'
 import { WRITE_BACK_OPTION } from '../serve/write-back.ts'
 import { counted } from '../text/counted.ts'
 
@@ -146,6 +151,7 @@ export const learnAlsCommand: Command = {
       value: milliseconds(),
       help: 'sgd: send a sum after this time at the latest (default 1000)',
     },
+    ...SAME_EVENT_OPTIONS,
     ...LEARN_FROM_OPTION,
     ...WRITE_BACK_OPTION,
     ...RULE_OPTIONS,
@@ -196,6 +202,7 @@ function jobOptionsOf(flags: Flags): AlsLearningJobOptions {
   const intervalMs = flags.optionalNumber('window-ms') ?? 1000
   return {
     observations: flags.string('observations'),
+    ...sameEventOf(flags),
     ...(rule === undefined ? {} : { rule }),
     ...(quarantine === undefined ? {} : { quarantine }),
     ...(ratingsPerSecond === undefined ? {} : { ratingsPerSecond }),

@@ -8,7 +8,12 @@ import { topicName, word } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS } from '../flags/kafka.ts'
 import { RESTORE_OPTIONS, SERVING_OPTIONS } from '../flags/serving.ts'
-import { LEARN_FROM_OPTION, runLearning } from '../serve/learn-command.ts'
+import {
+  LEARN_FROM_OPTION,
+  runLearning,
+  SAME_EVENT_OPTIONS,
+  sameEventOf,
+} from '../serve/learn-command.ts'
 import { WRITE_BACK_OPTION } from '../serve/write-back.ts'
 import { counted } from '../text/counted.ts'
 
@@ -56,6 +61,7 @@ export const learnSvmCommand: Command = {
       default: '64',
       help: 'Limit of examples in flight; a higher limit is faster, but steps use older weights',
     },
+    ...SAME_EVENT_OPTIONS,
     ...LEARN_FROM_OPTION,
     ...WRITE_BACK_OPTION,
     ...SERVING_OPTIONS,
@@ -82,6 +88,7 @@ Example:
     }
     const job = {
       observations: flags.string('observations'),
+      ...sameEventOf(flags),
       rule: {
         ...(flags.optional('loss') === undefined ? {} : { loss: flags.choice('loss', LOSSES) }),
         learningRate: flags.number('learning-rate'),

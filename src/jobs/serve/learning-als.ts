@@ -29,6 +29,8 @@ type LearningKey =
   | 'ratingsPerSecond'
   | 'itemRatingsPerSecond'
   | 'refuseOutOfRange'
+  | 'eventId'
+  | 'eventWindow'
   | 'neverStop'
   | 'window'
   | 'lingerMs'
@@ -43,6 +45,8 @@ export const ALS_LEARNING: OptionShape<Omit<AlsLearningJobOptions, 'observations
   ratingsPerSecond: ONLINE_ALS.ratingsPerSecond,
   itemRatingsPerSecond: ONLINE_ALS.itemRatingsPerSecond,
   refuseOutOfRange: ONLINE_ALS.refuseOutOfRange,
+  eventId: ONLINE_ALS.eventId,
+  eventWindow: ONLINE_ALS.eventWindow,
   neverStop: ONLINE_ALS.neverStop,
   window: ONLINE_ALS.window,
   lingerMs: ONLINE_ALS.lingerMs,

@@ -23,6 +23,8 @@ export type SvmLearningJobOptions = Pick<
   | 'mostUnderWay'
   | 'lingerMs'
   | 'positiveLabel'
+  | 'eventId'
+  | 'eventWindow'
   | 'prequential'
 >
 
@@ -33,6 +35,8 @@ export const SVM_LEARNING: OptionShape<Omit<SvmLearningJobOptions, 'observations
   mostUnderWay: ONLINE_SVM.mostUnderWay,
   lingerMs: ONLINE_SVM.lingerMs,
   positiveLabel: ONLINE_SVM.positiveLabel,
+  eventId: ONLINE_SVM.eventId,
+  eventWindow: ONLINE_SVM.eventWindow,
   prequential: ONLINE_SVM.prequential,
 }
 

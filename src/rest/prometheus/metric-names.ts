@@ -231,6 +231,10 @@ export const OPERATOR_METRICS: ScopeMetrics = {
     'weir_learning_stopped',
     '1 while learning is stopped, because it made the predictions worse.',
   ),
+  observationsRepeated: counter(
+    'weir_learning_observations_repeated_total',
+    'Observations whose event came before.',
+  ),
   ratingsLeftOut: counter(
     'weir_learning_ratings_left_out_total',
     'Ratings that were not learned, because learning is stopped.',

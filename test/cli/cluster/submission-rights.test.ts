@@ -17,7 +17,7 @@ import { configurationKeys } from '../../../src/runtime/configuration/keys.ts'
 const REACHES = {
   nothing: `tags topic quarantine observations dimension option check-types memory max-key-bytes log-format slots
     query-threads port allow-non-restored-state take-over accept-lost-transactions sasl-mechanism sasl-username tls
-    ratings-per-second item-ratings-per-second window-count window-ms learn-from never-stop write-back delete-deltas rule noise
+    ratings-per-second item-ratings-per-second window-count window-ms learn-from never-stop event-id event-window write-back delete-deltas rule noise
     new-user-noise user-forgetting item-forgetting newcomers evidence learning-rate schedule decay user-regularization
     item-regularization order stack-forgetting feedback loss positive under-way
     max-features`,

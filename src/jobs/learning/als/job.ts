@@ -36,6 +36,7 @@ import { LearningErrorFunction } from '../error/learning-error.ts'
 import { joinedRatingError } from '../error/rating-error.ts'
 import { quarantine } from '../quarantine.ts'
 import { REFUSED } from '../refused.ts'
+import { SAME_EVENT, type SameEventOptions } from '../seen-events.ts'
 import { topicSink } from '../topic-sink.ts'
 import type { OutgoingDelta } from './delta-sender.ts'
 import type { DeltaWindowOptions } from './delta-window.ts'
@@ -51,7 +52,7 @@ import {
 import { deltaSerializer } from './topic-serializers.ts'
 
 /** Options of the `online-als` job. */
-export interface OnlineAlsOptions extends Readonly<Record<string, unknown>> {
+export interface OnlineAlsOptions extends SameEventOptions, Readonly<Record<string, unknown>> {
   /** Folder of the embedded log that holds the topics. */
   readonly logDirectory?: string
   /** Or the Kafka that holds the topics. */
@@ -108,6 +109,7 @@ export interface OnlineAlsOptions extends Readonly<Record<string, unknown>> {
 /** The options of the `online-als` job. */
 export const ONLINE_ALS: OptionShape<NamedOptions<OnlineAlsOptions>> = {
   ...TOPICS_PLACE,
+  ...SAME_EVENT,
   topic: required(name),
   observations: required(name),
   quarantine: name,
@@ -182,6 +184,7 @@ const onlineAls: JobDefinition<OnlineAlsOptions> = defineJob<OnlineAlsOptions>({
             mostInFlight,
             options.maxKeyBytes,
             options.ratingsPerSecond !== undefined || options.itemRatingsPerSecond !== undefined,
+            options,
           ),
         {
           serializer: new RatingRecordSerializer(),

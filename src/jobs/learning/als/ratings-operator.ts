@@ -9,6 +9,7 @@ import type { ModelTopicRecord } from '../../model-topic/record.ts'
 import { type GateOrder, phaseIn } from '../messages.ts'
 import { ObservationsGate } from '../observations-gate.ts'
 import { type RefusalReason, Refusals } from '../refused.ts'
+import type { SameEventOptions } from '../seen-events.ts'
 import { emptyRating, emptySwitch } from './records.ts'
 
 /**
@@ -36,8 +37,9 @@ export class RatingsOperator extends ObservationsGate {
     mostInFlight?: number,
     maxKeyBytes: number = DEFAULT_MAX_KEY_BYTES,
     readsTime: boolean = false,
+    sameEvent: SameEventOptions = {},
   ) {
-    super(mostInFlight)
+    super(mostInFlight, sameEvent)
     this.maxKeyBytes = maxKeyBytes
     this.readsTime = readsTime
     for (const span of [this.record.key, this.record.item]) {
@@ -62,6 +64,7 @@ export class RatingsOperator extends ObservationsGate {
     const record = value as ModelTopicRecord
     const reason = this.parse(record)
     if (reason === undefined) {
+      if (this.isRepeated(record)) return
       const { partition } = this.context.position()
       if (this.switchedTo[partition] !== this.version) this.sendSwitch(partition, timestamp)
       this.inFlight?.enter()

@@ -34,13 +34,14 @@ import { EXAMPLE_ERROR, joinedExampleError } from '../error/example-error.ts'
 import { LearningErrorFunction } from '../error/learning-error.ts'
 import { quarantine } from '../quarantine.ts'
 import { REFUSED } from '../refused.ts'
+import { SAME_EVENT, type SameEventOptions } from '../seen-events.ts'
 import { topicSink } from '../topic-sink.ts'
 import { LinearDeltasOperator } from './deltas-operator.ts'
 import { LearnedWeightsOperator } from './model-operator.ts'
 import { LinearObservationsOperator } from './observations-operator.ts'
 
 /** Options of the `online-svm` job. */
-export interface OnlineSvmOptions extends Readonly<Record<string, unknown>> {
+export interface OnlineSvmOptions extends SameEventOptions, Readonly<Record<string, unknown>> {
   /** Folder of the embedded log that holds the topics. */
   readonly logDirectory?: string
   /** Or the Kafka that holds the topics. */
@@ -83,6 +84,7 @@ export interface OnlineSvmOptions extends Readonly<Record<string, unknown>> {
 /** The options of the `online-svm` job. */
 export const ONLINE_SVM: OptionShape<NamedOptions<OnlineSvmOptions>> = {
   ...TOPICS_PLACE,
+  ...SAME_EVENT,
   topic: required(name),
   observations: required(name),
   quarantine: name,
@@ -177,6 +179,7 @@ const onlineSvm: JobDefinition<OnlineSvmOptions> = defineJob<OnlineSvmOptions>({
             positiveLabel,
             maxFeatures: options.maxFeatures,
             prequential: options.prequential,
+            sameEvent: options,
           }),
         { sideOutputs: [REFUSED.id, EXAMPLE_ERROR.id] },
       )

@@ -19,6 +19,7 @@ import { type ModelTopicRecord, valueBytesOf } from '../../model-topic/record.ts
 import type { GateOrder } from '../messages.ts'
 import { ObservationsGate } from '../observations-gate.ts'
 import { Refusals } from '../refused.ts'
+import type { SameEventOptions } from '../seen-events.ts'
 import { LinearLiveError } from './live-error.ts'
 
 /** Options of the operator. */
@@ -36,6 +37,7 @@ export interface LinearObservationsOptions {
   /** Observations in flight: steps on weights of long ago overshoot when many are folded at once. */
   readonly mostInFlight: number
   readonly prequential?: PrequentialOptions | undefined
+  readonly sameEvent?: SameEventOptions | undefined
 }
 
 /** An example that waits for others to be folded, or for blocks of weights that are in a store. */
@@ -82,7 +84,7 @@ export class LinearObservationsOperator extends ObservationsGate {
 
   constructor(options: LinearObservationsOptions) {
     const { range, rule, modelUid, mostInFlight, positiveLabel, prequential = {} } = options
-    super(mostInFlight)
+    super(mostInFlight, options.sameEvent)
     this.maxFeatures = options.maxFeatures ?? MOST_FEATURES
     this.range = range
     this.settings = rule
@@ -128,7 +130,7 @@ export class LinearObservationsOperator extends ObservationsGate {
     const isTooWide = count > 0 && ids[count - 1]! >= this.maxFeatures
     if (side === 0) this.refusals.refuseRecord(record, 'unknown-label', timestamp)
     else if (isTooWide) this.refusals.refuseRecord(record, 'too-many-features', timestamp)
-    else this.learn(side, ids, values, count)
+    else if (!this.isRepeated(record)) this.learn(side, ids, values, count)
   }
 
   private exampleOf(bytes: Uint8Array | null): ExampleView | undefined {

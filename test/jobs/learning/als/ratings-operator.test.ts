@@ -103,3 +103,21 @@ it('a phase of learning begins with a switch in each partition, before its first
   expect(sent([[1, 1]], 1)).toEqual([1, 'rating'])
   expect(sent([[1, 2]], 1)).toEqual([2, 'rating'])
 })
+
+it('a rating that a producer sent again is counted, and not passed on', async () => {
+  const operator = new RatingsOperator(undefined, undefined, false, { eventId: 'line' })
+  const harness = await OperatorHarness.open<ModelTopicRecord, { kind: string }>({ operator })
+  const inFlight = InFlightLimit.newBuffer()
+  operator.handleEvent({ kind: 'let-through', version: 1, resumeOffsets: [], known: [1], inFlight })
+  const send = (lines: readonly string[], from: number): number => {
+    for (const [n, line] of lines.entries()) {
+      harness.process(recordOf(line), 0, { position: { partition: 0, offset: from + n } })
+    }
+    return harness.take().filter(({ kind }) => kind === 'rating').length
+  }
+  expect(send(['u,i,3,100', 'u,i,3,100', 'u,i,3,101'], 0)).toBe(2)
+  expect(new InFlightLimit(inFlight).count).toBe(2)
+  expect(harness.metrics.snapshot()).toMatchObject({ observationsRepeated: 1, ratingsRefused: 0 })
+  // Read again, as after a failure.
+  expect(send(['u,i,3,100', 'u,i,3,100', 'u,i,3,101'], 0)).toBe(2)
+})

@@ -75,12 +75,22 @@ export class LearningService {
       writeBackMs,
       learnFrom,
       neverStop = false,
-    }: { slots?: number; writeBackMs?: number; learnFrom?: 'end'; neverStop?: boolean } = {},
+      eventId,
+    }: {
+      slots?: number
+      writeBackMs?: number
+      learnFrom?: 'end'
+      neverStop?: boolean
+      eventId?: string
+    } = {},
   ): Promise<void> {
     this.learningOn.length = 0
     const before = this.warnings.length
     this.job = await learnAlsJob({
-      job: { observations: OBSERVATIONS, rule, neverStop },
+      job: {
+        ...{ observations: OBSERVATIONS, rule, neverStop },
+        ...(eventId === undefined ? {} : { eventId }),
+      },
       writeBackMs,
       learnFrom,
       data: this.data,
@@ -155,17 +165,35 @@ export class LearningService {
 
   /** Appends fresh ratings to the observations, which are created where they are missing. */
   async produce(count: number): Promise<void> {
+    await this.send(this.sent, count)
+    this.sent += count
+  }
+
+  /** Appends the last ratings of `produce` once more, as a producer that did not get its acknowledgement. */
+  async again(count: number): Promise<void> {
+    await this.send(this.sent - count, count)
+  }
+
+  /** Records that were left out, because their event came before. */
+  async repeated(): Promise<number> {
+    const metrics = Object.entries(await this.job.metrics())
+    const found = metrics.filter(([key]) => key.endsWith('.observationsRepeated'))
+    return found.reduce((sum, [, value]) => sum + Number(value), 0)
+  }
+
+  /** Appends fresh ratings, each with the number of its event in the header `id`. */
+  private async send(from: number, count: number): Promise<void> {
     await using topics = await openTopics({ logDirectory: this.data.log })
     if (!(await topics.has(OBSERVATIONS))) await topics.create(OBSERVATIONS, { partitions: 2 })
     const producer = await topics.producer(OBSERVATIONS)
     const encoder = new TextEncoder()
-    for (const { user, item, rating } of FRESH_RATINGS.slice(this.sent, this.sent + count)) {
+    for (const [n, { user, item, rating }] of FRESH_RATINGS.slice(from, from + count).entries()) {
       const line = encoder.encode(`${user},${item},${rating}`)
-      producer.sendRecord(encoder.encode(user), line, systemClock.nowMs(), -1, [])
+      const headers = [{ key: 'id', value: encoder.encode(String(from + n)) }]
+      producer.sendRecord(encoder.encode(user), line, systemClock.nowMs(), -1, headers)
     }
     await producer.sync()
     await producer.close()
-    this.sent += count
   }
 
   async untilLearned(total: number): Promise<void> {
