@@ -61,6 +61,7 @@ export {
   type RefusedReport,
 } from './jobs/learning/refused.ts'
 export { type ResumeOffset, ResumeOffsets } from './jobs/learning/resume-offsets.ts'
+export type { SameEventOptions } from './jobs/learning/seen-events.ts'
 export { type TopicSinkOptions, topicSink } from './jobs/learning/topic-sink.ts'
 export { resumeOffsetsOf, type VersionOffsetsOptions } from './jobs/learning/version-offsets.ts'
 // Topics of a model: rows, deltas.

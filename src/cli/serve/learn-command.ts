@@ -144,12 +144,10 @@ export const SAME_EVENT_OPTIONS: Readonly<Record<string, OptionSpec>> = {
 }
 
 /** The options of a job from `SAME_EVENT_OPTIONS`. */
-export function sameEventOf(flags: Flags): SameEventOptions {
-  const eventId = flags.optional('event-id')
-  const eventWindow = flags.optionalNumber('event-window')
+export function sameEventFlags(flags: Flags): SameEventOptions {
   return {
-    ...(eventId === undefined ? {} : { eventId }),
-    ...(eventWindow === undefined ? {} : { eventWindow }),
+    eventId: flags.optional('event-id'),
+    eventWindow: flags.optionalNumber('event-window'),
   }
 }
 

@@ -14,7 +14,7 @@ import {
   LEARN_FROM_OPTION,
   runLearning,
   SAME_EVENT_OPTIONS,
-  sameEventOf,
+  sameEventFlags,
 } from '../serve/learn-command.ts'
 import { WRITE_BACK_OPTION } from '../serve/write-back.ts'
 import { counted } from '../text/counted.ts'
@@ -202,7 +202,7 @@ function jobOptionsOf(flags: Flags): AlsLearningJobOptions {
   const intervalMs = flags.optionalNumber('window-ms') ?? 1000
   return {
     observations: flags.string('observations'),
-    ...sameEventOf(flags),
+    ...sameEventFlags(flags),
     ...(rule === undefined ? {} : { rule }),
     ...(quarantine === undefined ? {} : { quarantine }),
     ...(ratingsPerSecond === undefined ? {} : { ratingsPerSecond }),

@@ -12,7 +12,7 @@ import {
   LEARN_FROM_OPTION,
   runLearning,
   SAME_EVENT_OPTIONS,
-  sameEventOf,
+  sameEventFlags,
 } from '../serve/learn-command.ts'
 import { WRITE_BACK_OPTION } from '../serve/write-back.ts'
 import { counted } from '../text/counted.ts'
@@ -88,7 +88,7 @@ Example:
     }
     const job = {
       observations: flags.string('observations'),
-      ...sameEventOf(flags),
+      ...sameEventFlags(flags),
       rule: {
         ...(flags.optional('loss') === undefined ? {} : { loss: flags.choice('loss', LOSSES) }),
         learningRate: flags.number('learning-rate'),

@@ -1,10 +1,11 @@
 import type { Counter } from '../../core/metrics.ts'
+import { checkOptions } from '../../core/options/shape.ts'
 import type { OperatorContext } from '../../operators/port/operator.ts'
 import type { ModelTopicRecord } from '../model-topic/record.ts'
 import { LearningGate } from './gate.ts'
 import type { GateOrder } from './messages.ts'
 import { ResumeOffsets } from './resume-offsets.ts'
-import { type SameEventOptions, SeenEvents } from './seen-events.ts'
+import { SAME_EVENT, type SameEventOptions, SeenEvents } from './seen-events.ts'
 
 /** Operator state with the entries of `ResumeOffsets.snapshot`. */
 export const LEARNING_PLACES = 'learning-places'
@@ -22,9 +23,10 @@ export abstract class ObservationsGate extends LearningGate {
   private seen: SeenEvents | undefined
   private repeated!: Counter
 
-  /** `mostInFlight`: as that of `LearningGate`. */
+  /** `mostInFlight`: as that of `LearningGate`. Throws INVALID_ARGUMENT. */
   constructor(mostInFlight?: number, sameEvent: SameEventOptions = {}) {
     super(mostInFlight)
+    checkOptions('new ObservationsGate', SAME_EVENT, sameEvent)
     this.sameEvent = sameEvent
   }
 

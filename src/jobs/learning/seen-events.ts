@@ -11,9 +11,9 @@ export interface SameEventOptions {
    * What names the event of a record: `header:NAME`, the value of that header, or `line`, the text of the record. A record
    * without the header is an event of its own. @default each record is one
    */
-  readonly eventId?: string
+  readonly eventId?: string | undefined
   /** The newest events of a partition that a record is compared with. @default 10,000 */
-  readonly eventWindow?: number
+  readonly eventWindow?: number | undefined
 }
 
 const HEADER = 'header:'
@@ -33,6 +33,11 @@ export const MOST_EVENTS = 10_000_000
 export const SAME_EVENT: OptionShape<SameEventOptions> = {
   eventId: kindOf<string>(EVENT_ID, (value) => typeof value === 'string' && isEventId(value)),
   eventWindow: wholeNumber({ min: 1, max: MOST_EVENTS }),
+}
+
+/** These options alone, of a job that has others. */
+export function sameEventOf({ eventId, eventWindow }: SameEventOptions): SameEventOptions {
+  return { eventId, eventWindow }
 }
 
 const DEFAULT_WINDOW = 10_000

@@ -247,6 +247,9 @@ export const CALLS: Readonly<Record<string, OptionsCall>> = {
   },
   RetrainOptions: { valid: trained, call: (o) => weir.retrain(o) },
   RetryOptions: { call: (o, { client }) => connect(client, { retry: o }) },
+  SameEventOptions: {
+    call: (o) => Reflect.construct(learning.ObservationsGate, [1, o]) as unknown,
+  },
   SaslOptions: {
     valid: { mechanism: 'PLAIN', username: 'u', password: 'p' },
     call: (sasl) => inKafka({ sasl }),

@@ -36,7 +36,7 @@ import { LearningErrorFunction } from '../error/learning-error.ts'
 import { joinedRatingError } from '../error/rating-error.ts'
 import { quarantine } from '../quarantine.ts'
 import { REFUSED } from '../refused.ts'
-import { SAME_EVENT, type SameEventOptions } from '../seen-events.ts'
+import { SAME_EVENT, type SameEventOptions, sameEventOf } from '../seen-events.ts'
 import { topicSink } from '../topic-sink.ts'
 import type { OutgoingDelta } from './delta-sender.ts'
 import type { DeltaWindowOptions } from './delta-window.ts'
@@ -184,7 +184,7 @@ const onlineAls: JobDefinition<OnlineAlsOptions> = defineJob<OnlineAlsOptions>({
             mostInFlight,
             options.maxKeyBytes,
             options.ratingsPerSecond !== undefined || options.itemRatingsPerSecond !== undefined,
-            options,
+            sameEventOf(options),
           ),
         {
           serializer: new RatingRecordSerializer(),

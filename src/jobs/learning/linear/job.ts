@@ -34,7 +34,7 @@ import { EXAMPLE_ERROR, joinedExampleError } from '../error/example-error.ts'
 import { LearningErrorFunction } from '../error/learning-error.ts'
 import { quarantine } from '../quarantine.ts'
 import { REFUSED } from '../refused.ts'
-import { SAME_EVENT, type SameEventOptions } from '../seen-events.ts'
+import { SAME_EVENT, type SameEventOptions, sameEventOf } from '../seen-events.ts'
 import { topicSink } from '../topic-sink.ts'
 import { LinearDeltasOperator } from './deltas-operator.ts'
 import { LearnedWeightsOperator } from './model-operator.ts'
@@ -179,7 +179,7 @@ const onlineSvm: JobDefinition<OnlineSvmOptions> = defineJob<OnlineSvmOptions>({
             positiveLabel,
             maxFeatures: options.maxFeatures,
             prequential: options.prequential,
-            sameEvent: options,
+            sameEvent: sameEventOf(options),
           }),
         { sideOutputs: [REFUSED.id, EXAMPLE_ERROR.id] },
       )
