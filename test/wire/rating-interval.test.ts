@@ -80,7 +80,9 @@ describe('predictInterval', () => {
         ok: false,
         error: {
           code: 'UNSUPPORTED',
-          message: expect.stringMatching(/version 3 has no variances.*train bmf --intervals/),
+          message: expect.stringMatching(
+            /version 3 has no variances.*train bmf --ratings FILE --intervals/,
+          ),
         },
       })
     },

@@ -33,6 +33,9 @@ const PAGE_SCHEMA = {
   },
 } as const
 
+/** A tag and its factor. */
+const BOOST = '[^,]+:(?:100|[1-9]?[0-9](?:[.][0-9]+)?)'
+
 const RULES_SCHEMA = {
   anyOf: {
     type: 'string',
@@ -47,6 +50,7 @@ const RULES_SCHEMA = {
   boost: {
     type: 'string',
     maxLength: MAX_RULE_LENGTH,
+    pattern: `^(?:${BOOST}(?:,${BOOST}){0,7})?$`,
     description:
       'Factors by tag, 0.01 to 100, of up to eight tags: NEW:1.2,SALE:1.1. They multiply a score of 0 or more, and divide a lower one.',
   },

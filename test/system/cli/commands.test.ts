@@ -74,7 +74,10 @@ describe('weir predict', () => {
 
   it('refuses an interval of a version without variances, and says how one has them', async () => {
     const { code, stderr } = await ask('predict', '1', '2', '--interval', '0.95')
-    expect([code, stderr]).toEqual([1, expect.stringContaining('train bmf --intervals')])
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining('train bmf --ratings FILE --intervals'),
+    ])
     expect(await ask('predict', '1', '2', '--interval', '1')).toMatchObject({ code: 2 })
   })
 

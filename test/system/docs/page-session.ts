@@ -39,7 +39,7 @@ function linesOf({ command, isScript, code, shown }: PageCommand, index: number)
   if (command.startsWith('weir gateway ')) {
     return `start_beside gateway ${beside} --listen 127.0.0.1:8080`
   }
-  if (/^weir (run|learn) (?!-d )/.test(command)) {
+  if (/^weir (run|learn) (?!-d |resume )/.test(command)) {
     const ready = command.startsWith('weir run ./') ? 'serving' : 'is live'
     return `stop_jobs\n${beside} > job.log 2>&1 &\nwait_for job.log '${ready}'`
   }

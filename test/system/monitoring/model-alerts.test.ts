@@ -28,6 +28,7 @@ describe(
     let producer: TopicProducer
     let ports: { rest: number; query: number; gateway: number }
     let serving: CommandProcess
+    let learning: CommandProcess
     /** What the published version predicts for the pairs. */
     let published: readonly number[]
     let alerting: Alerting
@@ -41,6 +42,13 @@ describe(
       running.push(job)
       await job.printed(/"event":"started"|"started","port"/)
       return job
+    }
+
+    async function publishVersion(): Promise<void> {
+      const size = ['--users', String(USERS), '--items', String(ITEMS)]
+      const shape = [...size, '--factors', String(FACTORS)]
+      const model = await inProcess(['generate', 'als-model', ...shape, ...data])
+      expect(model.code, model.stderr).toBe(0)
     }
 
     /**
@@ -91,16 +99,7 @@ describe(
 
     it('fires for a model without a live version, and ends with the first', async () => {
       await alerting.fires('WeirNoLiveVersion')
-      const shape = [
-        '--users',
-        String(USERS),
-        '--items',
-        String(ITEMS),
-        '--factors',
-        String(FACTORS),
-      ]
-      const model = await inProcess(['generate', 'als-model', ...shape, ...data])
-      expect(model.code, model.stderr).toBe(0)
+      await publishVersion()
       await alerting.ends('WeirNoLiveVersion')
       const answer = await fetch(`http://127.0.0.1:${ports.gateway}/v1/predict`, {
         method: 'POST',
@@ -116,7 +115,9 @@ describe(
       await serving.ended
       // The row of a user follows the last rating, which is wrong where ratings change all the time.
       const follows = ['--rule', 'gram', '--noise', '0.01', '--user-forgetting', '0.01']
-      await startJob(['learn', 'als', '--learn-from', 'start', ...follows])
+      // It would stop learning before the alerts of the next test fire.
+      const from = ['--learn-from', 'start', '--never-stop']
+      learning = await startJob(['learn', 'als', ...from, ...follows])
       const beganMs = Date.now()
       await until('learning falls behind', async () => {
         // Each second the ratings are half a second older.
@@ -141,6 +142,23 @@ describe(
         return !(await alerting.firing()).includes('WeirErrorDrift')
       })
       await alerting.ends('WeirDriftAlarms')
+    })
+
+    it('fires where learning has stopped, and ends with the command that resumes it', async () => {
+      learning.signal('SIGINT')
+      await learning.ended
+      await publishVersion()
+      await startJob(['learn', 'als', '--rule', 'sgd', '--learning-rate', '1'])
+      const force = ['--force', 'a test']
+      const promoted = await inProcess(['model', 'promote', '2', ...force, ...data])
+      expect(promoted.code, promoted.stderr).toBe(0)
+      await until('learning is stopped', async () => {
+        await rate((n) => (n % 2 === 0 ? -2 : 2), Date.now())
+        return (await alerting.firing()).includes('WeirLearningStopped')
+      })
+      const resumed = await inProcess(['learn', 'resume', '--model', 'als-model', ...data])
+      expect(resumed.stdout, resumed.stderr).toContain('goes on, from the published rows')
+      await alerting.ends('WeirLearningStopped')
     })
   },
 )

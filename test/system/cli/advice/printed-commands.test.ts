@@ -61,6 +61,12 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'run JOB --repository DIR': "the module is the user's: test/system/inference runs some",
   'kafka transactions list': 'needs a broker: test/system/kafka/cli.test.ts runs it',
   'topic produce --watch SECONDS': 'goes on until Ctrl-C, and is named, not advised',
+  'evaluate FILE --protocol strong':
+    'needs users without a row: test/system/serving/strong-protocol.test.ts runs it',
+  'learn resume': 'is named without the model; it is run with it above',
+  'predict 1 50 --interval 0.95':
+    'needs variances: test/system/serving/intervals.test.ts runs it on a version that has them',
+  'train bmf --ratings FILE --intervals': 'as predict 1 50 --interval 0.95',
   'model load': 'is named without its argument',
   'model load --served': 'is named without its argument',
 }
