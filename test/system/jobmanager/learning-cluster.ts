@@ -59,7 +59,9 @@ export class LearningCluster implements AsyncDisposable {
     await topics.create('observations', { partitions: 3 })
     const producer = await topics.producer('observations')
     const often = ['-D', 'execution.checkpointing.interval=500ms']
-    const job = await cluster.submit('learn', 'als', ...RULE, ...often, ...flags)
+    // A port of its own: the one that a JobManager chooses may go to a job of another test while this one is rescaled.
+    const own = ['--port', '0']
+    const job = await cluster.submit('learn', 'als', ...RULE, ...often, ...own, ...flags)
     await cluster.reaches(job, 'RUNNING')
     return new LearningCluster({ cluster, job, topics, producer })
   }

@@ -97,7 +97,7 @@ describe('rescaling', () => {
   afterAll(async () => await cluster?.[Symbol.asyncDispose]())
 
   it('is finished by the next JobManager where the first one is killed meanwhile', async () => {
-    const job = await cluster.submit('run', 'als-serving', '--slots', '1')
+    const job = await cluster.submit('run', 'als-serving', '--slots', '1', '--port', '0')
     await cluster.reaches(job, 'RUNNING')
     const pid = await cluster.jobPid(job)
     await cluster.send('PATCH', `/jobs/${job}/rescaling?parallelism=2`)
@@ -113,7 +113,7 @@ describe('rescaling', () => {
   })
 
   it('leaves a job that does not start with the new parallelism with the one that it had', async () => {
-    const slots = ['--slots', '2', '-D', 'taskmanager.numberOfTaskSlots=2']
+    const slots = ['--slots', '2', '-D', 'taskmanager.numberOfTaskSlots=2', '--port', '0']
     const job = await cluster.submit('run', 'als-serving', ...slots)
     await cluster.reaches(job, 'RUNNING')
     const refused = await cluster.ask('rescale', job, '--parallelism', '3')
