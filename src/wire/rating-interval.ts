@@ -1,4 +1,5 @@
 import { isWeirError, WeirError } from '../core/errors.ts'
+import { normalQuantile } from '../core/numbers/normal-quantile.ts'
 import { name, numberIn, objectWith, required, text } from '../core/options/kinds.ts'
 import { checkArgument, checkOptions, type OptionShape } from '../core/options/shape.ts'
 import {
@@ -107,33 +108,3 @@ function withoutVariances(error: WeirError, { modelVersion }: AnswerEnvelope): W
 
 /** Of a job of which no version has variances, a version that has none, and a row that none was published for. */
 const WITHOUT = ['UNKNOWN_STATE', 'UNKNOWN_VERSION', 'UNKNOWN_KEY'] as const
-
-/** Coefficients of the quantile near the median, and in the tails; each numerator and denominator, lowest power first. */
-const CENTRE = [
-  [3.3871327179, 50.434271938, 159.29113202, 59.10937472],
-  [1, 17.895169469, 78.757757664, 67.1875636],
-] as const
-const TAIL = [
-  [1.4234372777, 2.75681539, 1.3067284816, 0.17023821103],
-  [1, 0.7370016425, 0.12021132975],
-] as const
-const FAR_TAIL = [
-  [6.657905115, 3.081226386, 0.42868294337, 0.017337203997],
-  [1, 0.24197894225, 0.012258202635],
-] as const
-
-/** Quantile of the standard normal distribution, right to 7 digits (Wichura, algorithm AS 241, PPND7, 1988). */
-export function normalQuantile(p: number): number {
-  const q = p - 0.5
-  if (Math.abs(q) <= 0.425) return q * ratio(CENTRE, 0.180625 - q * q)
-  const r = Math.sqrt(-Math.log(Math.min(p, 1 - p)))
-  return Math.sign(q) * (r <= 5 ? ratio(TAIL, r - 1.6) : ratio(FAR_TAIL, r - 5))
-}
-
-function ratio([above, below]: readonly (readonly number[])[], x: number): number {
-  return polynomial(above!, x) / polynomial(below!, x)
-}
-
-function polynomial(coefficients: readonly number[], x: number): number {
-  return coefficients.reduceRight((sum, coefficient) => sum * x + coefficient, 0)
-}

@@ -8,6 +8,7 @@ const ROOMS = [
   'core',
   'core/formats',
   'core/lifetime',
+  'core/numbers',
   'core/options',
   'core/shapes',
   'core/text',

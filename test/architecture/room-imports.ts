@@ -1186,7 +1186,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'models',
     'models/ratings',
   ],
-  'models/quality': ['core', 'core/options'],
+  'models/quality': ['core', 'core/numbers', 'core/options'],
   'models/ratings': ['core', 'core/formats', 'core/options', 'core/text', 'models'],
   'models/registry': [
     'core',
@@ -1196,7 +1196,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'models/registry/checks',
     'models/registry/ranges',
   ],
-  'models/registry/checks': ['models', 'models/quality'],
+  'models/registry/checks': ['core/numbers', 'models', 'models/quality'],
   'models/registry/ranges': [],
   'operators/accumulators': ['core', 'core/options', 'core/text', 'operators/port'],
   'operators/async': ['core', 'core/options', 'operators/port', 'operators/process'],
@@ -1666,6 +1666,6 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'training/spill': ['core', 'core/options', 'models/ratings', 'training/data'],
   'training/threads': ['core'],
   webhdfs: ['core', 'core/lifetime'],
-  wire: ['core', 'core/formats', 'core/lifetime', 'core/options', 'core/text'],
+  wire: ['core', 'core/formats', 'core/lifetime', 'core/numbers', 'core/options', 'core/text'],
   'wire/inference': ['core', 'core/numbers', 'core/options', 'wire'],
 }

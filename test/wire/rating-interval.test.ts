@@ -6,7 +6,7 @@ import type {
   Prediction,
   PredictOptions,
 } from '../../src/wire/model-reader.ts'
-import { intervalOf, normalQuantile, predictInterval } from '../../src/wire/rating-interval.ts'
+import { intervalOf, predictInterval } from '../../src/wire/rating-interval.ts'
 
 const envelope: AnswerEnvelope = {
   ...{ modelVersion: 3, partition: 0, offset: 7, checkpointId: 1, ageMs: 2, servedBy: 'a/0' },
@@ -35,18 +35,6 @@ function readerOf(variance: Answer<Prediction>) {
     },
   }
 }
-
-describe('normalQuantile', () => {
-  it.each([
-    [0.5, 0],
-    [0.8, 0.8416212336],
-    [0.975, 1.959963985],
-    [0.0005, -3.290526731],
-    [1 - 1e-12, 7.034487147],
-  ])('of %d is %d', (p, expected) => {
-    expect(normalQuantile(p)).toBeCloseTo(expected, p > 0.9999 ? 4 : 6)
-  })
-})
 
 describe('predictInterval', () => {
   it('has the variance of the version that gave the score, and of the same cold rows', async () => {

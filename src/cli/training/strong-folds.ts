@@ -6,7 +6,7 @@ import {
   StrongMeasures,
 } from '../../jobs/evaluate/strong.ts'
 import { implicitRow } from '../../models/als/anonymous-row.ts'
-import type { ImplicitTerms } from '../../models/als/implicit-terms.ts'
+import { gramOf, type ImplicitTerms } from '../../models/als/implicit-terms.ts'
 import { idOfKey, kindOfKey } from '../../models/als/row-key.ts'
 import { RowMoments } from '../../models/als/row-moments.ts'
 import { topItems } from '../../training/als/evaluate-ranking.ts'
@@ -56,7 +56,12 @@ function readerOf(model: AlsModel): Pick<ModelReader, 'rows'> {
 
 function listsOf(model: AlsModel, options: AlsOptions): ListForItems {
   const { alpha, regularization, penalty } = alsSettings(options)
-  const terms: ImplicitTerms = { alpha, regularization, penalty, gram: gramOf(model) }
+  const terms: ImplicitTerms = {
+    alpha,
+    regularization,
+    penalty,
+    gram: gramOf(itemMoments(model), model.dimension),
+  }
   return async (items, k) => {
     const events = items.map(({ item, strength }) => ({
       row: model.rowOf('I', item)!,
@@ -67,10 +72,8 @@ function listsOf(model: AlsModel, options: AlsOptions): ListForItems {
   }
 }
 
-/** Sum of y y^T over the rows y of the items. */
-function gramOf(model: AlsModel): Float32Array {
+function itemMoments(model: AlsModel): RowMoments {
   const moments = new RowMoments(model.dimension)
   for (const item of model.items.keys()) moments.add(model.row('I', item))
-  const columns = Array.from({ length: model.dimension }, (_, column) => column)
-  return Float32Array.from(moments.secondMoments(columns), (mean) => mean * moments.count)
+  return moments
 }

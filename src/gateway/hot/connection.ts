@@ -129,7 +129,7 @@ export class HotConnection {
 
   /** As `shareHolderOf`, of its client; it is found once for all requests with one token. */
   shareHolder(principal: Principal | undefined): string | undefined {
-    if (this.holder?.principal !== principal || this.holder === undefined) {
+    if (this.holder === undefined || this.holder.principal !== principal) {
       this.holder = { principal, name: shareHolderOf(principal, this.socket.remoteAddress ?? '') }
     }
     return this.holder.name

@@ -56,8 +56,8 @@ export abstract class ObservationsGate extends LearningGate {
 
   override prepareSnapshot(): void {
     const { operatorState, source } = this.context
-    const read = source?.positions().map(({ partition }) => partition)
     if (this.seen !== undefined) {
+      const read = source?.positions().map(({ partition }) => partition)
       operatorState.update(SEEN_EVENTS, 'union', this.seen.snapshot(read))
     }
     if (this.resumeOffsets === undefined) return

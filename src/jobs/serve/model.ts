@@ -117,7 +117,7 @@ export async function serveModel<O extends Readonly<Record<string, unknown>>>(
       )
     },
     onReady: (marker) => {
-      void started.promise.then(({ queries }) => tellFacts(queries, model.state, marker))
+      void started.promise.then(({ queries }) => sendFacts(queries, model.state, marker))
     },
     onRetired: (version) => {
       void started.promise.then(({ queries }) => queries.versionRetired(model.state, version))
@@ -182,8 +182,8 @@ export async function serveModel<O extends Readonly<Record<string, unknown>>>(
   return job
 }
 
-/** Tells clients what they must know of a version to understand its answers, or to make a row of it. */
-function tellFacts(queries: QueryThreads, state: string, marker: ModelVersionMarker): void {
+/** Sends clients what they must know of a version to understand its answers, or to make a row of it. */
+function sendFacts(queries: QueryThreads, state: string, marker: ModelVersionMarker): void {
   const { version, hyperparameters } = marker
   if (isLinear(marker)) {
     const { labels = { positive: 1, negative: -1 } } = trainedWith(hyperparameters)

@@ -27,10 +27,13 @@ export function implicitTerms(marker: ModelVersionMarker): ImplicitTerms | undef
   if (!isPositive(alpha) || !isPositive(regularization) || penalty === undefined) return undefined
   const moments = publishedMoments(marker)?.item
   if (moments?.length !== 2 + dimension + packedLength(dimension)) return undefined
-  const items = RowMoments.decode(moments)
+  return { alpha, regularization, penalty, gram: gramOf(RowMoments.decode(moments), dimension) }
+}
+
+/** Sum of y y^T over the rows y of some moments, of `dimension` floats, packed (`small-symmetric.ts`). */
+export function gramOf(rows: RowMoments, dimension: number): Float32Array {
   const columns = Int32Array.from({ length: dimension }, (_, column) => column)
-  const gram = Float32Array.from(items.secondMoments(columns), (mean) => mean * items.count)
-  return { alpha, regularization, penalty, gram }
+  return Float32Array.from(rows.secondMoments(columns), (mean) => mean * rows.count)
 }
 
 /** Terms as a routing table has them (`VersionTerms`). */

@@ -1,5 +1,5 @@
+import { normalQuantile } from '../../core/numbers/normal-quantile.ts'
 import type { Random } from '../../core/random.ts'
-import { normalQuantile } from './quantiles.ts'
 
 /** Two-sided 95 % quantile of the normal distribution. */
 export const QUANTILE_95 = 1.959964

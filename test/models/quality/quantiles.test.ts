@@ -1,19 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { normalQuantile, studentQuantile } from '../../../src/models/quality/quantiles.ts'
+import { studentQuantile } from '../../../src/models/quality/quantiles.ts'
 
 describe('quantiles', () => {
-  it.each([
-    [0.5, 0],
-    [0.9, 1.2815516],
-    [0.975, 1.959964],
-    [0.999, 3.0902323],
-    [1 - 1e-6, 4.7534243],
-    [1e-6, -4.7534243],
-    [1e-20, -9.2623401],
-  ])('the normal one of %d is that of the tables', (p, expected) => {
-    expect(normalQuantile(p)).toBeCloseTo(expected, 5)
-  })
-
   it.each([
     [1, 12.7062],
     [2, 4.30265],

@@ -1,5 +1,5 @@
+import { normalQuantile } from '../../../core/numbers/normal-quantile.ts'
 import type { RunningMean } from '../../quality/intervals.ts'
-import { normalQuantile } from '../../quality/quantiles.ts'
 
 /** What speaks against the predictions, or the ratings, of one item or one user. */
 export interface GroupEvidence {
