@@ -6,6 +6,7 @@ import { seededRandom } from './src/core/random.ts'
 import { FOLDER_OF_RUN } from './test/files/temporary-folder.ts'
 import { HEAVY_FILES, QUICK_VARIABLE } from './test/run/lanes/heavy-files.ts'
 import { ALONE_FILES, LONG_FILES } from './test/run/lanes/special-files.ts'
+import { StallReporter } from './test/run/stalls/stall-reporter.ts'
 import { SummaryReporter } from './test/run/summary-reporter.ts'
 import { PATIENCE_VARIABLE } from './test/run/until.ts'
 import { MOST_FILES } from './test/services/lending/core-places.ts'
@@ -25,6 +26,8 @@ class LongFirst extends BaseSequencer {
 }
 
 const placeOf = ({ project, moduleId }: TestSpecification): string => `${project.name}/${moduleId}`
+
+const stalls = new StallReporter()
 
 const alone = Object.keys(ALONE_FILES)
 const heavy = process.env[QUICK_VARIABLE] === '1' ? HEAVY_FILES : []
@@ -53,7 +56,12 @@ const ANY_ORDER_OF_FILES = { shuffle: { files: true, tests: false } }
 /** What the tests that start threads, processes and services share. */
 const SYSTEM = {
   ...ALL,
-  setupFiles: ['test/run/lanes/take-core.ts', ...ALL.setupFiles, 'test/run/setup/end-leftovers.ts'],
+  setupFiles: [
+    'test/run/setup/note-worker.ts',
+    'test/run/lanes/take-core.ts',
+    ...ALL.setupFiles,
+    'test/run/setup/end-leftovers.ts',
+  ],
   globalSetup: [
     'test/no-warnings.ts',
     'test/compiled-code.ts',
@@ -107,7 +115,11 @@ export default defineConfig({
     sequence: { sequencer: LongFirst },
     reporters: [
       'default',
-      new SummaryReporter(process.env['TEST_SLOWEST'] === 'all' ? Number.POSITIVE_INFINITY : 10),
+      stalls,
+      new SummaryReporter(
+        stalls,
+        process.env['TEST_SLOWEST'] === 'all' ? Number.POSITIVE_INFINITY : 10,
+      ),
     ],
     projects: [
       { test: { ...UNIT, name: 'architecture', include: architecture, sequence: ANY_ORDER } },

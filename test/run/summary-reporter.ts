@@ -5,6 +5,7 @@ import type { Reporter, TestCase, TestModule } from 'vitest/node'
 import { COSTS_VARIABLE, readCosts } from './costs/file-costs.ts'
 import { slowestTable } from './costs/slowest-table.ts'
 import { idleShare } from './idle-share.ts'
+import type { StallReporter } from './stalls/stall-reporter.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 
@@ -23,10 +24,12 @@ interface Failure {
  * each failure with the command that runs it alone, and last the plain line "N passed, N failed, N skipped".
  */
 export class SummaryReporter implements Reporter {
+  private readonly stallReporter: Pick<StallReporter, 'stalls'>
   private readonly count: number
   private before = cpus()
 
-  constructor(count = SLOWEST) {
+  constructor(stallReporter: Pick<StallReporter, 'stalls'>, count = SLOWEST) {
+    this.stallReporter = stallReporter
     this.count = count
   }
 
@@ -37,6 +40,7 @@ export class SummaryReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], errors: readonly SerializedError[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()])
     const failures = modules.flatMap(failuresOf)
+    const { stalls } = this.stallReporter
     const of = (state: string): number =>
       tests.filter((test) => test.result().state === state).length
     const sections = [
@@ -45,7 +49,8 @@ export class SummaryReporter implements Reporter {
       failures.length === 0 ? '' : ['Failed; alone:', ...failures.map(commandOf)].join('\n  '),
       // A run can fail outside of its files: Node.js warned, or a promise was rejected.
       errors.length === 0 ? '' : `Errors outside of tests: ${errors.length}; they stand above`,
-      `${of('passed')} passed, ${failures.length + errors.length} failed, ${of('skipped')} skipped`,
+      ...stalls.map((stall) => `Stood still: ${stall}`),
+      `${of('passed')} passed, ${failures.length + errors.length + stalls.length} failed, ${of('skipped')} skipped`,
     ]
     process.stdout.write(`\n${sections.filter((text) => text !== '').join('\n\n')}\n`)
   }

@@ -18,16 +18,20 @@ const ATTACKS = shuffled(allCases(random, await hasOpenssl()), random).slice(
  * and longer ones that it explains are printed and not judged.
  * `npm run verify -- --campaign hostile` compares with 100 ms, and has all attacks.
  */
-it('a good client is answered beside hostile ones at a door, and memory comes back', async () => {
-  const report = await runDoorCampaign({
-    seed,
-    cases: ATTACKS,
-    goesOn: () => true,
-    retries: 3,
-    noiseMs: 1_000,
-    // A machine may be three times slower.
-    givenBackMs: 90_000,
-    say: (line) => process.stdout.write(`${line}\n`),
-  })
-  expect(report.violations, `WEIR_SEED=${seed}`).toEqual([])
-}, 3_600_000)
+it(
+  'a good client is answered beside hostile ones at a door, and memory comes back',
+  async () => {
+    const report = await runDoorCampaign({
+      seed,
+      cases: ATTACKS,
+      goesOn: () => true,
+      retries: 3,
+      noiseMs: 1_000,
+      // A machine may be three times slower.
+      givenBackMs: 90_000,
+      say: (line) => process.stdout.write(`${line}\n`),
+    })
+    expect(report.violations, `WEIR_SEED=${seed}`).toEqual([])
+  },
+  campaignSize(900_000, 3_600_000, 900_000),
+)
