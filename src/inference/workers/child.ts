@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { asWeirError } from '../../core/errors.ts'
-import { endWithParent } from '../../core/lifetime/end-with-parent.ts'
+import { endWithParent } from '../../files/end-with-parent.ts'
 import type { LoadedModel } from '../port/runner.ts'
 import type { Tensor } from '../port/tensor.ts'
 import { openModel, prepareRunner } from '../runners/open.ts'

@@ -1,6 +1,6 @@
 import { setPriority } from 'node:os'
 import { isWeirError, messageOf } from '../../core/errors.ts'
-import { endWithParent } from '../../core/lifetime/end-with-parent.ts'
+import { endWithParent } from '../../files/end-with-parent.ts'
 import type { TrainerAnswer, TrainerRequest } from './messages.ts'
 import { RetrainTrainer } from './trainer.ts'
 

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { siblingModule } from '../sibling-module.ts'
+import { siblingModule } from '../core/sibling-module.ts'
 
 /** The thread needs next to no heap. */
 const HEAP = { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1 }
