@@ -253,10 +253,7 @@ export class LearningSteps {
     measures.add(target - score, known, clock)
     if (frozen === undefined) return
     measures.addFrozen(target - frozen, known, clock)
-    if (!version.isGuarded || version.isStopped) return
-    if (!measures.worse.add((target - score) ** 2, (target - frozen) ** 2)) return
-    measures.worse.restart()
-    this.onWorse(version)
+    if (version.isWorse((target - score) ** 2, (target - frozen) ** 2)) this.onWorse(version)
   }
 
   /** The score without learning, before the step changes the rows; undefined outside the sample. */

@@ -8,16 +8,21 @@ import {
   PrequentialError,
   type PrequentialOptions,
 } from '../../../models/quality/prequential-error.ts'
+import { WorseTest } from '../../../models/quality/worse-test.ts'
 import type { ExampleErrorPart } from './example-error.ts'
 import type { SlotPart } from './learning-error.ts'
 import type { Measures } from './measures-state.ts'
 
 /** Examples whose ranks give the area under the curve, unless the window has another length. */
 const RANKED = 1000
+/** A larger loss counts as this one where predictions are compared with those without learning: a margin of -3 or less. */
+const LARGEST_LOSS = 4
 
 /**
  * What a slot measures of the predictions of labels by one version. In a checkpoint: loss and wrong labels
- * (`PrequentialError`), the detectors (`DriftMonitor`), the newest decision values and their labels (`NewestValues`).
+ * (`PrequentialError`), the detectors (`DriftMonitor`), the newest decision values and their labels (`NewestValues`); then what
+ * checkpoints of earlier builds lack, the loss without learning (`PrequentialError`) and the test whether the first is worse
+ * (`WorseTest`).
  */
 export class ExampleMeasures implements Measures {
   private readonly loss: PrequentialError
@@ -27,11 +32,16 @@ export class ExampleMeasures implements Measures {
   /** 1 for a positive example, else 0. */
   private readonly labels: NewestValues
   private readonly drift = new DriftMonitor(1)
+  /** Of the version without learning, on a sample. */
+  private readonly frozenLoss: PrequentialError
+  /** Whether learning has made the predictions worse. */
+  readonly worse = new WorseTest(LARGEST_LOSS)
 
   constructor(options: PrequentialOptions = {}) {
     const { window = RANKED } = options
     this.loss = new PrequentialError(options)
     this.wrong = new PrequentialError(options)
+    this.frozenLoss = new PrequentialError(options)
     this.decisions = new NewestValues(window)
     this.labels = new NewestValues(window)
   }
@@ -56,6 +66,11 @@ export class ExampleMeasures implements Measures {
     this.drift.add(wrong, clock)
   }
 
+  /** Adds the loss of a prediction without learning. */
+  addFrozen(loss: number): void {
+    this.frozenLoss.addLoss(loss, true)
+  }
+
   /** Leaves the start out: other slots have learned the version before. */
   leaveOutStart(): void {
     this.loss.leaveOutStart()
@@ -69,6 +84,11 @@ export class ExampleMeasures implements Measures {
 
   get fadedLoss(): number {
     return this.loss.fadedMse
+  }
+
+  /** Loss without learning, with the fading factor. */
+  get fadedFrozenLoss(): number {
+    return this.frozenLoss.fadedMse
   }
 
   /** Share of right labels: over all examples, and with the fading factor. */
@@ -86,7 +106,7 @@ export class ExampleMeasures implements Measures {
   }
 
   /** The slot's part of the error. */
-  figures(): Omit<ExampleErrorPart, keyof SlotPart> {
+  figures(): Omit<ExampleErrorPart, keyof SlotPart | 'isStopped'> {
     const { loss, wrong } = this
     const ranked = areaUnderCurve(this.decisions.newest(), this.labels.newest())
     return {
@@ -94,6 +114,8 @@ export class ExampleMeasures implements Measures {
       loss: this.meanLoss,
       windowLoss: loss.windowMse,
       fadedLoss: this.fadedLoss,
+      frozenLoss: this.fadedFrozenLoss,
+      frozenExamples: this.frozenLoss.count,
       accuracy: this.accuracy,
       windowAccuracy: 1 - wrong.windowMse,
       fadedAccuracy: this.fadedAccuracy,
@@ -108,6 +130,7 @@ export class ExampleMeasures implements Measures {
   write(writer: ByteWriter): void {
     for (const part of this.sums()) part.write(writer)
     for (const window of [this.decisions, this.labels]) window.write(writer)
+    for (const part of [this.frozenLoss, this.worse]) part.write(writer)
   }
 
   join(reader: ByteReader): void {
@@ -115,6 +138,8 @@ export class ExampleMeasures implements Measures {
     for (const part of this.sums()) part.join(reader)
     // Both windows are joined alike, so each decision keeps its label.
     for (const window of [this.decisions, this.labels]) window.join(reader, own / this.count)
+    if (reader.remaining === 0) return
+    for (const part of [this.frozenLoss, this.worse]) part.join(reader)
   }
 
   private sums(): readonly Measures[] {

@@ -27,6 +27,7 @@ function stream(count: number, seed: number): Predicted[] {
 function measured(predicted: readonly Predicted[], into = new ExampleMeasures(OPTIONS)) {
   for (const { decision, isPositive, loss } of predicted) {
     into.add(decision, isPositive, loss, CLOCK)
+    into.addFrozen(loss / 2)
   }
   return into
 }
@@ -73,6 +74,8 @@ describe('the measures of examples', () => {
       loss: mean(losses),
       windowLoss: mean(losses.slice(-80)),
       fadedLoss: faded(losses),
+      frozenLoss: faded(losses.map((loss) => loss / 2)),
+      frozenExamples: 1200,
       accuracy: mean(right),
       windowAccuracy: mean(right.slice(-80)),
       fadedAccuracy: faded(right),
@@ -103,6 +106,8 @@ describe('the measures of examples', () => {
     const measures = new ExampleMeasures({ window: 2, fading: 0.5 })
     measures.add(0.5, true, 0.5, CLOCK)
     measures.add(0.25, false, 1.25, CLOCK)
+    measures.addFrozen(0.75)
+    measures.worse.add(0.5, 0.5)
     const writer = new ByteWriter()
     measures.write(writer)
     const whole = (number: number) => Buffer.from(Uint32Array.of(number).buffer)
@@ -128,6 +133,10 @@ describe('the measures of examples', () => {
         ...[...unused, whole(0), floats(0, 0, 0, 0)],
         // Decision values and labels.
         ...[window(0.75, 0.5, 0.25), window(1, 1, 0)],
+        // The loss without learning, and the capitals of the test whether learning is worse.
+        ...[floats(1, 1, 0.75, 0.75, 1, 1, 0.75), byte(1)],
+        ...[floats(0.75), whole(1), whole(1), Buffer.from(Float32Array.of(0.75).buffer)],
+        ...[byte(10), floats(0, 0, 0, 0, 0, 0, 0, 0, 0, 0)],
       ]).toString('hex'),
     )
   })
