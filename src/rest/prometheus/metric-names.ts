@@ -247,6 +247,10 @@ export const OPERATOR_METRICS: ScopeMetrics = {
     'weir_learning_drift_alarms_total',
     'Alarms of the drift detectors on the errors.',
   ),
+  betterAlarms: counter(
+    'weir_learning_better_alarms_total',
+    'Alarms of an error without learning that fell.',
+  ),
   prequentialCoverage: gauge(
     'weir_learning_prequential_coverage_ratio',
     'Share of ratings whose user and item had rows.',

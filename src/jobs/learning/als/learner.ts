@@ -260,6 +260,7 @@ class LiveError {
     metrics.gauge('prequentialFrozenMse', () => frozen()?.fadedMse ?? Number.NaN)
     metrics.gauge('learningStopped', () => (current()?.isStopped === true ? 1 : 0))
     metrics.gauge('driftAlarms', () => current()?.measures.drift.alarmCount ?? 0)
+    metrics.gauge('betterAlarms', () => current()?.measures.drift.alarms.better.count ?? 0)
     metrics.gauge('prequentialCoverage', () => error()?.coverage ?? Number.NaN)
   }
 

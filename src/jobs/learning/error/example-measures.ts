@@ -18,6 +18,15 @@ const RANKED = 1000
 /** A larger loss counts as this one where predictions are compared with those without learning: a margin of -3 or less. */
 const LARGEST_LOSS = 4
 
+/** A prediction of a label. */
+export interface LabelPrediction {
+  readonly decision: number
+  readonly isPositive: boolean
+  readonly loss: number
+  /** Time of the example, ms since 1970; -1 where it has none. @default -1 */
+  readonly timeMs?: number
+}
+
 /**
  * What a slot measures of the predictions of labels by one version. In a checkpoint: loss and wrong labels
  * (`PrequentialError`), the detectors (`DriftMonitor`), the newest decision values and their labels (`NewestValues`); then what
@@ -31,7 +40,7 @@ export class ExampleMeasures implements Measures {
   private readonly decisions: NewestValues
   /** 1 for a positive example, else 0. */
   private readonly labels: NewestValues
-  private readonly drift = new DriftMonitor(1)
+  private readonly drift = new DriftMonitor()
   /** Of the version without learning, on a sample. */
   private readonly frozenLoss: PrequentialError
   /** Whether learning has made the predictions worse. */
@@ -56,19 +65,28 @@ export class ExampleMeasures implements Measures {
     return this.drift.alarmCount
   }
 
-  /** Adds a prediction; `loss` and `decision` are finite. `clock`: read at an alarm only. */
-  add(decision: number, isPositive: boolean, loss: number, clock: Pick<Clock, 'nowMs'>): void {
+  /** Alarms of an error without learning that falls. */
+  get betterAlarms(): number {
+    return this.drift.alarms.better.count
+  }
+
+  /** Adds a prediction, whose loss and decision value are finite. `clock`: read at an alarm only. */
+  add({ decision, isPositive, loss, timeMs }: LabelPrediction, clock: Pick<Clock, 'nowMs'>): void {
     const wrong = decision > 0 === isPositive ? 0 : 1
     this.loss.addLoss(loss, true)
     this.wrong.addLoss(wrong, true)
     this.decisions.add(decision)
     this.labels.add(isPositive ? 1 : 0)
-    this.drift.add(wrong, clock)
+    this.drift.add(wrong, clock, timeMs)
   }
 
-  /** Adds the loss of a prediction without learning. */
-  addFrozen(loss: number): void {
+  /** Adds a prediction without learning, likewise. */
+  addFrozen(
+    { decision, isPositive, loss, timeMs }: LabelPrediction,
+    clock: Pick<Clock, 'nowMs'>,
+  ): void {
     this.frozenLoss.addLoss(loss, true)
+    this.drift.addFrozen(decision > 0 === isPositive ? 0 : 1, clock, timeMs)
   }
 
   /** Leaves the start out: other slots have learned the version before. */

@@ -64,6 +64,7 @@ export class LinearLiveError {
     metrics.gauge('prequentialAuc', () => figure((measures) => measures.auc))
     metrics.gauge('learningStopped', () => (this.current?.isStopped === true ? 1 : 0))
     metrics.gauge('driftAlarms', () => this.current?.measures.alarms ?? 0)
+    metrics.gauge('betterAlarms', () => this.current?.measures.betterAlarms ?? 0)
     this.schedule()
   }
 

@@ -290,16 +290,18 @@ export class LinearObservationsOperator extends ObservationsGate {
   }
 
   private measure(
-    { version: number, phase, rule, label }: Omit<HeldExample, 'position'>,
+    { version: number, phase, rule, label, timestamp }: Omit<HeldExample, 'position'>,
     { decision, frozen }: Predicted,
   ): void {
     const version = this.error.of(number)
     const { measures } = version
     const loss = rule.lossOf(decision, label)
-    measures.add(decision, label > 0, loss, this.context.clock)
+    const { clock } = this.context
+    const of = { isPositive: label > 0, timeMs: timestamp }
+    measures.add({ ...of, decision, loss }, clock)
     if (frozen === undefined) return
     const frozenLoss = rule.lossOf(frozen, label)
-    measures.addFrozen(frozenLoss)
+    measures.addFrozen({ ...of, decision: frozen, loss: frozenLoss }, clock)
     if (!version.isWorse(loss, frozenLoss)) return
     const losses = { loss: measures.fadedLoss, frozenLoss: measures.fadedFrozenLoss }
     this.context.sendEvent({
