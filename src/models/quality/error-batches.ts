@@ -21,7 +21,7 @@ const MOST_KEPT = 2
 const DETECTORS = {
   adwin: () => new Adwin({ scale: MOST, delta: 1e-5, clock: 1 }),
   'page-hinkley': () =>
-    new PageHinkley({ delta: 0.5, threshold: 120, minErrors: 16, calmOnly: true }),
+    new PageHinkley({ delta: 0.5, threshold: 120, minErrors: 12, calmOnly: true }),
   better: () => new Adwin({ scale: MOST, delta: 1e-5, clock: 1 }),
 } as const
 

@@ -7,7 +7,7 @@ const TERMS = 5
 /** Batches that say that a wave is flat: few batches make no wave. */
 const FLAT = 16
 /** Batches before the first expectation. */
-const LEAST = 8
+const LEAST = 4
 
 /**
  * The error that is expected of a batch, from those before it: their mean, and after a day a curve over the time of the day,
