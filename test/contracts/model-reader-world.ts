@@ -49,6 +49,7 @@ const STATES: readonly VectorStateDescriptor[] = [
   { kind: 'vector', name: 'weights', dimension: BLOCK, queryableName: 'WEIGHTS' },
   itemTagRows(),
   tagNameRows(),
+  { kind: 'vector', name: 'frozen-weights', dimension: BLOCK },
 ]
 
 /** The part of the typed state COUNTS in one slot. */
@@ -159,6 +160,13 @@ export class ModelWorld implements SlotQueryClient {
     const tables = this.tables[this.ownerOf(key)]!
     const origin = { partition: 0, offset: this.offset++, eventTime: -1 }
     tables[4]!.put(1 as ModelVersion, encoder.encode(key), Float32Array.of(bit), origin)
+  }
+
+  /** Keeps a block of weights as it was published, as a learner does before it changes the block. */
+  freeze(key: string, vector: readonly number[]): void {
+    const tables = this.tables[this.ownerOf(key)]!
+    const origin = { partition: -1, offset: 0, eventTime: -1 }
+    tables[5]!.put(1 as ModelVersion, encoder.encode(key), Float32Array.from(vector), origin)
   }
 
   /** Writes a row. Its position is partition 0 and the next offset. */

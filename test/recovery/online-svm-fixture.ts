@@ -6,7 +6,10 @@ import { scanTopic } from '../../src/connectors/topics/scan.ts'
 import type { TopicProducer, TopicStore } from '../../src/connectors/topics/store.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import type { Random } from '../../src/core/random.ts'
-import { linearLearning } from '../../src/jobs/learning/linear/coordinator.ts'
+import {
+  type LinearLearningCoordinator,
+  linearLearning,
+} from '../../src/jobs/learning/linear/coordinator.ts'
 import type { OnlineSvmOptions } from '../../src/jobs/learning/linear/job.ts'
 import { SVM_MODEL } from '../../src/jobs/model-topic/linear-serving-function.ts'
 import { MODEL_ROWS_UID } from '../../src/jobs/model-topic/operator.ts'
@@ -18,7 +21,9 @@ import { decodeLinearDelta, type LinearDelta } from '../../src/models/linear/del
 import { LibsvmWriter } from '../../src/models/linear/libsvm-writer.ts'
 import { LinearExamples } from '../../src/models/linear/model-generator.ts'
 import { foldLinearStep } from '../../src/models/linear/online-rule.ts'
+import { sourceTopics } from '../../src/rest/job/source-topics.ts'
 import { until } from '../run/until.ts'
+import { metric } from '../system/write-back/fixture.ts'
 
 const FEATURES = 400
 const RANGE = 16
@@ -39,7 +44,7 @@ export interface SvmFixtureOptions {
   readonly partitions?: number
 }
 
-interface SvmFixtureParts extends Pick<SvmLearningFixture, 'job' | 'topics'> {
+interface SvmFixtureParts extends Pick<SvmLearningFixture, 'job' | 'learning' | 'topics'> {
   readonly options: SvmFixtureOptions
   readonly producer: TopicProducer
   readonly base: Float64Array
@@ -49,6 +54,8 @@ interface SvmFixtureParts extends Pick<SvmLearningFixture, 'job' | 'topics'> {
 export class SvmLearningFixture implements AsyncDisposable {
   job: ServedJob
   readonly topics: TopicStore
+  /** Coordinates learning in `job`. */
+  learning: LinearLearningCoordinator
   readonly examples = new LinearExamples({ features: FEATURES, nonZeros: 12, noise: 0 })
   /** The published weights of version 1, without a memory of their training. */
   readonly base: Float64Array
@@ -56,9 +63,10 @@ export class SvmLearningFixture implements AsyncDisposable {
   private readonly producer: TopicProducer
   private observed = 0
 
-  private constructor({ options, job, topics, producer, base }: SvmFixtureParts) {
+  private constructor({ options, job, learning, topics, producer, base }: SvmFixtureParts) {
     this.options = options
     this.job = job
+    this.learning = learning
     this.topics = topics
     this.producer = producer
     this.base = base
@@ -80,14 +88,16 @@ export class SvmLearningFixture implements AsyncDisposable {
       partitions: 1,
     })
     const producer = await topics.producer(OBSERVATIONS)
-    const job = await startJob(options)
-    return new SvmLearningFixture({ options, job, topics, producer, base })
+    const started = await startJob(options)
+    return new SvmLearningFixture({ options, ...started, topics, producer, base })
   }
 
   /** Ends the job and its threads. A new job continues from its latest checkpoint. */
   async restart(): Promise<void> {
     await this.job.close()
-    this.job = await startJob(this.options)
+    const { job, learning } = await startJob(this.options)
+    this.job = job
+    this.learning = learning
   }
 
   /** Appends observations to the partitions in turn. */
@@ -119,6 +129,19 @@ export class SvmLearningFixture implements AsyncDisposable {
     await execution.waitFor('RUNNING')
   }
 
+  /** The sum of a metric over all slots. */
+  async metric(name: string): Promise<number> {
+    return await metric(this.job, name)
+  }
+
+  /** Waits until learning is stopped in so many slots. */
+  async untilStopped(slots: number): Promise<void> {
+    await until(`learning is stopped in ${slots} slots`, async () => {
+      if (this.job.execution.status !== 'RUNNING') return false
+      return (await this.metric('learningStopped')) === slots
+    })
+  }
+
   /** Every delta of the topic, in order. */
   async allDeltas(): Promise<LinearDelta[]> {
     const deltas: LinearDelta[] = []
@@ -137,6 +160,13 @@ export class SvmLearningFixture implements AsyncDisposable {
       if (seen.has(id)) return false
       seen.add(id)
       return true
+    })
+  }
+
+  /** Waits until all observations and deltas are read. */
+  async untilRead(): Promise<void> {
+    await until('the sources are read to their ends', async () => {
+      return (await sourceTopics(this.job.execution)).every(({ lag }) => lag === 0)
     })
   }
 
@@ -162,7 +192,9 @@ export class SvmLearningFixture implements AsyncDisposable {
   }
 }
 
-async function startJob(options: SvmFixtureOptions): Promise<ServedJob> {
+async function startJob(
+  options: SvmFixtureOptions,
+): Promise<Pick<SvmLearningFixture, 'job' | 'learning'>> {
   const { root, place, checkpointInterval, mostUnderWay = 16 } = options
   const versions = new VersionCoordinator({
     model: 0,
@@ -179,7 +211,7 @@ async function startJob(options: SvmFixtureOptions): Promise<ServedJob> {
     rule: { loss: 'logistic' },
     mostUnderWay,
   }
-  return await ServedJob.start({
+  const job = await ServedJob.start({
     module: new URL('../../src/jobs/learning/linear/job.ts', import.meta.url),
     jobOptions,
     jobId: 'online-svm',
@@ -197,6 +229,7 @@ async function startJob(options: SvmFixtureOptions): Promise<ServedJob> {
     models: [SVM_MODEL],
     coordinators: { ...learning.coordinators, [MODEL_ROWS_UID]: versions },
   })
+  return { job, learning }
 }
 
 /** The expected blocks: the published ones plus each delta once, in the order of the topic. */

@@ -93,6 +93,7 @@ function RatingsCharts({ id }: { readonly id: string }) {
 /** Series of a job that learns examples, with their names. */
 const EXAMPLES = {
   'learning.prequentialFadedLoss': 'loss, latest examples',
+  'learning.prequentialFrozenLoss': 'loss without learning',
   'learning.prequentialLoss': 'loss, since the version went live',
   'learning.prequentialFadedAccuracy': 'accuracy, latest examples',
   'learning.prequentialAuc': 'AUC, latest examples',

@@ -143,6 +143,14 @@ export const SAME_EVENT_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   },
 }
 
+/** Whether learning may stop. */
+export const NEVER_STOP_OPTION: Readonly<Record<string, OptionSpec>> = {
+  'never-stop': {
+    type: 'boolean',
+    help: 'Go on learning also while it has certainly made the predictions worse (default: learning stops, and the version is served as it was published)',
+  },
+}
+
 /** The options of a job from `SAME_EVENT_OPTIONS`. */
 export function sameEventFlags(flags: Flags): SameEventOptions {
   return {

@@ -12,6 +12,7 @@ import { KEY_LENGTH_OPTION, maxKeyBytesOf } from '../flags/key-length.ts'
 import { RESTORE_OPTIONS, SERVING_OPTIONS } from '../flags/serving.ts'
 import {
   LEARN_FROM_OPTION,
+  NEVER_STOP_OPTION,
   runLearning,
   SAME_EVENT_OPTIONS,
   sameEventFlags,
@@ -135,10 +136,7 @@ export const learnAlsCommand: Command = {
       value: wholeNumber({ min: 1, max: 2 ** 31 }),
       help: 'Limit of ratings of one item in a second, by the users of one slot; more are refused (default: no limit)',
     },
-    'never-stop': {
-      type: 'boolean',
-      help: 'Go on learning also while it has certainly made the predictions worse (default: learning stops, and the version is served as it was published)',
-    },
+    ...NEVER_STOP_OPTION,
     'window-count': {
       type: 'string',
       needs: [needs('rule', 'sgd')],

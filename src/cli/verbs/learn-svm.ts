@@ -10,6 +10,7 @@ import { KAFKA_OPTIONS } from '../flags/kafka.ts'
 import { RESTORE_OPTIONS, SERVING_OPTIONS } from '../flags/serving.ts'
 import {
   LEARN_FROM_OPTION,
+  NEVER_STOP_OPTION,
   runLearning,
   SAME_EVENT_OPTIONS,
   sameEventFlags,
@@ -61,6 +62,7 @@ export const learnSvmCommand: Command = {
       default: '64',
       help: 'Limit of examples in flight; a higher limit is faster, but steps use older weights',
     },
+    ...NEVER_STOP_OPTION,
     ...SAME_EVENT_OPTIONS,
     ...LEARN_FROM_OPTION,
     ...WRITE_BACK_OPTION,
@@ -89,6 +91,7 @@ Example:
     const job = {
       observations: flags.string('observations'),
       ...sameEventFlags(flags),
+      ...(flags.boolean('never-stop') ? { neverStop: true } : {}),
       rule: {
         ...(flags.optional('loss') === undefined ? {} : { loss: flags.choice('loss', LOSSES) }),
         learningRate: flags.number('learning-rate'),

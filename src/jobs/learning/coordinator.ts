@@ -173,11 +173,7 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
       start: (context) => this.start(context, 'learner'),
       handleEvent: (slot, event) => {
         if (this.passesOn(this.options.learners!.uid, slot, event)) return
-        const report = event as LearnerReport<C>
-        if (report.kind === 'worse') {
-          this.worse(report)
-          return
-        }
+        const report = event as Exclude<LearnerReport<C>, WorseReport>
         if (report.kind === 'opened') this.restorePhases(report.phases ?? [])
         if (slot === 0 && report.kind === 'opened' && report.droppedMemoryOf !== undefined) {
           this.options.onMemoryDropped?.(report.droppedMemoryOf)
@@ -201,9 +197,13 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
     }
   }
 
-  /** Passes on what gates and learners report alike: refusals, of all subtasks together. */
+  /** Takes what gates and learners report alike: refusals, of all subtasks together, and predictions that are worse. */
   private passesOn(uid: string, subtask: number, event: unknown): boolean {
     const report = event as GateReport | LearnerReport<C> | RefusedReport
+    if (report.kind === 'worse') {
+      this.worse(report)
+      return true
+    }
     if (report.kind !== 'refused') return false
     this.options.onRefused?.(this.refusedTotal.with(`${uid}#${subtask}`, report))
     return true

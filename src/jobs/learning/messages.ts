@@ -67,15 +67,15 @@ export type LearnerReport<C> =
   | { readonly kind: 'begun'; readonly version: number }
   | WorseReport
 
-/** From a learner to the coordinator: predictions are certainly worse than those of the version without learning. */
+/** To the coordinator: predictions are certainly worse than those of the version without learning. */
 export interface WorseReport {
   readonly kind: 'worse'
   readonly version: number
   /** The phase of learning that this was found in. */
   readonly phase: number
-  /** Mean squared error of the newest predictions of the slot, and of those without learning. */
-  readonly mse: number
-  readonly frozenMse: number
+  /** Mean loss of the newest predictions of the slot, of ratings the squared error, and of those without learning. */
+  readonly loss: number
+  readonly frozenLoss: number
 }
 
 /** From the coordinator to the learners. `M`: metadata of a version. */

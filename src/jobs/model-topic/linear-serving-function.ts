@@ -11,14 +11,17 @@ import type {
   KeyedProcessFunction,
 } from '../../operators/process/function.ts'
 import { type VectorStateDescriptor, vectorState } from '../../state/port/descriptors.ts'
-import type { VectorState, WriteOrigin } from '../../state/port/handles.ts'
+import type { VectorRow, VectorState, WriteOrigin } from '../../state/port/handles.ts'
 
 /** Name under which clients query the weights of a linear model, as the ancestor named it. */
 export const SVM_MODEL = 'SVM_MODEL'
 
+/** Name of the state of the blocks. */
+export const WEIGHTS_STATE = 'weights'
+
 /** Blocks of `range` weights, keys `<block>`. */
 function weightBlocks(range: number): VectorStateDescriptor {
-  return vectorState('weights', { dimension: range, queryableName: SVM_MODEL })
+  return vectorState(WEIGHTS_STATE, { dimension: range, queryableName: SVM_MODEL })
 }
 
 /** What learning keeps beside each weight (`models/linear/online-rule.ts`). */
@@ -30,10 +33,10 @@ function weightMemory(range: number): VectorStateDescriptor {
 export class LinearServingFunction
   implements KeyedProcessFunction<Uint8Array, WeightUpdate, never>
 {
-  private readonly range: number
+  protected readonly range: number
   private readonly learns: boolean
-  private blocks!: VectorState
-  private memory: VectorState | undefined
+  protected blocks!: VectorState
+  protected memory: VectorState | undefined
   private refused!: Counter
   private folded!: Counter
 
@@ -65,13 +68,14 @@ export class LinearServingFunction
         this.put(version, key, update.weights, origin)
         // What was learned of the block before is replaced.
         if (update.memory === undefined) this.memory?.remove(version, key)
-        else this.memory?.put(version, key, update.memory, origin)
+        else this.memory?.replace(version, key, update.memory, origin)
         return
       case 'some':
         this.put(version, key, this.changed(update, version, key), origin)
         return
       case 'remove':
         this.blocks.remove(version, key)
+        this.memory?.remove(version, key)
         return
       case 'open':
         this.blocks.openVersion(version)
@@ -80,6 +84,14 @@ export class LinearServingFunction
         this.drop(version)
     }
   }
+
+  /** Called with what is kept of a block before a step changes it. */
+  protected beforeStep(
+    _version: ModelVersion,
+    _key: Uint8Array,
+    _block: Float32Array,
+    _memory: VectorRow | undefined,
+  ): void {}
 
   private put(
     version: ModelVersion,
@@ -103,8 +115,9 @@ export class LinearServingFunction
     origin: WriteOrigin,
   ): void {
     const block = this.block(version, key)
-    const memory =
-      this.memory?.get(version, key)?.vector ?? new Float32Array(LINEAR_MEMORY * this.range)
+    const kept = this.memory?.get(version, key)
+    this.beforeStep(version, key, block, kept)
+    const memory = kept?.vector ?? new Float32Array(LINEAR_MEMORY * this.range)
     if (!foldLinearStep(step, block, memory)) {
       this.refused.increment()
       return

@@ -12,7 +12,6 @@ import { checkOptions, nested, type OptionShape } from '../../core/options/shape
 import {
   type AlarmsByDetector,
   DriftMonitor,
-  largestSquaredError,
   NO_ALARMS,
 } from '../../models/quality/drift-monitor.ts'
 import { PrequentialError } from '../../models/quality/prequential-error.ts'
@@ -89,7 +88,7 @@ const LIVE_ERROR: OptionShape<LiveErrorOptions> = {
 export class LiveErrorWatch {
   private readonly options: LiveErrorOptions
   private version = -1
-  private drift: DriftMonitor
+  private drift = new DriftMonitor()
   private error = new PrequentialError()
   private seen: readonly DataRange[] | undefined
   /** Kind and version of the source at the last look. */
@@ -98,7 +97,6 @@ export class LiveErrorWatch {
   constructor(options: LiveErrorOptions) {
     checkOptions('new LiveErrorWatch', LIVE_ERROR, options)
     this.options = options
-    this.drift = this.newMonitor()
   }
 
   /** The error of `version`, with the ratings since the last call; undefined before its first rating. */
@@ -125,13 +123,8 @@ export class LiveErrorWatch {
 
   private begin(version: number): void {
     this.version = version
-    this.drift = this.newMonitor()
+    this.drift = new DriftMonitor()
     this.error = new PrequentialError()
-  }
-
-  private newMonitor(): DriftMonitor {
-    const { range = { min: Number.NaN, max: Number.NaN }, positiveLabel } = this.options
-    return new DriftMonitor(positiveLabel === undefined ? largestSquaredError(range) : 1)
   }
 
   private async askLearner(version: number): Promise<WatchedError | 'awaited' | 'predicted'> {
@@ -157,7 +150,8 @@ export class LiveErrorWatch {
     const unreadable = new UnreadableCount()
     for await (const { error, isKnown } of this.errorsOf(topics, { fresh, version, unreadable })) {
       this.error.add(error, isKnown)
-      this.drift.add(error * error, this.options.clock)
+      // No job learns the version: it is the frozen one.
+      this.drift.addFrozen(error * error, this.options.clock)
     }
     if (unreadable.records !== undefined) this.options.onUnreadable?.(unreadable.records)
     if (this.error.count === 0) return undefined

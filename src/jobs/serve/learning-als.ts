@@ -76,6 +76,7 @@ export async function learnAlsJob({ job, ...options }: LearnAlsJobOptions): Prom
     {
       model: alsModel(job, served),
       learned: ALS_LEARNED_MODEL,
+      loss: 'mean squared error',
       coordinator: (callbacks) =>
         alsLearning({
           clock: systemClock,

@@ -25,6 +25,7 @@ export type SvmLearningJobOptions = Pick<
   | 'positiveLabel'
   | 'eventId'
   | 'eventWindow'
+  | 'neverStop'
   | 'prequential'
 >
 
@@ -37,6 +38,7 @@ export const SVM_LEARNING: OptionShape<Omit<SvmLearningJobOptions, 'observations
   positiveLabel: ONLINE_SVM.positiveLabel,
   eventId: ONLINE_SVM.eventId,
   eventWindow: ONLINE_SVM.eventWindow,
+  neverStop: ONLINE_SVM.neverStop,
   prequential: ONLINE_SVM.prequential,
 }
 
@@ -61,8 +63,9 @@ export async function learnSvmJob({ job, ...options }: LearnSvmJobOptions): Prom
     {
       model,
       learned: LINEAR_LEARNED_MODEL,
-      coordinator: ({ onLearning, onRefused }) =>
-        linearLearning({ clock: systemClock, onLearning, onRefused }),
+      loss: 'mean loss',
+      coordinator: (callbacks) =>
+        linearLearning({ clock: systemClock, ...callbacks, neverStop: job.neverStop }),
       observations,
       quarantine,
       follows: {

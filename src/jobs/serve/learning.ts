@@ -65,6 +65,8 @@ export interface LearningJob<
 > {
   readonly model: ModelJob<O>
   readonly learned: LearnedModel
+  /** What its predictions are compared by with those without learning. */
+  readonly loss: string
   /** Makes the coordinator of learning. */
   coordinator(callbacks: LearningCallbacks): LearningCoordinator<M, C>
   readonly observations: string
@@ -119,7 +121,7 @@ export async function serveLearning<
       notes.delete(version)
     },
     onWorse: (report) => {
-      const text = worseText(report)
+      const text = worseText(report, job.loss)
       options.onWarning?.(`${text}, so learning stops`)
       records.add(recordStop(report, text, options))
     },
@@ -301,12 +303,12 @@ async function recordLearning(
   }
 }
 
-function worseText({ version, mse, frozenMse }: WorseReport): string {
-  return `what was learned on version ${version} makes its predictions certainly worse (mean squared error ${mse.toPrecision(4)}, without learning ${frozenMse.toPrecision(4)})`
+function worseText({ version, loss, frozenLoss }: WorseReport, name: string): string {
+  return `what was learned on version ${version} makes its predictions certainly worse (${name} ${loss.toPrecision(4)}, without learning ${frozenLoss.toPrecision(4)})`
 }
 
 function stoppedText(version: number, topic: string): string {
-  return `learning on version ${version} is stopped: the version is served as it was published, and ratings are not learned; "weir learn resume --model ${topic}" lets the job learn again`
+  return `learning on version ${version} is stopped: the version is served as it was published, and observations are not learned; "weir learn resume --model ${topic}" lets the job learn again`
 }
 
 /** Says in the registry that learning on a version is stopped: there it is resumed. */

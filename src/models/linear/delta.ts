@@ -6,7 +6,7 @@ import { WeirError } from '../../core/errors.ts'
  *
  *   at  size
  *    0   1   format, 2
- *    1   1   0
+ *    1   1   phase of learning that the observation belongs to, modulo 256
  *    2   2   tag of the attempt that sent it, u16; 0 from an earlier build
  *    4   4   version of the model, u32
  *    8   4   partition of the observation, u32
@@ -19,6 +19,8 @@ import { WeirError } from '../../core/errors.ts'
 export interface LinearDelta {
   /** Of the attempt whose count of examples in flight it is in, 1 to 65,535. @default 0, which is that of none */
   readonly attemptTag?: number
+  /** Phase of learning that the observation belongs to (`LearningPhase`), modulo 256. @default 0 */
+  readonly phase?: number
   readonly version: number
   readonly partition: number
   readonly offset: number
@@ -30,6 +32,8 @@ export interface LinearDelta {
 
 const HEADER = 28
 const FORMAT = 2
+/** Phases of learning that a delta distinguishes. */
+export const LINEAR_PHASES = 256
 
 /** The value of a delta. */
 export function encodeLinearDelta(delta: LinearDelta): Uint8Array {
@@ -38,6 +42,7 @@ export function encodeLinearDelta(delta: LinearDelta): Uint8Array {
   const bytes = new Uint8Array(HEADER + 8 * count)
   const view = new DataView(bytes.buffer)
   view.setUint8(0, FORMAT)
+  view.setUint8(1, (delta.phase ?? 0) % LINEAR_PHASES)
   view.setUint16(2, delta.attemptTag ?? 0, true)
   view.setUint32(4, delta.version, true)
   view.setUint32(8, delta.partition, true)
@@ -71,6 +76,7 @@ export function decodeLinearDelta(bytes: Uint8Array): LinearDelta {
   if (sum !== 0) throw unparsable('with a number that is not finite')
   return {
     attemptTag: attemptTagOf(bytes),
+    phase: bytes[1] ?? 0,
     version: view.getUint32(4, true),
     partition: view.getUint32(8, true),
     offset: view.getFloat64(12, true),

@@ -17,6 +17,7 @@ const MEANS = [
   'prequentialCoverage',
   'prequentialLoss',
   'prequentialFadedLoss',
+  'prequentialFrozenLoss',
   'prequentialAccuracy',
   'prequentialFadedAccuracy',
   'prequentialAuc',

@@ -239,9 +239,17 @@ export const OPERATOR_METRICS: ScopeMetrics = {
     'weir_learning_ratings_left_out_total',
     'Ratings that were not learned, because learning is stopped.',
   ),
+  observationsLeftOut: counter(
+    'weir_learning_observations_left_out_total',
+    'Examples that were not learned, because learning is stopped.',
+  ),
   driftAlarms: counter(
     'weir_learning_drift_alarms_total',
     'Alarms of the drift detectors on the errors.',
+  ),
+  betterAlarms: counter(
+    'weir_learning_better_alarms_total',
+    'Alarms of an error without learning that fell.',
   ),
   prequentialCoverage: gauge(
     'weir_learning_prequential_coverage_ratio',
@@ -261,6 +269,10 @@ export const OPERATOR_METRICS: ScopeMetrics = {
   ),
   stepsFolded: counter('weir_learning_steps_folded_total', 'Steps added to blocks of weights.'),
   prequentialLoss: gauge('weir_learning_prequential_loss', 'Mean loss before learning.'),
+  prequentialFrozenLoss: gauge(
+    'weir_learning_prequential_frozen_loss',
+    'Loss with a fading factor of the version without learning.',
+  ),
   prequentialFadedLoss: gauge(
     'weir_learning_prequential_faded_loss',
     'Mean loss before learning, with a fading factor.',

@@ -95,7 +95,7 @@ class FakeJob {
 
   /** A slot says that the predictions of a version are certainly worse in a phase. */
   reportWorse(version: number, phase: number): void {
-    this.from('model', 1, { kind: 'worse', version, phase, mse: 9, frozenMse: 1 })
+    this.from('model', 1, { kind: 'worse', version, phase, loss: 9, frozenLoss: 1 })
   }
 
   /** Takes a version through the hand-shake. */
@@ -275,7 +275,7 @@ describe('learning that makes predictions worse', () => {
     job.learn(7)
     job.take()
     job.reportWorse(7, 0)
-    expect(job.worse).toMatchObject([{ version: 7, phase: 0, mse: 9, frozenMse: 1 }])
+    expect(job.worse).toMatchObject([{ version: 7, phase: 0, loss: 9, frozenLoss: 1 }])
     // A slot that found the same at the same time.
     job.reportWorse(7, 0)
     expect(job.worse).toHaveLength(1)

@@ -98,6 +98,7 @@ describe('online learning of a linear model', () => {
 describe('a delta of a linear model', () => {
   const delta = {
     attemptTag: 0xfe01,
+    phase: 5,
     version: 3,
     partition: 2,
     offset: 2 ** 40 + 1,
@@ -110,17 +111,17 @@ describe('a delta of a linear model', () => {
   it('has bytes that never change, and reads back', () => {
     const bytes = encodeLinearDelta(delta)
     expect(Buffer.from(bytes).toString('hex')).toBe(
-      '020001fe03000000020000000010000000007042000000bf0000803e' +
+      '020501fe03000000020000000010000000007042000000bf0000803e' +
         '0000803f000000c00000803f010000002c010000ffffffff',
     )
     expect(decodeLinearDelta(bytes)).toEqual(delta)
   })
 
-  it('of an earlier build has no tag', () => {
-    const { attemptTag: _, ...untagged } = delta
+  it('of an earlier build has no tag and no phase', () => {
+    const { attemptTag: _, phase: __, ...untagged } = delta
     const bytes = encodeLinearDelta(untagged)
     expect([...bytes.subarray(0, 4)]).toEqual([2, 0, 0, 0])
-    expect(decodeLinearDelta(bytes)).toEqual({ ...untagged, attemptTag: 0 })
+    expect(decodeLinearDelta(bytes)).toEqual({ ...untagged, attemptTag: 0, phase: 0 })
   })
 
   it.each([

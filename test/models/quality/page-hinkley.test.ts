@@ -94,4 +94,27 @@ describe('Page-Hinkley', () => {
     const step = (7 - mean) / Math.sqrt(squares / (all.length - 1)) - 0.1
     expect(joined.level).toBeCloseTo(0.9999 * (a.level + b.level) + step, 9)
   })
+
+  it('finds a rise after few errors where those of the rise do not count as calm', () => {
+    const few = stream(3000, [60], 3, 4)
+    const options = { minErrors: 30, delta: 0.5, threshold: 60 }
+    expect(alarmsOf(new PageHinkley(options), few)).toEqual([])
+    const [found] = alarmsOf(new PageHinkley({ ...options, calmOnly: true }), few)
+    expect(found).toBeGreaterThan(60)
+    expect(found).toBeLessThan(120)
+  })
+
+  it('finds a rise after calm errors that are all alike, with a checkpoint in the rise', () => {
+    const options = { minErrors: 30, threshold: 60, calmOnly: true }
+    const detector = new PageHinkley(options)
+    expect(alarmsOf(detector, new Array<number>(100).fill(1))).toEqual([])
+    expect(alarmsOf(detector, new Array<number>(2).fill(2))).toEqual([])
+    const writer = new ByteWriter()
+    detector.write(writer)
+    const again = new PageHinkley(options)
+    again.join(new ByteReader(writer.toBytes()))
+    expect(again.level).toBe(detector.level)
+    expect(alarmsOf(again, [2, 2, 2])).toEqual(alarmsOf(detector, [2, 2, 2]))
+    expect(again.alarms).toBe(1)
+  })
 })

@@ -7,11 +7,11 @@ import { generateRatings } from '../../../src/models/ratings/generator.ts'
 /** Little training, for the loop. */
 export const LOOP_SIZE = ['--loop', '--factors', '8', '--sweeps', '6', '--threads', '0']
 
-const SHAPE = { users: 150, items: 60, ratings: 12_000, seed: 3 }
+const SHAPE = { users: 600, items: 200, ratings: 40_000, seed: 3 }
 
 /** A file of ratings whose newest tenth, which the quickstart streams, is of other tastes. */
 export function writeLoopRatings(folder: string): string {
-  const turns = [{ from: SHAPE.ratings * 0.81, angle: 1 }]
+  const turns = [{ from: Math.round(SHAPE.ratings * 0.81), angle: 1 }]
   const lines = [...generateRatings({ ...SHAPE, turns })].map((rating) =>
     formatRating(rating, 'tab'),
   )

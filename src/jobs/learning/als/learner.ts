@@ -4,7 +4,6 @@ import { modelVersion } from '../../../core/model-version.ts'
 import type { PublishedRow, PublishedVariance, RemovedRow } from '../../../models/als/row-update.ts'
 import { AbstractOperator } from '../../../operators/port/abstract-operator.ts'
 import type { OperatorContext } from '../../../operators/port/operator.ts'
-import { inSlices } from '../../../runtime/pacing/in-slices.ts'
 import { DEFAULT_MAX_KEY_BYTES } from '../../../state/port/key-length.ts'
 import type { KeyedState } from '../../../state/port/keyed-state.ts'
 import { itemRows, userRows } from '../../model-topic/als-serving-function.ts'
@@ -13,6 +12,7 @@ import type { RatingErrorPart } from '../error/rating-error.ts'
 import { REPORT_MS, SlotReports } from '../error/slot-reports.ts'
 import { InFlightLimit } from '../in-flight-limit.ts'
 import type { LearnerOrder, LearnerReport } from '../messages.ts'
+import { Forgetting } from '../stops/forgetting.ts'
 import { RowEvidence } from './evidence.ts'
 import { LearnedRows } from './learned-rows.ts'
 import { LearningSteps, type LearningStepsOptions } from './learning-steps.ts'
@@ -59,10 +59,7 @@ export class OnlineLearner extends AbstractOperator {
   private readonly origin = { source: 0, partition: -1, offset: 0, eventTime: -1 }
   private reportDueMs = 0
   private dropped!: Counter
-  private isClosed = false
-  /** Versions whose learned rows are to be forgotten, and what to do then. */
-  private readonly forgetting: { readonly version: LearnedVersion; readonly done: () => void }[] =
-    []
+  private forgetting!: Forgetting
 
   constructor(options: LearnerOptions) {
     super()
@@ -75,6 +72,7 @@ export class OnlineLearner extends AbstractOperator {
       throw new WeirError('INVALID_GRAPH', 'the learner needs a keyed input')
     }
     this.state = context.keyedState
+    this.forgetting = new Forgetting(context)
     this.dropped = context.metrics.counter('numRecordsDropped')
     this.versions = new LearnedVersions(this.options, context)
     this.rows = this.openRows(context)
@@ -137,7 +135,7 @@ export class OnlineLearner extends AbstractOperator {
   }
 
   override onProcessingTime(timestampMs: number): void {
-    this.forgetDue()
+    this.forgetting.due()
     if (this.steps.flushDue(timestampMs)) return
     // A time that was scheduled for a window comes here, too, where the window was full before.
     if (timestampMs < this.reportDueMs) return
@@ -146,18 +144,13 @@ export class OnlineLearner extends AbstractOperator {
   }
 
   override prepareSnapshot(): void {
-    // A checkpoint that has a phase has forgotten what was learned before it.
-    for (const { version, done } of this.forgetting.splice(0)) {
-      const rows = this.steps.beginAgain(version)
-      while (rows.next().done !== true);
-      done()
-    }
+    this.forgetting.beforeSnapshot()
     this.steps.flush()
     this.versions.snapshot()
   }
 
   override close(): void {
-    this.isClosed = true
+    this.forgetting.close()
   }
 
   private openRows({ rowTables, uid, subtask }: OperatorContext): LearnedRows {
@@ -196,32 +189,16 @@ export class OnlineLearner extends AbstractOperator {
   private begin({ metadata, constants, phase = 0 }: BeginOrder): void {
     const begun = this.versions.begin(metadata, constants)
     if (begun !== undefined) this.rows.prepareFor(begun)
-    const report = (): void => this.report({ kind: 'begun', version: metadata.version })
+    const done = (): void => this.report({ kind: 'begun', version: metadata.version })
     const version = this.versions.get(metadata.version)
-    if (version?.advanceTo(phase) !== true) {
-      report()
-      return
-    }
-    // The order may come before the rows are restored: then no timer fires.
-    this.forgetting.push({ version, done: report })
-    this.context.scheduleProcessingTime(this.context.clock.nowMs())
-  }
-
-  /** Forgets what was learned of versions, now that their rows are restored; the learner takes no input meanwhile. */
-  private forgetDue(): void {
-    const { context, steps } = this
-    for (const { version, done } of this.forgetting.splice(0)) {
-      context.suspend(async () => {
-        await inSlices(steps.beginAgain(version), context.clock, () => !this.isClosed)
-        done()
-      })
-    }
+    if (version?.advanceTo(phase) !== true) done()
+    else this.forgetting.add({ beginAgain: () => this.steps.beginAgain(version), done })
   }
 
   private reportWorse({ metadata, phase, measures }: LearnedVersion): void {
     const { version } = metadata
-    const [mse, frozenMse] = [measures.error.fadedMse, measures.frozenError.fadedMse]
-    this.report({ kind: 'worse', version, phase, mse, frozenMse })
+    const [loss, frozenLoss] = [measures.error.fadedMse, measures.frozenError.fadedMse]
+    this.report({ kind: 'worse', version, phase, loss, frozenLoss })
   }
 
   private retire(version: number): void {
@@ -283,6 +260,7 @@ class LiveError {
     metrics.gauge('prequentialFrozenMse', () => frozen()?.fadedMse ?? Number.NaN)
     metrics.gauge('learningStopped', () => (current()?.isStopped === true ? 1 : 0))
     metrics.gauge('driftAlarms', () => current()?.measures.drift.alarmCount ?? 0)
+    metrics.gauge('betterAlarms', () => current()?.measures.drift.alarms.better.count ?? 0)
     metrics.gauge('prequentialCoverage', () => error()?.coverage ?? Number.NaN)
   }
 

@@ -47,6 +47,16 @@ export interface LearningStepsParts {
   readonly onWorse: (version: LearnedVersion) => void
 }
 
+/** What is predicted of a rating. */
+interface Predicted {
+  readonly score: number
+  /** Without learning; undefined outside the sample. */
+  readonly frozen: number | undefined
+  /** Both rows existed. */
+  readonly known: boolean
+  readonly timestamp: number
+}
+
 const encoder = new TextEncoder()
 /** Folded deltas from one whose latency is measured to the next, so that most pay nothing. */
 const MEASURED_EVERY = 8
@@ -210,7 +220,7 @@ export class LearningSteps {
     const known = user.updates + user.evidence > 0 && item.updates + item.evidence > 0
     const { partition, offset } = this.context.position()
     if (version.isStopped || this.phaseOf[partition] !== version.phase) {
-      this.leaveOut(version, rating, key, { score, known })
+      this.leaveOut(version, rating, key, { score, known, timestamp })
       return
     }
     const frozen = this.frozenScore(version, rating, key, user, item)
@@ -219,7 +229,7 @@ export class LearningSteps {
       this.refuse(rating, key, 'not-finite', timestamp)
       return
     }
-    this.measure(version, rating, { score, frozen, known })
+    this.measure(version, rating, { score, frozen, known, timestamp })
     rows.storeUser(version, key, this.originOf(this.ratingsSource, partition, offset, timestamp))
     this.learned.increment()
     const attemptTag = this.inFlight?.attemptTag ?? 0
@@ -233,10 +243,10 @@ export class LearningSteps {
     version: LearnedVersion,
     rating: RatingRecord,
     key: Uint8Array,
-    { score, known }: { readonly score: number; readonly known: boolean },
+    predicted: Omit<Predicted, 'frozen'>,
   ): void {
-    const frozen = isSampled(version, key, rating.item) ? score : undefined
-    this.measure(version, rating, { score, frozen, known })
+    const frozen = isSampled(version, key, rating.item) ? predicted.score : undefined
+    this.measure(version, rating, { ...predicted, frozen })
     this.left.increment()
     this.inFlight?.leave()
   }
@@ -245,18 +255,15 @@ export class LearningSteps {
   private measure(
     version: LearnedVersion,
     { rating }: RatingRecord,
-    { score, frozen, known }: { score: number; frozen: number | undefined; known: boolean },
+    { score, frozen, known, timestamp }: Predicted,
   ): void {
     const { measures, metadata } = version
     const { clock } = this.context
     const target = targetOf(metadata.feedback, rating)
-    measures.add(target - score, known, clock)
+    measures.add(target - score, known, clock, timestamp)
     if (frozen === undefined) return
-    measures.addFrozen(target - frozen, known, clock)
-    if (!version.isGuarded || version.isStopped) return
-    if (!measures.worse.add((target - score) ** 2, (target - frozen) ** 2)) return
-    measures.worse.restart()
-    this.onWorse(version)
+    measures.addFrozen(target - frozen, known, clock, timestamp)
+    if (version.isWorse((target - score) ** 2, (target - frozen) ** 2)) this.onWorse(version)
   }
 
   /** The score without learning, before the step changes the rows; undefined outside the sample. */

@@ -9,10 +9,10 @@ import { type Feedback, feedbackOf } from '../../../models/feedback.ts'
 import { largestSquaredError } from '../../../models/quality/drift-monitor.ts'
 import type { PrequentialOptions } from '../../../models/quality/prequential-error.ts'
 import type { RatingRange } from '../../../models/ratings/rating.ts'
-import { isLearningStopped, stopsUntil } from '../../../models/registry/learning-phase.ts'
 import type { ModelVersionMarker } from '../../../models/registry/version-marker.ts'
 import { RatingMeasures } from '../error/rating-measures.ts'
 import type { LearnableVersion } from '../messages.ts'
+import { ComparedVersion } from '../stops/stage.ts'
 
 /** Metadata of a version, from its marker. */
 export interface AlsVersionMetadata extends LearnableVersion {
@@ -46,17 +46,13 @@ export interface LearnedVersionOptions {
 }
 
 /** A version that is learned on: its rule and its constants, the same in every slot. */
-export class LearnedVersion {
+export class LearnedVersion extends ComparedVersion {
   readonly metadata: AlsVersionMetadata
   readonly moments: EncodedMoments
   /** Begins again where what was learned is forgotten. */
   rule: OnlineRule
   readonly measures: RatingMeasures
   readonly range: RatingRange
-  /** Phase of learning (`LearningPhase`): a step and a fold belong to the phase that they are of. */
-  phase = 0
-  /** Whether each row that it has learned has a copy of before: what it has learned can be forgotten. */
-  isGuarded = false
   private readonly newRule: () => OnlineRule
   /** Where new users and items start, [dimension]. */
   readonly coldUser: Float32Array
@@ -67,6 +63,7 @@ export class LearnedVersion {
     moments: EncodedMoments,
     options: LearnedVersionOptions,
   ) {
+    super()
     const { dimension, rule, prequential } = options
     const { biased, globalMean, noise, minRating, maxRating } = metadata
     this.metadata = metadata
@@ -86,16 +83,8 @@ export class LearnedVersion {
     this.coldItem = coldRow(decoded.item, biased ? dimension - 2 : -1)
   }
 
-  /** Whether it is served as it was published, and not learned. */
-  get isStopped(): boolean {
-    return isLearningStopped(this.phase)
-  }
-
-  /** Begins a later phase; true where learning was stopped since, so that its rows must begin again. */
-  advanceTo(phase: number): boolean {
-    const forgets = stopsUntil(phase) > stopsUntil(this.phase)
-    if (phase > this.phase) this.measures.worse.restart()
-    this.phase = Math.max(phase, this.phase)
+  override advanceTo(phase: number): boolean {
+    const forgets = super.advanceTo(phase)
     if (forgets) this.rule = this.newRule()
     return forgets
   }
@@ -212,12 +201,7 @@ export function sharedBytes({ metadata, rule }: LearnedVersion): Uint8Array[] {
   return [new Uint8Array(Float64Array.of(metadata.version, ...rule.shared).buffer)]
 }
 
-/** A version's phase, and 1 where its rows have copies of before, as operator state: `| version f64 | phase f64 | f64 |`. */
-export function phaseBytes({ metadata, phase, isGuarded }: LearnedVersion): Uint8Array {
-  return new Uint8Array(Float64Array.of(metadata.version, phase, isGuarded ? 1 : 0).buffer)
-}
-
-/** Reads `sharedBytes`, `phaseBytes`, and the errors of a checkpoint of before the windows were state, which begin alike. */
+/** Reads `sharedBytes`, and the errors of a checkpoint of before the windows were state, which begin alike. */
 export function versionNumbersOf(bytes: Uint8Array): { version: number; numbers: Float64Array } {
   const numbers = numbersOf(bytes)
   return { version: numbers[0]!, numbers: numbers.subarray(1) }

@@ -3,6 +3,8 @@ import { RowMoments } from '../../../models/als/row-moments.ts'
 import type { OperatorContext } from '../../../operators/port/operator.ts'
 import type { RowTableReader } from '../../../state/rows/reader.ts'
 import { MeasuresState } from '../error/measures-state.ts'
+import type { VersionPhase } from '../messages.ts'
+import { StagesState } from '../stops/stage.ts'
 import {
   type AlsVersionMetadata,
   decodeVersion,
@@ -10,7 +12,6 @@ import {
   encodeVersion,
   LearnedVersion,
   type LearnedVersionOptions,
-  phaseBytes,
   sharedBytes,
   versionNumbersOf,
 } from './version.ts'
@@ -20,7 +21,6 @@ const VERSIONS = 'learned-versions'
 const EARLIER_ERRORS = 'learning-errors'
 const SHARED = 'rule-sums'
 const RULE = 'rule'
-const PHASES = 'learning-phases'
 /** Versions whose deltas are taken: the one learned on, those before it, one to come. */
 const KEPT = 4
 
@@ -39,7 +39,7 @@ export class LearnedVersions {
   private readonly earlierErrors: readonly VersionNumbers[]
   private readonly restoredVersions: readonly ReturnType<typeof decodeVersion>[]
   private readonly restoredShared: readonly VersionNumbers[]
-  private readonly restoredPhases: readonly VersionNumbers[]
+  private readonly stages: StagesState
 
   constructor(options: LearnedVersionOptions, context: OperatorContext) {
     this.options = options
@@ -50,7 +50,7 @@ export class LearnedVersions {
     const isOtherRule = this.restoredRule !== undefined && this.restoredRule !== options.rule.rule
     const shared = context.operatorState.restored(SHARED)
     this.restoredShared = isOtherRule ? [] : shared.map(versionNumbersOf)
-    this.restoredPhases = context.operatorState.restored(PHASES).map(versionNumbersOf)
+    this.stages = new StagesState(context.operatorState, options.neverStop === true)
   }
 
   /** The versions of the checkpoint that the slot was restored from. */
@@ -73,10 +73,8 @@ export class LearnedVersions {
   }
 
   /** The phases of the checkpoint that are not the first, by version: in some slot learning has come that far. */
-  get phases(): readonly (readonly [version: number, phase: number])[] {
-    return this.restoredPhases.flatMap(({ version, numbers: [phase = 0] }) =>
-      phase > 0 ? [[version, phase] as const] : [],
-    )
+  get phases(): readonly VersionPhase[] {
+    return this.stages.phases
   }
 
   /** The versions that are known; the one that began last is at the end. */
@@ -135,20 +133,10 @@ export class LearnedVersions {
     if (earlier.length === 0 && isKnown) measures.leaveOutStart()
   }
 
-  /**
-   * The earliest phase of the slots before: a slot that had not forgotten what it had learned has rows that this one takes
-   * over. Rows of a checkpoint of an earlier build have no copies of before.
-   */
   private restorePhase(version: LearnedVersion): void {
-    const { metadata } = version
-    const isOf = (entry: { readonly version: number }): boolean =>
-      entry.version === metadata.version
-    const phases = this.restoredPhases.filter(isOf)
-    const isKnown = this.restoredVersions.some((entry) => isOf(entry.metadata))
-    const { neverStop = false } = this.options
-    version.isGuarded = !neverStop && (!isKnown || phases.length > 0)
-    for (const { numbers } of phases) if (numbers[1] !== 1) version.isGuarded = false
-    if (phases.length > 0) version.phase = Math.min(...phases.map(({ numbers }) => numbers[0]!))
+    const number = version.metadata.version
+    const wasLearned = this.restoredVersions.some(({ metadata }) => metadata.version === number)
+    this.stages.restore(number, version, wasLearned)
   }
 
   /** Adds up the sums of the slots that this one takes over; a rule with other options has other sums. */
@@ -172,7 +160,7 @@ export class LearnedVersions {
     operatorState.update(VERSIONS, 'broadcast', constants)
     this.measures.update(versions.map(({ metadata, measures }) => [metadata.version, measures]))
     operatorState.update(SHARED, 'split', versions.flatMap(sharedBytes))
-    operatorState.update(PHASES, 'union', versions.map(phaseBytes))
+    this.stages.update(versions.map((version) => [version.metadata.version, version]))
     operatorState.update(RULE, 'broadcast', [Buffer.from(this.options.rule.rule)])
   }
 }

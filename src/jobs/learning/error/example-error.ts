@@ -11,6 +11,8 @@ export interface ExampleErrorFigures {
   readonly loss: number
   readonly windowLoss: number
   readonly fadedLoss: number
+  /** Of the version without learning, on a sample of the examples, weighed by age; NaN if unknown. */
+  readonly frozenLoss: number
   /** Share of labels that were predicted, likewise. */
   readonly accuracy: number
   readonly windowAccuracy: number
@@ -21,10 +23,14 @@ export interface ExampleErrorFigures {
   readonly auc: number
   /** Alarms of the drift detectors, on wrong labels. */
   readonly alarms: AlarmsByDetector
+  /** Whether learning is stopped, so that the version is served as it was published; undefined in those of an earlier build. */
+  readonly isStopped?: boolean
 }
 
 /** One slot's part of the error of the live model's predictions of labels. */
 export interface ExampleErrorPart extends ExampleErrorFigures, SlotPart {
+  /** Examples of the sample for `frozenLoss`. */
+  readonly frozenExamples: number
   /** Examples of `startAccuracy`. */
   readonly startExamples: number
   /** Pairs of a positive and a negative example of `auc`. */
@@ -47,6 +53,11 @@ export function joinedExampleError(slots: readonly ExampleErrorPart[]): ExampleE
     loss: ofExamples((part) => part.loss),
     windowLoss: ofExamples((part) => part.windowLoss),
     fadedLoss: ofExamples((part) => part.fadedLoss),
+    frozenLoss: weighedMean(
+      slots,
+      (part) => part.frozenLoss,
+      (part) => part.frozenExamples,
+    ),
     accuracy: ofExamples((part) => part.accuracy),
     windowAccuracy: ofExamples((part) => part.windowAccuracy),
     fadedAccuracy: ofExamples((part) => part.fadedAccuracy),
@@ -61,6 +72,7 @@ export function joinedExampleError(slots: readonly ExampleErrorPart[]): ExampleE
       (part) => part.pairs,
     ),
     alarms: joinedAlarms(slots.map((part) => part.alarms)),
+    isStopped: slots.some((part) => part.isStopped === true),
     slots,
   }
 }

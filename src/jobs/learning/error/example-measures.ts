@@ -8,16 +8,30 @@ import {
   PrequentialError,
   type PrequentialOptions,
 } from '../../../models/quality/prequential-error.ts'
+import { WorseTest } from '../../../models/quality/worse-test.ts'
 import type { ExampleErrorPart } from './example-error.ts'
 import type { SlotPart } from './learning-error.ts'
 import type { Measures } from './measures-state.ts'
 
 /** Examples whose ranks give the area under the curve, unless the window has another length. */
 const RANKED = 1000
+/** A larger loss counts as this one where predictions are compared with those without learning: a margin of -3 or less. */
+const LARGEST_LOSS = 4
+
+/** A prediction of a label. */
+export interface LabelPrediction {
+  readonly decision: number
+  readonly isPositive: boolean
+  readonly loss: number
+  /** Time of the example, ms since 1970; -1 where it has none. @default -1 */
+  readonly timeMs?: number
+}
 
 /**
  * What a slot measures of the predictions of labels by one version. In a checkpoint: loss and wrong labels
- * (`PrequentialError`), the detectors (`DriftMonitor`), the newest decision values and their labels (`NewestValues`).
+ * (`PrequentialError`), the detectors (`DriftMonitor`), the newest decision values and their labels (`NewestValues`); then what
+ * checkpoints of earlier builds lack, the loss without learning (`PrequentialError`) and the test whether the first is worse
+ * (`WorseTest`).
  */
 export class ExampleMeasures implements Measures {
   private readonly loss: PrequentialError
@@ -26,12 +40,17 @@ export class ExampleMeasures implements Measures {
   private readonly decisions: NewestValues
   /** 1 for a positive example, else 0. */
   private readonly labels: NewestValues
-  private readonly drift = new DriftMonitor(1)
+  private readonly drift = new DriftMonitor()
+  /** Of the version without learning, on a sample. */
+  private readonly frozenLoss: PrequentialError
+  /** Whether learning has made the predictions worse. */
+  readonly worse = new WorseTest(LARGEST_LOSS)
 
   constructor(options: PrequentialOptions = {}) {
     const { window = RANKED } = options
     this.loss = new PrequentialError(options)
     this.wrong = new PrequentialError(options)
+    this.frozenLoss = new PrequentialError(options)
     this.decisions = new NewestValues(window)
     this.labels = new NewestValues(window)
   }
@@ -46,14 +65,28 @@ export class ExampleMeasures implements Measures {
     return this.drift.alarmCount
   }
 
-  /** Adds a prediction; `loss` and `decision` are finite. `clock`: read at an alarm only. */
-  add(decision: number, isPositive: boolean, loss: number, clock: Pick<Clock, 'nowMs'>): void {
+  /** Alarms of an error without learning that falls. */
+  get betterAlarms(): number {
+    return this.drift.alarms.better.count
+  }
+
+  /** Adds a prediction, whose loss and decision value are finite. `clock`: read at an alarm only. */
+  add({ decision, isPositive, loss, timeMs }: LabelPrediction, clock: Pick<Clock, 'nowMs'>): void {
     const wrong = decision > 0 === isPositive ? 0 : 1
     this.loss.addLoss(loss, true)
     this.wrong.addLoss(wrong, true)
     this.decisions.add(decision)
     this.labels.add(isPositive ? 1 : 0)
-    this.drift.add(wrong, clock)
+    this.drift.add(wrong, clock, timeMs)
+  }
+
+  /** Adds a prediction without learning, likewise. */
+  addFrozen(
+    { decision, isPositive, loss, timeMs }: LabelPrediction,
+    clock: Pick<Clock, 'nowMs'>,
+  ): void {
+    this.frozenLoss.addLoss(loss, true)
+    this.drift.addFrozen(decision > 0 === isPositive ? 0 : 1, clock, timeMs)
   }
 
   /** Leaves the start out: other slots have learned the version before. */
@@ -71,6 +104,11 @@ export class ExampleMeasures implements Measures {
     return this.loss.fadedMse
   }
 
+  /** Loss without learning, with the fading factor. */
+  get fadedFrozenLoss(): number {
+    return this.frozenLoss.fadedMse
+  }
+
   /** Share of right labels: over all examples, and with the fading factor. */
   get accuracy(): number {
     return 1 - this.wrong.mse
@@ -86,7 +124,7 @@ export class ExampleMeasures implements Measures {
   }
 
   /** The slot's part of the error. */
-  figures(): Omit<ExampleErrorPart, keyof SlotPart> {
+  figures(): Omit<ExampleErrorPart, keyof SlotPart | 'isStopped'> {
     const { loss, wrong } = this
     const ranked = areaUnderCurve(this.decisions.newest(), this.labels.newest())
     return {
@@ -94,6 +132,8 @@ export class ExampleMeasures implements Measures {
       loss: this.meanLoss,
       windowLoss: loss.windowMse,
       fadedLoss: this.fadedLoss,
+      frozenLoss: this.fadedFrozenLoss,
+      frozenExamples: this.frozenLoss.count,
       accuracy: this.accuracy,
       windowAccuracy: 1 - wrong.windowMse,
       fadedAccuracy: this.fadedAccuracy,
@@ -108,6 +148,7 @@ export class ExampleMeasures implements Measures {
   write(writer: ByteWriter): void {
     for (const part of this.sums()) part.write(writer)
     for (const window of [this.decisions, this.labels]) window.write(writer)
+    for (const part of [this.frozenLoss, this.worse]) part.write(writer)
   }
 
   join(reader: ByteReader): void {
@@ -115,6 +156,8 @@ export class ExampleMeasures implements Measures {
     for (const part of this.sums()) part.join(reader)
     // Both windows are joined alike, so each decision keeps its label.
     for (const window of [this.decisions, this.labels]) window.join(reader, own / this.count)
+    if (reader.remaining === 0) return
+    for (const part of [this.frozenLoss, this.worse]) part.join(reader)
   }
 
   private sums(): readonly Measures[] {

@@ -28,20 +28,20 @@ export class RatingMeasures implements Measures {
   constructor(largestSquaredError: number, options: PrequentialOptions = {}) {
     this.error = new PrequentialError(options)
     this.frozenError = new PrequentialError(options)
-    this.drift = new DriftMonitor(largestSquaredError)
+    this.drift = new DriftMonitor()
     this.worse = new WorseTest(largestSquaredError)
   }
 
-  /** Adds the error of a prediction; `known`: both rows existed. `clock`: read at an alarm only. */
-  add(error: number, known: boolean, clock: Pick<Clock, 'nowMs'>): void {
+  /** Adds the error of a prediction; `known`: both rows existed. `clock`, `timeMs`: as those of `DriftMonitor.add`. */
+  add(error: number, known: boolean, clock: Pick<Clock, 'nowMs'>, timeMs?: number): void {
     this.error.add(error, known)
-    this.drift.add(error * error, clock)
+    this.drift.add(error * error, clock, timeMs)
   }
 
   /** Adds the error of a prediction without learning. */
-  addFrozen(error: number, known: boolean, clock: Pick<Clock, 'nowMs'>): void {
+  addFrozen(error: number, known: boolean, clock: Pick<Clock, 'nowMs'>, timeMs?: number): void {
     this.frozenError.add(error, known)
-    this.drift.addFrozen(error * error, clock)
+    this.drift.addFrozen(error * error, clock, timeMs)
   }
 
   /** Leaves the start out of the errors: other slots have learned the version before. */

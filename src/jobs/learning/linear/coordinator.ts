@@ -1,4 +1,4 @@
-import { aFunction, required } from '../../../core/options/kinds.ts'
+import { aFunction, flag, required } from '../../../core/options/kinds.ts'
 import { CLOCK } from '../../../core/options/ports.ts'
 import { checkOptions, type OptionShape } from '../../../core/options/shape.ts'
 import { LearningCoordinator, type LearningCoordinatorOptions } from '../coordinator.ts'
@@ -7,21 +7,27 @@ import { SVM_DELTAS_UID, SVM_MODEL_UID, SVM_OBSERVATIONS_UID } from './job.ts'
 
 /** Options of `linearLearning`. */
 export type LinearLearningOptions = Pick<
-  LearningCoordinatorOptions<never>,
-  'clock' | 'onLearning' | 'onRefused'
+  LearningCoordinatorOptions<null>,
+  'clock' | 'onLearning' | 'onWorse' | 'neverStop' | 'onRefused'
 >
 
 const LINEAR_LEARNING: OptionShape<LinearLearningOptions> = {
   clock: required(CLOCK),
   onLearning: aFunction(),
+  onWorse: aFunction(),
+  neverStop: flag,
   onRefused: aFunction(),
 }
 
-/** Makes the coordinator of the `online-svm` job. The owners of blocks need no preparation. */
-export function linearLearning(
-  options: LinearLearningOptions,
-): LearningCoordinator<LearnableVersion> {
+/** Coordinates learning in the `online-svm` job; a version has no constants. */
+export type LinearLearningCoordinator = LearningCoordinator<LearnableVersion, null>
+
+/** Makes the coordinator of the `online-svm` job. */
+export function linearLearning(options: LinearLearningOptions): LinearLearningCoordinator {
   checkOptions('linearLearning', LINEAR_LEARNING, options)
-  const gates = [SVM_OBSERVATIONS_UID, SVM_DELTAS_UID, SVM_MODEL_UID]
-  return new LearningCoordinator({ ...options, gates })
+  return new LearningCoordinator({
+    ...options,
+    gates: [SVM_OBSERVATIONS_UID, SVM_DELTAS_UID],
+    learners: { uid: SVM_MODEL_UID, merge: () => null },
+  })
 }

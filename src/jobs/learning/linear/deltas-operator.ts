@@ -1,6 +1,11 @@
 import { isWeirError } from '../../../core/errors.ts'
 import type { Counter } from '../../../core/metrics.ts'
-import { attemptTagOf, decodeLinearDelta, type LinearDelta } from '../../../models/linear/delta.ts'
+import {
+  attemptTagOf,
+  decodeLinearDelta,
+  LINEAR_PHASES,
+  type LinearDelta,
+} from '../../../models/linear/delta.ts'
 import type { WeightUpdate } from '../../../models/linear/weight-update.ts'
 import type { OperatorContext } from '../../../operators/port/operator.ts'
 import { blocksOf } from '../../../serving/sparse/block-products.ts'
@@ -8,7 +13,7 @@ import { BegunVersions } from '../../model-topic/begun-versions.ts'
 import { type ModelTopicRecord, valueBytesOf } from '../../model-topic/record.ts'
 import { DeltaDeduplicator, type SeenOffset } from '../delta-deduplicator.ts'
 import { LearningGate } from '../gate.ts'
-import type { GateOrder } from '../messages.ts'
+import { type GateOrder, phaseIn } from '../messages.ts'
 import { StepFolds } from './step-folds.ts'
 
 /** Operator state of the deltas seen. */
@@ -21,7 +26,7 @@ const ANY_KEY_GROUP = 0
 
 /**
  * Reads the deltas topic of a linear model, drops duplicates and sends each block's part to the owner
- * of the block.
+ * of the block. Deltas of another phase of learning are dropped: what was learned in it is forgotten.
  */
 export class LinearDeltasOperator extends LearningGate {
   private readonly range: number
@@ -30,6 +35,7 @@ export class LinearDeltasOperator extends LearningGate {
   private readonly unversioned = new Map<number, SeenOffset[]>()
   private begun!: BegunVersions
   private folds: StepFolds | undefined
+  private order: GateOrder | undefined
   private duplicates!: Counter
   private dropped!: Counter
 
@@ -50,7 +56,9 @@ export class LinearDeltasOperator extends LearningGate {
     }
   }
 
-  protected override letThrough({ version, folded = [], inFlight }: GateOrder): void {
+  protected override letThrough(order: GateOrder): void {
+    const { version, folded = [], inFlight } = order
+    this.order = order
     this.folds = new StepFolds(inFlight)
     if (this.begun.begin(version)) for (const seen of folded) this.deduplicator.restore(seen)
   }
@@ -60,12 +68,14 @@ export class LinearDeltasOperator extends LearningGate {
     const delta = this.deltaOf(bytes)
     // The examples of other attempts are not in the count of this one.
     const isCounted = bytes !== null && attemptTagOf(bytes) === this.inFlight?.attemptTag
-    if (delta !== undefined && this.isNew(delta)) {
+    const isOfPhase = delta !== undefined && this.isOfPhase(delta)
+    if (isOfPhase && this.isNew(delta)) {
       if (!isCounted) this.inFlight?.enter()
       this.sendBlocks(delta, timestamp)
       return
     }
-    if (delta !== undefined) this.duplicates.increment()
+    if (isOfPhase) this.duplicates.increment()
+    else if (delta !== undefined) this.dropped.increment()
     if (isCounted) this.inFlight?.leave()
   }
 
@@ -95,6 +105,10 @@ export class LinearDeltasOperator extends LearningGate {
     }
     this.dropped.increment()
     return undefined
+  }
+
+  private isOfPhase({ version, phase = 0 }: LinearDelta): boolean {
+    return this.order === undefined || phaseIn(this.order, version) % LINEAR_PHASES === phase
   }
 
   private isNew({ version, partition, offset }: LinearDelta): boolean {

@@ -4,6 +4,7 @@ import { placeIn, TOPICS_PLACE } from '../../../connectors/topics/place.ts'
 import { MAX_FEATURE } from '../../../core/feature.ts'
 import {
   count,
+  flag,
   listOf,
   milliseconds,
   name,
@@ -65,6 +66,11 @@ export interface OnlineSvmOptions extends SameEventOptions, Readonly<Record<stri
   readonly maxFeatures?: number
   readonly prequential?: PrequentialOptions
   /**
+   * Learning goes on also while it has certainly made the predictions worse than those of the version as it was published;
+   * the job then keeps no copies of blocks. @default false: it stops, and the version is served as it was published
+   */
+  readonly neverStop?: boolean
+  /**
    * Observations in flight from their prediction to the fold of their deltas in all their blocks, over all slots: a
    * higher limit gives more observations a second, with steps on older weights. The folds are counted for 16,384
    * at a time; of further ones only until their deltas are read. @default 64
@@ -93,6 +99,7 @@ export const ONLINE_SVM: OptionShape<NamedOptions<OnlineSvmOptions>> = {
   positiveLabel: numberIn(),
   maxFeatures: wholeNumber({ min: 1, max: MAX_FEATURE + 1 }),
   prequential: nested(PREQUENTIAL),
+  neverStop: flag,
   mostUnderWay: wholeNumber({ min: 1, orInfinity: true }),
   deltasFrom: listOf(wholeNumber({ min: 0 })),
   lingerMs: milliseconds,
@@ -124,6 +131,7 @@ const onlineSvm: JobDefinition<OnlineSvmOptions> = defineJob<OnlineSvmOptions>({
       rule = {},
       positiveLabel,
       lingerMs = 2,
+      neverStop,
       mostUnderWay: mostInFlight = 64,
     } = options
     const rows = topicRecords(env, topics, {
@@ -150,7 +158,9 @@ const onlineSvm: JobDefinition<OnlineSvmOptions> = defineJob<OnlineSvmOptions>({
     rows
       .union(deltas)
       .keyBy((update) => update.key, rawKeySerializer)
-      .transform<never>('Linear model', () => new LearnedWeightsOperator(range), { needsKey: true })
+      .transform<never>('Linear model', () => new LearnedWeightsOperator({ range, neverStop }), {
+        needsKey: true,
+      })
       .uid(SVM_MODEL_UID)
       .discard()
     const sink = await topicSink<LinearDelta>(placeIn(options), {
@@ -180,6 +190,7 @@ const onlineSvm: JobDefinition<OnlineSvmOptions> = defineJob<OnlineSvmOptions>({
             maxFeatures: options.maxFeatures,
             prequential: options.prequential,
             sameEvent: sameEventOf(options),
+            neverStop,
           }),
         { sideOutputs: [REFUSED.id, EXAMPLE_ERROR.id] },
       )

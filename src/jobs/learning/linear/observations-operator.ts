@@ -11,16 +11,17 @@ import {
 } from '../../../models/linear/online-rule.ts'
 import type { TrainedWith } from '../../../models/linear/trained-with.ts'
 import type { PrequentialOptions } from '../../../models/quality/prequential-error.ts'
+import { isLearningStopped } from '../../../models/registry/learning-phase.ts'
 import type { OperatorContext } from '../../../operators/port/operator.ts'
-import { blockProducts, blocksOf } from '../../../serving/sparse/block-products.ts'
 import { SlotWeights } from '../../../serving/sparse/slot-weights.ts'
-import { SlotRowReader } from '../../../state/catalog/slot-row-reader.ts'
+import { WEIGHTS_STATE } from '../../model-topic/linear-serving-function.ts'
 import { type ModelTopicRecord, valueBytesOf } from '../../model-topic/record.ts'
-import type { GateOrder } from '../messages.ts'
+import { type GateOrder, phaseIn, type WorseReport } from '../messages.ts'
 import { ObservationsGate } from '../observations-gate.ts'
 import { Refusals } from '../refused.ts'
 import type { SameEventOptions } from '../seen-events.ts'
 import { LinearLiveError } from './live-error.ts'
+import { WeightProducts } from './weight-products.ts'
 
 /** Options of the operator. */
 export interface LinearObservationsOptions {
@@ -38,11 +39,15 @@ export interface LinearObservationsOptions {
   readonly mostInFlight: number
   readonly prequential?: PrequentialOptions | undefined
   readonly sameEvent?: SameEventOptions | undefined
+  /** Learning goes on also where it has certainly made the predictions worse. @default false */
+  readonly neverStop?: boolean | undefined
 }
 
 /** An example that waits for others to be folded, or for blocks of weights that are in a store. */
 interface HeldExample {
   readonly version: number
+  /** The phase of learning that it came in. */
+  readonly phase: number
   readonly rule: OnlineLinearRule
   /** 1 or -1. */
   readonly label: number
@@ -52,11 +57,22 @@ interface HeldExample {
   readonly position: SourcePosition
 }
 
+/** What is predicted of an example. */
+interface Predicted {
+  readonly decision: number
+  /** The decision of the version as it was published; undefined outside the sample. */
+  readonly frozen: number | undefined
+}
+
+/** One example of this number, a power of two, is also predicted without learning. */
+const SAMPLED = 4
+
 /**
  * Reads labelled observations in LIBSVM's format, one a record, predicts each from the weights in the
  * memory of all slots, and sends one delta for each. While too many examples are in flight, the next one waits; so it
  * does for blocks that are in the stores of slots, which it asks for. The examples after it keep their place. A record that is no example is refused. After a failure it reads
- * observations again; the readers of the deltas topic drop the deltas that come twice.
+ * observations again; the readers of the deltas topic drop the deltas that come twice. While learning is stopped, examples are
+ * predicted, and not learned.
  */
 export class LinearObservationsOperator extends ObservationsGate {
   private readonly settings: OnlineLinearSettings
@@ -68,6 +84,9 @@ export class LinearObservationsOperator extends ObservationsGate {
   private readonly maxFeatures: number
   private readonly examples = new ExampleRecordReader()
   private readonly positiveLabel: number | undefined
+  private readonly neverStop: boolean
+  /** Phase of learning on the version. */
+  private phase = 0
   /** By partition, the version that it was learned on last in this attempt. */
   private readonly learnedOn: number[] = []
   private weights!: SlotWeights
@@ -76,8 +95,9 @@ export class LinearObservationsOperator extends ObservationsGate {
   private error!: LinearLiveError
   private read!: Counter
   private learned!: Counter
+  private left!: Counter
   private refusals!: Refusals
-  private stored!: StoredWeights
+  private products!: WeightProducts
   private asked!: Counter
   /** In their order; the chain is suspended while there are some. */
   private readonly held: HeldExample[] = []
@@ -92,19 +112,24 @@ export class LinearObservationsOperator extends ObservationsGate {
     this.modelUid = modelUid
     this.prequential = prequential
     this.positiveLabel = positiveLabel
+    this.neverStop = options.neverStop === true
   }
 
   override open(context: OperatorContext): void {
     super.open(context)
     const { metrics, rowTables } = context
     const { modelUid: uid, range } = this
-    this.weights = new SlotWeights({ rowTables, uid, state: 'weights', range })
+    this.weights = new SlotWeights({ rowTables, uid, state: WEIGHTS_STATE, range })
     this.learned = metrics.counter('observationsLearned')
+    this.left = metrics.counter('observationsLeftOut')
     this.refusals = new Refusals(context, 'observationsRefused')
     this.read = metrics.counter('observationsRead')
-    this.stored = new StoredWeights({ context, uid, state: 'weights', range })
+    this.products = new WeightProducts({ context, uid, range })
     this.asked = metrics.counter('examplesAsked')
-    this.error = new LinearLiveError(context, this.prequential)
+    this.error = new LinearLiveError(context, {
+      prequential: this.prequential,
+      neverStop: this.neverStop,
+    })
   }
 
   protected override letThrough(order: GateOrder): void {
@@ -112,6 +137,8 @@ export class LinearObservationsOperator extends ObservationsGate {
     const { loss, labels } = order.trainedWith ?? {}
     this.rule = ruleOf(this.settings, loss)
     this.labels = labels
+    this.phase = phaseIn(order, order.version)
+    this.error.of(order.version).advanceTo(this.phase)
   }
 
   processElement(_input: number, value: unknown, timestamp: number): void {
@@ -175,18 +202,43 @@ export class LinearObservationsOperator extends ObservationsGate {
     values.set(given.subarray(0, count))
     ids[count] = BIAS_FEATURE
     values[count] = 1
-    const { version, rule, timestamp } = this
-    const example = { version, rule, label, ids, values, timestamp }
+    const { version, phase, rule, timestamp } = this
+    const example = { version, phase, rule, label, ids, values, timestamp }
     // What the source has read behind an example that waits keeps its place.
     if (this.held.length === 0 && this.inFlight?.tryEnter() !== false) {
-      const decision = this.weights.product(version, ids, values)
-      if (!this.weights.isOutOfReach) {
-        this.step(example, decision)
+      const predicted = this.predict(example, this.context.position())
+      if (predicted !== undefined) {
+        this.step(example, predicted)
         return
       }
       this.inFlight?.leave()
     }
     this.hold({ ...example, position: { ...this.context.position() } })
+  }
+
+  /** Predicts an example from the memory of all slots; undefined where one has a block in its store. */
+  private predict(
+    { version, ids, values }: Omit<HeldExample, 'position'>,
+    position: SourcePosition,
+  ): Predicted | undefined {
+    const decision = this.weights.product(version, ids, values)
+    if (this.weights.isOutOfReach) return undefined
+    if (!this.isSampled(version, position)) return { decision, frozen: undefined }
+    const frozen = this.products.published(version, ids, values)
+    return frozen === undefined ? undefined : { decision, frozen }
+  }
+
+  /** As `predict`, and asks slots for what they have in their stores. */
+  private async ask({ version, ids, values, position }: HeldExample): Promise<Predicted> {
+    this.asked.increment()
+    const decision = await this.products.asked(version, ids, values)
+    if (!this.isSampled(version, position)) return { decision, frozen: undefined }
+    return { decision, frozen: await this.products.publishedAsked(version, ids, values) }
+  }
+
+  /** Whether the example at a position is also predicted without learning. */
+  private isSampled(version: number, position: SourcePosition): boolean {
+    return this.error.of(version).isGuarded && isInSample(position)
   }
 
   private hold(example: HeldExample): void {
@@ -200,22 +252,24 @@ export class LinearObservationsOperator extends ObservationsGate {
         await this.whenReady()
         if (this.isClosed) return
       }
-      const { version, ids, values, position } = next
-      const decision = this.weights.product(version, ids, values)
-      const isOutOfReach = this.weights.isOutOfReach
-      const whole = isOutOfReach ? await this.stored.product(version, ids, values) : decision
-      if (isOutOfReach) this.asked.increment()
-      this.context.resumeAt(position)
-      this.step(next, whole)
+      const predicted = this.predict(next, next.position) ?? (await this.ask(next))
+      this.context.resumeAt(next.position)
+      this.step(next, predicted)
       this.held.shift()
     }
   }
 
   /** Learns an example that is in flight. */
-  private step(example: Omit<HeldExample, 'position'>, decision: number): void {
-    const { version, rule, label, ids, values, timestamp } = example
+  private step(example: Omit<HeldExample, 'position'>, predicted: Predicted): void {
+    const { version, phase, rule, label, ids, values, timestamp } = example
     const { context, inFlight } = this
-    this.error.add(version, decision, label, rule.lossOf(decision, label))
+    const { decision } = predicted
+    this.measure(example, predicted)
+    if (!this.isLearnedIn(version, phase)) {
+      this.left.increment()
+      inFlight?.leave()
+      return
+    }
     this.learned.increment()
     const derivative = rule.derivative(decision, label, values)
     if (derivative === 0) {
@@ -225,9 +279,44 @@ export class LinearObservationsOperator extends ObservationsGate {
     const { partition, offset } = context.position()
     const rate = rule.rateOf(ids.length)
     const attemptTag = inFlight?.attemptTag ?? 0
-    const delta = { attemptTag, version, partition, offset, derivative, rate, ids, values }
+    const delta = { attemptTag, phase, version, partition, offset, derivative, rate, ids, values }
     context.output.collect(delta satisfies LinearDelta, timestamp)
   }
+
+  /** Whether an example of a phase is learned: not while learning is stopped, nor when it came before a stop. */
+  private isLearnedIn(version: number, phase: number): boolean {
+    if (isLearningStopped(phase)) return false
+    return version !== this.version || phase === this.phase
+  }
+
+  private measure(
+    { version: number, phase, rule, label, timestamp }: Omit<HeldExample, 'position'>,
+    { decision, frozen }: Predicted,
+  ): void {
+    const version = this.error.of(number)
+    const { measures } = version
+    const loss = rule.lossOf(decision, label)
+    const { clock } = this.context
+    const of = { isPositive: label > 0, timeMs: timestamp }
+    measures.add({ ...of, decision, loss }, clock)
+    if (frozen === undefined) return
+    const frozenLoss = rule.lossOf(frozen, label)
+    measures.addFrozen({ ...of, decision: frozen, loss: frozenLoss }, clock)
+    if (!version.isWorse(loss, frozenLoss)) return
+    const losses = { loss: measures.fadedLoss, frozenLoss: measures.fadedFrozenLoss }
+    this.context.sendEvent({
+      kind: 'worse',
+      version: number,
+      phase,
+      ...losses,
+    } satisfies WorseReport)
+  }
+}
+
+/** Whether the example at a position is in the sample. Neighbours are not all in it or out of it: labels may alternate. */
+function isInSample({ partition, offset }: SourcePosition): boolean {
+  const mixed = Math.imul((offset ^ Math.imul(partition + 1, 0x9e3779b1)) | 0, 0x85ebca6b)
+  return (((mixed ^ (mixed >>> 15)) >>> 7) & (SAMPLED - 1)) === 0
 }
 
 function ruleOf(
@@ -235,54 +324,4 @@ function ruleOf(
   loss: OnlineLinearOptions['loss'] = 'hinge',
 ): OnlineLinearRule {
   return new OnlineLinearRule({ ...settings, loss: settings.loss ?? loss })
-}
-
-/** Where the weights of a linear model are. */
-interface StoredWeightsOptions {
-  readonly context: Pick<OperatorContext, 'rowTables' | 'storedRows'>
-  /** Uid of the operator that owns the weights, and the name of its vector state. */
-  readonly uid: string
-  readonly state: string
-  /** Features of one block. */
-  readonly range: number
-}
-
-const encoder = new TextEncoder()
-
-/** Reads weights of a linear model in the memory of all slots, and asks the slots for blocks that are in their stores. */
-class StoredWeights {
-  private readonly options: StoredWeightsOptions
-  private readonly reader: SlotRowReader
-
-  constructor(options: StoredWeightsOptions) {
-    const { context, uid, state } = options
-    this.options = options
-    this.reader = new SlotRowReader(context.rowTables, uid, state)
-  }
-
-  /**
-   * Sum of weight x value of a version over features, whose ids rise; 0 if it is not finite. Only within
-   * `OperatorContext.suspend`. Throws STORE_FAILED.
-   */
-  async product(version: number, ids: Uint32Array, values: Float32Array): Promise<number> {
-    const blocks = blocksOf(ids, this.options.range)
-    const rows = await Promise.all(blocks.map(({ key }) => this.block(version, key)))
-    const { sum } = blockProducts({ ids, values }, blocks, (n) => rows[n])
-    return Number.isFinite(sum) ? sum : 0
-  }
-
-  private async block(version: number, key: string): Promise<Float32Array | undefined> {
-    const { context, uid, state, range } = this.options
-    const bytes = encoder.encode(key)
-    const weights = new Float32Array(range)
-    const found = this.reader.read(version, bytes, 0, bytes.length, weights)
-    if (found === 'found') return weights
-    if (found === 'missing') return undefined
-    const slot = this.reader.owner
-    const [row] = await context.storedRows({
-      ...{ slot, operatorUid: uid, state, version, dimension: range },
-      keys: [bytes],
-    })
-    return row?.vector
-  }
 }

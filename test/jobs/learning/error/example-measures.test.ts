@@ -4,6 +4,7 @@ import { ByteWriter } from '../../../../src/core/byte-writer.ts'
 import { seededRandom } from '../../../../src/core/random.ts'
 import { joinedExampleError } from '../../../../src/jobs/learning/error/example-error.ts'
 import { ExampleMeasures } from '../../../../src/jobs/learning/error/example-measures.ts'
+import { DriftMonitor } from '../../../../src/models/quality/drift-monitor.ts'
 
 const CLOCK = { nowMs: () => 1234 }
 const OPTIONS = { window: 80, fading: 0.97 }
@@ -25,8 +26,9 @@ function stream(count: number, seed: number): Predicted[] {
 }
 
 function measured(predicted: readonly Predicted[], into = new ExampleMeasures(OPTIONS)) {
-  for (const { decision, isPositive, loss } of predicted) {
-    into.add(decision, isPositive, loss, CLOCK)
+  for (const prediction of predicted) {
+    into.add(prediction, CLOCK)
+    into.addFrozen({ ...prediction, loss: prediction.loss / 2 }, CLOCK)
   }
   return into
 }
@@ -73,6 +75,8 @@ describe('the measures of examples', () => {
       loss: mean(losses),
       windowLoss: mean(losses.slice(-80)),
       fadedLoss: faded(losses),
+      frozenLoss: faded(losses.map((loss) => loss / 2)),
+      frozenExamples: 1200,
       accuracy: mean(right),
       windowAccuracy: mean(right.slice(-80)),
       fadedAccuracy: faded(right),
@@ -101,8 +105,10 @@ describe('the measures of examples', () => {
 
   it('have bytes that never change', () => {
     const measures = new ExampleMeasures({ window: 2, fading: 0.5 })
-    measures.add(0.5, true, 0.5, CLOCK)
-    measures.add(0.25, false, 1.25, CLOCK)
+    measures.add({ decision: 0.5, isPositive: true, loss: 0.5 }, CLOCK)
+    measures.add({ decision: 0.25, isPositive: false, loss: 1.25 }, CLOCK)
+    measures.addFrozen({ decision: -0.25, isPositive: true, loss: 0.75 }, CLOCK)
+    measures.worse.add(0.5, 0.5)
     const writer = new ByteWriter()
     measures.write(writer)
     const whole = (number: number) => Buffer.from(Uint32Array.of(number).buffer)
@@ -115,19 +121,24 @@ describe('the measures of examples', () => {
         Buffer.from(Float32Array.from(values).buffer),
       ])
     const byte = (number: number) => Buffer.of(number)
-    const adwin = [whole(0), whole(2), floats(1, 0.5), byte(1), byte(2), floats(0, 0, 1, 0)]
-    const pageHinkley = [whole(0), floats(2, 0.5, 0.5, 0)]
-    const unused = [whole(0), whole(0), floats(0, 0), byte(1), byte(0)]
+    // Its bytes are tested beside it.
+    const drift = new DriftMonitor()
+    for (const wrong of [0, 1]) drift.add(wrong, CLOCK)
+    drift.addFrozen(1, CLOCK)
+    const detectors = new ByteWriter()
+    drift.write(detectors)
     expect(Buffer.from(writer.toBytes()).toString('hex')).toBe(
       Buffer.concat([
         // Loss, then wrong labels.
         ...[floats(2, 2, 1.75, 1.5, 1.5, 2, 1.75), byte(1), window(1.75, 0.5, 1.25)],
         ...[floats(2, 2, 1, 1, 1.5, 2, 1), byte(1), window(1, 0, 1)],
-        // Alarms, the detectors, and those of a frozen model, which a linear model has not.
-        ...[floats(0, -1, 0, -1), ...adwin, ...pageHinkley],
-        ...[...unused, whole(0), floats(0, 0, 0, 0)],
+        detectors.toBytes(),
         // Decision values and labels.
         ...[window(0.75, 0.5, 0.25), window(1, 1, 0)],
+        // The loss without learning, and the capitals of the test whether learning is worse.
+        ...[floats(1, 1, 0.75, 0.75, 1, 1, 0.75), byte(1)],
+        ...[floats(0.75), whole(1), whole(1), Buffer.from(Float32Array.of(0.75).buffer)],
+        ...[byte(10), floats(0, 0, 0, 0, 0, 0, 0, 0, 0, 0)],
       ]).toString('hex'),
     )
   })

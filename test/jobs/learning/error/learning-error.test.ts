@@ -5,11 +5,12 @@ import {
   type RatingError,
   type RatingErrorPart,
 } from '../../../../src/jobs/learning/error/rating-error.ts'
+import { NO_ALARMS } from '../../../../src/models/quality/drift-monitor.ts'
 import type { KeyedFunctionContext } from '../../../../src/operators/process/function.ts'
 
 /** What slot `slot` of `parallelism` reports: an error of `mse` over `ratings`. */
 function part(slot: number, parallelism: number, ratings: number, mse: number): RatingErrorPart {
-  const alarms = { adwin: { count: 0, lastMs: -1 }, 'page-hinkley': { count: 0, lastMs: -1 } }
+  const alarms = NO_ALARMS
   return {
     ...{ version: 1, slot, parallelism, ratings, alarms, coverage: 1, frozenRatings: ratings },
     ...{ mse, windowMse: mse, fadedMse: mse, startMse: mse, frozenMse: mse },

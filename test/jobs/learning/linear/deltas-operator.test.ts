@@ -7,6 +7,7 @@ import {
   SEEN_LINEAR_DELTAS,
 } from '../../../../src/jobs/learning/linear/deltas-operator.ts'
 import { StepFolds } from '../../../../src/jobs/learning/linear/step-folds.ts'
+import type { VersionPhase } from '../../../../src/jobs/learning/messages.ts'
 import type { ModelTopicRecord } from '../../../../src/jobs/model-topic/record.ts'
 import { encodeLinearDelta } from '../../../../src/models/linear/delta.ts'
 import type { WeightUpdate } from '../../../../src/models/linear/weight-update.ts'
@@ -14,7 +15,10 @@ import type { HarnessSnapshot } from '../../../../src/testing/harness-snapshot.t
 import { OperatorHarness } from '../../../../src/testing/operator-harness.ts'
 
 /** The operator with blocks of 10 features, let through on version 2. */
-async function open(restore: readonly HarnessSnapshot[] = []) {
+async function open(
+  restore: readonly HarnessSnapshot[] = [],
+  phases: readonly VersionPhase[] = [],
+) {
   const operator = new LinearDeltasOperator(10)
   const harness = await OperatorHarness.open<ModelTopicRecord, WeightUpdate>({ operator, restore })
   const inFlight = InFlightLimit.newBuffer()
@@ -23,6 +27,7 @@ async function open(restore: readonly HarnessSnapshot[] = []) {
     version: 2,
     resumeOffsets: [],
     known: [2],
+    phases,
     inFlight,
   })
   return { harness, inFlight: new InFlightLimit(inFlight), folds: new StepFolds(inFlight) }
@@ -33,10 +38,11 @@ function recordOf(value: Uint8Array): ModelTopicRecord {
 }
 
 /** A delta of the attempt of `InFlightLimit.newBuffer()`, or of another one. */
-const delta = (offset: number, version = 2, attemptTag = 1): ModelTopicRecord =>
+const delta = (offset: number, version = 2, attemptTag = 1, phase = 0): ModelTopicRecord =>
   recordOf(
     encodeLinearDelta({
       attemptTag,
+      phase,
       version,
       partition: 5,
       offset,
@@ -69,6 +75,19 @@ describe('the reader of deltas of a linear model', () => {
         values: Float32Array.of(4),
       },
     ])
+  })
+
+  it('drops the deltas of another phase of learning, which have then left the flight', async () => {
+    const { harness, inFlight } = await open([], [[2, 258]])
+    for (const phase of [0, 1, 257]) {
+      inFlight.enter()
+      harness.process(delta(9, 2, 1, phase), 4, { position })
+    }
+    expect(inFlight.count).toBe(0)
+    expect(harness.take()).toEqual([])
+    harness.process(delta(9, 2, 1, 258), 4, { position })
+    expect(harness.take()).toHaveLength(2)
+    expect(harness.metrics.snapshot()).toMatchObject({ numRecordsDropped: 3, deltasDuplicate: 0 })
   })
 
   it('drops duplicates of a version, also those of a checkpoint before', async () => {

@@ -1,31 +1,29 @@
 import { expect, it } from 'vitest'
+import { modelVersion } from '../../../../src/core/model-version.ts'
 import { rawKeySerializer } from '../../../../src/dataflow/key-serializer.ts'
 import { InFlightLimit } from '../../../../src/jobs/learning/in-flight-limit.ts'
 import { LearnedWeightsOperator } from '../../../../src/jobs/learning/linear/model-operator.ts'
 import { StepFolds } from '../../../../src/jobs/learning/linear/step-folds.ts'
 import type { WeightUpdate } from '../../../../src/models/linear/weight-update.ts'
+import { vectorState } from '../../../../src/state/port/descriptors.ts'
 import { OperatorHarness } from '../../../../src/testing/operator-harness.ts'
 
 const RANGE = 8
 
 /** The owner of all blocks, and the counts of an attempt with so many examples in flight. */
-async function open(examples: number) {
-  const operator = new LearnedWeightsOperator(RANGE)
+async function open(examples: number, neverStop = false) {
+  const operator = new LearnedWeightsOperator({ range: RANGE, neverStop })
   const selectors = [(update: WeightUpdate) => update.key]
   const keys = { selectors: selectors as never, serializer: rawKeySerializer as never }
   const harness = await OperatorHarness.open<WeightUpdate, never>({ operator, keys })
   const inFlight = InFlightLimit.newBuffer()
   const limit = new InFlightLimit(inFlight)
   for (let n = 0; n < examples; n++) limit.enter()
-  const letThrough = (): void =>
-    operator.handleEvent({
-      kind: 'let-through',
-      version: 1,
-      resumeOffsets: [],
-      known: [1],
-      inFlight,
-    })
-  return { harness, limit, reader: new StepFolds(inFlight), letThrough }
+  const begin = (phase = 0): void => {
+    const order = { kind: 'begin', metadata: { version: 1 }, constants: null, inFlight }
+    operator.handleEvent(phase === 0 ? order : { ...order, phase })
+  }
+  return { operator, harness, limit, reader: new StepFolds(inFlight), begin }
 }
 
 function step(block: string, ticket: number, value = 1): WeightUpdate {
@@ -35,8 +33,8 @@ function step(block: string, ticket: number, value = 1): WeightUpdate {
 }
 
 it('an example is in flight until its blocks have folded, or refused, their parts', async () => {
-  const { harness, limit, reader, letThrough } = await open(1)
-  letThrough()
+  const { harness, limit, reader, begin } = await open(1)
+  begin()
   const ticket = reader.begin(2)
   harness.process(step('0', ticket), 0)
   expect(limit.count).toBe(1)
@@ -47,16 +45,16 @@ it('an example is in flight until its blocks have folded, or refused, their part
 })
 
 it('parts that come before the counts of the attempt are counted when these come', async () => {
-  const { harness, limit, reader, letThrough } = await open(1)
+  const { harness, limit, reader, begin } = await open(1)
   harness.process(step('0', reader.begin(1)), 0)
   expect(limit.count).toBe(1)
-  letThrough()
+  begin()
   expect(limit.count).toBe(0)
 })
 
 it('steps without a ticket, rows and openings are in no count', async () => {
-  const { harness, limit, letThrough } = await open(1)
-  letThrough()
+  const { harness, limit, begin } = await open(1)
+  begin()
   const key = new TextEncoder().encode('0')
   harness.process({ kind: 'open', key, version: 1 }, 0)
   harness.process({ kind: 'row', key, version: 1, weights: new Float32Array(RANGE) }, 0)
@@ -64,7 +62,83 @@ it('steps without a ticket, rows and openings are in no count', async () => {
   expect(limit.count).toBe(1)
 })
 
-it('reports that it is open, as the gates do: observations wait for it', async () => {
-  const { harness } = await open(0)
-  expect(harness.events).toEqual([{ kind: 'gate-opened' }])
+it('reports that it is open, and answers the orders of the coordinator', async () => {
+  const { operator, harness, begin } = await open(0)
+  operator.handleEvent({ kind: 'measure', metadata: { version: 1 } })
+  begin()
+  expect(harness.events).toEqual([
+    { kind: 'opened', known: [], phases: [] },
+    { kind: 'measured', version: 1, kept: false, constants: null },
+    { kind: 'begun', version: 1 },
+  ])
+})
+
+const PUBLISHED = Float32Array.from({ length: RANGE }, (_, i) => i / 8)
+
+/** A row of a state of version 1, [RANGE] or of the memory beside it. */
+function row(
+  { keyedState }: Awaited<ReturnType<typeof open>>['harness'],
+  state: string,
+  block: string,
+): Float32Array | undefined {
+  const dimension = state.endsWith('memory') ? 2 * RANGE : RANGE
+  const rows = keyedState!.vector(vectorState(state, { dimension }))
+  return rows.get(modelVersion(1), key(block))?.vector
+}
+
+const key = (block: string): Uint8Array => new TextEncoder().encode(block)
+
+/** An owner that has folded steps into a published block with a memory, one without, and one that was not published. */
+async function learned(neverStop = false) {
+  const opened = await open(0, neverStop)
+  const { harness, begin } = opened
+  const memory = Float32Array.from({ length: 2 * RANGE }, () => 2)
+  harness.process({ kind: 'open', key: key('0'), version: 1 }, 0)
+  harness.process({ kind: 'row', key: key('0'), version: 1, weights: PUBLISHED, memory }, 0)
+  harness.process({ kind: 'row', key: key('1'), version: 1, weights: PUBLISHED }, 0)
+  begin()
+  for (const block of ['0', '1', '2', '0', '1', '2']) harness.process(step(block, 0), 0)
+  return opened
+}
+
+it('a stop puts each block back to what was published, with what learning keeps beside it', async () => {
+  const { operator, harness, begin } = await learned()
+  expect(row(harness, 'weights', '0')).not.toEqual(PUBLISHED)
+  begin(1)
+  await operator.prepareSnapshot(1)
+  expect(harness.events.at(-1)).toEqual({ kind: 'begun', version: 1 })
+  expect(row(harness, 'weights', '0')).toEqual(PUBLISHED)
+  expect(row(harness, 'weights', '1')).toEqual(PUBLISHED)
+  expect(row(harness, 'weights', '2')).toEqual(new Float32Array(RANGE))
+  expect(row(harness, 'weight-memory', '0')).toEqual(new Float32Array(2 * RANGE).fill(2))
+  expect(row(harness, 'weight-memory', '1')).toBeUndefined()
+  // Steps that were on their way are of what is forgotten.
+  harness.process(step('0', 0), 0)
+  expect(row(harness, 'weights', '0')).toEqual(PUBLISHED)
+  expect(harness.metrics.snapshot()).toMatchObject({ stepsFolded: 6, numRecordsDropped: 1 })
+
+  begin(2)
+  harness.process(step('0', 0), 0)
+  expect(row(harness, 'weights', '0')).not.toEqual(PUBLISHED)
+  begin(3)
+  await operator.prepareSnapshot(1)
+  expect(row(harness, 'weights', '0')).toEqual(PUBLISHED)
+})
+
+it('a block that is published again while it is learned is put back to what was published last', async () => {
+  const { operator, harness, begin } = await learned()
+  const again = PUBLISHED.map((weight) => weight + 1)
+  harness.process({ kind: 'row', key: key('0'), version: 1, weights: again }, 0)
+  const [indices, weights] = [Uint16Array.of(2), Float32Array.of(9)]
+  harness.process({ kind: 'some', key: key('1'), version: 1, indices, weights }, 0)
+  for (const block of ['0', '1']) harness.process(step(block, 0), 0)
+  begin(1)
+  await operator.prepareSnapshot(1)
+  expect(row(harness, 'weights', '0')).toEqual(again)
+  expect(row(harness, 'weights', '1')).toEqual(PUBLISHED.with(2, 9))
+})
+
+it('a job that never stops keeps no copies', async () => {
+  const { harness } = await learned(true)
+  expect(row(harness, 'frozen-weights', '0')).toBeUndefined()
 })

@@ -51,6 +51,101 @@ async function learned(
   return harness
 }
 
+/** The reports of the operator that predictions are worse. */
+const worseOf = (events: readonly unknown[]): unknown[] =>
+  events.filter((event) => (event as { kind: string }).kind === 'worse')
+
+/** Reads the weights of a world, which a test changes as learning does. */
+class OperatorOfWorld extends LinearObservationsOperator {
+  readonly world = new ModelWorld()
+
+  override open(context: OperatorContext): void {
+    super.open({ ...context, rowTables: this.world.catalog })
+  }
+}
+
+/** The operator, on version 1 whose feature 3 decides, in a phase of learning. */
+async function observing(given: Partial<LinearObservationsOptions> = {}) {
+  const rule = { loss: 'logistic', learningRate: 0.5 } as const
+  const operator = new OperatorOfWorld({
+    ...{ range: BLOCK, rule, modelUid: 'model', mostInFlight: 10_000 },
+    ...given,
+  })
+  const harness = await OperatorHarness.open<ModelTopicRecord, LinearDelta>({ operator })
+  const inFlight = InFlightLimit.newBuffer()
+  let offset = 0
+  return {
+    operator,
+    harness,
+    flight: new InFlightLimit(inFlight),
+    letThrough: (phase: number) => {
+      const phases = phase === 0 ? {} : { phases: [[1, phase]] }
+      const order = { kind: 'let-through', version: 1, resumeOffsets: [], known: [1], inFlight }
+      operator.handleEvent({ ...order, ...phases })
+    },
+    /** Observes positive and negative examples in turn. */
+    observe: (count: number) => {
+      for (let n = 0; n < count; n++) {
+        const line = n % 2 === 0 ? '1 3:1' : '-1 3:-1'
+        harness.process(recordOf(line), 5000, { position: { partition: 0, offset: offset++ } })
+      }
+    },
+    frozen: () => harness.metrics.snapshot()['prequentialFrozenLoss'],
+  }
+}
+
+const WEIGHTS = [0, 0, 0, 2, 0, 0, 0, 0]
+const RUINED = [0, 0, 0, -400, 0, 0, 0, 0]
+
+it('reports that learning has made predictions worse than those of the weights as they were published', async () => {
+  const { operator, harness, letThrough, observe, frozen } = await observing()
+  operator.world.put('0', WEIGHTS)
+  letThrough(0)
+  observe(2000)
+  expect(worseOf(harness.events)).toEqual([])
+  operator.world.freeze('0', WEIGHTS)
+  operator.world.put('0', RUINED)
+  observe(200)
+  // The loss of a margin of 2.
+  expect(frozen()).toBeCloseTo(Math.log1p(Math.exp(-2)), 5)
+  expect(worseOf(harness.events)).toEqual([
+    {
+      kind: 'worse',
+      version: 1,
+      phase: 0,
+      loss: expect.any(Number),
+      frozenLoss: expect.closeTo(frozen() as number, 9),
+    },
+  ])
+})
+
+it('reports nothing where learning is never stopped', async () => {
+  const { operator, harness, letThrough, observe, frozen } = await observing({ neverStop: true })
+  operator.world.freeze('0', WEIGHTS)
+  operator.world.put('0', RUINED)
+  letThrough(0)
+  observe(2000)
+  expect(worseOf(harness.events)).toEqual([])
+  expect(frozen()).toBeNaN()
+})
+
+it('predicts and measures examples while learning is stopped, and learns them when it goes on', async () => {
+  const { operator, harness, flight, letThrough, observe } = await observing()
+  operator.world.put('0', WEIGHTS)
+  letThrough(1)
+  observe(100)
+  expect(harness.values).toEqual([])
+  expect(flight.count).toBe(0)
+  expect(harness.metrics.snapshot()).toMatchObject({
+    ...{ learningStopped: 1, observationsLeftOut: 100, observationsLearned: 0 },
+    prequentialLoss: expect.closeTo(Math.log1p(Math.exp(-2)), 5),
+  })
+  letThrough(2)
+  observe(10)
+  expect(harness.values.map(({ phase }) => phase)).toEqual(Array(10).fill(2))
+  expect(harness.metrics.snapshot()).toMatchObject({ learningStopped: 0, observationsLearned: 10 })
+})
+
 it('learns an example whose ids are in any order or come again, as one with the sums', async () => {
   const harness = await learned(['1 9:1 3:0.5 9:2', '1 3:0.5 9:3\n'])
   const [first, second] = harness.values
