@@ -16,6 +16,7 @@ import {
 } from '../serve/learn-command.ts'
 import { WRITE_BACK_OPTION } from '../serve/write-back.ts'
 import { counted } from '../text/counted.ts'
+import { HASHING_OPTIONS, hashingOfFlags } from '../training/feature-hashing.ts'
 
 const LOSSES = ['hinge', 'logistic'] as const
 
@@ -43,6 +44,7 @@ export const learnSvmCommand: Command = {
       value: anyNumber({}, 'LABEL'),
       help: 'Label of the positive examples, if the version does not say its labels (default: every label above 0)',
     },
+    ...HASHING_OPTIONS,
     'max-features': {
       type: 'string',
       value: wholeNumber({ min: 1, max: MAX_FEATURE + 1 }),
@@ -86,6 +88,7 @@ Example:
     if (flags.boolean('detached')) {
       return await submitDetached('online-svm', learnSvmCommand.options, { flags: values, io })
     }
+    const hashing = hashingOfFlags(flags)
     const job = {
       observations: flags.string('observations'),
       ...sameEventFlags(flags),
@@ -111,7 +114,7 @@ Example:
         `${counted(items, 'block')} of ${counted(dimension, 'weight')}`,
       start: async (options) => {
         const { learnSvmJob } = await import('../../jobs/serve/learning-svm.ts')
-        return await learnSvmJob({ ...options, job })
+        return await learnSvmJob({ ...options, job, hashing })
       },
     })
   },
