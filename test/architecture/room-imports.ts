@@ -110,7 +110,6 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'cli/files',
     'cli/flag-kinds',
     'cli/text',
-    'cli/training',
     'client',
     'connectors/kafka/client',
     'connectors/log/storage',

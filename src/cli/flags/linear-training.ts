@@ -19,10 +19,10 @@ import {
   type LinearSolverKind,
 } from '../../training/linear/options.ts'
 import { type Flags, needs, type OptionSpec, UsageError } from '../command/command.ts'
+import { HASHING_OPTIONS, hashingOfFlags } from '../files/feature-hashing.ts'
 import { anyNumber, share, wholeNumber } from '../flag-kinds/numbers.ts'
 import { input, output } from '../flag-kinds/places.ts'
 import { orWord, word } from '../flag-kinds/words.ts'
-import { HASHING_OPTIONS, hashingOfFlags } from '../training/feature-hashing.ts'
 
 const LOSSES: readonly LinearLossName[] = ['hinge', 'squared-hinge', 'logistic']
 const SOLVERS: readonly LinearSolverKind[] = ['auto', 'dual', 'newton']

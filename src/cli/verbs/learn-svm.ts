@@ -3,6 +3,7 @@ import { ONLINE_SVM_MODULE } from '../../jobs/serve/job-modules.ts'
 import { DETACH_OPTIONS } from '../cluster/options.ts'
 import { submitDetached } from '../cluster/submit.ts'
 import { type Command, Flags } from '../command/command.ts'
+import { HASHING_OPTIONS, hashingOfFlags } from '../files/feature-hashing.ts'
 import { anyNumber, wholeNumber } from '../flag-kinds/numbers.ts'
 import { topicName, word } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
@@ -16,7 +17,6 @@ import {
 } from '../serve/learn-command.ts'
 import { WRITE_BACK_OPTION } from '../serve/write-back.ts'
 import { counted } from '../text/counted.ts'
-import { HASHING_OPTIONS, hashingOfFlags } from '../training/feature-hashing.ts'
 
 const LOSSES = ['hinge', 'logistic'] as const
 

@@ -15,6 +15,7 @@ import {
   UsageError,
 } from '../command/command.ts'
 import { ProgressBar } from '../command/progress-bar.ts'
+import { HASHING_OPTIONS, hashingOfFlags } from '../files/feature-hashing.ts'
 import { modelReference } from '../flag-kinds/named.ts'
 import { wholeNumber } from '../flag-kinds/numbers.ts'
 import { twoNumbers } from '../flag-kinds/pairs.ts'
@@ -30,7 +31,6 @@ import {
 } from '../flags/published-version.ts'
 import { changeModel, MODELS_OPTIONS } from '../inference/flags.ts'
 import { counted } from '../text/counted.ts'
-import { HASHING_OPTIONS, hashingOfFlags } from '../training/feature-hashing.ts'
 
 const MODEL_KINDS = ['als', 'linear'] as const
 

@@ -25,6 +25,7 @@ import {
 import { ProgressBar } from '../command/progress-bar.ts'
 import { BAD_LINES_OPTION, BadLinesOfFiles } from '../files/bad-lines.ts'
 import { examplesOfFile } from '../files/examples-file.ts'
+import { HASHING_OPTIONS, hashingOfFlags } from '../files/feature-hashing.ts'
 import { outputFileOf } from '../files/output-file.ts'
 import { writeTextLines } from '../files/text-lines-file.ts'
 import { word } from '../flag-kinds/words.ts'
@@ -38,7 +39,6 @@ import {
 import { promotionHint } from '../flags/published-version.ts'
 import { counted } from '../text/counted.ts'
 import { DatasetFacts, IN_TOPIC_OPTION } from '../training/dataset-facts.ts'
-import { HASHING_OPTIONS, hashingOfFlags } from '../training/feature-hashing.ts'
 import { MULTICLASS_OPTION, trainClasses } from '../training/multiclass.ts'
 
 const SVM_LOSSES = ['hinge', 'squared-hinge'] as const

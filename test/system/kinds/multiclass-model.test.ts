@@ -11,7 +11,7 @@ import {
   jsonLines,
   PATIENT,
   weir,
-} from './command-process.ts'
+} from '../cli/command-process.ts'
 
 const MODEL = 'svm-model'
 const LABELS = [2, 3, 7] as const

@@ -11,7 +11,7 @@ import {
   jsonLines,
   PATIENT,
   weir,
-} from './command-process.ts'
+} from '../cli/command-process.ts'
 
 const MODEL = 'svm-model'
 const COUNTRIES = ['DE', 'FR', 'IT', 'ES', 'PL', 'SE'] as const

@@ -7,7 +7,7 @@ import { scanTopic } from '../../../src/connectors/topics/scan.ts'
 import { formatRating } from '../../../src/models/ratings/format.ts'
 import { generateRatings } from '../../../src/models/ratings/generator.ts'
 import { inProcess } from '../../cli/command-here.ts'
-import { type CommandResult, jsonLines } from './command-process.ts'
+import { type CommandResult, jsonLines } from '../cli/command-process.ts'
 
 let folder: string
 let data: string
