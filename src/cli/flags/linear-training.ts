@@ -235,7 +235,7 @@ export function inheritedLinearOptions(
 function requireTwoLabels(live: RegisteredVersion | undefined): void {
   if (live === undefined || classesOf(live.lineage.hyperparameters) === undefined) return
   throw new UsageError(
-    `version ${live.number} of ${live.name} has several classes, and only models of two labels are retrained; train it again with "weir train svm --multiclass --publish --topic ${live.name}", and promote that version`,
+    `version ${live.number} of ${live.name} has several classes, and only models of two labels are retrained; train it again with "weir train svm --examples FILE --multiclass --publish --topic ${live.name}", and promote that version`,
   )
 }
 

@@ -75,10 +75,6 @@ describe('a model of several classes', () => {
   })
 })
 
-it('a training of two labels names the flag where there are more', async () => {
-  await expect(trainLinear(points(30, 1))).rejects.toThrow('more than two labels: train a model')
-})
-
 /** Share of the points whose nearest centre is their own: no classifier does better. */
 function nearest({ rows, labels, values }: SparseTable): number {
   let right = 0
