@@ -5,6 +5,9 @@ const HOLD_MS = 5
 /** A connection that has sent so many bytes before it is begun is begun after those that sent less. */
 const LARGE_BYTES = 16 * 1024
 
+/** A handshake of TLS begins with more bytes: a connection that has sent fewer is begun after the others. */
+const HELLO_BYTES = 128
+
 /** A connection, as far as its beginning needs it. */
 export type Arrival = Pick<Socket, 'destroyed' | 'readableLength'>
 
@@ -12,13 +15,16 @@ export type Arrival = Pick<Socket, 'destroyed' | 'readableLength'>
 interface Waiting {
   readonly arrival: Arrival
   readonly begin: () => void
+  /** A beginning that can be answered has as many bytes. */
+  readonly leastBytes: number
 }
 
 /**
  * Shares the beginnings of connections among the clients of a port. Node.js accepts one connection in each turn of its event
  * loop: where each turn also reads a megabyte of the one before, hundreds wait in the system's queue, and a good client
  * behind them. Here all are accepted first, and then begun one in each turn, one of each client after the other; of a client
- * those first that have sent little: who opens thousands, fills them and leaves holds up large requests of its own.
+ * those first that have sent little, but as much as they must: who opens thousands, fills them and leaves holds up large
+ * requests of its own, and who sends half handshakes its own half handshakes.
  */
 export class Arrivals {
   private readonly monotonicMs: () => number
@@ -39,13 +45,16 @@ export class Arrivals {
     this.schedule = schedule
   }
 
-  /** Begins at once, unless another one came in this turn or in the one before, or waits. */
-  add(client: string, arrival: Arrival, begin: () => void): void {
+  /**
+   * Begins at once, unless another one came in this turn or in the one before, or waits. `isTls`: whether it begins with a
+   * handshake.
+   */
+  add(client: string, arrival: Arrival, begin: () => void, isTls = false): void {
     const isFirst = !this.isScheduled
     this.hasCome = true
     this.next()
     if (isFirst) this.start(begin)
-    else this.wait(client, { arrival, begin })
+    else this.wait(client, { arrival, begin, leastBytes: isTls ? HELLO_BYTES : 0 })
   }
 
   private wait(client: string, one: Waiting): void {
@@ -80,8 +89,7 @@ export class Arrivals {
   private shift(): Waiting | undefined {
     for (const [client, all] of this.waiting) {
       const own = all.filter(({ arrival }) => !arrival.destroyed)
-      const small = own.findIndex(({ arrival }) => arrival.readableLength < LARGE_BYTES)
-      const [one] = own.splice(Math.max(0, small), 1)
+      const [one] = own.splice(firstOf(own), 1)
       // Deleted and set again, the client comes last.
       this.waiting.delete(client)
       if (own.length > 0) this.waiting.set(client, own)
@@ -89,4 +97,24 @@ export class Arrivals {
     }
     return undefined
   }
+}
+
+/** Where the first of those is that come first. */
+function firstOf(waiting: readonly Waiting[]): number {
+  let first = 0
+  let least = Number.POSITIVE_INFINITY
+  for (const [place, one] of waiting.entries()) {
+    const rank = rankOf(one)
+    if (rank === 0) return place
+    if (rank >= least) continue
+    first = place
+    least = rank
+  }
+  return first
+}
+
+/** 0 for a whole and small beginning, 1 for a large one, 2 for half of one. */
+function rankOf({ arrival: { readableLength }, leastBytes }: Waiting): number {
+  if (readableLength < leastBytes) return 2
+  return readableLength < LARGE_BYTES ? 0 : 1
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Server as NetServer, Socket } from 'node:net'
+import { Server as TlsServer } from 'node:tls'
 import { TrustedProxies } from '../access/proxies/trusted-proxies.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import {
@@ -88,11 +89,12 @@ export class ConnectionShare implements Disposable {
     server.removeAllListeners('connection')
     server.on('connection', (socket: Socket) => {
       if (!this.admit(socket)) return void socket.destroy()
-      this.arrivals.add(socket.remoteAddress!, socket, () => {
+      const begin = (): void => {
         // It has left, and the others would not see its end, which came before they listened.
         if (socket.readableEnded) return void socket.destroy()
         for (const listener of others) listener.call(server, socket)
-      })
+      }
+      this.arrivals.add(socket.remoteAddress!, socket, begin, server instanceof TlsServer)
     })
   }
 

@@ -71,6 +71,7 @@ export const PAUSES: Readonly<Record<string, readonly Pause[]>> = {
     ['random.below(400)', 'a random moment of a kill'],
     ['random.below(400)', 'a random moment of a kill'],
   ],
+  'test/run/stalls/stall-reporter.ts': [['MEASURE_MS', 'processor time is measured over time']],
   'test/runtime/subtask/snapshot.test.ts': [['ms', 'a sink that is slow to prepare']],
   'test/services/tcp-proxy.test.ts': [
     ['50', 'shows that nothing is heard'],

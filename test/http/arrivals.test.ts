@@ -15,9 +15,9 @@ function world() {
   return {
     begun,
     /** A connection of a client that has sent so many bytes. */
-    add(client: string, name: string, bytes = 0) {
+    add(client: string, name: string, bytes = 0, isTls = false) {
       const arrival = { destroyed: false, readableLength: bytes }
-      arrivals.add(client, arrival, () => begun.push(name))
+      arrivals.add(client, arrival, () => begun.push(name), isTls)
       return arrival
     },
     /** A turn of the event loop, some ms later. */
@@ -74,4 +74,29 @@ it('of one client those come first that have sent little, and none that has gone
   for (let i = 0; i < 8; i++) turn()
   expect(begun).toEqual(['first', 'small', 'large', 'larger'])
   expect(large.destroyed).toBe(false)
+})
+
+it('with TLS, of one client those come last that have sent less than a handshake begins with', () => {
+  const { begun, add, turn } = world()
+  add('a', 'first', 15, true)
+  add('a', 'half', 15, true)
+  add('a', 'large', 65_536, true)
+  const late = add('a', 'half, then whole', 15, true)
+  add('a', 'whole', 517, true)
+  add('b', 'half of another', 15, true)
+  turn()
+  turn()
+  late.readableLength = 517
+  for (let i = 0; i < 8; i++) turn()
+  const another = 'half of another'
+  expect(begun).toEqual(['first', 'whole', another, 'half, then whole', 'large', 'half'])
+})
+
+it('without TLS a request may be shorter than a handshake', () => {
+  const { begun, add, turn } = world()
+  add('a', 'first')
+  add('a', 'short', 27)
+  add('a', 'whole', 517)
+  for (let i = 0; i < 8; i++) turn()
+  expect(begun).toEqual(['first', 'short', 'whole'])
 })

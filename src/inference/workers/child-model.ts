@@ -89,7 +89,7 @@ async function startChild(
       server.once('error', reject).listen(path, resolve)
     })
     const module = fileURLToPath(siblingModule('./child', import.meta.url))
-    const child = spawn(process.execPath, [module, path], {
+    const child = spawn(process.execPath, [module, path, String(process.pid)], {
       stdio: ['ignore', 'inherit', 'inherit'],
     })
     if (child.pid !== undefined) onStarted(child.pid)

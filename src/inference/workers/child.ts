@@ -1,5 +1,6 @@
 import { connect } from 'node:net'
 import { asWeirError } from '../../core/errors.ts'
+import { endWithParent } from '../../files/end-with-parent.ts'
 import type { LoadedModel } from '../port/runner.ts'
 import type { Tensor } from '../port/tensor.ts'
 import { openModel, prepareRunner } from '../runners/open.ts'
@@ -10,7 +11,9 @@ import { mostItemsOfRun, zeroInputs } from './sample-inputs.ts'
 
 /* The child process of a worker: it loads one model and runs the batches that come over the socket. */
 
-const socket = connect(process.argv[2] ?? '')
+const [path = '', parent] = process.argv.slice(2)
+endWithParent(Number(parent))
+const socket = connect(path)
 let model: LoadedModel | undefined
 
 const send = (head: ChildHead, tensors: readonly Tensor[] = []): void => {

@@ -1,5 +1,6 @@
 import { setPriority } from 'node:os'
 import { isWeirError, messageOf } from '../../core/errors.ts'
+import { endWithParent } from '../../files/end-with-parent.ts'
 import type { TrainerAnswer, TrainerRequest } from './messages.ts'
 import { RetrainTrainer } from './trainer.ts'
 
@@ -21,6 +22,7 @@ try {
 }
 const trainer = new RetrainTrainer((done, total) => send({ kind: 'progress', done, total }))
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
+endWithParent(process.ppid)
 process.on('message', (request: TrainerRequest) => {
   trainer.answer(request).then(send, (error: unknown) => {
     const code = isWeirError(error) ? error.code : 'OPERATOR_FAILED'

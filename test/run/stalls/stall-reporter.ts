@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Reporter, TestCase, TestModule } from 'vitest/node'
+import { pause } from '../pause.ts'
 import { ofFiles, processesOfRun, RUN_VARIABLE, type RunProcess } from './run-processes.ts'
 import { decideStall, type Running, STALL_LIMITS, type StallLimits } from './stall.ts'
 
@@ -106,7 +106,7 @@ export class StallReporter implements Reporter {
 
   private async kill(): Promise<void> {
     const before = new Map(this.processes().map(({ pid, cpuMs }) => [pid, cpuMs]))
-    await sleep(MEASURE_MS)
+    await pause(MEASURE_MS, 'processor time is measured over time')
     const all = this.processes()
     const lines = all.map((one) => textOf(one, one.cpuMs - (before.get(one.pid) ?? one.cpuMs)))
     print(['Processes of this run, which are killed:', ...lines])
