@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads'
 import { siblingModule } from '../core/sibling-module.ts'
 
-/** The thread needs next to no heap. */
-const HEAP = { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1 }
+/** The thread needs next to no heap, but for its start: from source, node takes the types out of its module there. */
+const HEAP = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 }
 
 /**
  * Ends this process within seconds after its parent, with a thread that looks at it: work that never comes back keeps the

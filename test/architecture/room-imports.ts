@@ -709,6 +709,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'inference/workers': [
     'core',
     'core/numbers',
+    'files',
     'inference/batches',
     'inference/parts',
     'inference/policy',
@@ -1018,6 +1019,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'core/features',
     'core/formats',
     'core/options',
+    'files',
     'jobs/evaluate',
     'jobs/learning/error',
     'jobs/model-topic',
