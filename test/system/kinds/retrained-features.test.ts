@@ -13,7 +13,7 @@ let folder: string
 let data: string
 const at = (name: string): string => join(folder, name)
 const ITEMS = 30
-/** An item of the file that nobody has rated. */
+/** An item of the file without ratings. */
 const NEW_ITEM = 'film-99'
 
 const retrain = (...flags: string[]): Promise<CommandResult> =>
