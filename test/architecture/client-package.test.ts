@@ -6,7 +6,9 @@ import { importedFiles, importsOf, textOf } from './source-tree.ts'
 const ROOMS = [
   'client',
   'core',
+  'core/features',
   'core/formats',
+  'core/hash',
   'core/lifetime',
   'core/numbers',
   'core/options',

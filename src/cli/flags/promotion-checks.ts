@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import type { FeatureHashing } from '../../core/features/hashing.ts'
 import { ALS_MODEL } from '../../jobs/model-topic/als-serving-function.ts'
 import { SVM_MODEL } from '../../jobs/model-topic/linear-serving-function.ts'
 import type { PromotionLimits } from '../../jobs/promotion/checks.ts'
@@ -177,9 +178,12 @@ export async function goldenRatings(path: string, reading: RatingsReading): Prom
   return { ratings, subject: await subjectOf(path, counted(ratings.size, 'rating')) }
 }
 
-/** The golden examples of a LIBSVM file; their subject is path and hash. */
-export async function goldenExamples(path: string): Promise<GoldenExamples> {
-  const examples = await examplesOfFile(path)
+/** The golden examples of a LIBSVM file; their subject is path and hash. `hashing`: their features have names. */
+export async function goldenExamples(
+  path: string,
+  hashing: FeatureHashing | undefined,
+): Promise<GoldenExamples> {
+  const examples = await examplesOfFile(path, { hashing })
   return { examples, subject: await subjectOf(path, counted(examples.rows, 'example')) }
 }
 

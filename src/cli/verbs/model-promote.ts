@@ -1,5 +1,6 @@
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { systemClock } from '../../core/clock.ts'
+import { hashingOf } from '../../core/features/hashing.ts'
 import {
   type CheckedData,
   type PromotionChecks,
@@ -145,10 +146,14 @@ async function checkedData(
 ): Promise<CheckedData> {
   const { golden, reading } = given
   const kind = kindOfVersion(version)
+  const { hyperparameters } = version.lineage
+  const hashing = hashingOf(hyperparameters)
   const isOfRatings = kind.observations === 'ratings'
   return {
-    golden: isOfRatings ? await goldenRatings(golden, reading) : await goldenExamples(golden),
-    observations: (ranges) => kind.read(topics, ranges),
+    golden: isOfRatings
+      ? await goldenRatings(golden, reading)
+      : await goldenExamples(golden, hashing),
+    observations: (ranges) => kind.read(topics, ranges, hyperparameters),
   }
 }
 

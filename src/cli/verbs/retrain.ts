@@ -43,6 +43,7 @@ import { detectorOf, holdablePolicyOf, TRIGGER_OPTIONS } from '../flags/retrain-
 import { shortNumber } from '../text/model-version.ts'
 import { checkLines } from '../text/promotion-checks.ts'
 import { errorWatchOf } from '../training/error-watch.ts'
+import { INHERITED_FEATURES_OPTIONS } from '../training/features.ts'
 import { INHERITED_HALF_LIFE_OPTION } from '../training/half-life.ts'
 import { HISTORY_OPTIONS, historyOf } from '../training/history.ts'
 import { TRAINERS } from '../training/inherited.ts'
@@ -126,6 +127,7 @@ export const retrainCommand: Command = {
     ...RETRAIN_OPTIONS,
     ...TRIGGER_OPTIONS,
     ...INHERITED_ALS_OPTIONS,
+    ...INHERITED_FEATURES_OPTIONS,
     ...INHERITED_LINEAR_OPTIONS,
     ...INHERITED_POPULARITY_FLAGS,
     ...INHERITED_HALF_LIFE_OPTION,

@@ -1,10 +1,13 @@
+import { WeirError } from '../../core/errors.ts'
+import { FEATURE_HASHING, type FeatureHashing } from '../../core/features/hashing.ts'
 import { count, flag, name, required } from '../../core/options/kinds.ts'
 import { checkArgument, checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
-import { LibsvmParser } from '../../models/linear/libsvm-format.ts'
+import { LibsvmParser, type LibsvmSink } from '../../models/linear/libsvm-format.ts'
 import {
   ClassificationAccumulator,
   type ClassificationSummary,
 } from '../../training/metrics/classification.ts'
+import { MulticlassAccumulator, type MulticlassSummary } from '../../training/metrics/multiclass.ts'
 import {
   LINEAR_PREDICT,
   type LinearPrediction,
@@ -35,12 +38,15 @@ export interface PredictExamplesOptions {
   readonly query: LinearPredictOptions
   /** Predictions in flight at the same time. @default 1024 */
   readonly outstanding?: number
+  /** How the model hashes the names of features. @default features have ids */
+  readonly hashing?: FeatureHashing | undefined
 }
 
 const PREDICT_EXAMPLES: OptionShape<PredictExamplesOptions> = {
   state: required(name),
   query: required(nested(LINEAR_PREDICT)),
   outstanding: count,
+  hashing: nested(FEATURE_HASHING),
 }
 
 /** An example with its own arrays. */
@@ -58,9 +64,9 @@ export async function* predictExamples(
   options: PredictExamplesOptions,
 ): AsyncGenerator<PredictedExample> {
   checkOptions('predictExamples', PREDICT_EXAMPLES, options)
-  const { state, query, outstanding = 1024 } = options
+  const { state, query, outstanding = 1024, hashing } = options
   let number = 0
-  for await (const examples of exampleBatches(text, outstanding)) {
+  for await (const examples of exampleBatches(text, outstanding, hashing)) {
     const predictions = await Promise.all(examples.map((example) => predict(state, example, query)))
     for (const [i, prediction] of predictions.entries()) {
       const { label, ids } = examples[i]!
@@ -72,11 +78,13 @@ export async function* predictExamples(
 async function* exampleBatches(
   text: AsyncIterable<Uint8Array>,
   size: number,
+  hashing: FeatureHashing | undefined,
 ): AsyncGenerator<readonly Example[]> {
   let examples: Example[] = []
-  const parser = new LibsvmParser((label, indexes, values, count) => {
+  const add: LibsvmSink = (label, indexes, values, count) => {
     examples.push({ label, ids: indexes.slice(0, count), values: values.slice(0, count) })
-  })
+  }
+  const parser = new LibsvmParser(add, { hashing })
   const full = function* (): Generator<readonly Example[]> {
     for (let from = 0; from < examples.length; from += size) {
       yield examples.slice(from, from + size)
@@ -91,13 +99,37 @@ async function* exampleBatches(
   yield* full()
 }
 
-/** Quality of a served classifier, and the share of features that it knows. */
-export interface ServedClassifierSummary extends ClassificationSummary {
+/** The share of features that a served model knows. */
+export interface FeatureCoverage {
   /** Features of all examples, and those of them without a weight. */
   readonly features: number
   readonly unknownFeatures: number
   /** Examples without any feature that has a weight. */
   readonly unknownExamples: number
+}
+
+/** Quality of a served classifier of two labels. */
+export interface ServedClassifierSummary extends ClassificationSummary, FeatureCoverage {}
+
+/** Quality of a served classifier of several classes. */
+export interface ServedClassesSummary extends MulticlassSummary, FeatureCoverage {}
+
+/** Counts the features that a model knows. */
+class Coverage {
+  private features = 0
+  private unknownFeatures = 0
+  private unknownExamples = 0
+
+  add({ features, prediction }: PredictedExample): void {
+    this.features += features
+    this.unknownFeatures += prediction.unknown
+    if (features > 0 && prediction.unknown === features) this.unknownExamples++
+  }
+
+  get found(): FeatureCoverage {
+    const { features, unknownFeatures, unknownExamples } = this
+    return { features, unknownFeatures, unknownExamples }
+  }
 }
 
 /**
@@ -108,9 +140,7 @@ export class ServedClassifierQuality {
   private readonly quality: ClassificationAccumulator
   private readonly positiveLabel: number
   private readonly threshold: number
-  private features = 0
-  private unknownFeatures = 0
-  private unknownExamples = 0
+  private readonly coverage = new Coverage()
 
   /** `isLogOdds`: decision values are log-odds, so the summary has a log loss. */
   constructor(isLogOdds: boolean, options: LinearPredictOptions = {}) {
@@ -123,19 +153,46 @@ export class ServedClassifierQuality {
   }
 
   /** Adds an example. `positiveLabel`: of the version that predicted it. */
-  add(
-    { label, features, prediction }: PredictedExample,
-    positiveLabel: number = this.positiveLabel,
-  ): void {
+  add(example: PredictedExample, positiveLabel: number = this.positiveLabel): void {
+    const { label, prediction } = example
     this.quality.add(label === positiveLabel, prediction.decision - this.threshold)
-    this.features += features
-    this.unknownFeatures += prediction.unknown
-    if (features > 0 && prediction.unknown === features) this.unknownExamples++
+    this.coverage.add(example)
   }
 
   /** Quality so far. Throws EMPTY_DATASET before the first example. */
   summary(): ServedClassifierSummary {
-    const { features, unknownFeatures, unknownExamples } = this
-    return { ...this.quality.summary(), features, unknownFeatures, unknownExamples }
+    return { ...this.quality.summary(), ...this.coverage.found }
+  }
+}
+
+/** As `ServedClassifierQuality`, of a model of several classes. */
+export class ServedClassesQuality {
+  private readonly labels: readonly number[]
+  private readonly quality: MulticlassAccumulator
+  private readonly coverage = new Coverage()
+
+  /** `labels`: of the classes. `isLogOdds`: as in `ServedClassifierQuality`. */
+  constructor(labels: readonly number[], isLogOdds: boolean) {
+    this.labels = labels
+    this.quality = new MulticlassAccumulator(labels, isLogOdds)
+  }
+
+  /** Adds an example. Throws ILLEGAL_STATE if a version of other classes answered. */
+  add(example: PredictedExample): void {
+    const { scores = [], modelVersion } = example.prediction
+    if (scores.map(({ label }) => label).join() !== this.labels.join()) {
+      throw new WeirError(
+        'ILLEGAL_STATE',
+        `version ${modelVersion} has other classes than the version before: name one with --version`,
+      )
+    }
+    const values = scores.map(({ score }) => score)
+    this.quality.add(example.label, values)
+    this.coverage.add(example)
+  }
+
+  /** Quality so far. Throws EMPTY_DATASET before the first example. */
+  summary(): ServedClassesSummary {
+    return { ...this.quality.summary(), ...this.coverage.found }
   }
 }

@@ -1,6 +1,8 @@
 import type { TopicStore } from '../../connectors/topics/store.ts'
+import { type FeatureHashing, hashingOf } from '../../core/features/hashing.ts'
 import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import { areSameObservations } from '../../models/registry/ranges/observations-digest.ts'
+import { isLinear, type RegisteredVersion } from '../../models/registry/version.ts'
 import { readExamples } from './examples.ts'
 import { RangesReading } from './ranges-reading.ts'
 import { type BadObservation, readObservations } from './topic-ranges.ts'
@@ -20,9 +22,24 @@ export type RecordsComparison =
   /** It has other ones: it was rewritten, or is a copy that went its own way. `what`: what differs, in words. */
   | { readonly kind: 'other'; readonly what: string }
 
-/** How a range is compared. */
-export interface ComparedRange {
+/** How the records of a topic are read. */
+export interface ObservationForm {
   readonly kind: ObservationKind
+  /** How the names of the features of examples are hashed; undefined where features have ids. */
+  readonly hashing?: FeatureHashing | undefined
+}
+
+/** How the observations of a version are read. */
+export function formOf({
+  users,
+  lineage,
+}: Pick<RegisteredVersion, 'users' | 'lineage'>): ObservationForm {
+  const kind = isLinear({ users }) ? 'examples' : 'ratings'
+  return { kind, hashing: hashingOf(lineage.hyperparameters) }
+}
+
+/** How a range is compared. */
+export interface ComparedRange extends ObservationForm {
   /** The whole range, or its end only, which takes the same time at any size. */
   readonly part: 'all' | 'last'
 }
@@ -59,7 +76,7 @@ export async function areTrimmed(
 async function comparedRange(
   topics: TopicStore,
   range: DataRange,
-  { kind, part }: ComparedRange,
+  { kind, part, hashing }: ComparedRange,
 ): Promise<RecordsComparison> {
   const { topic, partition, from, to, read } = range
   if (to <= from) return { kind: 'same' }
@@ -73,7 +90,11 @@ async function comparedRange(
   const isWhole = part === 'all' && bounds.start <= from
   const wanted = isWhole ? { from, digest: read.all } : read.last
   if (bounds.start > wanted.from) return { kind: 'gone' }
-  const { now, withoutRecord } = await readingOf(topics, { ...range, from: wanted.from }, kind)
+  const { now, withoutRecord } = await readingOf(
+    topics,
+    { ...range, from: wanted.from },
+    { kind, hashing },
+  )
   const isSame = areSameObservations(wanted.digest, now)
   if (isSame === undefined) return { kind: 'not-noted' }
   if (isSame) return { kind: 'same' }
@@ -88,9 +109,9 @@ async function comparedRange(
 }
 
 /** What a range has now, and how many of its offsets have no record. */
-async function readingOf(topics: TopicStore, range: DataRange, kind: ObservationKind) {
+async function readingOf(topics: TopicStore, range: DataRange, form: ObservationForm) {
   let bad = 0
-  const [found] = await readRanges(topics, [range], kind, () => {
+  const [found] = await readRanges(topics, [range], form, () => {
     bad++
   })
   const now = found!.read!.all
@@ -101,7 +122,7 @@ async function readingOf(topics: TopicStore, range: DataRange, kind: Observation
 export async function readRanges(
   topics: TopicStore,
   ranges: readonly DataRange[],
-  kind: ObservationKind,
+  { kind, hashing }: ObservationForm,
   onBad?: BadObservation,
 ): Promise<readonly DataRange[]> {
   const reading = new RangesReading(ranges)
@@ -110,7 +131,7 @@ export async function readRanges(
       for (const rating of piece) reading.addRating(rating)
     }
   } else {
-    for await (const piece of readExamples(topics, ranges, onBad)) {
+    for await (const piece of readExamples(topics, ranges, onBad, hashing)) {
       for (const example of piece) reading.addExample(example)
     }
   }

@@ -1,5 +1,6 @@
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { isWeirError } from '../../core/errors.ts'
+import type { FeatureHashing } from '../../core/features/hashing.ts'
 import { ExampleRecordReader } from '../../models/linear/example-record.ts'
 import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import { type BadObservation, readRecords } from './topic-ranges.ts'
@@ -18,14 +19,15 @@ export interface ObservedExample {
 
 /**
  * The examples of some ranges of one topic, one line of LIBSVM text a record, in pieces, in order within a
- * partition. Records that are not examples are reported to `onBad` and left out.
+ * partition. Records that are not examples are reported to `onBad` and left out. `hashing`: features have names.
  */
 export function readExamples(
   topics: TopicStore,
   ranges: readonly DataRange[],
   onBad: BadObservation = () => {},
+  hashing?: FeatureHashing,
 ): AsyncGenerator<readonly ObservedExample[]> {
-  const reader = new ExampleRecordReader()
+  const reader = new ExampleRecordReader(hashing)
   return readRecords(topics, ranges, (record, partition) => {
     const { offset, timestamp } = record
     try {

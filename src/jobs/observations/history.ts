@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { filesAt, withoutSettings } from '../../connectors/file/list.ts'
 import { readPieces, readStored } from '../../connectors/file/open-folder.ts'
 import { isWeirError, WeirError } from '../../core/errors.ts'
+import type { FeatureHashing } from '../../core/features/hashing.ts'
 import { listOf, name, required } from '../../core/options/kinds.ts'
 import { nested, type OptionShape } from '../../core/options/shape.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
@@ -161,10 +162,11 @@ export function historyRatings(
   })
 }
 
-/** As `historyRatings`, the examples of LIBSVM files. */
+/** As `historyRatings`, the examples of LIBSVM files. `hashing`: features have names. */
 export function historyExamples(
   history: HistoryFiles,
   onRead: (place: ReadPlace) => void = () => {},
+  hashing?: FeatureHashing,
 ): AsyncGenerator<readonly ObservedExample[]> {
   return piecesOf<ObservedExample>(history, onRead, async (file, reading, target, options) => {
     const { badLines = 'fail' } = options
@@ -176,6 +178,7 @@ export function historyExamples(
     }
     const parser = new LibsvmParser(add, {
       badLines,
+      hashing,
       onBadLine: (line, _text, expected) => reading.onBadLine(file, line, expected),
     })
     return { pieces: readPieces(file, (_, stored) => reading.onPiece(stored)), parser }

@@ -5,13 +5,12 @@ import {
   type ObservationsDigest,
   ObservationsDigester,
 } from '../../models/registry/ranges/observations-digest.ts'
-import type { ObservationKind } from './compared-records.ts'
+import type { ObservationForm } from './compared-records.ts'
 import { readExamples } from './examples.ts'
 import { rangesOfTopic, readObservations } from './topic-ranges.ts'
 
 /** What a training read, wherever that was. */
-export interface TrainedObservations {
-  readonly kind: ObservationKind
+export interface TrainedObservations extends ObservationForm {
   readonly digest: ObservationsDigest
   /** Time of the newest one, ms since 1970; -1 if it is not known. */
   readonly newestEventMs: number
@@ -54,7 +53,7 @@ export async function trainedInTopic(
       }
     }
   } else {
-    for await (const piece of readExamples(topics, ranges)) {
+    for await (const piece of readExamples(topics, ranges, undefined, trained.hashing)) {
       for (const each of piece) {
         const placed = { ...each, appendedMs: each.timestamp }
         add(placed, (digester) => digester.addExample(each.label, each.ids, each.values))

@@ -4,6 +4,7 @@ import { LogTopics } from '../../connectors/topics/log-topics.ts'
 import type { TopicProducer, TopicStore } from '../../connectors/topics/store.ts'
 import type { Cancel, Clock } from '../../core/clock.ts'
 import { isWeirError, messageOf } from '../../core/errors.ts'
+import { hashingOf } from '../../core/features/hashing.ts'
 import { HIGHEST_VERSION } from '../../core/model-version.ts'
 import {
   aFunction,
@@ -26,6 +27,7 @@ import { encodeFactors } from '../../models/als/row.ts'
 import { type AlsRowKind, alsKey } from '../../models/als/row-key.ts'
 import { HEARTBEAT_MS } from '../../models/registry/publisher.ts'
 import { isTrainedOn, type TrainedOn } from '../../models/registry/ranges/trained-on.ts'
+import { isLinear } from '../../models/registry/version.ts'
 import { encodeMarker, type ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import { checkModelTopics } from '../model-topic/check-topics.ts'
 import { Publication } from '../model-topic/publication.ts'
@@ -39,7 +41,7 @@ import { type PublishedVersions, publishedVersions } from '../registry/model-ver
 import { sendMarker } from '../registry/send-marker.ts'
 import { clearIncomplete, collectBefore, isTakenOver, requireKept } from './interrupted.ts'
 import { checkKeyLength } from './key-length.ts'
-import { requireDimensionOf } from './topic-dimension.ts'
+import { requireDimensionOf, requireHashingOf } from './topic-dimension.ts'
 import { chosenVersion, type VersionChoice } from './version-to-publish.ts'
 
 /** A row that can be published. */
@@ -168,6 +170,9 @@ export async function publishModel(
   const { remedy = () => 'use another topic' } = options
   const published = await publishedVersions(topics, topic)
   await requireDimensionOf(topics, topic, { made: model.dimension, remedy }, published)
+  if (isLinear(model)) {
+    requireHashingOf(topic, hashingOf(options.facts.hyperparameters), published)
+  }
   const version = chosenVersion(published, options, `${topic} in ${topics.place}`)
   const register = await registration(published.ready, options)
   const isRegistered = register !== undefined

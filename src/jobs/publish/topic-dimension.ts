@@ -1,6 +1,12 @@
 import { scanTopic } from '../../connectors/topics/scan.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
-import { WeirError } from '../../core/errors.ts'
+import { requireArgument, WeirError } from '../../core/errors.ts'
+import {
+  type FeatureHashing,
+  hashingOf,
+  hashingText,
+  isSameHashing,
+} from '../../core/features/hashing.ts'
 import { BIAS_COLUMNS } from '../../models/als/row.ts'
 import { isMarkerKey, readableMarker } from '../../models/registry/version-marker.ts'
 import { floatsOfRow } from '../model-topic/row-form.ts'
@@ -65,6 +71,24 @@ export async function requireDimensionOf(
   throw new WeirError(
     'DIMENSION_MISMATCH',
     `topic ${topic} in ${topics.place} has rows of ${held} floats, but this model has rows of ${made}; ${remedy(held)}`,
+  )
+}
+
+/**
+ * Throws INVALID_ARGUMENT if the versions of a topic hash the names of features in another way than a new one: who asks
+ * a model of this name, or learns it, does not look at the version.
+ */
+export function requireHashingOf(
+  topic: string,
+  made: FeatureHashing | undefined,
+  { ready }: Pick<PublishedVersions, 'ready'>,
+): void {
+  const [first] = ready
+  if (first === undefined) return
+  const held = hashingOf(first.hyperparameters)
+  requireArgument(
+    isSameHashing(held, made),
+    `version ${first.version} of topic ${topic} has ${hashingText(held)}, but this one has ${hashingText(made)}; all versions of a model hash alike: use another topic`,
   )
 }
 

@@ -6,8 +6,8 @@ import {
   placeOfRange,
   type RangePlace,
 } from '../../models/registry/ranges/range-place.ts'
-import { isLinear, type RegisteredVersion } from '../../models/registry/version.ts'
-import { areTrimmed, comparedRecords } from '../observations/compared-records.ts'
+import type { RegisteredVersion } from '../../models/registry/version.ts'
+import { areTrimmed, comparedRecords, formOf } from '../observations/compared-records.ts'
 import { joinedRead } from '../observations/ranges-reading.ts'
 
 /** Reads the observations of ranges of one topic. */
@@ -159,8 +159,7 @@ async function problemOf(
   if (await areTrimmed(topics, here)) {
     return `${name} has removed records that version ${version.number} was trained on, so they cannot be compared, and its training data is not looked at`
   }
-  const kind = isLinear(version) ? 'examples' : 'ratings'
-  const compared = await comparedRecords(topics, here, { kind, part: 'all' })
+  const compared = await comparedRecords(topics, here, { ...formOf(version), part: 'all' })
   return compared.kind === 'other'
     ? `version ${version.number} was trained on other records than ${name} has now (${compared.what}), so its training data is not looked at`
     : undefined

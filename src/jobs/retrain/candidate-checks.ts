@@ -45,7 +45,7 @@ export class CandidateChecks {
     live: number,
   ): Promise<PromotionChecksOptions | undefined> {
     const { reader, limits, clock } = this.options
-    const data = this.data()
+    const data = this.data(version)
     if (reader === undefined || data === undefined) return undefined
     const { topics } = this
     const versions = versionsOf(this.state, version.name)
@@ -66,15 +66,19 @@ export class CandidateChecks {
   }
 
   /** The golden set with the readers of its kind of observations; undefined without a golden set. */
-  private data(): CheckedData | undefined {
+  private data({ lineage }: RegisteredVersion): CheckedData | undefined {
     const { options, topics } = this
     if (options.golden === undefined) return undefined
     const kind = kindOf(options)
     const { golden, history } = options
     return {
       golden,
-      observations: (ranges) => kind.read(topics, ranges),
-      ...(history === undefined ? {} : { history: () => kind.readHistory(history) }),
+      observations: (ranges) => kind.read(topics, ranges, lineage.hyperparameters),
+      ...(history === undefined
+        ? {}
+        : {
+            history: () => kind.readHistory(history, lineage.hyperparameters),
+          }),
     }
   }
 

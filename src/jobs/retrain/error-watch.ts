@@ -5,6 +5,7 @@ import type { TopicStore } from '../../connectors/topics/store.ts'
 import { ByteReader } from '../../core/byte-reader.ts'
 import type { Clock } from '../../core/clock.ts'
 import { isWeirError } from '../../core/errors.ts'
+import { FEATURE_HASHING } from '../../core/features/hashing.ts'
 import { msgpackSerializer } from '../../core/formats/msgpack-serializer.ts'
 import { aFunction, name, numberIn, objectWith, oneOf, required } from '../../core/options/kinds.ts'
 import { CLOCK } from '../../core/options/ports.ts'
@@ -76,6 +77,7 @@ const LIVE_ERROR: OptionShape<LiveErrorOptions> = {
   range: nested<RatingRange>({ min: required(numberIn()), max: required(numberIn()) }),
   feedback: oneOf('explicit', 'implicit'),
   positiveLabel: numberIn(),
+  hashing: nested(FEATURE_HASHING),
   onSource: aFunction(),
   onUnreadable: aFunction(),
 }
@@ -160,11 +162,11 @@ export class LiveErrorWatch {
   }
 
   private errorsOf(topics: TopicStore, news: NewObservations): AsyncGenerator<PredictionError> {
-    const { positiveLabel } = this.options
+    const { positiveLabel, hashing } = this.options
     const { fresh, version, unreadable } = news
     return positiveLabel === undefined
       ? ratingErrors(this.options, readObservations(topics, fresh, unreadable.add), version)
-      : labelErrors(this.options, readExamples(topics, fresh, unreadable.add), version)
+      : labelErrors(this.options, readExamples(topics, fresh, unreadable.add, hashing), version)
   }
 }
 

@@ -32,7 +32,7 @@ import {
   type RegistryState,
   versionsOf,
 } from '../../models/registry/version.ts'
-import { comparedRecords } from '../observations/compared-records.ts'
+import { comparedRecords, formOf } from '../observations/compared-records.ts'
 import { offsetsIn, rangesAfter } from '../observations/topic-ranges.ts'
 import type { LiveErrorWatch, WatchedError } from './error-watch.ts'
 import type { LoopClaim } from './loop-claim.ts'
@@ -223,14 +223,14 @@ export class RetrainLoop {
   /** Whether a version has read other records than the topic has; looked up once, as offsets are not written again. */
   private async hasReadOthers(
     topics: TopicStore,
-    { id, lineage }: RegisteredVersion,
+    version: RegisteredVersion,
     present: PresentTopic,
   ): Promise<boolean> {
+    const { id, lineage } = version
     const known = this.compared.get(id)
     if (known !== undefined) return known
-    const kind = kindOf(this.options).observations
     const ranges = rangesHere(lineage.ranges, present)
-    const compared = await comparedRecords(topics, ranges, { kind, part: 'last' })
+    const compared = await comparedRecords(topics, ranges, { ...formOf(version), part: 'last' })
     this.compared.set(id, compared.kind === 'other')
     return compared.kind === 'other'
   }

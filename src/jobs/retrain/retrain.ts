@@ -22,7 +22,12 @@ import {
 } from '../../models/registry/version.ts'
 import { chosenHalfLifeText } from '../../training/als/choose-half-life.ts'
 import { Publication } from '../model-topic/publication.ts'
-import { comparedRecords, readRanges } from '../observations/compared-records.ts'
+import {
+  comparedRecords,
+  formOf,
+  type ObservationForm,
+  readRanges,
+} from '../observations/compared-records.ts'
 import { type HistoryFiles, historyHashes, readingName } from '../observations/history.ts'
 import { leftOutText, linesLeftOutText } from '../observations/left-out.ts'
 import {
@@ -63,7 +68,8 @@ export async function retrainWith(given: RetrainOptions): Promise<RetrainOutcome
   await using topics = await openTopics(given.place)
   const { observations, model } = given
   const archived = await archivedHistory(topics, observations, given.history)
-  const options = archived.history === undefined ? given : { ...given, history: archived.history }
+  const named = Object.assign({ ...given }, await kindOf(given).withFiles?.(given))
+  const options = archived.history === undefined ? named : { ...named, history: archived.history }
   await collect(topics, options)
   const state = await options.registry.read()
   if (options.forgetLearned !== true)
@@ -160,14 +166,15 @@ async function knownVersion(
     readonly options: RetrainOptions
   },
 ): Promise<{ readonly known: KnownVersion | undefined; readonly given: ProcessingInputs }> {
-  const kind = kindOf(options).observations
   const others = new Set<number>()
+  let form: ObservationForm | undefined
   for (;;) {
     const left = versions.filter(({ number }) => !others.has(number))
     const known = versionOfInputs(left, inputs, parents)
     if (known === undefined) break
     const { number, lineage } = known.version
-    const compared = await comparedRecords(topics, lineage.ranges, { kind, part: 'all' })
+    form = formOf(known.version)
+    const compared = await comparedRecords(topics, lineage.ranges, { ...form, part: 'all' })
     // What was erased must leave the model, too: then it is trained again at the same offsets.
     const isOther = compared.kind === 'other' || compared.kind === 'erased'
     if (!isOther) return { known, given: inputs }
@@ -176,8 +183,8 @@ async function knownVersion(
     )
     others.add(number)
   }
-  if (others.size === 0) return { known: undefined, given: inputs }
-  const ranges = await readRanges(topics, inputs.ranges, kind)
+  if (form === undefined) return { known: undefined, given: inputs }
+  const ranges = await readRanges(topics, inputs.ranges, form)
   const given = { ...inputs, ranges, withDigests: true }
   return { known: versionOfInputs(versions, given, parents), given }
 }

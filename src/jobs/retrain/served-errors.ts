@@ -1,3 +1,4 @@
+import type { FeatureHashing } from '../../core/features/hashing.ts'
 import { type Feedback, targetOf } from '../../models/feedback.ts'
 import type { Rating, RatingRange } from '../../models/ratings/rating.ts'
 import type { ModelReader } from '../../wire/model-reader.ts'
@@ -15,6 +16,8 @@ export interface ServedErrorOptions {
   readonly feedback?: Feedback
   /** For a linear model: its positive label. Its error is 1 for a wrong label, else 0. @default an ALS model */
   readonly positiveLabel?: number
+  /** How a linear model hashes the names of features. @default features have ids */
+  readonly hashing?: FeatureHashing | undefined
 }
 
 /** Error of one prediction. */

@@ -80,14 +80,17 @@ export class TestErrorWatch {
     version: number,
   ): Promise<AsyncGenerator<PredictionError>> {
     const { options } = this
-    const { test, positiveLabel } = options
+    const { test, positiveLabel, hashing } = options
     const ranges = 'topic' in test ? await rangesOfTopic(topics, test.topic) : []
     if (positiveLabel === undefined) {
       const ratings =
         'topic' in test ? readObservations(topics, ranges) : historyRatings(test.files)
       return ratingErrors(options, ratings, version)
     }
-    const examples = 'topic' in test ? readExamples(topics, ranges) : historyExamples(test.files)
+    const examples =
+      'topic' in test
+        ? readExamples(topics, ranges, undefined, hashing)
+        : historyExamples(test.files, undefined, hashing)
     return labelErrors(options, examples, version)
   }
 }

@@ -1,6 +1,7 @@
 import { openTopics } from '../../connectors/topics/open.ts'
 import { sleep, systemClock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import { hashingOf } from '../../core/features/hashing.ts'
 import type { LearnedPart } from '../../models/registry/learned-part.ts'
 import { placeOfRange } from '../../models/registry/ranges/range-place.ts'
 import type { VersionNote } from '../../models/registry/version.ts'
@@ -149,13 +150,14 @@ async function factsOf({
 
 /** What a version was trained on, where the topic may have it, too. */
 function trainedObservations(
-  { trainedOn, users }: ModelVersionMarker,
+  { trainedOn, users, hyperparameters }: ModelVersionMarker,
   { kind }: VersionOffsets,
 ): TrainedObservations | undefined {
   const digest = trainedOn?.files.at(0)?.read
   if (kind !== 'not-said' || digest === undefined) return undefined
   return {
     kind: users === 0 ? 'examples' : 'ratings',
+    hashing: hashingOf(hyperparameters),
     digest,
     newestEventMs: trainedOn?.newestEventMs ?? -1,
   }

@@ -3,6 +3,8 @@ import type { TopicsPlace } from '../../connectors/topics/place.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { systemClock } from '../../core/clock.ts'
 import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
+import { classParameters } from '../../core/features/classes.ts'
+import { hashingParameters } from '../../core/features/hashing.ts'
 import { BackgroundWork } from '../../core/lifetime/background-work.ts'
 import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
 import { encodeTerms, implicitTerms } from '../../models/als/implicit-terms.ts'
@@ -186,8 +188,11 @@ export async function serveModel<O extends Readonly<Record<string, unknown>>>(
 function sendFacts(queries: QueryThreads, state: string, marker: ModelVersionMarker): void {
   const { version, hyperparameters } = marker
   if (isLinear(marker)) {
-    const { labels = { positive: 1, negative: -1 } } = trainedWith(hyperparameters)
-    queries.versionLabelled(state, { version, ...labels })
+    const trained = trainedWith(hyperparameters)
+    const { labels = { positive: 1, negative: -1 } } = trained
+    const hashing = hashingParameters(trained.hashing)
+    const classes = classParameters(trained.classes)
+    queries.versionLabelled(state, { version, ...labels, ...hashing, ...classes })
     return
   }
   const terms = implicitTerms(marker)

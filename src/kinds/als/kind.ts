@@ -27,6 +27,10 @@ export const ALS: ModelKind<AlsRetraining, AlsTraining, GoldenRatings, PlacedRat
   code: ({ als }) => `${als.trainer ?? 'als'}/1`,
   // Neither changes the model.
   parameters: ({ als: { threads: _, device: __, ...parameters } }): Hyperparameters => parameters,
+  async withFiles({ als }) {
+    const { withFeatureHashes } = await import('./features-file.ts')
+    return { als: await withFeatureHashes(als) }
+  },
   dimension: ({ als }) => dimensionOf(als),
   // A chain draws its start.
   startsFromRows: ({ als }) => als.trainer !== 'bmf',

@@ -23,7 +23,7 @@ async function trainedTopic() {
   onTestFinished(() => topics[Symbol.asyncDispose]())
   // Without the id of the topic, as of a version of an earlier build: else another topic is told apart by that.
   const ranges = (await rangesOfTopic(topics, 'ratings')).map(({ topicId: _, ...range }) => range)
-  const trained = await readRanges(topics, ranges, 'ratings')
+  const trained = await readRanges(topics, ranges, { kind: 'ratings' })
   const compare = async (part: 'all' | 'last') =>
     (await comparedRecords(topics, trained, { kind: 'ratings', part })).kind
   return { log, compare }

@@ -93,7 +93,7 @@ describe('presentVersion', () => {
   it('leaves out ranges whose records are others by now, and says what differs', async () => {
     await using topics = await logWithRatings()
     const { id } = await topics.identity('ratings')
-    const [read] = await readRanges(topics, [{ ...RANGE, topicId: id }], 'ratings')
+    const [read] = await readRanges(topics, [{ ...RANGE, topicId: id }], { kind: 'ratings' })
     expect(await presentVersion(topics, trainedOn([read!]))).toEqual({
       version: trainedOn([read!]),
       note: undefined,
@@ -115,7 +115,7 @@ describe('presentVersion', () => {
   it('compares the whole range, not only its end, which another history may share', async () => {
     await using topics = await logWithRatings()
     const { id } = await topics.identity('ratings')
-    const [one] = await readRanges(topics, [{ ...RANGE, topicId: id }], 'ratings')
+    const [one] = await readRanges(topics, [{ ...RANGE, topicId: id }], { kind: 'ratings' })
     const { all, last } = one!.read!
     const earlier = { ...one!, read: { all: { ...all, sum: '0123456789abcdef' }, last } }
     const found = await presentVersion(topics, trainedOn([earlier]))
@@ -126,7 +126,7 @@ describe('presentVersion', () => {
   it('says that records that the topic has removed cannot be compared', async () => {
     await using topics = await logWithRatings()
     const { id } = await topics.identity('ratings')
-    const read = await readRanges(topics, [{ ...RANGE, topicId: id }], 'ratings')
+    const read = await readRanges(topics, [{ ...RANGE, topicId: id }], { kind: 'ratings' })
     await topics.deleteRecords('ratings', [60])
     expect((await topics.bounds('ratings'))[0]!.start).toBeGreaterThan(0)
     const found = await presentVersion(topics, trainedOn(read))

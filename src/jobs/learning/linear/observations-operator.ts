@@ -82,7 +82,8 @@ export class LinearObservationsOperator extends ObservationsGate {
   private readonly range: number
   private readonly modelUid: string
   private readonly maxFeatures: number
-  private readonly examples = new ExampleRecordReader()
+  /** Of the version that is learned on: it says how names of features are hashed. */
+  private examples = new ExampleRecordReader()
   private readonly positiveLabel: number | undefined
   private readonly neverStop: boolean
   /** Phase of learning on the version. */
@@ -134,7 +135,8 @@ export class LinearObservationsOperator extends ObservationsGate {
 
   protected override letThrough(order: GateOrder): void {
     super.letThrough(order)
-    const { loss, labels } = order.trainedWith ?? {}
+    const { loss, labels, hashing } = order.trainedWith ?? {}
+    this.examples = new ExampleRecordReader(hashing)
     this.rule = ruleOf(this.settings, loss)
     this.labels = labels
     this.phase = phaseIn(order, order.version)
