@@ -28,10 +28,10 @@ const THREADS: Readonly<Record<string, readonly string[]>> = {
   query: ['serving/threads/worker'],
   slot: [
     'runtime/slot/thread',
-    'checkpoint/storage/file',
+    'runtime/checkpoint/storage/file',
     ...LOG,
     'jobs/model-topic/als-serving',
-    'jobs/model-topic/svm-serving',
+    'models/topic/svm-serving',
   ],
   main: ['jobs/serve/als', 'jobs/serve/svm', ...LOG],
 }

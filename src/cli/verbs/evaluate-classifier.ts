@@ -2,7 +2,7 @@ import {
   predictExamples,
   ServedClassifierQuality,
   type ServedClassifierSummary,
-} from '../../jobs/evaluate/classifier.ts'
+} from '../../training/evaluate/classifier.ts'
 import { type Command, Flags } from '../command/command.ts'
 import { examplePieces } from '../files/examples-file.ts'
 import { input } from '../flag-kinds/places.ts'

@@ -1,7 +1,7 @@
 import type { Agent as HttpAgent, IncomingMessage } from 'node:http'
-import { requireOpenAddress } from '../../access/allowed-hosts.ts'
-import { openLookup } from '../../access/open-lookup.ts'
 import { isWeirError, WeirError } from '../../core/errors.ts'
+import { requireOpenAddress } from '../../http/access/allowed-hosts.ts'
+import { openLookup } from '../../http/access/open-lookup.ts'
 import { Agent, request } from '../../http/builtin.ts'
 
 /** HTTP without TLS. */

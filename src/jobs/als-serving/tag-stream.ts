@@ -1,7 +1,7 @@
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import type { StreamExecutionEnvironment } from '../../dataflow/stream-execution-environment.ts'
+import { topicRecords } from '../../models/topic/records.ts'
 import { REFUSED } from '../learning/refused.ts'
-import { topicRecords } from '../model-topic/records.ts'
 import { TagBitsFunction, TagRowsFunction } from './tag-functions.ts'
 import { type TaggedItem, TagLinesOperator } from './tag-lines-operator.ts'
 import { TAG_LINES_UID } from './tag-states.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { AccessControl, OPEN_ACCESS } from '../../../src/access/control.ts'
 import { systemClock } from '../../../src/core/clock.ts'
+import { AccessControl, OPEN_ACCESS } from '../../../src/http/access/control.ts'
 import { GatewayWorld } from '../world.ts'
 
 interface Operation {

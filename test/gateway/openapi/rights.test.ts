@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { AccessControl, shareAccess } from '../../../src/access/control.ts'
 import { systemClock } from '../../../src/core/clock.ts'
 import type { ModelControl } from '../../../src/gateway/port/model-control.ts'
-import { type Needs, outcomeOf, walkersOf } from '../../access/walk.ts'
+import { AccessControl, shareAccess } from '../../../src/http/access/control.ts'
+import { type Needs, outcomeOf, walkersOf } from '../../http/access/walk.ts'
 import { GatewayWorld } from '../world.ts'
 
 const MODEL: Needs = { role: 'read', on: ['state:ALS_MODEL'] }

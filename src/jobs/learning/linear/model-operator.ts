@@ -1,8 +1,8 @@
 import { rawKeySerializer } from '../../../dataflow/key-serializer.ts'
 import type { WeightUpdate } from '../../../models/linear/weight-update.ts'
+import { LinearServingFunction } from '../../../models/topic/linear-serving-function.ts'
 import type { OperatorContext } from '../../../operators/port/operator.ts'
 import { KeyedProcessOperator } from '../../../operators/process/keyed-process.ts'
-import { LinearServingFunction } from '../../model-topic/linear-serving-function.ts'
 import type { GateOrder, GateReport } from '../messages.ts'
 import { StepFolds } from './step-folds.ts'
 

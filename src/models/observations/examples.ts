@@ -1,0 +1,41 @@
+import type { TopicStore } from '../../connectors/topics/store.ts'
+import { isWeirError } from '../../core/errors.ts'
+import { ExampleRecordReader } from '../linear/example-record.ts'
+import type { DataRange } from '../registry/ranges/data-range.ts'
+import { type BadObservation, readRecords } from './topic-ranges.ts'
+
+/** A labelled example with its position in the topic. */
+export interface ObservedExample {
+  readonly label: number
+  /** Feature ids, ascending, and their values. */
+  readonly ids: Uint32Array
+  readonly values: Float32Array
+  /** Time of its record, ms since 1970. */
+  readonly timestamp: number
+  readonly partition: number
+  readonly offset: number
+}
+
+/**
+ * The examples of some ranges of one topic, one line of LIBSVM text a record, in pieces, in order within a
+ * partition. Records that are not examples are reported to `onBad` and left out.
+ */
+export function readExamples(
+  topics: TopicStore,
+  ranges: readonly DataRange[],
+  onBad: BadObservation = () => {},
+): AsyncGenerator<readonly ObservedExample[]> {
+  const reader = new ExampleRecordReader()
+  return readRecords(topics, ranges, (record, partition) => {
+    const { offset, timestamp } = record
+    try {
+      const { label, ids, values, count } = reader.read(record.value())
+      const own = { ids: ids.slice(0, count), values: values.slice(0, count) }
+      return { label, ...own, timestamp, partition, offset }
+    } catch (error) {
+      if (!isWeirError(error, 'UNPARSABLE_RECORD')) throw error
+      onBad(partition, offset, error.message)
+      return undefined
+    }
+  })
+}
