@@ -1,4 +1,4 @@
-import { BlockList, isIP, isIPv6 } from 'node:net'
+import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net'
 import { requireArgument, WeirError } from '../../core/errors.ts'
 
 /** Addresses at which a cloud hands secrets to the machine, and those of one link only. */
@@ -24,6 +24,21 @@ export function requireOpenAddress(address: string): void {
     'ACCESS_DENIED',
     `${address} is a link-local address, or that of a cloud's metadata; no model may call it`,
   )
+}
+
+/** As `dns.lookup`, without the addresses that `requireOpenAddress` refuses: a name may lead to one of them. */
+export const openLookup: LookupFunction = (host, options, done) => {
+  process.getBuiltinModule('node:dns').lookup(host, options, (error, address, family) => {
+    if (error !== null) return done(error, '', family)
+    try {
+      for (const one of typeof address === 'string' ? [{ address }] : address) {
+        requireOpenAddress(one.address)
+      }
+    } catch (refused) {
+      return done(refused as Error, '', family)
+    }
+    done(null, address as string, family)
+  })
 }
 
 /** Hosts with ports that what comes in through a port may name, as the operator listed them at the start. */

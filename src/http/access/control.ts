@@ -4,13 +4,13 @@ import type { AuditSink } from './audit.ts'
 import { isLoopback } from './listener.ts'
 import { type AccessObject, rightText, roleOn } from './object-rights.ts'
 import type { PeopleSettings } from './people-settings.ts'
-import { TrustedProxies } from './proxies/trusted-proxies.ts'
 import { RateBucket } from './rate-bucket.ts'
 import { limitedError, rightError, roleError, unauthenticatedError } from './refusals.ts'
 import { mayActAs, type Role } from './role.ts'
 import { digestOf, type TokenRecord } from './token.ts'
 import { type RequestSource, TokenUses, usesMemory } from './token-uses.ts'
 import { type AcceptedTokens, type Principal, TokenVerifier } from './token-verifier.ts'
+import { TrustedProxies } from './trusted-proxies.ts'
 
 /** Accepted tokens and the counters of their rate limits: plain data that threads can share. */
 export interface AccessShare extends AcceptedTokens {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { TrustedProxies } from '../../../../src/http/access/proxies/trusted-proxies.ts'
+import { TrustedProxies } from '../../../src/http/access/trusted-proxies.ts'
 
 const proxies = new TrustedProxies(['10.0.0.5', '192.168.0.0/16', 'fd00::/8'])
 

@@ -1,5 +1,5 @@
 import { BlockList, isIP, isIPv6, SocketAddress } from 'node:net'
-import { requireArgument } from '../../../core/errors.ts'
+import { requireArgument } from '../../core/errors.ts'
 
 /** Proxies whose word about the client of a request is believed, as the operator listed them at the start. */
 export class TrustedProxies {
