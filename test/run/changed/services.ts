@@ -28,7 +28,11 @@ export const SERVICES: readonly Service[] = [
   },
   {
     name: 'browser',
-    users: ['dashboard/', 'src/cluster/rest/server/dashboard-files.ts', 'src/gateway/openapi/'],
+    users: [
+      'dashboard/',
+      'src/cluster/rest/server/dashboard-files.ts',
+      'src/gateway/http/openapi.ts',
+    ],
     starts: ['test/services/lending/browser.ts', 'node_modules/playwright-core'],
   },
   {

@@ -78,7 +78,7 @@ const BY_WORK = {
     'test/gateway/http/forwarded.test.ts',
     'test/gateway/inference/routes.test.ts',
     'test/gateway/observations/body.test.ts',
-    'test/gateway/openapi/rights.test.ts',
+    'test/gateway/http/rights.test.ts',
     'test/gateway/recommender/routes.test.ts',
     'test/models/highest-version.test.ts',
     'test/cluster/rest/server/app.test.ts',

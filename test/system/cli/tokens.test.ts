@@ -7,7 +7,7 @@ import { expect, it } from 'vitest'
 import { readTokens } from '../../../src/http/access/tokens-on-disk.ts'
 import { BUILT_MODULES_FLAG } from '../../run/setup/built-modules.ts'
 
-const MODULE = new URL('../../http/access/tokens.process.ts', import.meta.url)
+const MODULE = new URL('../../fixtures/tokens.process.ts', import.meta.url)
 const EACH = 20
 
 it('two processes that create tokens in the same file at the same time lose none', async () => {

@@ -1,6 +1,6 @@
 import type { FastifyContextConfig, FastifyInstance, FastifySchema } from 'fastify'
 import { collectOpenApi, type DocumentedRoute } from '../../http/openapi.ts'
-import { PROBLEM_SCHEMA } from '../http/schemas.ts'
+import { PROBLEM_SCHEMA } from './schemas.ts'
 
 /** What the OpenAPI document says of a route, where its schema does not say it. */
 export interface RouteDocument {

@@ -1,6 +1,6 @@
 import { WeirError } from '../../core/errors.ts'
-import { itemAxisOf, type TensorSpec } from '../port/signature.ts'
-import type { Tensor } from '../port/tensor.ts'
+import { itemAxisOf, type TensorSpec } from './signature.ts'
+import type { Tensor } from './tensor.ts'
 
 /** Memory in which a worker puts the inputs of a batch one after the other. It grows and is kept. */
 export class BatchBuffer {
