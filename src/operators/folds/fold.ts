@@ -32,7 +32,12 @@ export function reduceFold<T>(
 ): Fold<T, T> {
   return {
     ...declaration,
-    add: (value, sum) => (sum === undefined ? value : requireReduced(reduce(sum, value), REDUCE)),
+    add: (value, sum) => {
+      if (sum === undefined) return value
+      const result = reduce(sum, value)
+      // One of two records is a record: most reductions of a maximum look no further.
+      return result === sum || result === value ? result : requireReduced(result, REDUCE)
+    },
     merge: (a, b) => requireReduced(reduce(a, b), REDUCE),
     result: (sum) => sum,
   }

@@ -1,7 +1,7 @@
 import type { Serializer } from '../../core/serializer.ts'
 import { listState, valueState } from '../../state/port/descriptors.ts'
 import type { LiveListState, LiveValueState } from '../../state/port/handles.ts'
-import { type Fold, foldAll } from '../folds/fold.ts'
+import type { Fold } from '../folds/fold.ts'
 import { ALL_TIME, type CountWindows, type WindowAssigner } from './assigner.ts'
 import { NO_NAMESPACE } from './namespace.ts'
 import { WindowOperator, type WindowOptions } from './operator.ts'
@@ -80,8 +80,9 @@ export class CountWindowOperator<K, IN> extends WindowOperator<K, IN> {
    * written once for `size` windows.
    */
   private lastOf(size: number): readonly unknown[] {
-    const last = this.records.keepLast(size)
     const { fold } = this.kept
-    return fold === undefined ? last : foldAll(fold, last)
+    if (fold === undefined) return this.records.keepLast(size)
+    const sum = this.records.foldLast(size, fold.add)
+    return sum === undefined ? [] : [fold.result(sum)]
   }
 }

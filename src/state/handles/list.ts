@@ -131,6 +131,21 @@ export class ListStateHandle<T> implements LiveListState<T> {
     return last
   }
 
+  foldLast<A>(count: number, add: (value: T, sum: A | undefined) => A): A | undefined {
+    const entry = this.table.current(this.selection)
+    if (entry === undefined) return undefined
+    const list = this.listOf(entry)
+    if (!list.isFlat || this.shares) {
+      let sum: A | undefined
+      for (const value of this.keepLast(count)) sum = add(value, sum)
+      return sum
+    }
+    this.unread?.take(Math.min(count, list.count))
+    const sum = list.foldLast(count, add)
+    if (list.count >= 2 * count) this.update(list.elements(this.serializer).slice(-count))
+    return sum
+  }
+
   add(value: T): void {
     this.append(value)
   }

@@ -44,6 +44,8 @@ export interface LiveListState<T> extends ListState<T> {
   take(): T[]
   /** As `get`, of the last `count` elements. Those before them are removed once they are as many. */
   keepLast(count: number): T[]
+  /** As `keepLast`, but folds them one by one, without an array of them; undefined without any. `add` makes no use of state. */
+  foldLast<A>(count: number, add: (value: T, sum: A | undefined) => A): A | undefined
   /** As `get`, of the elements themselves: they belong to the state, so that nothing may change or keep them. */
   elements(): readonly T[]
   /** Says that `elements` will be called again and again for each list: where all are in memory, longer ones stay decoded. */

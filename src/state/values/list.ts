@@ -154,6 +154,23 @@ export class ListValue {
     return this.copies(serializer, Math.max(0, this.live.length - count))
   }
 
+  /** Whether all elements are in the head, decoded, and each copy of one takes no serializer. */
+  get isFlat(): boolean {
+    return (
+      this.chunks === 0 && this.early === undefined && this.packed === undefined && this.areFlat
+    )
+  }
+
+  /** Folds copies of the last `count` elements of a list that {@link isFlat}. */
+  foldLast<T, A>(count: number, add: (value: T, sum: A | undefined) => A): A | undefined {
+    const live = this.live as T[]
+    let sum: A | undefined
+    for (let i = Math.max(0, live.length - count); i < live.length; i++) {
+      sum = add(copyOfFlat(live[i]!), sum)
+    }
+    return sum
+  }
+
   /** Copies of the decoded elements from a place on, or the elements themselves where the serializer's copier shares them. */
   private copies<T>(serializer: Serializer<T>, from: number): T[] {
     const copier = copierOf(serializer)

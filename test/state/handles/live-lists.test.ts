@@ -113,3 +113,49 @@ describe('the elements of a live list', () => {
     expect(list.hasEntries()).toBe(true)
   })
 })
+
+describe('the last elements of a live list', () => {
+  /** Numbers the last 50 elements, as a function may that changes each of them. */
+  const fold = (list: LiveListState<Numbered>): readonly number[] | undefined =>
+    list.foldLast<readonly number[]>(50, (element, before = []) => {
+      const { n } = element
+      ;(element as { n: number }).n = -1
+      return [...before, n]
+    })
+  const last = (count: number): number[] =>
+    numbers(count)
+      .slice(-50)
+      .map(({ n }) => n)
+
+  it.each([3, 99, 150, MANY, LARGE])(
+    'are folded as copies, and those before them leave (%s elements)',
+    async (count) => {
+      const { list } = await listOf(count)
+      expect(fold(list)).toEqual(last(count))
+      expect(fold(list)).toEqual(last(count))
+      expect(list.get()).toEqual(count < 100 ? numbers(count) : numbers(50, count - 50))
+    },
+  )
+
+  it('are folded from a store and with objects that are reused, too', async () => {
+    const { list } = await listOf(60, { storeType: 'rocksdb' })
+    expect(fold(list)).toEqual(last(60))
+    const { list: shared } = await listOf(60, { reusesObjects: true })
+    expect(shared.foldLast<number>(50, ({ n }, sum = 0) => sum + n)).toBe(
+      last(60).reduce((a, b) => a + b),
+    )
+  })
+
+  it('that are none fold to nothing', async () => {
+    expect(fold((await listOf(0)).list)).toBeUndefined()
+  })
+
+  it('that a snapshot in progress has are those from before', async () => {
+    const { backend, list } = await listOf(150)
+    const segment = new Segment()
+    const running = backend.snapshot(1, segment, true)
+    expect(fold(list)).toEqual(last(150))
+    finish(running)
+    expect(await restored(backend, [segment])).toEqual(numbers(150))
+  })
+})
