@@ -1,8 +1,15 @@
 import type { KeyedEntry } from '../entries/keyed-entry.ts'
 import type { FrequentKey } from '../port/frequent-key.ts'
+import { CrowdedMoment } from './crowded-moment.ts'
 
 /** Timers for which there is room at first. */
 const FIRST_ROOM = 64
+/** Timers below which none are taken out of the heap together. */
+const LEAST_CROWD = 4096
+/** Timers with one of the same moment behind them after which the heap looks whether most of its timers are of one. */
+const LOOK_AFTER = 256
+/** Timers at which it looks. */
+const LOOKED_AT = 64
 
 /** All timers of a heap from a moment on. */
 export interface LateTimers {
@@ -23,7 +30,8 @@ interface Placed {
  * A binary heap of timers, the earliest first. Timers of the same moment are ordered by the hashes of their keys, so
  * that their order depends on nothing but their keys: all windows that end together have timers of one moment, and
  * comparing their keys would cost more than all else. Times and hashes are in arrays of their own, because a look at
- * each timer would wait for memory.
+ * each timer would wait for memory. Where most timers are of the first moment, they leave the heap together
+ * (`CrowdedMoment`).
  */
 export class TimerHeap {
   private timers: KeyedEntry[] = []
@@ -31,15 +39,18 @@ export class TimerHeap {
   private hashes = new Int32Array(FIRST_ROOM)
   /** The keys that were frequent when their timers came; undefined before the first of them. */
   private keys: (FrequentKey | undefined)[] | undefined
+  private crowd: CrowdedMoment | undefined
+  /** Timers that left the heap and had one of their moment behind them, since it looked whether most are of one. */
+  private followers = 0
 
   /** The first timer. */
   get first(): KeyedEntry | undefined {
-    return this.timers[0]
+    return this.isCrowdFirst() ? this.crowd!.first : this.timers[0]
   }
 
   /** The key of the first timer, if it was a frequent one; by now it may have become another key. */
   get firstKey(): FrequentKey | undefined {
-    return this.keys?.[0]
+    return this.isCrowdFirst() ? this.crowd!.firstKey : this.keys?.[0]
   }
 
   /** `frequent`: the key of the timer, if it is a frequent one. */
@@ -64,6 +75,56 @@ export class TimerHeap {
 
   /** Removes the first timer; there must be one. */
   pop(): void {
+    if (this.isCrowdFirst()) {
+      this.crowd!.take()
+      if (this.crowd!.size === 0) this.crowd = undefined
+      return
+    }
+    const [time] = this.times
+    this.popFromHeap()
+    if (this.times[0] === time) this.followers += 1
+    if (this.followers < LOOK_AFTER) return
+    this.followers = 0
+    const isLarge = this.timers.length >= LEAST_CROWD
+    if (isLarge && this.crowd === undefined && this.isCrowded()) this.takeCrowd()
+  }
+
+  /** Whether the first timer is not in the heap, but among those that left it together. */
+  private isCrowdFirst(): boolean {
+    const { crowd } = this
+    if (crowd === undefined) return false
+    if (this.timers.length === 0 || crowd.time < this.times[0]!) return true
+    return crowd.time === this.times[0] && this.isBefore(crowd.first, crowd.first.hash, 0)
+  }
+
+  /** Whether most timers seem to be of the first moment, by a look at some all over the heap. */
+  private isCrowded(): boolean {
+    const { times, timers } = this
+    let count = 0
+    for (let i = 0; i < LOOKED_AT; i++) {
+      if (times[Math.floor((i * timers.length) / LOOKED_AT)] === times[0]) count += 1
+    }
+    return 2 * count > LOOKED_AT
+  }
+
+  /** Takes the timers of the first moment out of the heap. */
+  private takeCrowd(): void {
+    const { timers, keys } = this
+    const [time] = this.times
+    const own = timers.filter((timer) => timer.time === time)
+    this.crowd = CrowdedMoment.of(
+      own,
+      keys?.filter((_, i) => timers[i]!.time === time),
+    )
+    if (this.crowd === undefined) return
+    this.timers = []
+    this.keys = undefined
+    this.times = new Float64Array(FIRST_ROOM)
+    this.hashes = new Int32Array(FIRST_ROOM)
+    for (const [i, timer] of timers.entries()) if (timer.time !== time) this.push(timer, keys?.[i])
+  }
+
+  private popFromHeap(): void {
     const { timers } = this
     const size = timers.length - 1
     const last = timers.pop()!
@@ -90,7 +151,8 @@ export class TimerHeap {
    */
   removeLate(keep: number): LateTimers | undefined {
     const all = this.timers
-    const from = momentAfter(this.times.slice(0, all.length).sort(), keep)
+    const kept = Math.max(0, keep - (this.crowd?.size ?? 0))
+    const from = momentAfter(this.times.slice(0, all.length).sort(), kept)
     if (from === undefined) return undefined
     const timers = all.filter(({ time }) => time >= from)
     this.timers = []

@@ -105,6 +105,65 @@ describe('a heap of timers', () => {
     expect(heap.firstKey).toBeUndefined()
   })
 
+  describe('most of which are of one moment', () => {
+    const MOMENT = 1000
+    /** More than a heap keeps apart when most are of one moment. */
+    const MANY = 6000
+
+    /** A heap whose first timers are of `MOMENT`, and others, in random order. */
+    function crowded(seed: number, hashes = 2 ** 32) {
+      const random = seededRandom(seed)
+      const heap = new TimerHeap()
+      const keys = new Map<KeyedEntry, FrequentKey | undefined>()
+      const any = (time: number, i: number): KeyedEntry => {
+        const added = timer(time, (random.below(hashes) - hashes / 2) | 0, `key-${i}`)
+        keys.set(added, random.below(3) === 0 ? new FrequentKey() : undefined)
+        heap.push(added, keys.get(added))
+        return added
+      }
+      const timers = Array.from({ length: MANY }, (_, i) =>
+        any(random.below(4) > 0 ? MOMENT : MOMENT + 1 + random.below(50), i),
+      )
+      return { random, heap, keys, timers, any }
+    }
+
+    it.each([10, 11])('gives them by hash and key (seed %i)', (seed) => {
+      const { heap, timers } = crowded(seed)
+      expect(drain(heap)).toEqual(timers.toSorted(order))
+      expect([heap.first, heap.firstKey]).toEqual([undefined, undefined])
+    })
+
+    it('gives them by key where all have the same hash', () => {
+      const { heap, timers } = crowded(12, 1)
+      expect(drain(heap)).toEqual(timers.toSorted(order))
+    })
+
+    it.each([13, 14])('takes others before, of and after that moment (seed %i)', (seed) => {
+      const { random, heap, keys, timers, any } = crowded(seed)
+      const left = new Set(timers)
+      for (let i = 0; left.size > 0; i++) {
+        const first = heap.first!
+        expect(left.has(first)).toBe(true)
+        if (i % 50 === 0) expect(first).toBe([...left].sort(order)[0])
+        expect(heap.firstKey).toBe(keys.get(first))
+        heap.pop()
+        left.delete(first)
+        if (i < 3000 && i % 10 === 0) left.add(any(MOMENT - 1 + random.below(3), MANY + i))
+      }
+      expect(heap.first).toBeUndefined()
+    })
+
+    it('gives up none of them', () => {
+      const { heap, timers } = crowded(15)
+      const sorted = timers.toSorted(order)
+      for (let i = 0; i < 1000; i++) heap.pop()
+      const { from, timers: late } = heap.removeLate(4000)!
+      expect(late.length).toBeGreaterThan(0)
+      expect(late.every(({ time }) => time >= from && time > MOMENT)).toBe(true)
+      expect(drain(heap)).toEqual(sorted.slice(1000).filter(({ time }) => time < from))
+    })
+  })
+
   it('is empty at first', () => {
     expect(new TimerHeap().first).toBeUndefined()
   })
