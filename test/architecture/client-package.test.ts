@@ -14,7 +14,7 @@ const ROOMS = [
   'core/options',
   'core/shapes',
   'core/text',
-  'tracing',
+  'core/tracing',
   'wire',
   'wire/inference',
 ]

@@ -1,9 +1,9 @@
 import { createHash, type Hash } from 'node:crypto'
 import { withoutSettings } from '../../connectors/file/list.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
-import { type ObservationForm, readRanges } from '../../jobs/observations/compared-records.ts'
-import { digestOfRanges } from '../../jobs/observations/ranges-reading.ts'
-import { rangesOfTopic } from '../../jobs/observations/topic-ranges.ts'
+import { type ObservationForm, readRanges } from '../../models/observations/compared-records.ts'
+import { digestOfRanges } from '../../models/observations/ranges-reading.ts'
+import { rangesOfTopic } from '../../models/observations/topic-ranges.ts'
 import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import {
   areSameObservations,

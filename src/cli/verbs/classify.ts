@@ -1,4 +1,4 @@
-import { predictExamples } from '../../jobs/evaluate/classifier.ts'
+import { predictExamples } from '../../training/evaluate/classifier.ts'
 import { servedHashing } from '../../wire/linear-prediction.ts'
 import { type Command, Flags } from '../command/command.ts'
 import { examplePieces } from '../files/examples-file.ts'

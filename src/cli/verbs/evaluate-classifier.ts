@@ -4,7 +4,7 @@ import {
   type ServedClassesSummary,
   ServedClassifierQuality,
   type ServedClassifierSummary,
-} from '../../jobs/evaluate/classifier.ts'
+} from '../../training/evaluate/classifier.ts'
 import { servedHashing } from '../../wire/linear-prediction.ts'
 import { type Command, Flags } from '../command/command.ts'
 import { examplePieces } from '../files/examples-file.ts'

@@ -1,11 +1,11 @@
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { systemClock } from '../../core/clock.ts'
 import { type FeatureHashing, hashingParameters } from '../../core/features/hashing.ts'
-import { npyRowFiles, type RowFiles, textRowFiles } from '../../jobs/publish/row-files.ts'
-import { requireDimension } from '../../jobs/publish/topic-dimension.ts'
 import { publishRows } from '../../kinds/factors/rows.ts'
 import { publishWeightFiles, readWeightFiles } from '../../kinds/linear/weight-files.ts'
 import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
+import { npyRowFiles, type RowFiles, textRowFiles } from '../../models/publish/row-files.ts'
+import { requireDimension } from '../../models/publish/topic-dimension.ts'
 import {
   type Command,
   type CommandIo,

@@ -7,14 +7,14 @@ import {
   recordGolden,
   runPromotionChecks,
 } from '../../jobs/promotion/checks.ts'
-import type { ModelRegistry } from '../../jobs/registry/model-registry.ts'
-import { presentVersion } from '../../jobs/registry/trained-ranges.ts'
 import { kindOfVersion } from '../../kinds/registered.ts'
 import {
   type RegisteredVersion,
   type RegistryState,
   versionsOf,
 } from '../../models/registry/version.ts'
+import type { ModelRegistry } from '../../models/versions/model-registry.ts'
+import { presentVersion } from '../../models/versions/trained-ranges.ts'
 import { type Command, type CommandIo, Flags } from '../command/command.ts'
 import { type RatingsReading, ratingsReadingOf } from '../files/ratings-reading.ts'
 import { versionNamed } from '../flag-kinds/named.ts'

@@ -3,8 +3,6 @@ import { join } from 'node:path'
 import type { WeirClient } from '../../client/weir-client.ts'
 import { systemClock } from '../../core/clock.ts'
 import { messageOf, WeirError } from '../../core/errors.ts'
-import type { ModelRegistry } from '../../jobs/registry/model-registry.ts'
-import { readyVersions } from '../../jobs/registry/model-versions.ts'
 import { RetrainLoop } from '../../jobs/retrain/loop.ts'
 import { LoopClaim } from '../../jobs/retrain/loop-claim.ts'
 import type { RetrainOptions, RetrainOutcome } from '../../jobs/retrain/options.ts'
@@ -20,6 +18,8 @@ import {
   type RegistryState,
   versionsOf,
 } from '../../models/registry/version.ts'
+import type { ModelRegistry } from '../../models/versions/model-registry.ts'
+import { readyVersions } from '../../models/versions/model-versions.ts'
 import {
   type Command,
   type CommandIo,

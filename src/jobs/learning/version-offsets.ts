@@ -2,11 +2,11 @@ import { openTopics } from '../../connectors/topics/open.ts'
 import { TOPICS_PLACE, type TopicsPlace } from '../../connectors/topics/place.ts'
 import { name, objectWith, required } from '../../core/options/kinds.ts'
 import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
+import { comparedRecords, formOf } from '../../models/observations/compared-records.ts'
 import type { LearnedPart } from '../../models/registry/learned-part.ts'
 import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import { placeOfRange, rangesHere } from '../../models/registry/ranges/range-place.ts'
-import { comparedRecords, formOf } from '../observations/compared-records.ts'
-import type { ModelRegistry } from '../registry/model-registry.ts'
+import type { ModelRegistry } from '../../models/versions/model-registry.ts'
 import type { ResumeOffset } from './resume-offsets.ts'
 
 /** Where a version and the observations that it has learned are looked up. */

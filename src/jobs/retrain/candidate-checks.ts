@@ -1,11 +1,13 @@
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { kindOf } from '../../kinds/registered.ts'
+import { offsetsIn, rangesAfter } from '../../models/observations/topic-ranges.ts'
 import {
   type RegisteredVersion,
   type RegistryState,
   versionsOf,
 } from '../../models/registry/version.ts'
-import { offsetsIn, rangesAfter } from '../observations/topic-ranges.ts'
+import { outcomeError } from '../../models/versions/model-registry.ts'
+import { presentVersion } from '../../models/versions/trained-ranges.ts'
 import {
   type CheckedData,
   goldenId,
@@ -14,8 +16,6 @@ import {
   recordGolden,
   runPromotionChecks,
 } from '../promotion/checks.ts'
-import { outcomeError } from '../registry/model-registry.ts'
-import { presentVersion } from '../registry/trained-ranges.ts'
 import type { RetrainOptions, RetrainOutcome } from './options.ts'
 
 /** The checks of candidates of one retraining. */

@@ -10,6 +10,12 @@ import { msgpackSerializer } from '../../core/formats/msgpack-serializer.ts'
 import { aFunction, name, numberIn, objectWith, oneOf, required } from '../../core/options/kinds.ts'
 import { CLOCK } from '../../core/options/ports.ts'
 import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
+import { readExamples } from '../../models/observations/examples.ts'
+import {
+  rangesAfter,
+  rangesOfTopic,
+  readObservations,
+} from '../../models/observations/topic-ranges.ts'
 import {
   type AlarmsByDetector,
   DriftMonitor,
@@ -21,8 +27,6 @@ import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import type { ExampleError } from '../learning/error/example-error.ts'
 import { LEARNING_ERROR_STATE } from '../learning/error/learning-error.ts'
 import type { RatingError } from '../learning/error/rating-error.ts'
-import { readExamples } from '../observations/examples.ts'
-import { rangesAfter, rangesOfTopic, readObservations } from '../observations/topic-ranges.ts'
 import {
   labelErrors,
   type PredictionError,

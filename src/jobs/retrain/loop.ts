@@ -16,6 +16,8 @@ import {
 } from '../../core/options/kinds.ts'
 import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
 import { kindOf } from '../../kinds/registered.ts'
+import { comparedRecords, formOf } from '../../models/observations/compared-records.ts'
+import { offsetsIn, rangesAfter } from '../../models/observations/topic-ranges.ts'
 import type { DriftDetectorName } from '../../models/quality/drift-monitor.ts'
 import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import { type PresentTopic, rangesHere } from '../../models/registry/ranges/range-place.ts'
@@ -32,8 +34,6 @@ import {
   type RegistryState,
   versionsOf,
 } from '../../models/registry/version.ts'
-import { comparedRecords, formOf } from '../observations/compared-records.ts'
-import { offsetsIn, rangesAfter } from '../observations/topic-ranges.ts'
 import type { LiveErrorWatch, WatchedError } from './error-watch.ts'
 import type { LoopClaim } from './loop-claim.ts'
 import {

@@ -8,6 +8,22 @@ import { checkOptions } from '../../core/options/shape.ts'
 import type { TrainedModelMetadata } from '../../kinds/port/trainer.ts'
 import { kindOf } from '../../kinds/registered.ts'
 import {
+  comparedRecords,
+  formOf,
+  type ObservationForm,
+  readRanges,
+} from '../../models/observations/compared-records.ts'
+import { type HistoryFiles, historyHashes, readingName } from '../../models/observations/history.ts'
+import { leftOutText, linesLeftOutText } from '../../models/observations/left-out.ts'
+import {
+  identified,
+  newestOf,
+  offsetsIn,
+  offsetsOnlyIn,
+  rangesOfTopic,
+} from '../../models/observations/topic-ranges.ts'
+import { requireDimension } from '../../models/publish/topic-dimension.ts'
+import {
   type KnownVersion,
   type ProcessingInputs,
   processingName,
@@ -20,28 +36,12 @@ import {
   type RegistryState,
   versionsOf,
 } from '../../models/registry/version.ts'
+import { collectUnfinished } from '../../models/retention/unfinished.ts'
+import { Publication } from '../../models/topic/publication.ts'
+import { outcomeError } from '../../models/versions/model-registry.ts'
 import { chosenHalfLifeText } from '../../training/als/choose-half-life.ts'
-import { Publication } from '../model-topic/publication.ts'
-import {
-  comparedRecords,
-  formOf,
-  type ObservationForm,
-  readRanges,
-} from '../observations/compared-records.ts'
-import { type HistoryFiles, historyHashes, readingName } from '../observations/history.ts'
-import { leftOutText, linesLeftOutText } from '../observations/left-out.ts'
-import {
-  identified,
-  newestOf,
-  offsetsIn,
-  offsetsOnlyIn,
-  rangesOfTopic,
-} from '../observations/topic-ranges.ts'
 import { loadingVersion, type PromotionChecks, recordGolden } from '../promotion/checks.ts'
 import { untilLoaded } from '../promotion/serving-probe.ts'
-import { requireDimension } from '../publish/topic-dimension.ts'
-import { outcomeError } from '../registry/model-registry.ts'
-import { collectUnfinished } from '../retention/unfinished.ts'
 import { archivedHistory } from './archived-history.ts'
 import { candidateVersion, publishCandidate } from './candidate.ts'
 import { CandidateChecks, checkAgain } from './candidate-checks.ts'

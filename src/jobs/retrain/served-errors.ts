@@ -1,10 +1,10 @@
 import type { FeatureHashing } from '../../core/features/hashing.ts'
 import { type Feedback, targetOf } from '../../models/feedback.ts'
+import type { ObservedExample } from '../../models/observations/examples.ts'
 import type { Rating, RatingRange } from '../../models/ratings/rating.ts'
+import { predictServed } from '../../training/evaluate/served.ts'
 import type { ModelReader } from '../../wire/model-reader.ts'
 import { withBiasFeature } from '../../wire/sparse-vector.ts'
-import { predictServed } from '../evaluate/served.ts'
-import type { ObservedExample } from '../observations/examples.ts'
 
 /** How the predictions of a served version are compared with observations. */
 export interface ServedErrorOptions {

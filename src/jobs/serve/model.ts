@@ -9,6 +9,7 @@ import { BackgroundWork } from '../../core/lifetime/background-work.ts'
 import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
 import { encodeTerms, implicitTerms } from '../../models/als/implicit-terms.ts'
 import { trainedWith } from '../../models/linear/trained-with.ts'
+import { dimensionOfTopic } from '../../models/publish/topic-dimension.ts'
 import {
   isLinear,
   liveVersionOf,
@@ -16,20 +17,19 @@ import {
   versionsOf,
 } from '../../models/registry/version.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
+import { MODEL_ROWS_UID } from '../../models/topic/operator.ts'
+import {
+  VersionCoordinator,
+  type VersionCoordinatorOptions,
+} from '../../models/topic/version-coordinator.ts'
+import { ModelRegistry } from '../../models/versions/model-registry.ts'
 import { type ConfigurationMap, parseConfiguration } from '../../runtime/configuration/keys.ts'
 import { requireNotRunning } from '../../runtime/job/worker-job.ts'
 import type { OperatorCoordinators } from '../../runtime/protocol/operator-coordinator.ts'
 import type { SlotThreads } from '../../runtime/slot/threads.ts'
 import type { QueryThreads } from '../../serving/threads/query-threads.ts'
 import type { QueryWorkers } from '../../serving/threads/workers.ts'
-import { MODEL_ROWS_UID } from '../model-topic/operator.ts'
-import {
-  VersionCoordinator,
-  type VersionCoordinatorOptions,
-} from '../model-topic/version-coordinator.ts'
-import { dimensionOfTopic } from '../publish/topic-dimension.ts'
 import { type QueryAccessOptions, requireSettings } from '../query-access.ts'
-import { ModelRegistry } from '../registry/model-registry.ts'
 import { ServedJob } from '../served-job.ts'
 import { AbandonedPublications } from './abandoned-publications.ts'
 import type { DataDirectory } from './data-directory.ts'

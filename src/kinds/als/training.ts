@@ -1,7 +1,7 @@
-import { openModelFile } from '../../jobs/publish/file-io.ts'
 import { ratingNoise } from '../../models/als/online/prior.ts'
 import { onlineRule, withVersionFacts } from '../../models/als/online/rules.ts'
 import { alsKey } from '../../models/als/row-key.ts'
+import { openModelFile } from '../../models/publish/file-io.ts'
 import { resolvedHalfLife } from '../../training/als/choose-half-life.ts'
 import { momentsOf } from '../../training/als/learnable-model.ts'
 import type { AlsModel } from '../../training/als/solver/model.ts'

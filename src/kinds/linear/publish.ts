@@ -1,18 +1,18 @@
 import { BIAS_FEATURE } from '../../core/feature.ts'
 import { count, kindOf, numberIn, objectWith, optional } from '../../core/options/kinds.ts'
 import { checkArgument, checkOptions, type OptionShape } from '../../core/options/shape.ts'
-import { SVM_MODEL } from '../../jobs/model-topic/linear-serving-function.ts'
+import { LINEAR_MEMORY } from '../../models/linear/online-rule.ts'
+import type { LinearPrior } from '../../models/linear/prior.ts'
+import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
 import {
   PUBLICATION,
   type PublishableRow,
   type PublishOptions,
   publishModel,
   TRAINING_FACTS,
-} from '../../jobs/publish/model.ts'
-import { LINEAR_MEMORY } from '../../models/linear/online-rule.ts'
-import type { LinearPrior } from '../../models/linear/prior.ts'
-import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
+} from '../../models/publish/model.ts'
 import type { TrainedOn } from '../../models/registry/ranges/trained-on.ts'
+import { SVM_MODEL } from '../../models/topic/linear-serving-function.ts'
 import type { MulticlassModel } from '../../training/linear/multiclass.ts'
 
 /** A linear model that can be published. */
