@@ -702,6 +702,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'inference/workers': [
     'core',
     'core/numbers',
+    'files',
     'inference/batches',
     'inference/parts',
     'inference/policy',
@@ -1016,6 +1017,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'core',
     'core/formats',
     'core/options',
+    'files',
     'jobs/evaluate',
     'jobs/learning/error',
     'jobs/model-topic',
