@@ -4,22 +4,24 @@ import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { bundle, bundleEachModule } from '../scripts/build-package.ts'
 import { BUILT_MODULES_VARIABLE } from './run/setup/built-modules.ts'
-import { BUILT_ENTRY_VARIABLE } from './system/cli/command-process.ts'
+import { BUILT_ENTRY_VARIABLE, BUILT_PACKAGE_VARIABLE } from './system/cli/command-process.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 
 /**
- * Global setup of system tests: joins the modules of `src` into few files, as in the package, in five seconds, and once
- * more so that each can be imported (`run/setup/built-modules.ts`). A job that starts from them needs half of the
- * processor time, and these tests start hundreds.
+ * Global setup of system tests: joins the modules of `src` into few files, as in the package, in five seconds, unless
+ * `.ci/run` has done so, and once more so that each can be imported (`run/setup/built-modules.ts`). A job that starts from
+ * them needs half of the processor time, and these tests start hundreds.
  */
 export async function setup(): Promise<(() => void) | undefined> {
   // Another project of the same run has built it and removes it.
   if (process.env[BUILT_ENTRY_VARIABLE] !== undefined) return undefined
   const folder = mkdtempSync(join(tmpdir(), 'weir-built-'))
-  const [dist, modules] = [packageIn(join(folder, 'package')), packageIn(join(folder, 'modules'))]
   const source = { modules: join(ROOT, 'src'), ending: '.ts' } as const
-  await bundle({ ...source, folder: dist })
+  const built = process.env[BUILT_PACKAGE_VARIABLE]
+  const dist = built ?? packageIn(join(folder, 'package'))
+  if (built === undefined) await bundle({ ...source, folder: dist })
+  const modules = packageIn(join(folder, 'modules'))
   await bundleEachModule({ ...source, folder: modules })
   process.env[BUILT_ENTRY_VARIABLE] = join(dist, 'cli/main.js')
   process.env[BUILT_MODULES_VARIABLE] = `${pathToFileURL(modules).href}/`

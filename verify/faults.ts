@@ -124,11 +124,14 @@ async function killBeforeCommit(site: FaultSite): Promise<number> {
 }
 
 /** Kills the process, and the next one while it starts or restores. */
-async function killInRestore(job: SupervisedJob, { random }: FaultSite): Promise<number> {
+async function killInRestore(job: SupervisedJob, { random, limitMs }: FaultSite): Promise<number> {
   const { processes, reports } = job
   await job.signal('SIGKILL')
-  while (job.processes === processes) await pause(5)
-  while (job.reports === reports) await pause(5)
+  const giveUpAt = performance.now() + limitMs
+  while (job.processes === processes || job.reports === reports) {
+    if (performance.now() > giveUpAt) throw new Error(`${job.name} does not start again`)
+    await pause(5)
+  }
   await pause(random.below(RESTORE_MS))
   await job.signal('SIGKILL')
   return 2

@@ -8,7 +8,7 @@ import { BUILT_MODULES_VARIABLE } from '../test/run/setup/built-modules.ts'
 import { LEFTOVERS } from '../test/run/setup/leftovers.ts'
 import { commitSeed } from '../test/services/commit-seed.ts'
 import { HOST_VARIABLE } from '../test/services/lending/lease.ts'
-import { BUILT_ENTRY_VARIABLE } from '../test/system/cli/command-process.ts'
+import { BUILT_ENTRY_VARIABLE, BUILT_PACKAGE_VARIABLE } from '../test/system/cli/command-process.ts'
 import { MutatedSource, TESTED } from './mutants/mutated-source.ts'
 import type { TestedMutant } from './mutants/tested.ts'
 
@@ -31,6 +31,7 @@ function environment(): NodeJS.ProcessEnv {
     [HOST_VARIABLE]: undefined,
     [COSTS_VARIABLE]: undefined,
     [BUILT_ENTRY_VARIABLE]: undefined,
+    [BUILT_PACKAGE_VARIABLE]: undefined,
     [BUILT_MODULES_VARIABLE]: undefined,
     // The copy has no commit.
     WEIR_SEED: String(commitSeed()),

@@ -11,6 +11,7 @@ export const TIMERS: Readonly<Record<string, string>> = {
   'test/hostile/spinning-thread.ts': 'a thread takes a share of a core',
   'test/jobmanager/lock.test.ts': 'a process lives until the test kills it',
   'test/recovery/fold/job.ts': 'an operator of a job is slow',
+  'test/services/java/process.ts': 'a JVM that does not end is killed',
   'test/state/catalog/stopped-writer.test.ts': 'a thread stands still in the middle of a write',
   'test/system/cli/pipes.test.ts': 'a reader of a pipe comes late',
   'test/system/docs/page-session.ts': 'a shell script of a page asks until a server answers',

@@ -22,6 +22,24 @@ it('no system test has less time than the others', () => {
   expect(short).toEqual([])
 })
 
+/** Calls of a text that block their thread until a program ends, however long it takes. */
+const endlessIn = (text: string): readonly string[] =>
+  [...text.matchAll(/\b(?:execFileSync|execSync|spawnSync)\((?:[^()]|\([^()]*\))*\)/g)]
+    .map(([call]) => call)
+    .filter((call) => !call.includes('timeout'))
+
+it('no system test blocks its thread for a program without a limit: that of the test does not end it', () => {
+  const files = [...filesOf('test/system'), ...filesOf('test/recovery')]
+  expect(
+    files.flatMap((file) => endlessIn(textOf(file)).map((call) => `${file}: ${call}`)),
+  ).toEqual([])
+})
+
+it('a call that blocks its thread is found where it has no limit', () => {
+  const [endless, limited] = ["spawnSync('a', [join(b, 'c')])", "execSync('a', { timeout: 5 })"]
+  expect(endlessIn(`${endless}\n${limited}`)).toEqual([endless])
+})
+
 it.each([
   ["it('a', async () => {\n  await b()\n}, 60_000)", 60_000],
   ["it.each(c)(\n  'a',\n  async () => {\n    b()\n  },\n  30_000,\n)", 30_000],

@@ -41,6 +41,18 @@ export async function untilLearned(
   kind: Kind,
   { version, count, service, uncounted = 0 }: Expected,
 ): Promise<void> {
+  const counted = count - uncounted
+  let reported: number | undefined
+  await until(
+    () => `LEARNING_ERROR counts ${reported} observations, not ${counted}`,
+    async () => {
+      if (service.hasEnded) throw new Error('the service has ended')
+      reported = (await errorOf(service, version))?.count
+      return reported === counted
+    },
+    { everyMs: 50 },
+  )
+  // Only now: each look reads a topic.
   let seen = 0
   await until(
     () => `${seen} observations have a step on version ${version}, not ${count}`,
@@ -52,16 +64,6 @@ export async function untilLearned(
       if (kind.stepsAlways) return seen === count
       const { partition, offset } = (await at.records(kind.observations)).at(-1)!
       return places.has(`${partition}/${offset}`)
-    },
-    { everyMs: 50 },
-  )
-  const counted = count - uncounted
-  let reported: number | undefined
-  await until(
-    () => `LEARNING_ERROR counts ${reported} observations, not ${counted}`,
-    async () => {
-      reported = (await errorOf(service, version))?.count
-      return reported === counted
     },
     { everyMs: 50 },
   )

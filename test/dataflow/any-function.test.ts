@@ -193,7 +193,7 @@ const mayFail = ({ name, kind }: Case): boolean =>
   name !== 'is associative and commutative' && !(kind === 'tumbling' && ASSOCIATIVE.includes(name))
 
 const seed = commitSeed()
-const CASES = campaignSize(60, 1_000)
+const CASES = campaignSize(30, 1_000)
 
 describe('windows with functions of any kind', () => {
   it(`give what folding one record after the other gives (WEIR_SEED=${seed})`, async () => {

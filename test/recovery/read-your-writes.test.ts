@@ -7,6 +7,7 @@ import type { Rating } from '../../src/models/ratings/rating.ts'
 import { trainAls } from '../../src/training/als/train.ts'
 import { ratingsTable } from '../../src/training/data/ratings-table.ts'
 import { atLeast } from '../../src/wire/model-reader.ts'
+import { until } from '../run/until.ts'
 import { LearningFixture, type LearningOptions } from './online-fixture.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'weir-read-your-writes-'))
@@ -36,9 +37,7 @@ async function start(name: string, job: LearningOptions['job'] = {}): Promise<Le
 }
 
 async function untilLive({ job }: LearningFixture, version: number): Promise<void> {
-  while (job.board.liveVersion(0) !== version) {
-    await new Promise((resolve) => setImmediate(resolve))
-  }
+  await until(`version ${version} is live`, () => job.board.liveVersion(0) === version)
 }
 
 /** Appends one rating; its position in the observations when it is acknowledged. */

@@ -2,6 +2,7 @@ import type { ServingPort } from '../../src/runtime/protocol/serving-port.ts'
 import type { SlotTables } from '../../src/state/catalog/job-catalog.ts'
 import type { RowTableReader } from '../../src/state/rows/reader.ts'
 import type { RowTableShare } from '../../src/state/rows/share.ts'
+import { WriterWait } from '../../src/state/rows/writer-wait.ts'
 
 const decoder = new TextDecoder()
 
@@ -11,14 +12,22 @@ export interface StoredRow {
   readonly updateCount: number
 }
 
-/** Copies a row into `rows`, by its key, unless it is removed. */
+/**
+ * Copies a row into `rows`, by its key, unless it is removed. Leaves out one that a slot which was killed has left in the
+ * middle of a write: the table of the slot that takes over comes while this thread does not wait here.
+ */
 export function readRow(reader: RowTableReader, row: number, rows: Map<string, StoredRow>): void {
   const key = new Uint8Array(64)
   const vector = new Float32Array(reader.layout.dimension)
   const meta = { updateCount: 0, partition: 0, offset: 0, eventTime: 0 }
+  let wait: WriterWait | undefined
   for (;;) {
     const sequence = reader.openRow(row)
-    if ((sequence & 1) !== 0) continue
+    if ((sequence & 1) !== 0) {
+      wait ??= new WriterWait()
+      if (!wait.sleep()) return
+      continue
+    }
     if (!reader.isLive(row)) return
     const length = reader.keyInto(row, key, 0)
     if (!reader.metaInto(row, sequence, meta)) continue

@@ -106,7 +106,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
   },
   {
     promise: 'no fault of processes, services and connections loses, repeats or falsifies a result',
-    was: 'all faults; now one of every second group, in CI one of each, and every second one, each by the seed; all in npm run verify -- --minutes 1',
+    was: 'all faults; now, in every second commit, one of every second group, in CI one of each in each sixth commit, and every second one, each by the seed; all in npm run verify -- --minutes 1',
     now: [
       {
         file: `${SYSTEM}/cli/verify.test.ts`,
@@ -198,7 +198,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
   },
   {
     promise: 'the gateway and the JobManager give only answers that their documents have',
-    was: 'all paths; now a third of them, and all',
+    was: 'all paths; now a tenth of those of the gateway and a fifth of those of the JobManager, by the seed, and all',
     now: [
       {
         file: `${SYSTEM}/gateway/openapi.test.ts`,
@@ -604,7 +604,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
   {
     promise:
       'the parts of the product fit together, two by two, when each command is a process of its own',
-    was: 'test/system/combinations/campaign.test.ts, which started a process for each command; now services are processes, and the other commands run in that of the test. A run has a fifteenth of all pairs of parts, by the seed, in some 10 trials, and CI a fifth of them in each sixth commit; all pairs, in some 110, in npm run verify -- --campaign combinations',
+    was: 'test/system/combinations/campaign.test.ts, which started a process for each command; now services are processes, and the other commands run in that of the test. Every second run has a fifteenth of all pairs of parts, by the seed, in some 10 trials, the others a sixtieth, and CI a fifth of them in each sixth commit; all pairs, in some 110, in npm run verify -- --campaign combinations',
     now: [
       {
         file: `${SYSTEM}/combinations/campaign.test.ts`,
@@ -612,7 +612,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
       },
       {
         file: `${SYSTEM}/combinations/week.test.ts`,
-        test: 'a week with %s on the embedded log: each day what is served, counted and measured is right',
+        test: 'a week with $name on $place: each day what is served, counted and measured is right',
       },
     ],
   },
@@ -632,11 +632,21 @@ export const MOVED_TESTS: readonly MovedTest[] = [
   },
   {
     promise: 'windows with functions of any kind give what folding gives',
-    was: '60 cases, and 2,000; now 60 of each commit, and 1,000',
+    was: '60 cases, and 2,000; now 30 of each commit, and 1,000',
     now: [
       {
         file: 'test/dataflow/any-function.test.ts',
         test: 'give what folding one record after the other gives (WEIR_SEED=',
+      },
+    ],
+  },
+  {
+    promise: 'poisoned observations are refused, each in every way',
+    was: 'seeds 1 and 2, and six; now one of the six, by the commit, and six',
+    now: [
+      {
+        file: 'test/jobs/promotion/poisonings.test.ts',
+        test: '$name, seed $seed',
       },
     ],
   },
@@ -652,10 +662,10 @@ export const MOVED_TESTS: readonly MovedTest[] = [
   },
   {
     promise: 'a test finds each error that Weir once had',
-    was: 'all mutants, each with whole campaigns, in ten minutes; now one of each commit, and six, each with the short part of its test; all in npm run verify -- --campaign mutants',
+    was: 'test/system/verify/tested-mutants.test.ts, all mutants, each with whole campaigns, in ten minutes; now one of each commit, and six, each with the short part of its test; all in npm run verify -- --campaign mutants',
     now: [
       {
-        file: `${SYSTEM}/verify/tested-mutants.test.ts`,
+        file: `${SYSTEM}/cli/verify.test.ts`,
         test: 'a test fails on a Weir with an error that it once had',
       },
     ],
@@ -692,22 +702,37 @@ export const MOVED_TESTS: readonly MovedTest[] = [
     ],
   },
   {
-    promise: 'a week with each kind of model on the embedded log is right',
-    was: 'four kinds, each command a process; now one by the seed, which is not that of the week on Kafka, in CI two of them in each sixth commit, and all four, with commands in the process of the test',
+    promise: 'a week with each kind of model is right, on the embedded log and on Kafka',
+    was: 'test/system/combinations/week.test.ts and kafka-week.test.ts, four kinds each, each command a process; then one kind of each by the seed, and two; now one week of the eight by the seed, in CI two in each sixth commit, and all four kinds on the embedded log with two of them on Kafka, with commands in the process of the test',
     now: [
       {
         file: `${SYSTEM}/combinations/week.test.ts`,
-        test: 'a week with %s on the embedded log: each day what is served, counted and measured is right',
+        test: 'a week with $name on $place: each day what is served, counted and measured is right',
       },
     ],
   },
   {
-    promise: 'a week with each kind of model on Kafka is right',
-    was: 'one kind by the seed, and all four; now one, and two by the seed, with commands in the process of the test',
+    promise: 'a running job whose broker stops says for what it waits, and goes on when it is back',
+    was: 'test/system/kafka/outages/unreachable.test.ts, with a broker of its own, as each of those beside it now',
     now: [
       {
-        file: `${SYSTEM}/combinations/kafka-week.test.ts`,
-        test: 'a week with %s on Kafka: each day what is served, counted and measured is right',
+        file: `${SYSTEM}/kafka/outages/readiness.test.ts`,
+        test: 'says after 3 s for what it waits and shows for how long, goes on when the broker is back, and says that',
+      },
+    ],
+  },
+  {
+    promise:
+      'a start on Kafka feeds, trains, serves and evaluates, and its restart finds all again',
+    was: '179,702 ratings, as npm start makes them; now 20,000: those of npm start are in test/system/cli/quickstart.test.ts, on the embedded log',
+    now: [
+      {
+        file: `${SYSTEM}/kafka/cli.test.ts`,
+        test: 'feeds, trains, serves and evaluates on Kafka, and finds everything again after a restart',
+      },
+      {
+        file: `${SYSTEM}/cli/quickstart.test.ts`,
+        test: 'trains, serves and evaluates generated ratings, and reuses all of it at the next start',
       },
     ],
   },
@@ -797,8 +822,43 @@ export const MOVED_TESTS: readonly MovedTest[] = [
     ],
   },
   {
+    promise:
+      'a job that was frozen for longer than the timeout of its transactions goes on, and writes each result once',
+    was: 'two freezes; now one, and two',
+    now: [
+      {
+        file: `${SYSTEM}/kafka/outages/aborted-transactions.test.ts`,
+        test: 'restarts by itself, and writes every result once, when it was frozen for longer than the timeout',
+      },
+    ],
+  },
+  {
+    promise: 'training on a GPU gives the rows of the CPU, and chains go on from one to the other',
+    was: 'both kinds of feedback and both ways; now one of each by the seed, and both',
+    now: [
+      {
+        file: `${SYSTEM}/training/gpu-training.test.ts`,
+        test: 'gives the rows of the CPU: %s',
+      },
+      {
+        file: `${SYSTEM}/training/gpu-bmf.test.ts`,
+        test: 'continues a chain of the CPU, and the CPU one of the GPU',
+      },
+    ],
+  },
+  {
+    promise: 'commands that a start of npm prints work as they are printed',
+    was: 'four commands; now two by the seed, and four',
+    now: [
+      {
+        file: `${SYSTEM}/cli/quickstart.test.ts`,
+        test: 'prints commands that work as they are printed',
+      },
+    ],
+  },
+  {
     promise: 'Ctrl-C and SIGTERM end every verb',
-    was: 'every verb that waits or works; now every second one by the seed, with one of the signals, and all',
+    was: 'every verb that waits or works; now every fourth one by the seed, with one of the signals, and all',
     now: [
       {
         file: `${SYSTEM}/cli/interruption.test.ts`,
@@ -836,8 +896,9 @@ export const MOVED_TESTS: readonly MovedTest[] = [
     ],
   },
   {
-    promise: 'a learner on Kafka begins after what its version was trained on',
-    was: 'test/system/kafka/trained-on-file.test.ts, all tests of the embedded log; now every second one by the seed, and all',
+    promise:
+      'a learner begins after what its version was trained on, on the embedded log and on Kafka',
+    was: 'all tests on both; now every second one on Kafka, by the seed, and the others on the embedded log, and all on both',
     now: [
       {
         file: `${SYSTEM}/versions/trained-on-file.ts`,

@@ -30,6 +30,27 @@ describe('until', () => {
     await expect(broken).rejects.toThrow('broken')
   })
 
+  it('looks the less often the longer it takes', async () => {
+    let looks = 0
+    const endMs = performance.now() + 600
+    await until('the time is over', () => ++looks > 0 && performance.now() > endMs)
+    // From 100 ms on, a twentieth of the time is more than 5 ms: there are 57, and every 5 ms there were 120.
+    expect(looks).toBeLessThan(70)
+  })
+
+  it('lets what it waits for have a core: after a look it rests three times as long', async () => {
+    const rests: number[] = []
+    let lookedMs: number | undefined
+    await until('five looks', () => {
+      const nowMs = performance.now()
+      if (lookedMs !== undefined) rests.push(nowMs - lookedMs)
+      while (performance.now() < nowMs + 10);
+      lookedMs = performance.now()
+      return rests.length === 5
+    })
+    expect(Math.min(...rests)).toBeGreaterThan(25)
+  })
+
   it('looks in each turn of the event loop where it waits 0 ms', async () => {
     let turns = 0
     let looks = 0

@@ -7,10 +7,13 @@ import {
   configurationFolder,
   type HdfsLayout,
   nameNodeId,
+  namesFolder,
   writeHdfsConfiguration,
 } from './hdfs-configuration.ts'
 import { hdfsUrl } from './hdfs-url.ts'
-import { JAVA_PACKAGE, JavaProcess } from './java-process.ts'
+import { ClassArchive } from './java/class-archive.ts'
+import { JAVA_PACKAGE, JavaProcess } from './java/process.ts'
+import { KeptFolder } from './kept-folder.ts'
 import { mavenClassPath, runTool } from './maven-classpath.ts'
 
 const NAME_NODE = 'org.apache.hadoop.hdfs.server.namenode.NameNode'
@@ -26,6 +29,14 @@ const JVM_FLAGS = [
   '--add-opens=java.base/java.lang=ALL-UNNAMED',
 ]
 
+/** Options of a cluster. */
+export interface HdfsOptions {
+  /** Whether there are two NameNodes: 0 is active, and 1 is standby. @default false */
+  readonly pair?: boolean
+  /** Whether its programs keep their classes for later JVMs when they stop, unless some have. @default false */
+  readonly keepsClasses?: boolean
+}
+
 /** The signal that stops a JVM: SIGKILL at once, SIGTERM with a shutdown. */
 export type StopSignal = 'SIGKILL' | 'SIGTERM'
 
@@ -35,21 +46,29 @@ export type StopSignal = 'SIGKILL' | 'SIGTERM'
  */
 export class HdfsCluster implements AsyncDisposable {
   private readonly layout: HdfsLayout
-  private readonly classPath: string
+  private readonly jars: string
+  /** By program, the classes that its JVMs share. */
+  private readonly archives: ReadonlyMap<string, ClassArchive>
+  /** Whether the programs keep their classes for later JVMs when they stop. */
+  private readonly keepsClasses: boolean
   private readonly nameNodes: (JavaProcess | undefined)[] = []
   private dataNode: JavaProcess | undefined
 
-  private constructor(layout: HdfsLayout, classPath: string) {
+  private constructor(layout: HdfsLayout, jars: string, keepsClasses: boolean) {
     this.layout = layout
-    this.classPath = classPath
+    this.jars = jars
+    this.archives = new Map(
+      [NAME_NODE, DATA_NODE].map((name) => [name, new ClassArchive(`${name} ${jars}`)]),
+    )
+    this.keepsClasses = keepsClasses
   }
 
-  /** Formats and starts a cluster, ready to write. `pair` makes NameNode 0 active, 1 standby. */
-  static start(options: { readonly pair?: boolean } = {}): Promise<HdfsCluster> {
+  /** Formats and starts a cluster, ready to write. */
+  static start(options: HdfsOptions = {}): Promise<HdfsCluster> {
     return waiting('server', () => HdfsCluster.startAll(options))
   }
 
-  private static async startAll(options: { readonly pair?: boolean }): Promise<HdfsCluster> {
+  private static async startAll(options: HdfsOptions): Promise<HdfsCluster> {
     const jars = await mavenClassPath(join(import.meta.dirname, 'hdfs', 'pom.xml'))
     const folder = await mkdtemp(join(tmpdir(), 'weir-hdfs-'))
     const [data, http, ipc, ...rest] = await freePorts(options.pair ? 7 : 5)
@@ -57,7 +76,7 @@ export class HdfsCluster implements AsyncDisposable {
     if (options.pair) nameNodes.push({ rpc: rest[2]!, http: rest[3]! })
     const layout = { folder, nameNodes, dataNode: { data: data!, http: http!, ipc: ipc! } }
     await writeHdfsConfiguration(layout)
-    const cluster = new HdfsCluster(layout, `${configurationFolder(layout)}:${jars}`)
+    const cluster = new HdfsCluster(layout, jars, options.keepsClasses === true)
     try {
       await cluster.bringUp()
     } catch (error) {
@@ -130,8 +149,11 @@ export class HdfsCluster implements AsyncDisposable {
 
   /** Stops every process and removes the files. */
   async stop(): Promise<void> {
-    await this.dataNode?.signal('SIGKILL')
-    for (const nameNode of this.nameNodes) await nameNode?.signal('SIGKILL')
+    const end = (process: JavaProcess | undefined, mainClass: string): Promise<void> | undefined =>
+      process?.signal(this.keeps(mainClass) ? 'SIGTERM' : 'SIGKILL')
+    const nameNodes = this.nameNodes.map((nameNode) => end(nameNode, NAME_NODE))
+    await Promise.all([end(this.dataNode, DATA_NODE), ...nameNodes])
+    if (this.keepsClasses) for (const archive of this.archives.values()) archive.keep()
     await rm(this.layout.folder, { recursive: true, force: true })
   }
 
@@ -151,13 +173,31 @@ export class HdfsCluster implements AsyncDisposable {
     await this.untilWritable()
   }
 
+  /** Gives the NameNodes a formatted folder; the first time ever a JVM makes one. */
   private async format(): Promise<void> {
-    const flags = [...JVM_FLAGS, '-cp', this.classPath]
+    const folder = namesFolder(this.layout)
+    const formatted = new KeptFolder(`${this.isPair ? 'pair' : 'one'} ${this.jars}`)
+    if (formatted.exists) return await formatted.give(folder)
     const task = [...this.identityOf(0), '-format', '-nonInteractive', '-force']
-    await runTool('java', JAVA_PACKAGE, [...flags, NAME_NODE, ...task])
+    await runTool('java', JAVA_PACKAGE, [...this.javaWords(NAME_NODE), ...task])
     // The standby starts from the same empty image, as with "-bootstrapStandby".
-    const { folder } = this.layout
     if (this.isPair) await cp(join(folder, 'nn1'), join(folder, 'nn2'), { recursive: true })
+    await formatted.keep(folder)
+  }
+
+  /** Behind the jars, because JVMs share only classes of jars that come first; none of these has a configuration. */
+  private get classPath(): string {
+    return `${this.jars}:${configurationFolder(this.layout)}`
+  }
+
+  /** Words of a command that runs a program and ends; one has its classes from `archive`. */
+  private javaWords(mainClass: string, archive = mainClass): readonly string[] {
+    const { readFlags } = this.archives.get(archive)!
+    return [...JVM_FLAGS, ...readFlags, '-cp', this.classPath, mainClass]
+  }
+
+  private keeps(mainClass: string): boolean {
+    return this.keepsClasses && !this.archives.get(mainClass)!.exists
   }
 
   private identityOf(index: number): readonly string[] {
@@ -165,7 +205,7 @@ export class HdfsCluster implements AsyncDisposable {
   }
 
   private async administer(command: string): Promise<void> {
-    const words = [...JVM_FLAGS, '-cp', this.classPath, HA_ADMIN]
+    const words = this.javaWords(HA_ADMIN, NAME_NODE)
     // The command asks for a confirmation on standard input.
     const script = `echo Y | java ${words.map((word) => `'${word}'`).join(' ')} ${command}`
     await runTool('sh', 'dash', ['-c', script])
@@ -177,11 +217,13 @@ export class HdfsCluster implements AsyncDisposable {
     args: readonly string[],
   ): Promise<JavaProcess> {
     const logs = join(this.layout.folder, 'logs')
+    const { readFlags, writeFlags } = this.archives.get(mainClass)!
+    const classes = this.keeps(mainClass) ? writeFlags : readFlags
     return JavaProcess.start({
       classPath: this.classPath,
       mainClass,
       args,
-      flags: [...JVM_FLAGS, `-Dhadoop.log.dir=${logs}`],
+      flags: [...JVM_FLAGS, ...classes, `-Dhadoop.log.dir=${logs}`],
       logFile: join(logs, `${name}.log`),
     })
   }

@@ -30,8 +30,11 @@ log4j.appender.A.layout=org.apache.log4j.PatternLayout
 log4j.appender.A.layout.ConversionPattern=%d{ISO8601} %p %c{1}: %m%n
 `
 
-/** The folder that must come first on the class path of every process of the cluster. */
+/** The folder that must be on the class path of every process of the cluster. */
 export const configurationFolder = (layout: HdfsLayout): string => join(layout.folder, 'conf')
+
+/** The folder with what the NameNodes store, which is formatted. */
+export const namesFolder = (layout: HdfsLayout): string => join(layout.folder, 'names')
 
 /** Id of NameNode `index` within the pair. */
 export const nameNodeId = (index: number): string => `nn${index + 1}`
@@ -43,7 +46,8 @@ export async function writeHdfsConfiguration(layout: HdfsLayout): Promise<void> 
   for (const folder of ['webapps/hdfs', 'webapps/datanode', 'webapps/static']) {
     await mkdir(join(conf, folder), { recursive: true })
   }
-  for (const folder of ['tmp', 'logs', 'shared']) await mkdir(join(layout.folder, folder))
+  for (const folder of ['tmp', 'logs', 'names', 'names/shared'])
+    await mkdir(join(layout.folder, folder))
   await mkdir(join(layout.folder, 'data'), { mode: 0o700 })
   await writeFile(join(conf, 'core-site.xml'), xml(coreSite(layout)))
   await writeFile(join(conf, 'hdfs-site.xml'), xml(hdfsSite(layout)))
@@ -86,30 +90,31 @@ function hdfsSite(layout: HdfsLayout): Record<string, string> {
   }
 }
 
-function singleOf({ folder, nameNodes }: HdfsLayout): Record<string, string> {
-  const { rpc, http } = nameNodes[0]!
+function singleOf(layout: HdfsLayout): Record<string, string> {
+  const { rpc, http } = layout.nameNodes[0]!
   return {
     'dfs.namenode.rpc-address': `127.0.0.1:${rpc}`,
     'dfs.namenode.http-address': `127.0.0.1:${http}`,
-    'dfs.namenode.name.dir': `file://${folder}/nn1`,
+    'dfs.namenode.name.dir': `file://${namesFolder(layout)}/nn1`,
   }
 }
 
 /** Two NameNodes with one folder of edits and manual failover, without ZooKeeper and JournalNodes. */
-function pairOf({ folder, nameNodes }: HdfsLayout): Record<string, string> {
+function pairOf(layout: HdfsLayout): Record<string, string> {
+  const { nameNodes } = layout
   const perNode = nameNodes.flatMap(({ rpc, http }, index) => {
     const id = nameNodeId(index)
     return [
       [`dfs.namenode.rpc-address.weir.${id}`, `127.0.0.1:${rpc}`],
       [`dfs.namenode.http-address.weir.${id}`, `127.0.0.1:${http}`],
-      [`dfs.namenode.name.dir.weir.${id}`, `file://${folder}/${id}`],
+      [`dfs.namenode.name.dir.weir.${id}`, `file://${namesFolder(layout)}/${id}`],
     ]
   })
   return {
     ...Object.fromEntries(perNode),
     'dfs.nameservices': 'weir',
     'dfs.ha.namenodes.weir': nameNodes.map((_, index) => nameNodeId(index)).join(','),
-    'dfs.namenode.shared.edits.dir': `file://${folder}/shared`,
+    'dfs.namenode.shared.edits.dir': `file://${namesFolder(layout)}/shared`,
     'dfs.ha.fencing.methods': 'shell(/bin/true)',
     'dfs.client.failover.proxy.provider.weir':
       'org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider',

@@ -6,13 +6,16 @@ import { delimiter, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { oneAtATime } from './one-at-a-time.ts'
 
-/** Folder of downloaded services; git ignores `.weir`. */
-const CACHE = resolve(import.meta.dirname, '../../.weir/services')
+/** Folder of downloaded services and of what they have made ready; git ignores `.weir`. */
+export const CACHE = resolve(import.meta.dirname, '../../.weir/services')
 
 /** Held while `mvn` writes to the folder of downloads. */
 export const MAVEN_LOCK = join(CACHE, 'maven.lock')
 
 const run = promisify(execFile)
+
+/** Longest run of a program, ms: a first download with `mvn`. One that takes longer hangs. */
+const LONGEST_MS = 600_000
 
 /**
  * The class path of a pom's dependencies. `mvn` downloads them at the first use; the result is cached by the
@@ -56,7 +59,8 @@ export async function runTool(
   args: readonly string[],
 ): Promise<string> {
   try {
-    const { stdout } = await run(program, args, { maxBuffer: 1 << 26 })
+    const limits = { maxBuffer: 1 << 26, timeout: LONGEST_MS, killSignal: 'SIGKILL' } as const
+    const { stdout } = await run(program, args, limits)
     return stdout
   } catch (cause) {
     const failure = cause as { code?: unknown; stdout?: string; stderr?: string }

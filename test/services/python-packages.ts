@@ -26,7 +26,7 @@ async function installed(packages: readonly string[], folder: string): Promise<s
   try {
     const pip = await oneAtATime(join(CACHE, 'pip.lock'), pipInterpreter)
     rmSync(folder, { recursive: true, force: true })
-    await run('python3', ['-m', 'venv', '--without-pip', folder])
+    await run('python3', ['-m', 'venv', '--without-pip', folder], { timeout: 200_000 })
     // Python compiles what a test imports, a small part of the packages, when it does.
     const options = ['--quiet', '--disable-pip-version-check', '--no-compile']
     const words = ['-m', 'pip', '--python', interpreter, 'install', ...options, ...packages]
@@ -48,7 +48,7 @@ async function pipInterpreter(): Promise<string> {
   const complete = join(folder, 'complete')
   if (existsSync(complete)) return interpreter
   rmSync(folder, { recursive: true, force: true })
-  await run('python3', ['-m', 'venv', folder])
+  await run('python3', ['-m', 'venv', folder], { timeout: 200_000 })
   mkdirSync(complete)
   return interpreter
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type Random, seededRandom } from '../../../src/core/random.ts'
 import type { Rating } from '../../../src/models/ratings/rating.ts'
 import { campaignSize } from '../../run/campaign-size.ts'
+import { commitSeed } from '../../services/commit-seed.ts'
 import { labWithLive, noise, type planted, rated } from './als-lab.ts'
 
 type Data = ReturnType<typeof planted>
@@ -160,7 +161,10 @@ const POISONINGS: readonly Poisoning[] = [
   },
 ]
 
-const seeds = Array.from({ length: campaignSize(2, 6) }, (_, n) => n + 1)
+/** The short part has one of them, by the commit. */
+const seeds = [1, 2, 3, 4, 5, 6].filter((seed) =>
+  campaignSize(seed === 1 + (commitSeed() % 6), true),
+)
 
 describe('poisoned observations are refused', () => {
   const cases = POISONINGS.flatMap((poisoning) => seeds.map((seed) => ({ ...poisoning, seed })))

@@ -44,8 +44,6 @@ export const LONG_FILES: readonly string[] = [
   'test/system/runtime/nexmark-rows.test.ts',
   'test/system/client/hostile-peers.test.ts',
   'test/system/inference/python/models-from-python.test.ts',
-  'test/system/verify/tested-mutants.test.ts',
-  'test/system/combinations/kafka-week.test.ts',
   'test/system/cli/quickstart.test.ts',
   'test/system/training/learning-error.test.ts',
   'test/system/gateway/openapi.test.ts',

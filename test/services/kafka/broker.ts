@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { waiting } from '../../run/waits.ts'
 import { freePorts } from '../free-port.ts'
-import { JAVA_PACKAGE, JavaProcess } from '../java-process.ts'
+import { ClassArchive } from '../java/class-archive.ts'
+import { JAVA_PACKAGE, JavaProcess } from '../java/process.ts'
+import { KeptFolder } from '../kept-folder.ts'
 import { mavenClassPath, runTool } from '../maven-classpath.ts'
 import type { KafkaAccess } from './access.ts'
-import { ClassArchive } from './class-archive.ts'
 import { type KafkaNodeLayout, type KafkaSettings, kafkaProperties } from './configuration.ts'
 import { KAFKA_BROKER_FLAGS, KAFKA_QUICK_FLAGS, KAFKA_SETTINGS, KAFKA_TOOL_FLAGS } from './flags.ts'
 import { runKafkaTool } from './tools.ts'
@@ -97,20 +98,27 @@ export class KafkaBroker implements KafkaAccess, AsyncDisposable {
     return `127.0.0.1:${this.nodes[0]!.saslPort}`
   }
 
-  /** Formats the first node, and gives the others a copy with ids of their own: a JVM less for each. */
+  /** Gives each node a formatted folder; the first time ever a JVM makes one. */
   private async format(options: KafkaBrokerOptions): Promise<void> {
-    const [first, ...others] = this.nodes
-    await this.configure(first!, options)
-    // One argument, because an id can begin with a dash.
-    const id = `--cluster-id=${randomBytes(16).toString('base64url')}`
+    for (const node of this.nodes) await this.configure(node, options)
+    const formatted = new KeptFolder(`formatted ${this.classPath}`)
+    if (!formatted.exists) await formatted.keep(await this.formatByKafka())
+    const clusterId = randomId()
+    for (const { id, logFolder } of this.nodes) {
+      await formatted.give(logFolder)
+      await setIdentity(logFolder, id, clusterId)
+    }
+  }
+
+  /** Lets Kafka format the folder of the first node; returns it. */
+  private async formatByKafka(): Promise<string> {
+    const [first] = this.nodes
     const { readFlags } = new ClassArchive(this.classPath)
     const flags = [...KAFKA_TOOL_FLAGS, ...readFlags, '-cp', this.classPath]
+    const id = `--cluster-id=${randomId()}`
     const task = ['kafka.tools.StorageTool', 'format', id, '-c', this.propertiesOf(first!)]
     await runTool('java', JAVA_PACKAGE, [...flags, ...task])
-    for (const node of others) {
-      await this.configure(node, options)
-      await copyFormat(first!, node)
-    }
+    return first!.logFolder
   }
 
   private async configure(node: KafkaNodeLayout, options: KafkaBrokerOptions): Promise<void> {
@@ -164,17 +172,18 @@ export class KafkaBroker implements KafkaAccess, AsyncDisposable {
   }
 }
 
-/** Copies what `format` has written for a node to another one of the same cluster. */
-async function copyFormat(from: KafkaNodeLayout, to: KafkaNodeLayout): Promise<void> {
-  await cp(from.logFolder, to.logFolder, { recursive: true })
-  const path = join(to.logFolder, 'meta.properties')
-  // An id of a folder, as of Kafka's own, does not begin with a dash.
-  const folderId = `A${randomBytes(16).toString('base64url').slice(1)}`
+/** Writes the ids of a node into its formatted folder. */
+async function setIdentity(folder: string, nodeId: number, clusterId: string): Promise<void> {
+  const path = join(folder, 'meta.properties')
   const properties = (await readFile(path, 'utf8'))
-    .replace(/^node\.id=.*$/m, `node.id=${to.id}`)
-    .replace(/^directory\.id=.*$/m, `directory.id=${folderId}`)
+    .replace(/^node\.id=.*$/m, `node.id=${nodeId}`)
+    .replace(/^cluster\.id=.*$/m, `cluster.id=${clusterId}`)
+    .replace(/^directory\.id=.*$/m, `directory.id=${randomId()}`)
   await writeFile(path, properties)
 }
+
+/** An id as Kafka's own: it does not begin with a dash. */
+const randomId = (): string => `A${randomBytes(16).toString('base64url').slice(1)}`
 
 function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {

@@ -1,6 +1,6 @@
-import { runJavaTool } from '../java-process.ts'
+import { ClassArchive } from '../java/class-archive.ts'
+import { runJavaTool } from '../java/process.ts'
 import type { KafkaAccess } from './access.ts'
-import { ClassArchive } from './class-archive.ts'
 import { KAFKA_TOOL_FLAGS } from './flags.ts'
 
 /**

@@ -5,7 +5,7 @@ import type { Pooled } from './pool.ts'
 
 /** An HDFS of one NameNode and one DataNode. */
 export async function pooledHdfs(): Promise<Pooled> {
-  const cluster = await HdfsCluster.start()
+  const cluster = await HdfsCluster.start({ keepsClasses: true })
   return {
     access: { authority: cluster.authority, rpcPort: cluster.rpcPort() },
     clear: () => deleteAll(cluster.url('/')),

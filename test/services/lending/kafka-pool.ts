@@ -1,7 +1,7 @@
 import { KafkaCluster } from '../../../src/connectors/kafka/client/cluster.ts'
 import { deleteKafkaTopic, listKafkaTopics } from '../../../src/connectors/kafka/client/topics.ts'
 import { until } from '../../run/until.ts'
-import { makeKeyStore } from '../java-key-store.ts'
+import { makeKeyStore } from '../java/key-store.ts'
 import { KafkaBroker } from '../kafka/broker.ts'
 import { KAFKA_USERS, type SharedKafkaAccess } from './kafka.ts'
 import type { Pooled } from './pool.ts'

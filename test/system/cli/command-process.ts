@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pause } from '../../run/pause.ts'
@@ -97,10 +98,14 @@ export class CommandProcess implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (!this.hasEnded) {
-      this.signal('SIGKILL')
-      await this.ended
-    }
+    if (this.hasEnded) return
+    const exited = once(this.child, 'exit')
+    this.signal('SIGKILL')
+    await exited
+    // What the command started in a group of its own may hold its output open: `ended` does not wait for that.
+    this.child.stdout!.destroy()
+    this.child.stderr!.destroy()
+    await this.ended
   }
 }
 
@@ -120,6 +125,9 @@ export function weir(
 ): CommandProcess {
   return new CommandProcess(process.execPath, [...flagsOf(args), entryOf(args), ...args], options)
 }
+
+/** Name of the variable with the folder into which `.ci/run` has just built the package; that of the client is beside it. */
+export const BUILT_PACKAGE_VARIABLE = 'TEST_BUILT_PACKAGE'
 
 /** Name of the variable with the entry of the built `weir`. */
 export const BUILT_ENTRY_VARIABLE = 'TEST_BUILT_WEIR'

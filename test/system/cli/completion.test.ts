@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { needs } from '../../run/needs.ts'
+import { LONGEST_BLOCK_MS } from '../../run/until.ts'
 import { builtEntry, CommandProcess, weir } from './command-process.ts'
 
 /** Proposals for a line of words; the last one is being typed. */
@@ -24,6 +25,7 @@ function lines(command: string, args: readonly string[]): readonly string[] {
   const out = execFileSync(command, args, {
     cwd: join(folder, 'here'),
     encoding: 'utf8',
+    timeout: LONGEST_BLOCK_MS,
     env: {
       ...process.env,
       HOME: folder,
@@ -107,7 +109,8 @@ const SHELLS: readonly (readonly [string, (script: string) => Complete])[] = [
 ]
 
 describe.each(SHELLS)('the completion script of %s', (shell, completeWith) => {
-  const isMissing = spawnSync(shell, ['--version']).error !== undefined
+  const isMissing =
+    spawnSync(shell, ['--version'], { timeout: LONGEST_BLOCK_MS }).error !== undefined
   it(
     'proposes commands, subcommands and flags',
     needs(!isMissing, `no ${shell} here`),

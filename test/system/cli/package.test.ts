@@ -11,11 +11,13 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { campaignSize } from '../../run/campaign-size.ts'
 import { commitSeed } from '../../services/commit-seed.ts'
 import { nodeOfVersion, npmPackage } from '../../services/npm-package.ts'
+import { putClientPackage, putPackage } from '../client/built-packages.ts'
 import { importedPackages } from '../client/imported-packages.ts'
 import { CommandProcess } from './command-process.ts'
 
@@ -23,22 +25,19 @@ const ROOT = resolve(import.meta.dirname, '../../..')
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc')
 const run = promisify(execFile)
 
-/** One of the versions by the seed in the short part, and all. */
-const oneOf = (versions: readonly string[]): readonly string[] =>
-  versions.filter((_, n) => campaignSize(n === commitSeed() % versions.length, true))
+/** The versions of a Node that are tried: of four, the short part has one, by the seed. */
+const tried = (versions: readonly string[], first: number): readonly string[] =>
+  versions.filter((_, n) => campaignSize(first + n === commitSeed() % 4, true))
 
 /** Besides the Node that runs the tests: the oldest one and the newest one that are supported. */
-const OTHER_NODES = oneOf(['22.18.0', '26.10.0'])
+const OTHER_NODES = tried(['22.18.0', '26.10.0'], 0)
 /** Others that the project of `npm create` names: the newest of the oldest line, and the first of the one after it. */
-const NODES_OF_PROJECT = oneOf(['22.23.3', '24.0.0'])
+const NODES_OF_PROJECT = tried(['22.23.3', '24.0.0'], 2)
 /** A Node that is too old, and the oldest TypeScript that users have; the tests run with the newest one. */
 const OLD_NODE = '20.19.5'
 const OLDER_TYPESCRIPT = '5.9.3'
 /** Settings of a job beside others of the machine. */
 const PORTS = { WEIR_PORT: '0', WEIR_REST_ENABLED: 'false' }
-
-/** Folder into which `.ci/run` has just built the package. */
-const BUILT = process.env['TEST_BUILT_PACKAGE']
 
 let folder: string
 let built: string
@@ -83,9 +82,7 @@ beforeAll(async () => {
     cpSync(join(ROOT, name), join(built, name), { recursive: true })
   }
   symlinkSync(join(ROOT, 'node_modules'), join(built, 'node_modules'))
-  const dist = join(built, 'dist')
-  if (BUILT === undefined) await node([join(ROOT, 'scripts/build-package.ts'), dist], ROOT)
-  else cpSync(BUILT, dist, { recursive: true })
+  await putPackage(join(built, 'dist'))
   cpSync(join(ROOT, 'test/fixtures/consumer'), consumer, { recursive: true })
   mkdirSync(join(consumer, 'node_modules/@weirjs'), { recursive: true })
   symlinkSync(built, join(consumer, 'node_modules/@weirjs/weir'))
@@ -100,12 +97,20 @@ interface Packed {
   readonly files: readonly { readonly path: string }[]
 }
 
-async function packedFiles(): Promise<string[]> {
+let packing: Promise<readonly string[]> | undefined
+
+/** The files that npm packs, which does not change between tests. */
+function packedFiles(): Promise<readonly string[]> {
+  packing ??= listPacked()
+  return packing
+}
+
+async function listPacked(): Promise<readonly string[]> {
   const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
     cwd: built,
   })
-  const [packed] = JSON.parse(stdout) as Packed[]
-  return packed!.files.map(({ path }) => path).sort()
+  const [found] = JSON.parse(stdout) as Packed[]
+  return found!.files.map(({ path }) => path).sort()
 }
 
 /** Modules of `src` that are started or imported by their URL, without ending. */
@@ -203,7 +208,7 @@ describe('the package', () => {
   })
 
   it('is packed with the package of the client by one command', async () => {
-    await node([join(ROOT, 'scripts/build-client-package.ts'), join(built, 'dist-client')], ROOT)
+    await putClientPackage(join(built, 'dist-client'))
     const { scripts } = JSON.parse(readFileSync(join(built, 'package.json'), 'utf8')) as {
       scripts: Record<string, string>
     }
@@ -236,12 +241,13 @@ describe('the package', () => {
     const { exports } = JSON.parse(readFileSync(join(built, 'package.json'), 'utf8')) as {
       exports: Record<string, { default: string }>
     }
-    const entries = Object.values(exports).map((one) => one.default)
+    const entries = Object.values(exports).map(
+      (one) => pathToFileURL(join(built, one.default)).href,
+    )
     expect(entries.length).toBeGreaterThan(6)
-    for (const entry of entries) {
-      const loaded = node([join(built, entry)], folder, program)
-      await expect(loaded).rejects.toThrow(`WeirError: ${problem}`)
-    }
+    const load = `for (const entry of process.argv.slice(1)) await import(entry).catch(({ name, message }) => console.log(name + ': ' + message))`
+    const said = await node(['--input-type=module', '-e', load, ...entries], folder, program)
+    expect(said.trimEnd().split('\n')).toEqual(entries.map(() => `WeirError: ${problem}`))
   })
 
   it('runs jobs, worker threads, query threads and the client from another project', async () => {

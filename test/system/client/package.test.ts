@@ -25,6 +25,7 @@ import {
 } from '../../../src/index.ts'
 import { dataDirectory } from '../../../src/jobs/serve/data-directory.ts'
 import { ServedJob } from '../../../src/jobs/served-job.ts'
+import { putClientPackage } from './built-packages.ts'
 import { importedPackages } from './imported-packages.ts'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
@@ -52,7 +53,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'weir-client-package-'))
   project = join(folder, 'project')
   const built = join(folder, 'built')
-  await output(process.execPath, [join(ROOT, 'scripts/build-client-package.ts'), built], ROOT)
+  await putClientPackage(built)
   const pack = ['pack', built, '--pack-destination', folder, '--ignore-scripts', '--silent']
   const tarball = (await output('npm', pack, folder)).trim()
   mkdirSync(project)

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { inProcess } from '../../cli/command-here.ts'
 import { campaignSize } from '../../run/campaign-size.ts'
 import { needs } from '../../run/needs.ts'
-import { until } from '../../run/until.ts'
+import { LONGEST_BLOCK_MS, until } from '../../run/until.ts'
 import { CHROMIUM } from '../../services/chromium.ts'
 import { commitSeed } from '../../services/commit-seed.ts'
 import { sharedBrowser } from '../../services/lending/browser.ts'
@@ -116,7 +116,10 @@ beforeAll(async () => {
   mkdirSync(models)
   const modules = ['--modules', fixtures, '--modules', models]
   manager = weir(['jobmanager', ...data, '-D', 'rest.port=0', ...modules])
-  execFileSync(process.execPath, ['scripts/build-dashboard.js'], { cwd: REPOSITORY })
+  execFileSync(process.execPath, ['scripts/build-dashboard.js'], {
+    cwd: REPOSITORY,
+    timeout: LONGEST_BLOCK_MS,
+  })
   await done(['generate', 'als-model', '--users', '20', '--items', '20', ...data])
   // Version 1 is live in the registry; the second version waits for its promotion by a test.
   await done(['model', 'promote', '1', '--force', 'the first one', ...data])

@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { LONGEST_BLOCK_MS } from '../../run/until.ts'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
 const GUIDE = join(ROOT, 'docs/guide')
@@ -112,7 +113,11 @@ function findings(modules: ReadonlyMap<string, string>): string {
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(configuration))
   try {
-    execFileSync('npx', ['tsc', '-p', folder], { cwd: ROOT, encoding: 'utf8' })
+    execFileSync('npx', ['tsc', '-p', folder], {
+      cwd: ROOT,
+      encoding: 'utf8',
+      timeout: LONGEST_BLOCK_MS,
+    })
     return ''
   } catch (error) {
     return (error as { stdout?: string }).stdout ?? String(error)

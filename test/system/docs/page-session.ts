@@ -90,9 +90,9 @@ start_beside() {
   wait_for $name.log 'serving'
 }
 ask() {
-  for i in $(seq 600); do
+  for i in $(seq 360); do
     if "$@"; then return 0; fi
-    sleep 0.2
+    sleep 0.5
   done
   cat *.log
   return 1

@@ -6,8 +6,8 @@ import { commitSeed } from '../../services/commit-seed.ts'
 
 const python = await pythonWithSchemathesis()
 
-/** The short part compares a fifth of the paths. */
-const PARTS = campaignSize(5, 1)
+/** The short part compares a tenth of the paths. */
+const PARTS = campaignSize(10, 1)
 
 describe('schemathesis from PyPI', needs(python, 'schemathesis cannot be installed here'), () => {
   it('finds no answer of the gateway that its OpenAPI document does not have', async () => {

@@ -9,7 +9,7 @@ import { pythonWith } from '../../services/python-packages.ts'
 
 const run = promisify(execFile)
 const script = fileURLToPath(new URL('triton_client.py', import.meta.url))
-const python = await pythonWith('tritonclient[http]==2.73.0')
+const python = await pythonWith('tritonclient[grpc,http]==2.73.0')
 
 describe(
   'tritonclient from PyPI, unchanged',

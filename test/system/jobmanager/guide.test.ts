@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openTopics } from '../../../src/connectors/topics/open.ts'
 import { campaignSize } from '../../run/campaign-size.ts'
+import { LONGEST_BLOCK_MS } from '../../run/until.ts'
 import { commitSeed } from '../../services/commit-seed.ts'
 import { sharedKafka } from '../../services/lending/kafka.ts'
 import { type CommandResult, REPOSITORY } from '../cli/command-process.ts'
@@ -57,7 +58,9 @@ it.each(PLACES.filter((_, n) => campaignSize(n === commitSeed() % 2, true)))(
 
 it('docs/guide/tutorial.md: its commands run in the project that npm create makes', async () => {
   const project = join(folder, 'tutorial')
-  execFileSync(process.execPath, [join(REPOSITORY, 'create/create.js'), project])
+  execFileSync(process.execPath, [join(REPOSITORY, 'create/create.js'), project], {
+    timeout: LONGEST_BLOCK_MS,
+  })
   installPackage(project)
   const { stdout } = await runPage(commandsOf(guidePage('tutorial.md')), { folder: project })
   expect(stdout).toMatch(/^home +2$/m)

@@ -15,7 +15,7 @@ afterAll(async () => {
 })
 
 describe('a model that is trained on a file and learned from a topic of Kafka', () => {
-  // The short part has every second test, by the seed: the embedded log has all.
+  // The short part has every second test, by the seed: the embedded log has the others.
   itLearnsAfterTheFile(
     () => ['--brokers', broker.bootstrap],
     (test) => campaignSize(test % 2 === commitSeed() % 2, true),

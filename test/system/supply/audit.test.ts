@@ -3,6 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
+import { LONGEST_BLOCK_MS } from '../../run/until.ts'
 
 /** What `.ci/audit` says when npm answers so. */
 function auditWith(answer: string, status: number) {
@@ -12,7 +13,11 @@ function auditWith(answer: string, status: number) {
   writeFileSync(npm, `#!/usr/bin/env bash\ncat <<'END'\n${answer}\nEND\nexit ${status}\n`)
   chmodSync(npm, 0o755)
   const PATH = `${folder}${delimiter}${process.env['PATH']}`
-  const run = spawnSync('bash', ['.ci/audit'], { encoding: 'utf8', env: { ...process.env, PATH } })
+  const run = spawnSync('bash', ['.ci/audit'], {
+    encoding: 'utf8',
+    env: { ...process.env, PATH },
+    timeout: LONGEST_BLOCK_MS,
+  })
   return { status: run.status, out: run.stdout }
 }
 

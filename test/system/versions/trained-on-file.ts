@@ -128,7 +128,7 @@ const leftOut = (_name: string, _test: () => Promise<void>): void => {}
 /** The tests of a place of topics. `isChosen`: whether the run has one of them, by its number. */
 export function itLearnsAfterTheFile(
   kafkaFlags: () => readonly string[],
-  isChosen: (test: number) => boolean = () => true,
+  isChosen: (test: number) => boolean,
 ): void {
   const nth = (test: number) => (isChosen(test) ? it : leftOut)
 

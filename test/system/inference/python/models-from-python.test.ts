@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { inProcess } from '../../../cli/command-here.ts'
 import { needs } from '../../../run/needs.ts'
 import { pythonWith } from '../../../services/python-packages.ts'
 import { type CommandProcess, weir } from '../../cli/command-process.ts'
@@ -53,14 +54,13 @@ describe(
 
     beforeAll(async () => {
       folder = await mkdtemp(join(tmpdir(), 'weir-python-'))
-      for (const { name, text } of programs) {
-        const program = join(folder, `${name}.py`)
-        await writeFile(program, text)
-        const { stdout } = await run(python!, ['-W', 'ignore', PREDICTIONS, program], {
-          cwd: folder,
-        })
-        known.set(name, JSON.parse(stdout.trim().split('\n').at(-1)!) as Predicted)
-      }
+      const files = programs.map(({ name }) => `${name}.py`)
+      for (const [n, { text }] of programs.entries()) await writeFile(join(folder, files[n]!), text)
+      const words = ['-W', 'ignore', PREDICTIONS, ...files]
+      const { stdout } = await run(python!, words, { cwd: folder, maxBuffer: 1 << 26 })
+      const lines = stdout.split('\n').filter((line) => line.startsWith('{"inputs"'))
+      for (const [n, { name }] of programs.entries())
+        known.set(name, JSON.parse(lines[n]!) as Predicted)
       const { inputs } = known.get('people')!
       const first = Object.entries(inputs).map(([name, rows]) => [name, rows.slice(0, 1)])
       await writeFile(join(folder, 'people.json'), JSON.stringify(Object.fromEntries(first)))
@@ -114,7 +114,7 @@ describe(
       const file = join(folder, `${name}${suffix}-input.json`)
       await writeFile(file, JSON.stringify(inputs))
       const words = ['infer', name, '--input', file, '--json', '--deadline', '60000']
-      const { stdout, stderr } = await weir([...words, '--port', port], { cwd: folder }).ended
+      const { stdout, stderr } = await inProcess([...words, '--port', port])
       expect(stderr).toBe('')
       return JSON.parse(stdout) as Answer
     }

@@ -30,7 +30,7 @@ import {
 } from './grpc-calls.ts'
 
 const run = promisify(execFile)
-const python = await pythonWith('tritonclient[grpc]==2.73.0')
+const python = await pythonWith('tritonclient[grpc,http]==2.73.0')
 
 const TOKEN = 'secret-of-the-test'
 

@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { listKafkaTransactions } from '../../../../src/connectors/kafka/client/transactions.ts'
+import { campaignSize } from '../../../run/campaign-size.ts'
 import { until } from '../../../run/until.ts'
 import { KafkaBroker } from '../../../services/kafka/broker.ts'
 import { newTopic, openCluster } from '../fixture.ts'
 import { expectEachOnce, JobProcess, Load, OUTPUT_PARTITIONS } from '../fold/fixture.ts'
 
 const TIMEOUT_MS = 3_000
-const FREEZES = 2
+const FREEZES = campaignSize(1, 2)
 /** First part of the transactional ids of the job. */
 const PREFIX = 'weir/kafka-fold/results/'
 

@@ -1,20 +1,22 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, renameSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-
-/** Folder of downloaded services; git ignores `.weir`. */
-const CACHE = resolve(import.meta.dirname, '../../../.weir/services')
+import { join } from 'node:path'
+import { CACHE } from '../maven-classpath.ts'
 
 /**
- * The classes of a class path as a JVM keeps them for the next ones (class data sharing), which then start with two
+ * The classes of a program as a JVM keeps them for the next ones (class data sharing), which then start with two
  * thirds of the processor time.
  */
 export class ClassArchive {
   private readonly file: string
+  /** Where a JVM writes: each archive of a process has its own. */
+  private readonly unfinished: string
 
-  constructor(classPath: string, folder = CACHE) {
-    const digest = createHash('sha256').update(classPath).digest('hex').slice(0, 16)
+  /** `what`: whatever decides which classes a JVM loads, as its class path. */
+  constructor(what: string, folder = CACHE) {
+    const digest = createHash('sha256').update(what).digest('hex').slice(0, 16)
     this.file = join(folder, `${digest}.jsa`)
+    this.unfinished = `${this.file}.${process.pid}-${randomUUID()}`
   }
 
   get exists(): boolean {
@@ -36,9 +38,5 @@ export class ClassArchive {
   /** Makes known what the JVM has kept. */
   keep(): void {
     if (existsSync(this.unfinished)) renameSync(this.unfinished, this.file)
-  }
-
-  private get unfinished(): string {
-    return `${this.file}.${process.pid}`
   }
 }

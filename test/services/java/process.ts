@@ -1,11 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { openSync, readFileSync } from 'node:fs'
-import { until } from '../run/until.ts'
-import { missingProgram } from './maven-classpath.ts'
+import { until } from '../../run/until.ts'
+import { missingProgram } from '../maven-classpath.ts'
 
 /** The Debian package with `java`. Hadoop 3.4 needs Java 17 and fails with newer ones. */
 export const JAVA_PACKAGE = 'openjdk-17-jre-headless'
+
+/** Longest end of a JVM on SIGTERM, ms. */
+const LONGEST_END_MS = 120_000
 
 /** Options of a JVM. */
 export interface JavaOptions {
@@ -76,17 +79,30 @@ export class JavaProcess {
     await until(state, isSo, { timeoutMs, everyMs: 50 })
   }
 
-  /** Sends a signal and waits for the end of the JVM. `SIGSTOP` and `SIGCONT` do not wait. */
+  /**
+   * Sends a signal and waits for the end of the JVM. `SIGSTOP` and `SIGCONT` do not wait. One that `SIGTERM` does not end in
+   * time is killed.
+   */
   async signal(name: 'SIGTERM' | 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): Promise<void> {
     if (!this.running) return
     this.child.kill(name)
-    if (name === 'SIGTERM' || name === 'SIGKILL') await this.ended
+    if (name !== 'SIGTERM' && name !== 'SIGKILL') return
+    const late = setTimeout(() => this.child.kill('SIGKILL'), LONGEST_END_MS)
+    await this.ended
+    clearTimeout(late)
   }
 }
 
-/** Runs `java` with these arguments and returns its standard output. Throws when it fails. */
+/** Longest run of a tool, ms: one that takes longer hangs. */
+const LONGEST_TOOL_MS = 300_000
+
+/** Runs `java` with these arguments and returns its standard output. Throws when it fails, or does not end. */
 export async function runJavaTool(args: readonly string[], input: string): Promise<string> {
-  const child = spawn('java', args, { stdio: ['pipe', 'pipe', 'pipe'] })
+  const child = spawn('java', args, {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    timeout: LONGEST_TOOL_MS,
+    killSignal: 'SIGKILL',
+  })
   const out: Buffer[] = []
   const said: Buffer[] = []
   child.stdout.on('data', (chunk: Buffer) => out.push(chunk))

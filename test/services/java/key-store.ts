@@ -1,8 +1,8 @@
 import { mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { JAVA_PACKAGE } from './java-process.ts'
-import { runTool } from './maven-classpath.ts'
+import { runTool } from '../maven-classpath.ts'
+import { JAVA_PACKAGE } from './process.ts'
 
 /** A key store for a TLS listener at 127.0.0.1, and the certificate that clients trust. */
 export interface JavaKeyStore {
