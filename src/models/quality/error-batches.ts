@@ -33,7 +33,7 @@ const NOTHING: readonly ChangeName[] = []
 /**
  * Finds a change in a stream of errors that come in sessions and change with the time of the day. Detectors expect errors that do
  * not depend on each other, so they get the mean error of a batch, in parts of the error that is expected then
- * (`ErrorReference`). Both must agree: the detector, and the mean of the newest batches, which tells a change from chance in an
+ * (`ErrorReference`). Both must agree: the detector, and the mean of the newest batches, which separates a change from chance in an
  * error that depends on users. With an alarm a detector and its reference begin again, so that one change is one alarm.
  *
  * In a checkpoint: `| sum of the batch f64 | errors of it f64 | time f64 |`, then the detectors.

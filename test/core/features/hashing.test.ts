@@ -46,7 +46,7 @@ describe('the hash of a version', () => {
     }
   })
 
-  it('is told as the flags that choose it', () => {
+  it('is described by the flags that choose it', () => {
     expect(hashingText({ bits: 18, crosses: 'a*b' })).toBe('--hash-bits 18 --crosses a*b')
     expect(hashingText({ bits: 18, crosses: '' })).toBe('--hash-bits 18')
     expect(hashingText(undefined)).toBe('no --hash-bits')

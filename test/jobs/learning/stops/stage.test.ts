@@ -67,7 +67,7 @@ function stopOf(version: Compared): number | undefined {
   return undefined
 }
 
-it('predictions that are worse stop learning once, and are compared anew in a later phase', () => {
+it('predictions that are worse stop learning once, and are compared again in a later phase', () => {
   const version = Object.assign(new Compared(), { isGuarded: true })
   const first = stopOf(version)
   expect(first).toBeLessThan(100)
