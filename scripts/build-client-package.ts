@@ -17,7 +17,7 @@ const NAME = '@weirjs/client'
 /** Entries of the package, as modules of `src` without ending. */
 const ENTRIES: Readonly<Record<string, string>> = {
   '.': 'client/index',
-  './tracing': 'tracing/index',
+  './tracing': 'core/tracing/index',
 }
 
 /** Builds the package into a folder and replaces its content. Throws when the build fails. */

@@ -23,15 +23,15 @@ const LOG = ['connectors/topics/log-topics', 'connectors/log/embedded-log'] as c
  * The first modules of each thread of a serving process. Modules that the same threads load go into one file.
  * `start` is the part of the main thread that starts the others.
  */
-const THREADS: Readonly<Record<string, readonly string[]>> = {
+export const THREADS: Readonly<Record<string, readonly string[]>> = {
   start: ['cli/start-command-line', 'cli/verbs/run'],
   query: ['serving/threads/worker'],
   slot: [
     'runtime/slot/thread',
-    'checkpoint/storage/file',
+    'runtime/checkpoint/storage/file',
     ...LOG,
-    'jobs/model-topic/als-serving',
-    'jobs/model-topic/svm-serving',
+    'jobs/als-serving/job',
+    'models/topic/svm-serving',
   ],
   main: ['jobs/serve/als', 'jobs/serve/svm', ...LOG],
 }

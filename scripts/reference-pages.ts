@@ -13,7 +13,7 @@ export const REFERENCE_PAGES: Readonly<Record<string, () => string>> = {
   'api/kafka.md': () => apiReference('@weirjs/weir/kafka', 'connectors/kafka/index.ts'),
   'api/learning.md': () => apiReference('@weirjs/weir/learning', 'learning.ts'),
   'api/testing.md': () => apiReference('@weirjs/weir/testing', 'testing/index.ts'),
-  'api/tracing.md': () => apiReference('@weirjs/weir/tracing', 'tracing/index.ts'),
+  'api/tracing.md': () => apiReference('@weirjs/weir/tracing', 'core/tracing/index.ts'),
   'benchmarks.md': benchmarkPage,
   'cli.md': cliReference,
   'configuration.md': configurationReference,

@@ -8,8 +8,6 @@ import './core/lifetime/require-node.ts'
 
 export * from './accumulators.ts'
 // Connectors.
-export type { Codec } from './batch/compression.ts'
-export type { RecordHeader } from './batch/record-batch-format.ts'
 export type { LineFileOptions } from './connectors/file/reader.ts'
 export { LineFileSink, type LineFileSinkOptions } from './connectors/file/sink.ts'
 export { LineFileSource } from './connectors/file/source.ts'
@@ -178,31 +176,6 @@ export {
   type AlsServingOptions,
   default as alsServing,
 } from './jobs/als-serving/job.ts'
-export {
-  type PredictExamplesOptions,
-  type PredictedExample,
-  type PredictLinear,
-  predictExamples,
-  ServedClassifierQuality,
-  type ServedClassifierSummary,
-} from './jobs/evaluate/classifier.ts'
-export { type EvaluateOptions, evaluateServed } from './jobs/evaluate/served.ts'
-export { ALS_MODEL } from './jobs/model-topic/als-serving-function.ts'
-export { SVM_MODEL } from './jobs/model-topic/linear-serving-function.ts'
-export { MODEL_ROWS_UID } from './jobs/model-topic/operator.ts'
-export type { BadRowPolicy } from './jobs/model-topic/rows-operator.ts'
-export { createModelTopics } from './jobs/model-topic/topics.ts'
-export {
-  VersionCoordinator,
-  type VersionCoordinatorOptions,
-} from './jobs/model-topic/version-coordinator.ts'
-export {
-  type PublishableModel,
-  type PublishOptions,
-  publishModel,
-  type VersionMetadata,
-} from './jobs/publish/model.ts'
-export { ModelRegistry, type ModelRegistryOptions } from './jobs/registry/model-registry.ts'
 export { LiveErrorWatch } from './jobs/retrain/error-watch.ts'
 export { RetrainLoop, type RetrainLoopOptions } from './jobs/retrain/loop.ts'
 export type { RetrainOptions, RetrainOutcome } from './jobs/retrain/options.ts'
@@ -247,6 +220,12 @@ export {
   LinearExamples,
 } from './models/linear/model-generator.ts'
 export { MEAN_ID } from './models/mean-id.ts'
+export {
+  type PublishableModel,
+  type PublishOptions,
+  publishModel,
+  type VersionMetadata,
+} from './models/publish/model.ts'
 export { Adwin, type AdwinOptions } from './models/quality/adwin.ts'
 export type { DriftDetector } from './models/quality/drift-detector.ts'
 export { PageHinkley, type PageHinkleyOptions } from './models/quality/page-hinkley.ts'
@@ -265,6 +244,16 @@ export {
 export { clipRating, type Rating, type RatingRange } from './models/ratings/rating.ts'
 export type { RefusedLine } from './models/ratings/rating-fields.ts'
 export type { ModelVersionMarker } from './models/registry/version-marker.ts'
+export { ALS_MODEL } from './models/topic/als-serving-function.ts'
+export { SVM_MODEL } from './models/topic/linear-serving-function.ts'
+export { MODEL_ROWS_UID } from './models/topic/operator.ts'
+export type { BadRowPolicy } from './models/topic/rows-operator.ts'
+export { createModelTopics } from './models/topic/topics.ts'
+export {
+  VersionCoordinator,
+  type VersionCoordinatorOptions,
+} from './models/topic/version-coordinator.ts'
+export { ModelRegistry, type ModelRegistryOptions } from './models/versions/model-registry.ts'
 export type { AsyncFunction } from './operators/async/function.ts'
 export {
   type AsyncRetryStrategy,
@@ -358,9 +347,21 @@ export type {
   WriteOrigin,
 } from './state/port/handles.ts'
 export type { KeyedState } from './state/port/keyed-state.ts'
+export {
+  type PredictExamplesOptions,
+  type PredictedExample,
+  type PredictLinear,
+  predictExamples,
+  ServedClassifierQuality,
+  type ServedClassifierSummary,
+} from './training/evaluate/classifier.ts'
+export { type EvaluateOptions, evaluateServed } from './training/evaluate/served.ts'
 export * from './training.ts'
 export * from './watermarks.ts'
 export * from './windows.ts'
+// Batches of records.
+export type { Codec } from './wire/batch/compression.ts'
+export type { RecordHeader } from './wire/batch/record-batch-format.ts'
 // Tensors of the models that a stream asks.
 export type { Datatype } from './wire/inference/tensor.ts'
 export type {

@@ -15,6 +15,8 @@ export { placeIn } from './connectors/topics/place.ts'
 export { type ByteSpan, emptySpan, type MutableByteSpan, spanSerializer } from './core/byte-span.ts'
 export { sleep } from './core/clock.ts'
 export { BIAS_FEATURE } from './core/feature.ts'
+export type { LinearClasses } from './core/features/classes.ts'
+export type { FeatureHashing } from './core/features/hashing.ts'
 export { keyGroupOf } from './core/key-group.ts'
 export { keyOfEveryGroup } from './core/key-group-keys.ts'
 export { plainNumber } from './core/text/decimal-number.ts'
@@ -64,17 +66,6 @@ export { type ResumeOffset, ResumeOffsets } from './jobs/learning/resume-offsets
 export type { SameEventOptions } from './jobs/learning/seen-events.ts'
 export { type TopicSinkOptions, topicSink } from './jobs/learning/topic-sink.ts'
 export { resumeOffsetsOf, type VersionOffsetsOptions } from './jobs/learning/version-offsets.ts'
-// Topics of a model: rows, deltas.
-export { itemRows, userRows } from './jobs/model-topic/als-serving-function.ts'
-export { BegunVersions } from './jobs/model-topic/begun-versions.ts'
-export { LinearServingFunction } from './jobs/model-topic/linear-serving-function.ts'
-export type { BadRowPolicy } from './jobs/model-topic/operator.ts'
-export { keyBytesOf, type ModelTopicRecord, valueBytesOf } from './jobs/model-topic/record.ts'
-export { type TopicRecordsOptions, topicRecords } from './jobs/model-topic/records.ts'
-export { ModelRowsOperator } from './jobs/model-topic/rows-operator.ts'
-export { deltasTopic } from './jobs/model-topic/topics.ts'
-export { VarianceRows } from './jobs/model-topic/variance-rows.ts'
-export { WeightRowsOperator } from './jobs/model-topic/weight-rows-operator.ts'
 export {
   type LearnerRuleFacts,
   type LearnerRuleOptions,
@@ -165,6 +156,17 @@ export {
   type RangePlace,
   rangesHere,
 } from './models/registry/ranges/range-place.ts'
+// Topics of a model: rows, deltas.
+export { itemRows, userRows } from './models/topic/als-serving-function.ts'
+export { BegunVersions } from './models/topic/begun-versions.ts'
+export { LinearServingFunction } from './models/topic/linear-serving-function.ts'
+export type { BadRowPolicy } from './models/topic/operator.ts'
+export { keyBytesOf, type ModelTopicRecord, valueBytesOf } from './models/topic/record.ts'
+export { type TopicRecordsOptions, topicRecords } from './models/topic/records.ts'
+export { ModelRowsOperator } from './models/topic/rows-operator.ts'
+export { deltasTopic } from './models/topic/topics.ts'
+export { VarianceRows } from './models/topic/variance-rows.ts'
+export { WeightRowsOperator } from './models/topic/weight-rows-operator.ts'
 export { keyLengthWithoutVersion, versionOfKeyBytes } from './models/versioned-key.ts'
 // State: rows of other slots, read in place; weights in blocks.
 export type { ChainSource, StoredRows } from './operators/port/operator.ts'

@@ -7,14 +7,14 @@ export {
   KeyedStateTransformation,
   OneInputStateTransformation,
   type StateBootstrapTransformation,
-} from './savepoints/bootstrap.ts'
-export type { KeyChange, ValueChange } from './savepoints/entry-change.ts'
+} from './runtime/savepoints/bootstrap.ts'
+export type { KeyChange, ValueChange } from './runtime/savepoints/entry-change.ts'
 export type {
   KeyedStateReaderContext,
   KeyedStateReaderFunction,
   KeyedStateReaderOpenContext,
-} from './savepoints/keyed-reader.ts'
-export type { SavepointPlaceOptions } from './savepoints/place.ts'
-export { type SavepointOperator, SavepointReader } from './savepoints/reader.ts'
-export type { StoredWindow, WindowChange } from './savepoints/window-state.ts'
-export { SavepointWriter } from './savepoints/writer.ts'
+} from './runtime/savepoints/keyed-reader.ts'
+export type { SavepointPlaceOptions } from './runtime/savepoints/place.ts'
+export { type SavepointOperator, SavepointReader } from './runtime/savepoints/reader.ts'
+export type { StoredWindow, WindowChange } from './runtime/savepoints/window-state.ts'
+export { SavepointWriter } from './runtime/savepoints/writer.ts'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { KeyDistribution } from '../../src/load/keys/id-drawer.ts'
+import type { KeyDistribution } from '../../src/testing/load/keys/id-drawer.ts'
 import { KeySchedule } from '../load/key-schedule.ts'
 import { type ModelShape, rowsOf } from '../load/model-shape.ts'
 import { type RedisRival, startRedis } from '../rivals/redis.ts'

@@ -1,5 +1,5 @@
-import { ALS_MODEL } from '../../src/jobs/model-topic/als-serving-function.ts'
 import { alsKey } from '../../src/models/als/row-key.ts'
+import { ALS_MODEL } from '../../src/models/topic/als-serving-function.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
 import { type Ask, measureThroughput, type Throughput } from '../load/generator.ts'
 import { getRequest, HttpConnections } from '../load/http-connections.ts'

@@ -1,5 +1,5 @@
 import { seededRandom } from '../../src/core/random.ts'
-import { requestWriter } from '../../src/load/http/request.ts'
+import { requestWriter } from '../../src/testing/load/http/request.ts'
 import { measureThroughput, type Throughput } from '../load/generator.ts'
 import { HttpConnections } from '../load/http-connections.ts'
 import { percentile } from './serving.ts'

@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { seededRandom } from '../../src/core/random.ts'
-import { requestWriter } from '../../src/load/http/request.ts'
+import { requestWriter } from '../../src/testing/load/http/request.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
 import { HttpConnections } from '../load/http-connections.ts'
 import { askAtRate } from '../load/open-loop.ts'

@@ -7,14 +7,11 @@ import { bytesSerializer, float64Serializer, type Serializer } from '../../src/c
 import { defineJob, type JobDefinition } from '../../src/dataflow/job-definition.ts'
 import type { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
 import { noWatermarks } from '../../src/dataflow/watermark-strategy.ts'
-import { AlsServingFunction } from '../../src/jobs/model-topic/als-serving-function.ts'
-import {
-  ModelRowsOperator,
-  type ModelTopicRecord,
-} from '../../src/jobs/model-topic/rows-operator.ts'
 import { type RowUpdate, RowUpdateSerializer } from '../../src/models/als/row-update.ts'
 import { ratingLineFormat } from '../../src/models/ratings/line-format.ts'
 import type { Rating } from '../../src/models/ratings/rating.ts'
+import { AlsServingFunction } from '../../src/models/topic/als-serving-function.ts'
+import { ModelRowsOperator, type ModelTopicRecord } from '../../src/models/topic/rows-operator.ts'
 import type { DeliveryGuarantee } from '../../src/operators/port/sink.ts'
 import { valueState } from '../../src/state/port/descriptors.ts'
 import type { ValueState } from '../../src/state/port/handles.ts'

@@ -1,7 +1,7 @@
 import { systemClock } from '../../src/core/clock.ts'
 import { WeirError } from '../../src/core/errors.ts'
-import { HttpConnections as Connections } from '../../src/load/http/connections.ts'
-import { requestWriter } from '../../src/load/http/request.ts'
+import { HttpConnections as Connections } from '../../src/testing/load/http/connections.ts'
+import { requestWriter } from '../../src/testing/load/http/request.ts'
 
 /** A contender that does not answer for so long fails the benchmark, ms. */
 const TIMEOUT_MS = 30_000

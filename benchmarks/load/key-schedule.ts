@@ -1,6 +1,6 @@
 import { seededRandom } from '../../src/core/random.ts'
-import { idDrawer, type KeyDistribution } from '../../src/load/keys/id-drawer.ts'
 import { alsKey } from '../../src/models/als/row-key.ts'
+import { idDrawer, type KeyDistribution } from '../../src/testing/load/keys/id-drawer.ts'
 import type { ModelShape } from './model-shape.ts'
 
 const PAIRS = 1 << 20

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { instantiateKernels } from '../../src/kernels/instantiate.ts'
+import { instantiateKernels } from '../../src/core/kernels/instantiate.ts'
 
 /** Input of a reading thread. */
 export interface MemoryReadingPlan {

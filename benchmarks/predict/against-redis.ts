@@ -1,4 +1,4 @@
-import type { KeyDistribution } from '../../src/load/keys/id-drawer.ts'
+import type { KeyDistribution } from '../../src/testing/load/keys/id-drawer.ts'
 import type { BenchmarkOptions, Figure } from '../harness/benchmark.ts'
 import type { Throughput } from '../load/generator.ts'
 import { servedShape } from '../load/model-shape.ts'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { seededRandom } from '../../src/core/random.ts'
-import { SVM_MODEL } from '../../src/jobs/model-topic/linear-serving-function.ts'
 import { LinearExamples } from '../../src/models/linear/model-generator.ts'
+import { SVM_MODEL } from '../../src/models/topic/linear-serving-function.ts'
 import type { SparseVector } from '../../src/wire/model-reader.ts'
 import type { Benchmark, Figure } from '../harness/benchmark.ts'
 import { type Ask, measureThroughput } from '../load/generator.ts'

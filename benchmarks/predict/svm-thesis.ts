@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { seededRandom } from '../../src/core/random.ts'
-import { SVM_MODEL } from '../../src/jobs/model-topic/linear-serving-function.ts'
+import { SVM_MODEL } from '../../src/models/topic/linear-serving-function.ts'
 import type { SparseVector } from '../../src/wire/model-reader.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
 import {

@@ -1,6 +1,6 @@
-import type { CheckpointStatistics } from '../../src/checkpoint/coordinator/statistics.ts'
 import type { MetricSnapshot } from '../../src/core/metrics.ts'
 import type { DataDirectory } from '../../src/jobs/serve/data-directory.ts'
+import type { CheckpointStatistics } from '../../src/runtime/checkpoint/coordinator/statistics.ts'
 
 /** Options of the serving process; its first argument, as JSON. */
 export interface ServedModelPlan {

@@ -1,10 +1,10 @@
+import { ServedJobControl } from '../../src/cluster/rest/job/served-job-control.ts'
+import { singleJobCluster } from '../../src/cluster/rest/job/single-job-cluster.ts'
+import { RestServer } from '../../src/cluster/rest/server/server.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { messageOf, WeirError } from '../../src/core/errors.ts'
 import { serveAlsJob } from '../../src/jobs/serve/als.ts'
 import type { ServedJob } from '../../src/jobs/served-job.ts'
-import { ServedJobControl } from '../../src/rest/job/served-job-control.ts'
-import { singleJobCluster } from '../../src/rest/job/single-job-cluster.ts'
-import { RestServer } from '../../src/rest/server/server.ts'
 import type {
   ServedModelCall,
   ServedModelCalls,

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { WeirClient } from '../../src/client/weir-client.ts'
 import { WeirError } from '../../src/core/errors.ts'
-import { ALS_MODEL } from '../../src/jobs/model-topic/als-serving-function.ts'
+import { ALS_MODEL } from '../../src/models/topic/als-serving-function.ts'
 import type { Ask } from '../load/generator.ts'
 import type { KeySchedule } from '../load/key-schedule.ts'
 import type {

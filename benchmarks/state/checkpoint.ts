@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { CheckpointStatistics } from '../../src/checkpoint/coordinator/statistics.ts'
+import type { CheckpointStatistics } from '../../src/runtime/checkpoint/coordinator/statistics.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
 import { type Ask, measureWhile } from '../load/generator.ts'
 import { rowsOf, servedShape } from '../load/model-shape.ts'

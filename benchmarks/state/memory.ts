@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { WeirClient } from '../../src/client/weir-client.ts'
-import { ALS_MODEL } from '../../src/jobs/model-topic/als-serving-function.ts'
+import { ALS_MODEL } from '../../src/models/topic/als-serving-function.ts'
 import { freePorts } from '../../test/services/free-port.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
 import { measureThroughput } from '../load/generator.ts'

@@ -55,7 +55,7 @@ console.log(`trained   ${model.weights.length} weights`)
 // 3. Serve the topic as keyed state.
 const live = Promise.withResolvers<number>()
 const job = await ServedJob.start({
-  module: new URL('../../src/jobs/model-topic/svm-serving.ts', import.meta.url),
+  module: new URL('../../src/models/topic/svm-serving.ts', import.meta.url),
   jobOptions: { logDirectory, topic: TOPIC, range: RANGE },
   configuration: { 'parallelism.default': '2', 'state.backend.type': 'heap' },
   seed: 1,

@@ -1,7 +1,7 @@
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { messageOf, WeirError } from '../core/errors.ts'
-import { encodeContext } from '../tracing/context.ts'
+import { encodeContext } from '../core/tracing/context.ts'
 import { AnswerCursor, answerErrorOf, readErrorFrame } from '../wire/answer.ts'
 import type { DeadlineWheel } from '../wire/deadline-wheel.ts'
 import { ANSWER, FrameReader, KIND, PROTOCOL_VERSION } from '../wire/frame.ts'

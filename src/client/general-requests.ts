@@ -1,6 +1,6 @@
 import { WeirError } from '../core/errors.ts'
-import { callSpan, endWith } from '../tracing/call-span.ts'
-import type { TraceContext } from '../tracing/context.ts'
+import { callSpan, endWith } from '../core/tracing/call-span.ts'
+import type { TraceContext } from '../core/tracing/context.ts'
 import { type AnswerCursor, answerErrorOf } from '../wire/answer.ts'
 import type { DeadlineEntry } from '../wire/deadline-wheel.ts'
 import { KIND, nameOfKind } from '../wire/frame.ts'

@@ -43,7 +43,11 @@ export type {
   OutputTensor,
   TensorElements,
 } from '../wire/inference/typed-tensor.ts'
-export type { LinearPrediction, LinearPredictOptions } from '../wire/linear-prediction.ts'
+export type {
+  ClassScore,
+  LinearPrediction,
+  LinearPredictOptions,
+} from '../wire/linear-prediction.ts'
 export type {
   Answer,
   AnswerEnvelope,

@@ -1,6 +1,6 @@
 import { WeirError } from '../core/errors.ts'
-import { callSpan, endWith } from '../tracing/call-span.ts'
-import { tracer } from '../tracing/tracer.ts'
+import { callSpan, endWith } from '../core/tracing/call-span.ts'
+import { tracer } from '../core/tracing/tracer.ts'
 import type { EncodedPairs, PairPredictions } from '../wire/encoded-pairs.ts'
 import type { Answer, Prediction, PredictOptions } from '../wire/model-reader.ts'
 import type { ConnectionPool } from './connection-pool.ts'

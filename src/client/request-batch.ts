@@ -1,5 +1,5 @@
 import { WeirError } from '../core/errors.ts'
-import type { TraceContext } from '../tracing/context.ts'
+import type { TraceContext } from '../core/tracing/context.ts'
 import type { AnswerCursor } from '../wire/answer.ts'
 import type { DeadlineEntry } from '../wire/deadline-wheel.ts'
 import { FrameWriter } from '../wire/frame-writer.ts'

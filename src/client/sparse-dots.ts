@@ -1,5 +1,5 @@
 import { WeirError } from '../core/errors.ts'
-import { callSpan, endWith } from '../tracing/call-span.ts'
+import { callSpan, endWith } from '../core/tracing/call-span.ts'
 import { type AnswerCursor, answerErrorOf, errorOfStatus } from '../wire/answer.ts'
 import { ANSWER_FLAG, DEFERRED, KIND, REQUEST_FLAG } from '../wire/frame.ts'
 import type {

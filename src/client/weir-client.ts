@@ -7,7 +7,7 @@ import {
   checkInferRaw,
   checkKey,
   checkKeys,
-  checkProduct,
+  checkLinear,
   checkRowKeys,
   type KeyRange,
   MODEL_ACTION,
@@ -32,12 +32,7 @@ import {
   outputTensorOf,
   rawTensorOf,
 } from '../wire/inference/typed-tensor.ts'
-import {
-  LINEAR_PREDICT,
-  type LinearPrediction,
-  type LinearPredictOptions,
-  linearPrediction,
-} from '../wire/linear-prediction.ts'
+import type { LinearPrediction, LinearPredictOptions } from '../wire/linear-prediction.ts'
 import {
   type Answer,
   type ModelReader,
@@ -58,6 +53,7 @@ import { decodeTypedValue, GET, type GetOptions } from '../wire/typed-value.ts'
 import { WriterPool } from '../wire/writer-pool.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { GeneralRequests } from './general-requests.ts'
+import { LinearPredictions } from './linear-predictions.ts'
 import { type ClientOptions, type ResolvedClientOptions, resolveClientOptions } from './options.ts'
 import { Predictions } from './predictions.ts'
 import { inferBody, modelsBody, sparseProduct, topKRequest } from './request-bodies.ts'
@@ -82,6 +78,7 @@ export class WeirClient implements ModelReader {
   private readonly pool: ConnectionPool
   private readonly predictions: Predictions
   private readonly sparseDots: SparseDots
+  private readonly linear: LinearPredictions
   private readonly cache: RowCache | undefined
   private readonly retries: Retries
   private readonly requests: GeneralRequests
@@ -102,6 +99,7 @@ export class WeirClient implements ModelReader {
     })
     this.predictions = new Predictions(options, this.pool, this.retries)
     this.sparseDots = new SparseDots(options, this.pool, this.retrySparse)
+    this.linear = new LinearPredictions(this.pool, (...asked) => this.product(...asked))
     this.cache = options.cache && new RowCache(options.cache, options.clock)
   }
 
@@ -246,18 +244,18 @@ export class WeirClient implements ModelReader {
     return this.product(state, features, options, false)
   }
 
-  /** Decision value and label of an example. Rejects with the answer's error, NOT_FINITE. */
+  /**
+   * Decision value and label of an example: of ids and values, or of a model with `--hash-bits` a text with the names of
+   * its features, `|user age:0.3 DE |ad sports` (`HashedLine`). Of a model of several classes the threshold and the given labels
+   * say nothing. Rejects with the answer's error, INVALID_ARGUMENT, NOT_FINITE.
+   */
   async predictLinear(
     state: string,
-    features: SparseVector,
+    features: SparseVector | string,
     options: LinearPredictOptions = NO_OPTIONS,
   ): Promise<LinearPrediction> {
-    checkProduct('client.predictLinear', state, features, LINEAR_PREDICT, options)
-    const answer = await this.product(state, features, options, true)
-    if (!answer.ok) throw answer.error
-    const { sum, unknown } = answer.value
-    const { modelVersion } = answer.envelope
-    return linearPrediction(this.pool, { state, sum, unknown, modelVersion }, options)
+    checkLinear(state, features, options)
+    return await this.linear.predict(state, features, options)
   }
 
   private product(

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import type { AccessShare } from '../access/control.ts'
 import { type ErrorCode, WeirError } from '../core/errors.ts'
 import { siblingModule, THREAD_LIMITS } from '../core/sibling-module.ts'
+import type { AccessShare } from '../http/access/control.ts'
 import type { GatewaySettings } from './run.ts'
 
 /** Message of a gateway's thread to the thread that started it. */

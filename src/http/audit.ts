@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { AuditEntry, AuditOutcome, AuditSink } from '../access/audit.ts'
-import type { Principal } from '../access/token-verifier.ts'
+import type { AuditEntry, AuditOutcome, AuditSink } from './access/audit.ts'
+import type { Principal } from './access/token-verifier.ts'
 import { clientAddressOf } from './client-address.ts'
 import './principal.ts'
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { TrustedProxies } from '../access/proxies/trusted-proxies.ts'
+import type { TrustedProxies } from './access/trusted-proxies.ts'
 
 /** Addresses of the clients for whom a trusted proxy sent requests. */
 const forwarded = new WeakMap<IncomingMessage, string>()

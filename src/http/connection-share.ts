@@ -1,8 +1,8 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Server as NetServer, Socket } from 'node:net'
 import { Server as TlsServer } from 'node:tls'
-import { TrustedProxies } from '../access/proxies/trusted-proxies.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
+import { TrustedProxies } from './access/trusted-proxies.ts'
 import {
   AddressShare,
   type CountedConnection,

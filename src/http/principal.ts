@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
-import { mayOn, requireOn, shareHolderOf } from '../access/control.ts'
-import type { AccessObject } from '../access/object-rights.ts'
-import type { Role } from '../access/role.ts'
-import type { Principal } from '../access/token-verifier.ts'
+import { mayOn, requireOn, shareHolderOf } from './access/control.ts'
+import type { AccessObject } from './access/object-rights.ts'
+import type { Role } from './access/role.ts'
+import type { Principal } from './access/token-verifier.ts'
 import { clientAddressOf } from './client-address.ts'
 
 declare module 'fastify' {

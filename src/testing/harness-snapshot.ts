@@ -1,8 +1,8 @@
 import type {
   OperatorManifest,
   OperatorStateEntries,
-} from '../checkpoint/protocol/checkpoint-types.ts'
-import { planRestore } from '../checkpoint/protocol/restore-plan.ts'
+} from '../runtime/checkpoint/protocol/checkpoint-types.ts'
+import { planRestore } from '../runtime/checkpoint/protocol/restore-plan.ts'
 import type { StateDeclaration } from '../state/port/change.ts'
 import type { CheckpointableState } from '../state/port/checkpointable-state.ts'
 import type { RestorableState } from '../state/port/restorable-state.ts'

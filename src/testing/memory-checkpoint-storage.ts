@@ -1,13 +1,13 @@
+import { WeirError } from '../core/errors.ts'
+import { optional, bytes as someBytes, wholeNumber } from '../core/options/kinds.ts'
+import { checkArgument } from '../core/options/shape.ts'
 import type {
   CheckpointStorage,
   CreateOutcome,
   StorageWriter,
   StoredFile,
-} from '../checkpoint/storage/checkpoint-storage.ts'
-import { checkStoragePath } from '../checkpoint/storage/paths.ts'
-import { WeirError } from '../core/errors.ts'
-import { optional, bytes as someBytes, wholeNumber } from '../core/options/kinds.ts'
-import { checkArgument } from '../core/options/shape.ts'
+} from '../runtime/checkpoint/storage/checkpoint-storage.ts'
+import { checkStoragePath } from '../runtime/checkpoint/storage/paths.ts'
 
 const OFFSET = wholeNumber({ min: 0 })
 

@@ -14,6 +14,7 @@ import {
   wholeNumber,
 } from '../core/options/kinds.ts'
 import { checkArgument, checkOptions, nested, type OptionShape } from '../core/options/shape.ts'
+import { LINEAR_PREDICT } from './linear-prediction.ts'
 import { PREDICT, QUERY, type QueryOptions, type SparseVector } from './model-reader.ts'
 
 const KEY = kindOf<PlainKey>(
@@ -41,6 +42,8 @@ const SPARSE_VECTOR = kindOf<SparseVector>(
     return ids instanceof Uint32Array && values instanceof Float32Array
   },
 )
+
+const FEATURES = either(SPARSE_VECTOR, text)
 
 /** The keys that a scan covers. */
 export interface KeyRange {
@@ -163,16 +166,10 @@ export function checkInferRaw(model: unknown, request: unknown, options: unknown
   checkArgument('client.inferRaw', 'request', INFER_REQUEST, request)
 }
 
-/** As `checkCall`, for a call with a sparse vector. */
-export function checkProduct<O>(
-  call: string,
-  state: unknown,
-  features: unknown,
-  shape: OptionShape<O>,
-  options: unknown,
-): void {
-  checkCall(call, state, shape, options)
-  checkArgument(call, 'features', SPARSE_VECTOR, features)
+/** As `checkCall`, for a prediction of a linear model. */
+export function checkLinear(state: unknown, features: unknown, options: unknown): void {
+  checkCall('client.predictLinear', state, LINEAR_PREDICT, options)
+  checkArgument('client.predictLinear', 'features', FEATURES, features)
 }
 
 /** What is wrong with the arguments of a sparse product. */
@@ -183,7 +180,10 @@ export function productRefusal<O>(
   shape: OptionShape<O>,
   options: unknown,
 ): Promise<never> | undefined {
-  return refusalBy(() => checkProduct(call, state, features, shape, options))
+  return refusalBy(() => {
+    checkCall(call, state, shape, options)
+    checkArgument(call, 'features', SPARSE_VECTOR, features)
+  })
 }
 
 function refusalBy(check: () => void): Promise<never> | undefined {

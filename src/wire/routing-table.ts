@@ -1,3 +1,5 @@
+import { classesOf, classParameters } from '../core/features/classes.ts'
+import { hashingOf, hashingParameters } from '../core/features/hashing.ts'
 import { ANSWER, type FrameReader, HEADER_BYTES, KIND } from './frame.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import {
@@ -21,11 +23,18 @@ export interface QueryEndpoint {
 /** Kind of an entry that is a model of any kind: INFER asks it. */
 export const MODEL_KIND = 'model'
 
-/** The labels of the predictions of a version of a linear model. */
+/** What the predictions of a version of a linear model need: its labels, and as hyperparameters its hash and its classes. */
 export interface VersionLabels {
   readonly version: number
   readonly positive: number
   readonly negative: number
+  readonly hashBits?: number
+  /** As `FeatureHashing.crosses`. @default none */
+  readonly crosses?: string
+  /** Of a model of several classes (`classesOf`): it has no positive label then. */
+  readonly classes?: string
+  readonly classFeatures?: number
+  readonly classStride?: number
 }
 
 /** How a version of implicit feedback was trained, from which the row of a user without one follows. */
@@ -150,6 +159,8 @@ function labelsOf(item: GeneralMap): VersionLabels {
     version: numberField(item, 'version'),
     positive: numberField(item, 'positive'),
     negative: numberField(item, 'negative'),
+    ...hashingParameters(hashingOf(item)),
+    ...classParameters(classesOf(item)),
   }
 }
 

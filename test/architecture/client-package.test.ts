@@ -6,13 +6,15 @@ import { importedFiles, importsOf, textOf } from './source-tree.ts'
 const ROOMS = [
   'client',
   'core',
+  'core/features',
   'core/formats',
+  'core/hash',
   'core/lifetime',
   'core/numbers',
   'core/options',
   'core/shapes',
   'core/text',
-  'tracing',
+  'core/tracing',
   'wire',
   'wire/inference',
 ]

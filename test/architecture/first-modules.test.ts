@@ -12,18 +12,18 @@ const START_ROOMS: ReadonlySet<string> = new Set([
   'cli/serve',
   'cli/text',
   'cli/verbs',
+  'cluster/jobmanager/process',
   'connectors/topics',
   'core',
   'core/lifetime',
   'core/text',
-  'jobmanager/process',
+  'core/tracing',
   'jobs/serve',
   'runtime/configuration',
   'runtime/protocol',
   'runtime/slot',
   'serving/threads',
   'state/port',
-  'tracing',
 ])
 
 /** The first modules of `weir run` (`start` in scripts/build-package.ts). */

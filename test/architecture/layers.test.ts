@@ -10,14 +10,27 @@ const TOP: ReadonlySet<string> = new Set(['', 'cli'])
 const FENCES: readonly { readonly packages: RegExp; readonly places: readonly string[] }[] = [
   { packages: /^(@nxtedition\/rocksdb|classic-level)$/, places: ['state/store'] },
   { packages: /^(@platformatic\/kafka|kafkajs)$/, places: ['connectors/kafka'] },
-  { packages: /^(fastify|@fastify\/.*)$/, places: ['gateway', 'http', 'rest', 'jobmanager'] },
+  {
+    packages: /^(fastify|@fastify\/.*)$/,
+    places: ['gateway', 'http', 'cluster/rest', 'cluster/jobmanager'],
+  },
   {
     packages: /^onnxruntime-node$/,
     places: ['training/als/gpu', 'training/bmf/gpu', 'training/gpu', 'inference/runners'],
   },
 ]
 
-const PURE = ['core', 'batch', 'wire', 'models', 'checkpoint/protocol']
+const PURE = ['core', 'wire', 'models', 'runtime/checkpoint/protocol']
+
+/** Rooms inside of these that are not: spans go to a collector, and models are read from topics and written to them. */
+const NOT_PURE = [
+  'core/tracing',
+  'models/observations',
+  'models/publish',
+  'models/retention',
+  'models/topic',
+  'models/versions',
+]
 const IO_MODULES = /^node:(fs|net|http|https|tls|dgram|child_process|worker_threads|timers)/
 
 const files = filesOf('src')
@@ -61,7 +74,7 @@ describe('rooms', () => {
 
   it('do no I/O in the pure folders', () => {
     const breaches = files
-      .filter((file) => isIn(file, PURE))
+      .filter((file) => isIn(file, PURE) && !isIn(file, NOT_PURE))
       .flatMap((file) =>
         importsOf(file)
           .filter((name) => IO_MODULES.test(name))

@@ -9,7 +9,7 @@ export const TIMERS: Readonly<Record<string, string>> = {
   'test/fixtures/count-job.ts': 'a service of a job answers late',
   'test/fixtures/held-up-job.ts': 'a sink of a job is slow',
   'test/hostile/spinning-thread.ts': 'a thread takes a share of a core',
-  'test/jobmanager/lock.test.ts': 'a process lives until the test kills it',
+  'test/cluster/jobmanager/lock.test.ts': 'a process lives until the test kills it',
   'test/recovery/fold/job.ts': 'an operator of a job is slow',
   'test/services/java/process.ts': 'a JVM that does not end is killed',
   'test/state/catalog/stopped-writer.test.ts': 'a thread stands still in the middle of a write',
@@ -113,5 +113,5 @@ export const PAUSES: Readonly<Record<string, readonly Pause[]>> = {
   'test/system/serving/read-bounds.test.ts': [
     ['MAX_AGE_MS + 5', 'the acknowledgement gets older than the bound'],
   ],
-  'test/webhdfs/client.test.ts': [['350', 'longer than the timeout of the client']],
+  'test/files/webhdfs/client.test.ts': [['350', 'longer than the timeout of the client']],
 }

@@ -3,11 +3,18 @@ import { describe, expect, it } from 'vitest'
 import { filesOf, textOf } from './source-tree.ts'
 
 const MOST_FILES = 20
+const MOST_AT_THE_TOP = 20
 
 /** Rooms that hold one file a command. */
 const ONE_FILE_A_COMMAND = /^(src|test)\/cli\/verbs$/
 
 const files = filesOf('src', 'test', 'benchmarks', 'verify', 'scripts', 'datasets', 'examples')
+
+it(`src has at most ${MOST_AT_THE_TOP} rooms at its top`, () => {
+  const parts = files.filter((file) => file.startsWith('src/')).map((file) => file.split('/'))
+  const tops = new Set(parts.filter(({ length }) => length > 2).map(([, top]) => top))
+  expect(tops.size, [...tops].sort().join(', ')).toBeLessThanOrEqual(MOST_AT_THE_TOP)
+})
 
 describe('a room, the files of one folder', () => {
   it(`holds at most ${MOST_FILES} files`, () => {

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { shareAccess } from '../../src/access/control.ts'
 import { channels, WeirClient } from '../../src/client/index.ts'
 import { WeirError } from '../../src/core/errors.ts'
+import { shareAccess } from '../../src/http/access/control.ts'
 import { QueryServer } from '../../src/serving/server/query-server.ts'
-import { tokenOf } from '../access/tokens.ts'
+import { tokenOf } from '../http/access/tokens.ts'
 import { until } from '../run/until.ts'
 import { TestedClient } from './tested-client.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { CheckpointStorage } from '../../src/checkpoint/storage/checkpoint-storage.ts'
 import { isWeirError } from '../../src/core/errors.ts'
+import type { CheckpointStorage } from '../../src/runtime/checkpoint/storage/checkpoint-storage.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 const text = (data: Uint8Array): string => new TextDecoder().decode(data)

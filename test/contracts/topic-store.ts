@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { scanTopic } from '../../src/connectors/topics/scan.ts'
 import type { TopicStore } from '../../src/connectors/topics/store.ts'
-import { completeModelTopics, createModelTopics } from '../../src/jobs/model-topic/topics.ts'
+import { completeModelTopics, createModelTopics } from '../../src/models/topic/topics.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 const text = (value: Uint8Array | null): string =>

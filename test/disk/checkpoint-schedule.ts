@@ -1,15 +1,15 @@
-import { CheckpointCoordinator } from '../../src/checkpoint/coordinator/coordinator.ts'
-import { readManifest } from '../../src/checkpoint/manifest/read.ts'
-import type { CheckpointManifest } from '../../src/checkpoint/protocol/checkpoint-types.ts'
-import { planRestore } from '../../src/checkpoint/protocol/restore-plan.ts'
-import { FileCheckpointStorage } from '../../src/checkpoint/storage/file.ts'
 import { messageOf } from '../../src/core/errors.ts'
+import { CheckpointCoordinator } from '../../src/runtime/checkpoint/coordinator/coordinator.ts'
+import { readManifest } from '../../src/runtime/checkpoint/manifest/read.ts'
+import type { CheckpointManifest } from '../../src/runtime/checkpoint/protocol/checkpoint-types.ts'
+import { planRestore } from '../../src/runtime/checkpoint/protocol/restore-plan.ts'
+import { FileCheckpointStorage } from '../../src/runtime/checkpoint/storage/file.ts'
 import {
   foldedCounters,
   MAX_PARALLELISM,
   PARTITIONS,
   SimulatedSubtask,
-} from '../checkpoint/simulation/simulated-subtask.ts'
+} from '../runtime/checkpoint/simulation/simulated-subtask.ts'
 import type { CrashingProcess } from './crashing-process.ts'
 import { CrashingWorld } from './crashing-world.ts'
 import type { Schedule, ScheduleReport } from './schedule.ts'

@@ -1,15 +1,18 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { CheckpointCoordinator } from '../../src/checkpoint/coordinator/coordinator.ts'
-import { readManifest } from '../../src/checkpoint/manifest/read.ts'
-import type { CheckpointManifest } from '../../src/checkpoint/protocol/checkpoint-types.ts'
-import { planRestore } from '../../src/checkpoint/protocol/restore-plan.ts'
-import { FileCheckpointStorage } from '../../src/checkpoint/storage/file.ts'
 import type { WeirError } from '../../src/core/errors.ts'
 import { seededRandom } from '../../src/core/random.ts'
-import { openModelFile, writeModelFile } from '../../src/jobs/publish/file-io.ts'
+import { openModelFile, writeModelFile } from '../../src/models/publish/file-io.ts'
+import { CheckpointCoordinator } from '../../src/runtime/checkpoint/coordinator/coordinator.ts'
+import { readManifest } from '../../src/runtime/checkpoint/manifest/read.ts'
+import type { CheckpointManifest } from '../../src/runtime/checkpoint/protocol/checkpoint-types.ts'
+import { planRestore } from '../../src/runtime/checkpoint/protocol/restore-plan.ts'
+import { FileCheckpointStorage } from '../../src/runtime/checkpoint/storage/file.ts'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
-import { MAX_PARALLELISM, SimulatedSubtask } from '../checkpoint/simulation/simulated-subtask.ts'
+import {
+  MAX_PARALLELISM,
+  SimulatedSubtask,
+} from '../runtime/checkpoint/simulation/simulated-subtask.ts'
 import { settle } from './schedule.ts'
 import { unforcedFiles } from './unforced-files.ts'
 

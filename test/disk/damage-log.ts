@@ -1,7 +1,4 @@
 import { mkdirSync } from 'node:fs'
-import { BATCH_FIELDS, batchSizeAt } from '../../src/batch/record-batch-format.ts'
-import { RecordBatchReader } from '../../src/batch/record-batch-reader.ts'
-import { RecordBatchWriter } from '../../src/batch/record-batch-writer.ts'
 import { PartitionReader } from '../../src/connectors/log/storage/partition-reader.ts'
 import {
   listTopics,
@@ -12,6 +9,9 @@ import { releaseLock, takeLock } from '../../src/connectors/log/writer/directory
 import { LocalLogWriter } from '../../src/connectors/log/writer/local-log-writer.ts'
 import type { ProducerIdentity } from '../../src/connectors/transactions/producer-identity.ts'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
+import { BATCH_FIELDS, batchSizeAt } from '../../src/wire/batch/record-batch-format.ts'
+import { RecordBatchReader } from '../../src/wire/batch/record-batch-reader.ts'
+import { RecordBatchWriter } from '../../src/wire/batch/record-batch-writer.ts'
 import type { DamagedFolder } from './damage-folder.ts'
 import { unforcedFiles } from './unforced-files.ts'
 

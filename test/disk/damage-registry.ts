@@ -1,5 +1,5 @@
 import { systemClock } from '../../src/core/clock.ts'
-import { ModelRegistry } from '../../src/jobs/registry/model-registry.ts'
+import { ModelRegistry } from '../../src/models/versions/model-registry.ts'
 import { registeredVersion } from '../models/registry/registered-version.ts'
 import type { DamagedFolder } from './damage-folder.ts'
 

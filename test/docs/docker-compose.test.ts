@@ -11,8 +11,8 @@ import { configurationOf } from '../../src/cli/flags/serving.ts'
 import { quickstartCommand } from '../../src/cli/quickstart/quickstart.ts'
 import { tokenCreateCommand } from '../../src/cli/verbs/token-create.ts'
 import { parseBrokers } from '../../src/connectors/kafka/client/connection.ts'
+import { parseWebHdfsUrl } from '../../src/files/webhdfs/address.ts'
 import { configurationKeys, parseConfiguration } from '../../src/runtime/configuration/keys.ts'
-import { parseWebHdfsUrl } from '../../src/webhdfs/address.ts'
 
 interface Service {
   readonly image: string

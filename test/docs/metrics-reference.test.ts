@@ -2,6 +2,13 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import {
+  JOB_METRICS,
+  OPERATOR_METRICS,
+  QUERY_METRICS,
+  SLOT_METRICS,
+  TASK_METRICS,
+} from '../../src/cluster/rest/prometheus/metric-names.ts'
 import { EmbeddedLog } from '../../src/connectors/log/embedded-log.ts'
 import { MemorySink } from '../../src/connectors/memory/sink.ts'
 import { MetricGroup } from '../../src/core/metrics.ts'
@@ -9,13 +16,6 @@ import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-
 import { monotonousTimestamps } from '../../src/dataflow/watermark-strategy.ts'
 import alsServing from '../../src/jobs/als-serving/job.ts'
 import { tumblingEventTimeWindows } from '../../src/operators/windows/assigner.ts'
-import {
-  JOB_METRICS,
-  OPERATOR_METRICS,
-  QUERY_METRICS,
-  SLOT_METRICS,
-  TASK_METRICS,
-} from '../../src/rest/prometheus/metric-names.ts'
 import { QueryMetrics } from '../../src/serving/server/metrics.ts'
 import { MiniCluster } from '../../src/testing/mini-cluster.ts'
 import { KIND } from '../../src/wire/frame.ts'
@@ -76,9 +76,9 @@ async function reportedByJob(folder: string): Promise<string[]> {
 
 /** What operators of jobs that learn register. */
 function registeredByLearning(): string[] {
-  const folder = new URL('../../src/jobs/', import.meta.url)
+  const folder = new URL('../../src/', import.meta.url)
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
-    /^(learning\/.*|model-topic\/linear-serving-.*)\.ts$/.test(name),
+    /^(jobs\/learning\/.*|models\/topic\/linear-serving-.*)\.ts$/.test(name),
   )
   const texts = files.map((name) => readFileSync(new URL(name, folder), 'utf8'))
   return [

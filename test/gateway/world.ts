@@ -65,7 +65,9 @@ export class GatewayWorld {
 
   /** A reader of the rows. Its linear model sums feature id x value. */
   private state(): ServedState {
-    const predictLinear: ServedState['predictLinear'] = async (_state, { ids, values }) => {
+    const predictLinear: ServedState['predictLinear'] = async (_state, features) => {
+      if (typeof features === 'string') throw new Error('its features have no names')
+      const { ids, values } = features
       this.examples.push({ ids: [...ids], values: [...values] })
       const decision = ids.reduce((sum, id, i) => sum + id * values[i]!, 0)
       return { decision, label: decision > 0 ? 1 : -1, unknown: 0, modelVersion: 1 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FakeJob, fakeApp, fakeCluster } from '../cluster/rest/fake-cluster.ts'
 import { GatewayWorld } from '../gateway/world.ts'
-import { FakeJob, fakeApp, fakeCluster } from '../rest/fake-cluster.ts'
 import { everyBody, validOf, type WrongBody, wrongBodies } from './every-body.ts'
 
 const PORTS = ['gateway', 'REST'] as const

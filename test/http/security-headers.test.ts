@@ -1,8 +1,8 @@
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
+import { FakeJob, fakeApp, fakeCluster } from '../cluster/rest/fake-cluster.ts'
 import { GatewayWorld } from '../gateway/world.ts'
-import { FakeJob, fakeApp, fakeCluster } from '../rest/fake-cluster.ts'
 
 const NO_CONTENT = "default-src 'none'; frame-ancestors 'none'"
 const SAME = { 'x-content-type-options': 'nosniff', 'content-security-policy': NO_CONTENT }

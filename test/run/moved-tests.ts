@@ -49,7 +49,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
     was: 'test/system/checkpoint/coordinator-simulation.test.ts, 40 worlds of fixed seeds; now 6 of each commit, and 60',
     now: [
       {
-        file: 'test/checkpoint/simulation/coordinator-simulation.test.ts',
+        file: 'test/runtime/checkpoint/simulation/coordinator-simulation.test.ts',
         test: 'keeps its invariants when messages are lost, late or doubled, and calls and processes fail, pause or die',
       },
     ],
@@ -59,7 +59,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
     was: 'test/system/checkpoint/coordinator-simulation.test.ts, in one world; now every eighth call, and every one, of a world of each commit',
     now: [
       {
-        file: 'test/checkpoint/simulation/coordinator-simulation.test.ts',
+        file: 'test/runtime/checkpoint/simulation/coordinator-simulation.test.ts',
         test: 'survives %s at any storage call',
       },
     ],
@@ -341,10 +341,13 @@ export const MOVED_TESTS: readonly MovedTest[] = [
         test: 'reads or refuses any bytes, also those that were damaged',
       },
       {
-        file: 'test/batch/record-batch.test.ts',
+        file: 'test/wire/batch/record-batch.test.ts',
         test: 'throws only WeirErrors and keeps slices inside the buffer for mutated batches',
       },
-      { file: 'test/batch/record-batch.test.ts', test: 'throws only WeirErrors for random bytes' },
+      {
+        file: 'test/wire/batch/record-batch.test.ts',
+        test: 'throws only WeirErrors for random bytes',
+      },
       { file: 'test/wire/fuzz.test.ts', test: 'throw nothing but typed errors on mutations' },
       { file: 'test/wire/fuzz.test.ts', test: 'throw only typed errors on random bytes' },
     ],
@@ -376,7 +379,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
         test: 'assign every group to exactly one subtask, whatever the parallelism',
       },
       {
-        file: 'test/kernels/top-k-screen.test.ts',
+        file: 'test/core/kernels/top-k-screen.test.ts',
         test: 'never misses a row that beats the threshold, whatever the numbers',
       },
       {
@@ -516,7 +519,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
     was: 'nine shapes; now half of them, by the commit, and all',
     now: [
       {
-        file: 'test/kernels/als-row.test.ts',
+        file: 'test/core/kernels/als-row.test.ts',
         test: 'an ALS row with $factors factors, $count ratings, biased $biased',
       },
     ],
@@ -578,7 +581,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
         file: 'test/models/registry/unfinished.test.ts',
         test: 'of a retraining of another machine',
       },
-      { file: 'test/jobs/model-topic/publication.test.ts', test: 'of this process goes on until' },
+      { file: 'test/models/topic/publication.test.ts', test: 'of this process goes on until' },
     ],
   },
   {

@@ -4,7 +4,12 @@ import {
   tumblingEventTimeWindows,
 } from '../../src/operators/windows/assigner.ts'
 import { listState, valueState } from '../../src/state/port/descriptors.ts'
-import { EvolvingJob, keyedVersion, type Version, type Word } from '../savepoints/evolving-job.ts'
+import {
+  EvolvingJob,
+  keyedVersion,
+  type Version,
+  type Word,
+} from '../runtime/savepoints/evolving-job.ts'
 import { type Difference, differenceOf, SAME } from './difference.ts'
 
 /** A version of a job, and the versions that may follow it. */

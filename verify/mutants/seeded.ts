@@ -90,7 +90,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'restore-older-segment',
     edits: [
       {
-        file: 'checkpoint/segment/restore-chain.ts',
+        file: 'runtime/checkpoint/segment/restore-chain.ts',
         text: 'segments.map((segment) => openSegment(storage, segment))',
         replacement:
           'segments.slice(segments.length > 1 ? 1 : 0).map((segment) => openSegment(storage, segment))',
@@ -254,7 +254,11 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'counts-a-checkpoint-stored-too-late',
     edits: [
-      { file: 'checkpoint/coordinator/repository.ts', text: '    confirm()\n', replacement: '' },
+      {
+        file: 'runtime/checkpoint/coordinator/repository.ts',
+        text: '    confirm()\n',
+        replacement: '',
+      },
     ],
     faults: ['frozen-before-commit'],
   },

@@ -100,12 +100,12 @@ export const TESTED_MUTANTS: readonly TestedMutant[] = [
     name: 'count-a-checkpoint-stored-too-late',
     edits: [
       {
-        file: 'checkpoint/coordinator/repository.ts',
+        file: 'runtime/checkpoint/coordinator/repository.ts',
         text: '    confirm()\n',
         replacement: '',
       },
     ],
-    file: 'test/checkpoint/coordinator/coordinator.test.ts',
+    file: 'test/runtime/checkpoint/coordinator/coordinator.test.ts',
     test: 'late while its manifest is written',
   },
   {
@@ -136,12 +136,12 @@ export const TESTED_MUTANTS: readonly TestedMutant[] = [
     name: 'other-dimension-published',
     edits: [
       {
-        file: 'jobs/publish/topic-dimension.ts',
+        file: 'models/publish/topic-dimension.ts',
         text: 'if (held === made) return',
         replacement: 'if (held > 0) return',
       },
     ],
-    file: 'test/jobs/publish/topic-dimension.test.ts',
+    file: 'test/models/publish/topic-dimension.test.ts',
     test: 'a version with rows of another length than those of the topic is not published',
   },
   {
@@ -244,7 +244,7 @@ export const TESTED_MUTANTS: readonly TestedMutant[] = [
     name: 'segments-of-any-partition',
     edits: [
       {
-        file: 'batch/position-checksum.ts',
+        file: 'wire/batch/position-checksum.ts',
         text: 'if (found === NO_MARK || found === mark) return',
         replacement: 'if (found === NO_MARK || found === mark || mark !== NO_MARK) return',
       },
@@ -392,7 +392,7 @@ export const TESTED_MUTANTS: readonly TestedMutant[] = [
     name: 'share-unchecked',
     edits: [
       {
-        file: 'access/byte-budget.ts',
+        file: 'http/access/byte-budget.ts',
         text: 'if (own + bytes > mostPerClient || this.total + bytes > most) return false',
         replacement: 'if (this.total + bytes > most + mostPerClient) return false',
       },

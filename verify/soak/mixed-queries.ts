@@ -2,7 +2,7 @@ import { WeirClient } from '../../src/client/weir-client.ts'
 import { isWeirError } from '../../src/core/errors.ts'
 import type { Random } from '../../src/core/random.ts'
 import { LEARNING_ERROR_STATE } from '../../src/jobs/learning/error/learning-error.ts'
-import { ALS_MODEL } from '../../src/jobs/model-topic/als-serving-function.ts'
+import { ALS_MODEL } from '../../src/models/topic/als-serving-function.ts'
 import type { Answer } from '../../src/wire/model-reader.ts'
 
 /** Options of mixed queries. */

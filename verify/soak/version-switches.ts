@@ -1,12 +1,12 @@
 import { join } from 'node:path'
 import { LogTopics } from '../../src/connectors/topics/log-topics.ts'
 import { systemClock } from '../../src/core/clock.ts'
-import { ModelRegistry } from '../../src/jobs/registry/model-registry.ts'
-import { readyVersions } from '../../src/jobs/registry/model-versions.ts'
-import { retireOldVersions } from '../../src/jobs/retention/retire-old.ts'
 import { publishAls } from '../../src/kinds/factors/publish.ts'
 import { RETIRED_VERSIONS } from '../../src/models/registry/forgotten-versions.ts'
 import { liveVersionOf } from '../../src/models/registry/version.ts'
+import { retireOldVersions } from '../../src/models/retention/retire-old.ts'
+import { ModelRegistry } from '../../src/models/versions/model-registry.ts'
+import { readyVersions } from '../../src/models/versions/model-versions.ts'
 import type { AlsModel } from '../../src/training/als/solver/model.ts'
 
 /** Versions that are kept: the live one and the target of a rollback. */

@@ -1,4 +1,4 @@
-import type { LastFailure } from '../../../src/rest/json/exceptions.ts'
+import type { LastFailure } from '../../../src/cluster/rest/json/exceptions.ts'
 
 /*
  * Answers of the REST interface, as far as the dashboard reads them. docs/reference/rest.md describes the paths.
@@ -30,7 +30,7 @@ export interface JobRow {
 }
 
 /** The newest failure of a job. */
-export type { LastFailure } from '../../../src/rest/json/exceptions.ts'
+export type { LastFailure } from '../../../src/cluster/rest/json/exceptions.ts'
 
 /** `/jobs/overview` */
 export interface JobsOverview {
@@ -109,7 +109,7 @@ export interface VertexLive {
 }
 
 /** `/weir/jobs/:id/learning` */
-export type { LearningJson as Learning } from '../../../src/rest/json/learning.ts'
+export type { LearningJson as Learning } from '../../../src/cluster/rest/json/learning.ts'
 
 /** `/weir/jobs/:id/history` */
 export interface History {

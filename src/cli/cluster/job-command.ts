@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
+import type { JobSubmission } from '../../cluster/rest/port/cluster.ts'
 import { requireArgument, WeirError } from '../../core/errors.ts'
 import { nearestWord } from '../../core/text/nearest-word.ts'
-import type { JobSubmission } from '../../rest/port/cluster.ts'
 import type { Command, OptionSpec } from '../command/command.ts'
 import { isBelow, requireReach, type SubmissionRights } from './submission-rights.ts'
 

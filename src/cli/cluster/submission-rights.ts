@@ -1,11 +1,11 @@
 import { realpathSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path'
-import type { AllowedHosts } from '../../access/allowed-hosts.ts'
-import { isLoopback } from '../../access/listener.ts'
 import { WeirError } from '../../core/errors.ts'
 import { parseStorageUrl } from '../../core/storage-url.ts'
+import { parseWebHdfsUrl } from '../../files/webhdfs/address.ts'
+import type { AllowedHosts } from '../../http/access/allowed-hosts.ts'
+import { isLoopback } from '../../http/access/listener.ts'
 import { configurationKeys, unknownKey } from '../../runtime/configuration/keys.ts'
-import { parseWebHdfsUrl } from '../../webhdfs/address.ts'
 import { type Reach, reachOf, reachOfKey } from './option-reach.ts'
 
 /** What submissions may reach, decided when the JobManager starts. */

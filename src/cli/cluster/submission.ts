@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { JobSubmission } from '../../rest/port/cluster.ts'
+import type { JobSubmission } from '../../cluster/rest/port/cluster.ts'
 import { type Command, type CommandInput, Flags, type OptionSpec } from '../command/command.ts'
 import { JOB_MANAGER_TLS_OPTIONS } from './options.ts'
 

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
+import type { ParentChannel } from '../../cluster/jobmanager/process/supervised-job.ts'
 import { isWeirError } from '../../core/errors.ts'
 import { decimalNumber } from '../../core/text/decimal-number.ts'
-import type { ParentChannel } from '../../jobmanager/process/supervised-job.ts'
 import type { FlagKind } from '../flag-kinds/flag-kind.ts'
 import { input } from '../flag-kinds/places.ts'
 import { UsageError } from './usage-error.ts'

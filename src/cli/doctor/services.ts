@@ -3,8 +3,8 @@ import type { KafkaClientOptions } from '../../connectors/kafka/client/options.t
 import { openTopics } from '../../connectors/topics/open.ts'
 import type { Clock } from '../../core/clock.ts'
 import { messageOf } from '../../core/errors.ts'
-import { parseWebHdfsUrl } from '../../webhdfs/address.ts'
-import { WebHdfsClient } from '../../webhdfs/client.ts'
+import { parseWebHdfsUrl } from '../../files/webhdfs/address.ts'
+import { WebHdfsClient } from '../../files/webhdfs/client.ts'
 import { type Finding, ok, problem } from './finding.ts'
 import { clockFinding } from './verdicts.ts'
 

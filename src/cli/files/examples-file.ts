@@ -1,5 +1,6 @@
 import { readPieces } from '../../connectors/file/open-folder.ts'
 import { WeirError } from '../../core/errors.ts'
+import type { FeatureHashing } from '../../core/features/hashing.ts'
 import { addExamples, type ExamplesTarget } from '../../training/data/read-libsvm.ts'
 import { type SparseTable, SparseTableBuilder } from '../../training/data/sparse-table.ts'
 import type { BadLinesOfFiles } from './bad-lines.ts'
@@ -15,6 +16,10 @@ export interface ExamplesReading {
   readonly facts?: Pick<ReadFacts, 'onPiece' | 'onExample'>
   /** @default a bad line ends the reading */
   readonly badLines?: BadLinesOfFiles
+  /** Features have names, which are hashed. @default they have ids */
+  readonly hashing?: FeatureHashing | undefined
+  /** Gets the namespaces of crosses that no example has, if there are some. */
+  readonly onMissing?: (namespaces: readonly string[]) => void
 }
 
 /**
@@ -24,13 +29,17 @@ export interface ExamplesReading {
  */
 export async function examplesOfFile(
   place: string,
-  { facts, badLines }: ExamplesReading = {},
+  { facts, badLines, hashing, onMissing }: ExamplesReading = {},
 ): Promise<SparseTable> {
   const builder = new SparseTableBuilder()
   const target = facts === undefined ? builder : noting(facts, builder)
+  let missing: readonly string[] | undefined
   for (const file of await dataFilesAt(place, EXAMPLES_FILE)) {
     const bad = badLines?.of(file)
-    const options = bad && { badLines: badLines!.policy, onBadLine: bad.onBadLine }
+    const options = {
+      hashing,
+      ...(bad && { badLines: badLines!.policy, onBadLine: bad.onBadLine }),
+    }
     const read = await readDataFile(file, EXAMPLES_FILE, () =>
       addExamples(
         target,
@@ -39,7 +48,10 @@ export async function examplesOfFile(
       ),
     )
     bad?.report(read.lines)
+    const { missingNamespaces: own } = read
+    missing = missing?.filter((name) => own.includes(name)) ?? own
   }
+  if (missing !== undefined && missing.length > 0) onMissing?.(missing)
   const table = builder.build()
   if (table.rows > 0) return table
   throw new WeirError(

@@ -1,6 +1,6 @@
 import type { FileToRead } from '../../connectors/file/list.ts'
 import { WeirError } from '../../core/errors.ts'
-import { openRatingsFile } from '../../jobs/observations/ratings-file.ts'
+import { openRatingsFile } from '../../models/observations/ratings-file.ts'
 import { RatingsParser } from '../../models/ratings/parser.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
 import {

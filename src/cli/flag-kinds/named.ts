@@ -54,18 +54,28 @@ function namesProblem(takes: string, text: string, names: readonly string[]): st
   return mustBe(takes, text, hint)
 }
 
-/** A feature with its value, as in an example: `3:1`. */
+/** A feature with its value, as in an example: `3:1`; or names of features, which the model hashes: `DE`, `|ad price:2`. */
 export const feature: FlagKind = {
-  sort: 'pair',
+  sort: 'text',
   shown: 'FEATURE:VALUE',
-  takes: 'FEATURE:VALUE, such as 3:1',
+  takes:
+    'FEATURE:VALUE, such as 3:1, or names of features such as "|user DE" where the model hashes names',
   problem(text) {
     const [, id, value] = /^(\d+):(.+)$/.exec(text) ?? []
+    const words = text.split(/[ \t|]+/).filter((word) => word !== '')
+    const isLine = words.length > 0 && !/[\r\n]/.test(text)
+    if (isLine && words.every(isNamedFeature)) return undefined
     const isValue = Number.isFinite(Math.fround(decimalNumber(value ?? '')))
     if (id !== undefined && Number(id) <= MAX_FEATURE && isValue) return undefined
     const nearest = /^\d+$/.test(text) ? `; the nearest is ${text}:1` : ''
     return mustBe(this.takes, text, nearest)
   },
+}
+
+/** Whether a word is the name of a feature or of a namespace, with a number behind a colon or without one. */
+function isNamedFeature(word: string): boolean {
+  const [name = '', value = '1', more] = word.split(':')
+  return /\p{L}/u.test(name) && more === undefined && !Number.isNaN(decimalNumber(value))
 }
 
 /** The id of a token. No message shows the text: it may be a whole token. */

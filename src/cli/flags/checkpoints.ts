@@ -1,13 +1,13 @@
 import { statSync } from 'node:fs'
+import { WeirError } from '../../core/errors.ts'
+import { parseStorageUrl } from '../../core/storage-url.ts'
+import { dataDirectory } from '../../jobs/serve/data-directory.ts'
 import {
   type InspectedCheckpoint,
   type InspectionDepth,
   inspectCheckpoints,
-} from '../../checkpoint/coordinator/inspect.ts'
-import { loadStorage } from '../../checkpoint/storage/load.ts'
-import { WeirError } from '../../core/errors.ts'
-import { parseStorageUrl } from '../../core/storage-url.ts'
-import { dataDirectory } from '../../jobs/serve/data-directory.ts'
+} from '../../runtime/checkpoint/coordinator/inspect.ts'
+import { loadStorage } from '../../runtime/checkpoint/storage/load.ts'
 import { restoreFromOf } from '../../runtime/job/restore-from.ts'
 import type { CommandIo, Flags, OptionSpec } from '../command/command.ts'
 import { bytesText } from '../text/bytes.ts'

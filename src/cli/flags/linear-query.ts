@@ -1,4 +1,4 @@
-import { SVM_MODEL } from '../../jobs/model-topic/linear-serving-function.ts'
+import { SVM_MODEL } from '../../models/topic/linear-serving-function.ts'
 import type { LinearPredictOptions } from '../../wire/linear-prediction.ts'
 import type { CommandIo, Flags, OptionSpec } from '../command/command.ts'
 import { anyNumber } from '../flag-kinds/numbers.ts'

@@ -1,4 +1,12 @@
 import { MOST_FEATURES } from '../../core/feature.ts'
+import { classesOf } from '../../core/features/classes.ts'
+import {
+  type FeatureHashing,
+  hashingOf,
+  hashingParameters,
+  hashingText,
+  isSameHashing,
+} from '../../core/features/hashing.ts'
 import { seededRandom } from '../../core/random.ts'
 import type { RetrainLinearOptions } from '../../kinds/linear/options.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'
@@ -11,6 +19,7 @@ import {
   type LinearSolverKind,
 } from '../../training/linear/options.ts'
 import { type Flags, needs, type OptionSpec, UsageError } from '../command/command.ts'
+import { HASHING_OPTIONS, hashingOfFlags } from '../files/feature-hashing.ts'
 import { anyNumber, share, wholeNumber } from '../flag-kinds/numbers.ts'
 import { input, output } from '../flag-kinds/places.ts'
 import { orWord, word } from '../flag-kinds/words.ts'
@@ -171,6 +180,7 @@ export const INHERITED_LINEAR_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     value: word(SCALINGS, 'KIND'),
     help: 'Linear: scale the features: none, max or deviation (default: of the live version, else none)',
   },
+  ...HASHING_OPTIONS,
   rounds: {
     type: 'string',
     value: wholeNumber({ min: 1, max: 1_000_000 }),
@@ -187,6 +197,8 @@ export function inheritedLinearOptions(
   live: RegisteredVersion | undefined,
 ): RetrainLinearOptions {
   const known = live?.lineage.hyperparameters ?? {}
+  requireTwoLabels(live)
+  const hashing = inheritedHashing(flags, live)
   const numberOf = (flag: string, name: string): number | undefined => {
     if (flags.optional(flag) !== undefined) return flags.number(flag)
     return typeof known[name] === 'number' ? known[name] : undefined
@@ -214,8 +226,33 @@ export function inheritedLinearOptions(
   )
   return {
     ...Object.fromEntries(given),
+    ...hashingParameters(hashing),
     threads: flags.number('threads'),
   }
+}
+
+/** Throws UsageError for a version of several classes. */
+function requireTwoLabels(live: RegisteredVersion | undefined): void {
+  if (live === undefined || classesOf(live.lineage.hyperparameters) === undefined) return
+  throw new UsageError(
+    `version ${live.number} of ${live.name} has several classes, and only models of two labels are retrained; train it again with "weir train svm --examples FILE --multiclass --publish --topic ${live.name}", and promote that version`,
+  )
+}
+
+/** How the live version hashes names, or the flags where none is live. Throws UsageError if both say it and differ. */
+export function inheritedHashing(
+  flags: Flags,
+  live: RegisteredVersion | undefined,
+): FeatureHashing | undefined {
+  const given = hashingOfFlags(flags)
+  if (live === undefined) return given
+  const held = hashingOf(live.lineage.hyperparameters)
+  if (given !== undefined && !isSameHashing(given, held)) {
+    throw new UsageError(
+      `version ${live.number} of ${live.name} has ${hashingText(held)}, not ${hashingText(given)}; leave it out, or train another model`,
+    )
+  }
+  return held
 }
 
 /** The training options of the flags. Throws UsageError. */
@@ -249,6 +286,20 @@ export function linearOptionsOf(flags: Flags, table: SparseTable): LinearOptions
     ...(patience === undefined ? {} : { patience }),
     ...validation,
   }
+}
+
+/** The hyperparameters of a published version that say how it was trained. */
+export function trainedParameters({
+  loss = 'hinge',
+  cost = 1,
+  positiveWeight = 1,
+  bias = 1,
+  tolerance = defaultTolerance(),
+  solver = 'auto',
+  scale = 'none',
+}: LinearOptions): Record<string, number | string> {
+  const weighted = positiveWeight === 1 ? {} : { positiveWeight }
+  return { loss, cost, ...weighted, bias, tolerance, solver, scale }
 }
 
 /**

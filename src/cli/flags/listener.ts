@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import type { AuditSink } from '../../access/audit.ts'
 import type { ClientOptions } from '../../client/options.ts'
 import { systemClock } from '../../core/clock.ts'
+import type { AuditSink } from '../../http/access/audit.ts'
 import type { QueryAccessOptions } from '../../jobs/query-access.ts'
 import {
   type CommandIo,
@@ -140,7 +140,7 @@ function auditOf(flags: Flags, io: CommandIo): AuditSink {
   let trail: Promise<AuditSink> | undefined
   return (entry) => {
     // Loaded with the first entry: the start of a job would wait for it, and most never need it.
-    trail ??= import('../../access/audit.ts').then(({ auditTrail }) => auditTrail(options))
+    trail ??= import('../../http/access/audit.ts').then(({ auditTrail }) => auditTrail(options))
     void trail.then((note) => note(entry))
   }
 }

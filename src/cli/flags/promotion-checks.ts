@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { ALS_MODEL } from '../../jobs/model-topic/als-serving-function.ts'
-import { SVM_MODEL } from '../../jobs/model-topic/linear-serving-function.ts'
+import type { FeatureHashing } from '../../core/features/hashing.ts'
 import type { PromotionLimits } from '../../jobs/promotion/checks.ts'
 import type { GoldenExamples, GoldenRatings } from '../../kinds/port/golden-set.ts'
 import type { RegisteredKind } from '../../kinds/registered.ts'
+import { ALS_MODEL } from '../../models/topic/als-serving-function.ts'
+import { SVM_MODEL } from '../../models/topic/linear-serving-function.ts'
 import { jobAddressOptions } from '../command/address.ts'
 import { type Flags, needs, type OptionSpec } from '../command/command.ts'
 import { examplesOfFile } from '../files/examples-file.ts'
@@ -177,9 +178,12 @@ export async function goldenRatings(path: string, reading: RatingsReading): Prom
   return { ratings, subject: await subjectOf(path, counted(ratings.size, 'rating')) }
 }
 
-/** The golden examples of a LIBSVM file; their subject is path and hash. */
-export async function goldenExamples(path: string): Promise<GoldenExamples> {
-  const examples = await examplesOfFile(path)
+/** The golden examples of a LIBSVM file; their subject is path and hash. `hashing`: their features have names. */
+export async function goldenExamples(
+  path: string,
+  hashing: FeatureHashing | undefined,
+): Promise<GoldenExamples> {
+  const examples = await examplesOfFile(path, { hashing })
   return { examples, subject: await subjectOf(path, counted(examples.rows, 'example')) }
 }
 

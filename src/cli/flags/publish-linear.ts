@@ -1,7 +1,10 @@
 import { systemClock } from '../../core/clock.ts'
+import type { FeatureHashing } from '../../core/features/hashing.ts'
 import { type PublishableLinearModel, publishLinear } from '../../kinds/linear/publish.ts'
 import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
+import { requireHashingOf } from '../../models/publish/topic-dimension.ts'
 import type { TrainedOn } from '../../models/registry/ranges/trained-on.ts'
+import { publishedVersions } from '../../models/versions/model-versions.ts'
 import type { Flags, OptionSpec } from '../command/command.ts'
 import { wholeNumber } from '../flag-kinds/numbers.ts'
 import { topicName } from '../flag-kinds/words.ts'
@@ -29,11 +32,20 @@ export const PUBLISH_LINEAR_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   ...DATA_DIR_OPTION,
 }
 
-/** Checks the flags of the publication before any work. Throws as `publishedVersionOf`; UsageError. */
-export async function checkPublishing(flags: Flags): Promise<void> {
+/**
+ * Checks the flags of the publication before any work. Throws as `publishedVersionOf` and `requireHashingOf`; UsageError.
+ */
+export async function checkPublishing(
+  flags: Flags,
+  hashing: FeatureHashing | undefined,
+): Promise<void> {
   await using topics = await topicsOf(flags)
   rangeAndPartitionsOf(flags)
-  await publishedVersionOf(flags, topics, flags.string('topic'))
+  const topic = flags.string('topic')
+  await publishedVersionOf(flags, topics, topic)
+  if (await topics.has(topic)) {
+    requireHashingOf(topic, hashing, await publishedVersions(topics, topic))
+  }
 }
 
 function rangeAndPartitionsOf(flags: Flags): {

@@ -1,6 +1,6 @@
 import { systemClock } from '../../core/clock.ts'
-import type { ModelRegistry } from '../../jobs/registry/model-registry.ts'
-import { retireOldVersions } from '../../jobs/retention/retire-old.ts'
+import { retireOldVersions } from '../../models/retention/retire-old.ts'
+import type { ModelRegistry } from '../../models/versions/model-registry.ts'
 import type { CommandIo, Flags, OptionSpec } from '../command/command.ts'
 import { wholeNumber } from '../flag-kinds/numbers.ts'
 import { counted } from '../text/counted.ts'

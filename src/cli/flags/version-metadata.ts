@@ -1,5 +1,5 @@
-import { readyVersions } from '../../jobs/registry/model-versions.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
+import { readyVersions } from '../../models/versions/model-versions.ts'
 import type { Flags, OptionSpec } from '../command/command.ts'
 import { topicName } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from './data-directory.ts'

@@ -1,5 +1,5 @@
-import { isLoopback } from '../../access/listener.ts'
 import { isBag } from '../../core/options/kinds.ts'
+import { isLoopback } from '../../http/access/listener.ts'
 import type { InferenceEngineOptions } from '../../inference/engine/engine.ts'
 import { SettingReader } from '../../inference/repository/setting-reader.ts'
 import { readYaml } from '../../inference/repository/yaml-file.ts'

@@ -1,5 +1,5 @@
-import { AllowedHosts } from '../../access/allowed-hosts.ts'
-import { decideModelControl, type ModelControlRights } from '../../access/model-control.ts'
+import { AllowedHosts } from '../../http/access/allowed-hosts.ts'
+import { decideModelControl, type ModelControlRights } from '../../http/access/model-control.ts'
 import type { Flags } from '../command/command.ts'
 
 /** What clients may change, as the flags say. Throws INVALID_ARGUMENT, ACCESS_DENIED. */

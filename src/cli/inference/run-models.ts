@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { type ModelControlRights, modelControlText } from '../../access/model-control.ts'
 import { systemClock } from '../../core/clock.ts'
+import { type ModelControlRights, modelControlText } from '../../http/access/model-control.ts'
 import type { ModelEvent, SequenceEvent } from '../../jobs/models/events.ts'
 import type { ModelsProcess } from '../../jobs/models/process.ts'
 import type { KeptCheckpoints } from '../../jobs/models/sequence-checkpoints.ts'
@@ -219,7 +219,7 @@ async function openRest(
 ) {
   const [{ serveRestOf }, { ModelsControl }, { jobIdOf }] = await Promise.all([
     import('../serve/rest.ts'),
-    import('../../rest/job/models-control.ts'),
+    import('../../cluster/rest/job/models-control.ts'),
     import('../../jobs/serve/job-id.ts'),
   ])
   const { port, access } = models

@@ -1,12 +1,16 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
+import { OWN_LOG } from '../../cluster/jobmanager/job-manager.ts'
+import {
+  type JobManagerAddress,
+  jobManagerText,
+  runningJobManager,
+} from '../../cluster/jobmanager/lock.ts'
+import { JobLogs } from '../../cluster/jobmanager/logs.ts'
 import { sleep, systemClock } from '../../core/clock.ts'
 import { isWeirError, WeirError } from '../../core/errors.ts'
 import { longRunningFlags } from '../../core/sibling-module.ts'
 import { nodeFileSystem } from '../../files/node-file-system.ts'
-import { OWN_LOG } from '../../jobmanager/job-manager.ts'
-import { type JobManagerAddress, jobManagerText, runningJobManager } from '../../jobmanager/lock.ts'
-import { JobLogs } from '../../jobmanager/logs.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
 import { JOB_MANAGER_TLS_OPTIONS } from '../cluster/options.ts'
 import { RestClient } from '../cluster/rest-client.ts'

@@ -1,15 +1,15 @@
 import { systemClock } from '../../core/clock.ts'
 import { decimalNumber } from '../../core/text/decimal-number.ts'
-import { parseIntervals } from '../../load/keys/key-lines.ts'
+import { parseIntervals } from '../../testing/load/keys/key-lines.ts'
 import {
   type LevelRange,
   type LevelSearch,
   requireLevels,
   singleLevel,
-} from '../../load/measurement/level-search.ts'
-import type { MeasureOptions } from '../../load/measurement/measure-level.ts'
-import type { LevelPlan } from '../../load/measurement/measure-levels.ts'
-import type { ArrivalDistribution } from '../../load/port/load.ts'
+} from '../../testing/load/measurement/level-search.ts'
+import type { MeasureOptions } from '../../testing/load/measurement/measure-level.ts'
+import type { LevelPlan } from '../../testing/load/measurement/measure-levels.ts'
+import type { ArrivalDistribution } from '../../testing/load/port/load.ts'
 import { type Flags, needs, type OptionSpec, UsageError } from '../command/command.ts'
 import { readDataFile } from '../files/data-file.ts'
 import { type FlagKind, kindOf } from '../flag-kinds/flag-kind.ts'

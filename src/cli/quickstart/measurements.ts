@@ -1,7 +1,5 @@
 import { WeirClient } from '../../client/weir-client.ts'
 import { systemClock } from '../../core/clock.ts'
-import { evaluateServed } from '../../jobs/evaluate/served.ts'
-import { ALS_MODEL } from '../../jobs/model-topic/als-serving-function.ts'
 import type { QueryAccessOptions } from '../../jobs/query-access.ts'
 import {
   alsKey,
@@ -10,7 +8,9 @@ import {
   MEAN_IF_UNKNOWN,
   MEAN_KEYS,
 } from '../../models/als/row-key.ts'
+import { ALS_MODEL } from '../../models/topic/als-serving-function.ts'
 import { type RatingsTable, ratingStatistics } from '../../training/data/ratings-table.ts'
+import { evaluateServed } from '../../training/evaluate/served.ts'
 import type { CoverageCounts } from '../../training/metrics/errors.ts'
 import type { Flags } from '../command/command.ts'
 import { ownClientOptions } from '../flags/listener.ts'

@@ -1,6 +1,5 @@
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { systemClock } from '../../core/clock.ts'
-import { feedRatings, ratingsOfTopic } from '../../jobs/evaluate/ratings-topic.ts'
 import { generateRatings } from '../../models/ratings/generator.ts'
 import type { Rating, RatingRange } from '../../models/ratings/rating.ts'
 import {
@@ -10,6 +9,7 @@ import {
   ratingsTable,
 } from '../../training/data/ratings-table.ts'
 import { splitByTime } from '../../training/data/split-ratings.ts'
+import { feedRatings, ratingsOfTopic } from '../../training/evaluate/ratings-topic.ts'
 
 /** Shape of the ratings that the quickstart generates if no file is given. */
 export const GENERATED = { users: 2000, items: 800, ratings: 200_000, seed: 1 } as const

@@ -1,6 +1,6 @@
 import type { WeirClient } from '../../client/weir-client.ts'
-import { ALS_MODEL } from '../../jobs/model-topic/als-serving-function.ts'
 import { alsKey, MEAN_IF_UNKNOWN } from '../../models/als/row-key.ts'
+import { ALS_MODEL } from '../../models/topic/als-serving-function.ts'
 
 const PAUSE_MS = 4
 

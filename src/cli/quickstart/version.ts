@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { systemClock } from '../../core/clock.ts'
-import { refuseOtherDimension } from '../../jobs/publish/topic-dimension.ts'
-import type { ModelRegistry } from '../../jobs/registry/model-registry.ts'
-import { readyVersions } from '../../jobs/registry/model-versions.ts'
 import type { RetrainAlsOptions } from '../../kinds/als/options.ts'
 import { publishAls } from '../../kinds/factors/publish.ts'
+import { refuseOtherDimension } from '../../models/publish/topic-dimension.ts'
 import { isCandidate } from '../../models/registry/adopt.ts'
 import {
   type Hyperparameters,
   type RegistryState,
   versionsOf,
 } from '../../models/registry/version.ts'
+import type { ModelRegistry } from '../../models/versions/model-registry.ts'
+import { readyVersions } from '../../models/versions/model-versions.ts'
 import type { RatingsTable } from '../../training/data/ratings-table.ts'
 import type { CommandIo, Flags } from '../command/command.ts'
 import { count, type Report } from './text.ts'

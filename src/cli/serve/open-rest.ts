@@ -1,12 +1,12 @@
-import { httpAccess } from '../../access/people/http-access.ts'
+import type { Cluster } from '../../cluster/rest/port/cluster.ts'
+import { RestServer, type RestServerOptions } from '../../cluster/rest/server/server.ts'
 import { systemClock } from '../../core/clock.ts'
+import { httpAccess } from '../../http/access/people/http-access.ts'
 import {
   type QueryAccessOptions,
   queryAccessOf,
   watchQueryAccess,
 } from '../../jobs/query-access.ts'
-import type { Cluster } from '../../rest/port/cluster.ts'
-import { RestServer, type RestServerOptions } from '../../rest/server/server.ts'
 
 /** Options of `openRest`. */
 export interface OpenRestOptions extends Pick<RestServerOptions, 'host' | 'ports'> {

@@ -1,7 +1,7 @@
+import { SupervisedJob } from '../../cluster/jobmanager/process/supervised-job.ts'
+import { ServedJobControl } from '../../cluster/rest/job/served-job-control.ts'
 import { systemClock } from '../../core/clock.ts'
-import { SupervisedJob } from '../../jobmanager/process/supervised-job.ts'
 import type { ServedJob } from '../../jobs/served-job.ts'
-import { ServedJobControl } from '../../rest/job/served-job-control.ts'
 import { type ServeRestOptions, serveRest } from './rest.ts'
 
 /** Options of `showJob`. */

@@ -1,5 +1,5 @@
 import { type Clock, sleep } from '../../core/clock.ts'
-import type { ModelRegistry } from '../../jobs/registry/model-registry.ts'
+import type { ModelRegistry } from '../../models/versions/model-registry.ts'
 
 /** Longest wait for a job that has served the model before, ms, and the time between two looks. */
 const WAIT_MS = 5_000

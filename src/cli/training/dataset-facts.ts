@@ -1,9 +1,9 @@
 import { createHash, type Hash } from 'node:crypto'
 import { withoutSettings } from '../../connectors/file/list.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
-import { type ObservationKind, readRanges } from '../../jobs/observations/compared-records.ts'
-import { digestOfRanges } from '../../jobs/observations/ranges-reading.ts'
-import { rangesOfTopic } from '../../jobs/observations/topic-ranges.ts'
+import { type ObservationForm, readRanges } from '../../models/observations/compared-records.ts'
+import { digestOfRanges } from '../../models/observations/ranges-reading.ts'
+import { rangesOfTopic } from '../../models/observations/topic-ranges.ts'
 import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import {
   areSameObservations,
@@ -34,10 +34,10 @@ export class DatasetFacts implements ReadFacts {
    * Notes the end of the topic of `--in-topic`, and what it has up to there; called before the file is read. Throws
    * UNKNOWN_TOPIC.
    */
-  async readTopic(flags: Flags, topics: TopicStore, kind: ObservationKind): Promise<void> {
+  async readTopic(flags: Flags, topics: TopicStore, form: ObservationForm): Promise<void> {
     const topic = flags.optional('in-topic')
     if (topic === undefined) return
-    this.ranges = await readRanges(topics, await rangesOfTopic(topics, topic), kind)
+    this.ranges = await readRanges(topics, await rangesOfTopic(topics, topic), form)
   }
 
   onPiece(piece: Uint8Array): void {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { WeirClient } from '../../client/weir-client.ts'
 import { systemClock } from '../../core/clock.ts'
+import { hashingOf } from '../../core/features/hashing.ts'
 import { LiveErrorWatch } from '../../jobs/retrain/error-watch.ts'
 import type { RetrainOptions } from '../../jobs/retrain/options.ts'
 import { type TestErrorOptions, TestErrorWatch } from '../../jobs/retrain/test-error.ts'
@@ -32,6 +33,7 @@ export function errorWatchOf(flags: Flags, inputs: WatchInputs): Pick<LiveErrorW
   const { lineage } = live ?? {}
   const range = rangeOf(flags)
   const { positiveLabel } = lineage?.hyperparameters ?? {}
+  const hashing = hashingOf(lineage?.hyperparameters ?? {})
   const served = {
     reader: client,
     place: topicsPlaceOf(flags),
@@ -39,7 +41,9 @@ export function errorWatchOf(flags: Flags, inputs: WatchInputs): Pick<LiveErrorW
     state: stateOf(flags, kind),
     clock: systemClock,
     ...(range === undefined ? {} : { range }),
-    ...(kind.observations === 'ratings' ? {} : { positiveLabel: Number(positiveLabel ?? 1) }),
+    ...(kind.observations === 'ratings'
+      ? {}
+      : { positiveLabel: Number(positiveLabel ?? 1), hashing }),
   }
   if (flags.has('evaluate')) return testWatchOf(flags, inputs, served)
   return new LiveErrorWatch({

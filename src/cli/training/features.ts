@@ -1,13 +1,13 @@
-import { openRows } from '../../connectors/file/open-rows.ts'
+import { FEATURED_SIDES, featuresAt, featuresSaid } from '../../kinds/als/features-file.ts'
+import type { Hyperparameters } from '../../models/registry/version.ts'
 import type { BmfOptions } from '../../training/bmf/options.ts'
 import type { FeatureTable } from '../../training/data/feature-table.ts'
-import { readFeatures } from '../../training/data/read-features.ts'
 import type { Flags, OptionSpec } from '../command/command.ts'
 import { type DataFileKind, readDataFile } from '../files/data-file.ts'
 import { input } from '../flag-kinds/places.ts'
 
-/** Flags of the features of a Bayesian factorisation. */
-export const FEATURES_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+/** Flags of the files of features of a Bayesian factorisation. */
+const FILE_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   'item-features': {
     type: 'string',
     value: input(),
@@ -18,9 +18,31 @@ export const FEATURES_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     value: input(),
     help: 'File of features of users, in the same form; ids without ratings get a row from their features',
   },
+}
+
+/** Flags of the features of a Bayesian factorisation. */
+export const FEATURES_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  ...FILE_OPTIONS,
   'who-rated': {
     type: 'boolean',
     help: 'Who rated what is a feature of users and items: better where the pairs to come are like those that were rated, worse by time',
+  },
+}
+
+const INHERITED_HELP = ' (default: the file of the live version, as it is now)'
+
+/** The flags of a retraining, which goes on with the features of the live version. */
+export const INHERITED_FEATURES_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  ...Object.fromEntries(
+    Object.entries(FILE_OPTIONS).map(([name, spec]) => [
+      name,
+      { ...spec, help: `bmf: ${spec.help}${INHERITED_HELP}` },
+    ]),
+  ),
+  'no-features': {
+    type: 'boolean',
+    excludes: Object.keys(FILE_OPTIONS),
+    help: 'bmf: train without the files of features of the live version',
   },
 }
 
@@ -44,10 +66,18 @@ export async function featuresOf(
   }
 }
 
+/** What a version says of its features: the files of the flags, which a retraining reads again. */
+export async function saidFeatures(flags: Flags, given: BmfOptions): Promise<Hyperparameters> {
+  const said = FEATURED_SIDES.map(async (side) => {
+    const features = side === 'user' ? given.userFeatures : given.itemFeatures
+    if (features === undefined) return {}
+    return await featuresSaid(side, flags.string(`${side}-features`), features)
+  })
+  const whoRated = given.whoRated === true ? { whoRated: true } : {}
+  return { ...Object.assign({}, ...(await Promise.all(said))), ...whoRated }
+}
+
 async function featuresOfFile(place: string | undefined): Promise<FeatureTable | undefined> {
   if (place === undefined) return undefined
-  return await readDataFile(place, FEATURES_FILE, async (file) => {
-    const { pieces } = await openRows(file, { wanted: () => undefined })
-    return await readFeatures(pieces)
-  })
+  return await readDataFile(place, FEATURES_FILE, featuresAt)
 }

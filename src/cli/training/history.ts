@@ -1,5 +1,5 @@
-import type { HistoryFiles, HistoryReading } from '../../jobs/observations/history.ts'
 import type { RetrainedModel } from '../../kinds/registered.ts'
+import type { HistoryFiles, HistoryReading } from '../../models/observations/history.ts'
 import { type Flags, type OptionSpec, UsageError } from '../command/command.ts'
 import { readingOptionsOf } from '../files/ratings-reading.ts'
 import { input } from '../flag-kinds/places.ts'

@@ -1,3 +1,4 @@
+import { FEATURED_SIDES } from '../../kinds/als/features-file.ts'
 import type { AlsTrainerName, RetrainAlsOptions } from '../../kinds/als/options.ts'
 import { BIAS_COLUMNS } from '../../models/als/row.ts'
 import { type Feedback, feedbackOf } from '../../models/feedback.ts'
@@ -5,6 +6,9 @@ import type { RegisteredVersion } from '../../models/registry/version.ts'
 import { type Flags, UsageError } from '../command/command.ts'
 import { inheritedAlsOptions } from '../flags/als-training.ts'
 import { halfLifeOf } from './half-life.ts'
+
+/** Flags of a chain that ALS does not have. */
+const ONLY_BMF = ['sweeps', 'user-features', 'item-features', 'no-features']
 
 /** Trainers of factor models, as `--trainer` names them. */
 export const TRAINERS: readonly AlsTrainerName[] = ['als', 'bmf']
@@ -69,7 +73,9 @@ export function inheritedFactorsOptions(
   const isNamed = flags.optional('trainer') !== undefined
   const trainer = isNamed ? flags.choice('trainer', TRAINERS) : usualTrainer(flags, live, feedback)
   if (trainer === 'als') {
-    if (flags.optional('sweeps') !== undefined) throw new UsageError('--sweeps needs --trainer bmf')
+    for (const flag of ONLY_BMF) {
+      if (flags.has(flag)) throw new UsageError(`--${flag} needs --trainer bmf`)
+    }
     return inheritedAls(flags, live, feedback)
   }
   if (feedback === 'implicit') {
@@ -90,12 +96,42 @@ export function inheritedFactorsOptions(
     ...(typeof burnIn === 'number' ? { burnIn } : {}),
     ...(known['intervals'] === true ? { intervals: true } : {}),
     ...(known['whoRated'] === true ? { whoRated: true } : {}),
+    ...inheritedFeatures(flags, live),
     biases: true,
     seed: flags.optionalNumber('seed') ?? Number(known['seed'] ?? 1),
     threads: flags.number('threads'),
     ...(device === 'cpu' ? {} : { device: 'gpu' }),
     ...halfLifeOf(flags, live),
   }
+}
+
+/**
+ * The files of features of the flags, else those that the live version names. Throws UsageError where the version was
+ * trained with features and does not say where they are.
+ */
+function inheritedFeatures(
+  flags: Flags,
+  live: RegisteredVersion | undefined,
+): Pick<RetrainAlsOptions, 'userFeaturesFile' | 'itemFeaturesFile'> {
+  const files = FEATURED_SIDES.map((side) => [`${side}FeaturesFile`, fileOf(side, flags, live)])
+  return Object.fromEntries(files.filter(([, file]) => file !== undefined))
+}
+
+function fileOf(
+  side: (typeof FEATURED_SIDES)[number],
+  flags: Flags,
+  live: RegisteredVersion | undefined,
+): string | undefined {
+  const flag = `${side}-features`
+  if (flags.has(flag)) return flags.string(flag)
+  const known = live?.lineage.hyperparameters ?? {}
+  const file = known[`${side}FeaturesFile`]
+  if (flags.boolean('no-features')) return undefined
+  if (typeof file === 'string') return file
+  if (known[`${side}Features`] === undefined) return undefined
+  throw new UsageError(
+    `version ${live?.number} of ${live?.name} was trained with features of ${side}s and does not say of which file; give --${flag} FILE, or leave features out with --no-features`,
+  )
 }
 
 function inheritedAls(

@@ -5,8 +5,13 @@ import { ONLINE_RULES, type OnlineRuleOptions } from '../../models/als/online/ru
 import type { RegisteredVersion } from '../../models/registry/version.ts'
 import { type CommandIo, type Flags, UsageError } from '../command/command.ts'
 import { ratingsReadingOf } from '../files/ratings-reading.ts'
-import { INHERITED_LINEAR_OPTIONS, inheritedLinearOptions } from '../flags/linear-training.ts'
+import {
+  INHERITED_LINEAR_OPTIONS,
+  inheritedHashing,
+  inheritedLinearOptions,
+} from '../flags/linear-training.ts'
 import { goldenExamples, goldenRatings } from '../flags/promotion-checks.ts'
+import { INHERITED_FEATURES_OPTIONS } from './features.ts'
 import { type GivenHalfLife, halfLifeOf } from './half-life.ts'
 import { inheritedFactorsOptions } from './inherited.ts'
 import { POPULARITY_FLAGS } from './popularity-flags.ts'
@@ -33,6 +38,7 @@ export const KIND_FLAGS: Readonly<Record<string, KindFlags>> = {
     flags: [
       ...['trainer', 'sweeps', 'factors', 'iterations', 'lambda', 'penalty', 'no-biases'],
       ...['no-warm-start', 'implicit', 'alpha', 'device', 'ratings'],
+      ...Object.keys(INHERITED_FEATURES_OPTIONS),
     ],
     async modelOf(flags, { live, newest, io }) {
       const als = inheritedFactorsOptions(flags, live, newest)
@@ -45,7 +51,9 @@ export const KIND_FLAGS: Readonly<Record<string, KindFlags>> = {
       const golden = flags.optional('golden')
       return {
         linear: { ...inheritedLinearOptions(flags, live), ...timeOf(halfLifeOf(flags, live)) },
-        ...(golden === undefined ? {} : { golden: await goldenExamples(golden) }),
+        ...(golden === undefined
+          ? {}
+          : { golden: await goldenExamples(golden, inheritedHashing(flags, live)) }),
       }
     },
   },

@@ -1,10 +1,4 @@
 import { WeirError } from '../../core/errors.ts'
-import {
-  evaluateStrong,
-  type ListForItems,
-  type MeasuredLists,
-  StrongMeasures,
-} from '../../jobs/evaluate/strong.ts'
 import { implicitRow } from '../../models/als/anonymous-row.ts'
 import { gramOf, type ImplicitTerms } from '../../models/als/implicit-terms.ts'
 import { idOfKey, kindOfKey } from '../../models/als/row-key.ts'
@@ -15,6 +9,12 @@ import { type AlsOptions, alsSettings } from '../../training/als/solver/options.
 import { trainAls } from '../../training/als/train.ts'
 import type { RatingsTable } from '../../training/data/ratings-table.ts'
 import { splitFoldsByUser } from '../../training/data/split-ratings.ts'
+import {
+  evaluateStrong,
+  type ListForItems,
+  type MeasuredLists,
+  StrongMeasures,
+} from '../../training/evaluate/strong.ts'
 import type { ModelReader } from '../../wire/model-reader.ts'
 
 /** Share of the items of a user that are folded in, as in the papers. */

@@ -1,13 +1,13 @@
 import type { WeirClient } from '../../client/weir-client.ts'
 import { ModelRows } from '../../gateway/recommender/model-rows.ts'
 import { Recommender } from '../../gateway/recommender/recommender.ts'
+import type { Rating } from '../../models/ratings/rating.ts'
 import {
   evaluateStrong,
   LEAST_ITEMS,
   type ListForItems,
   type StrongSummary,
-} from '../../jobs/evaluate/strong.ts'
-import type { Rating } from '../../models/ratings/rating.ts'
+} from '../../training/evaluate/strong.ts'
 import type { QueryOptions } from '../../wire/model-reader.ts'
 import { type CommandIo, type Flags, needs, type OptionSpec } from '../command/command.ts'
 import { share, wholeNumber } from '../flag-kinds/numbers.ts'

@@ -1,8 +1,11 @@
 import {
   predictExamples,
+  ServedClassesQuality,
+  type ServedClassesSummary,
   ServedClassifierQuality,
   type ServedClassifierSummary,
-} from '../../jobs/evaluate/classifier.ts'
+} from '../../training/evaluate/classifier.ts'
+import { servedHashing } from '../../wire/linear-prediction.ts'
 import { type Command, Flags } from '../command/command.ts'
 import { examplePieces } from '../files/examples-file.ts'
 import { input } from '../flag-kinds/places.ts'
@@ -36,31 +39,47 @@ Example:
     const query = linearQueryOf(flags)
     const file = flags.string('examples')
     await using client = await connectWith(flags)
+    const state = flags.string('state')
+    const hashing = servedHashing(client.routing, state)
     const labelsOf = await labelsOfVersions(flags, io)
-    const quality = new ServedClassifierQuality(flags.boolean('log-loss'), query)
+    const isLogOdds = flags.boolean('log-loss')
+    const quality = new ServedClassifierQuality(isLogOdds, query)
+    let classes: ServedClassesQuality | undefined
     const predicted = predictExamples(
       (...asked) => client.predictLinear(...asked),
       examplePieces(file),
-      { state: flags.string('state'), query },
+      { state, query, hashing },
     )
     for await (const example of predicted) {
-      quality.add(example, labelsOf(example.prediction.modelVersion).positive)
+      const { scores, modelVersion } = example.prediction
+      if (example.number === 1 && scores !== undefined) {
+        classes = new ServedClassesQuality(
+          scores.map(({ label }) => label),
+          isLogOdds,
+        )
+      }
+      if (classes === undefined) quality.add(example, labelsOf(modelVersion).positive)
+      else classes.add(example)
     }
-    const summary = quality.summary()
+    const summary = (classes ?? quality).summary()
     if (flags.boolean('json')) io.out(JSON.stringify(summary))
     else for (const line of linesOf(summary)) io.out(line)
     return 0
   },
 }
 
-function linesOf(summary: ServedClassifierSummary): string[] {
-  const { accuracy, auc, logLoss } = summary
+function linesOf(summary: ServedClassifierSummary | ServedClassesSummary): string[] {
+  const { accuracy, logLoss } = summary
+  const auc = 'auc' in summary ? summary.auc : undefined
   const interval = ({ low, high }: { low: number; high: number }, digits: number, unit = 1) =>
     `(95 %: ${(unit * low).toFixed(digits)} to ${(unit * high).toFixed(digits)})`
   const { features, unknownFeatures, unknownExamples } = summary
   return [
-    `examples  ${summary.count}, ${summary.positives} positive`,
+    'classes' in summary
+      ? `examples  ${summary.count} of ${summary.classes} classes`
+      : `examples  ${summary.count}, ${summary.positives} positive`,
     `accuracy  ${(100 * accuracy.mean).toFixed(2)} %  ${interval(accuracy, 2, 100)}`,
+    ...('macroF1' in summary ? [`macro F1  ${summary.macroF1.toFixed(4)}`] : []),
     ...(auc === undefined ? [] : [`AUC       ${auc.mean.toFixed(4)}  ${interval(auc, 4)}`]),
     ...(logLoss === undefined
       ? []

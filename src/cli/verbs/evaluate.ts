@@ -1,16 +1,16 @@
 import type { WeirClient } from '../../client/weir-client.ts'
 import { systemClock } from '../../core/clock.ts'
+import { LeftOutRecords, leftOutText } from '../../models/observations/left-out.ts'
+import { rangesOfTopic, readObservations } from '../../models/observations/topic-ranges.ts'
+import type { Rating, RatingRange } from '../../models/ratings/rating.ts'
+import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
+import { ratingsOf } from '../../training/data/ratings-table.ts'
 import {
   evaluateLists,
   evaluateRankingServed,
   type ServedRankingOptions,
-} from '../../jobs/evaluate/ranking-served.ts'
-import { evaluateServed } from '../../jobs/evaluate/served.ts'
-import { LeftOutRecords, leftOutText } from '../../jobs/observations/left-out.ts'
-import { rangesOfTopic, readObservations } from '../../jobs/observations/topic-ranges.ts'
-import type { Rating, RatingRange } from '../../models/ratings/rating.ts'
-import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
-import { ratingsOf } from '../../training/data/ratings-table.ts'
+} from '../../training/evaluate/ranking-served.ts'
+import { evaluateServed } from '../../training/evaluate/served.ts'
 import type { ErrorSummary } from '../../training/metrics/errors.ts'
 import type { RankingSummary } from '../../training/metrics/ranking.ts'
 import { type Command, type CommandIo, Flags, UsageError } from '../command/command.ts'

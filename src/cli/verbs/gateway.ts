@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
-import { type ModelControlRights, modelControlText } from '../../access/model-control.ts'
 import { LOG_LEVELS } from '../../gateway/http/logging.ts'
 import type { GatewaySettings } from '../../gateway/run.ts'
+import { type ModelControlRights, modelControlText } from '../../http/access/model-control.ts'
 import { queryAccessOf, watchQueryAccess } from '../../jobs/query-access.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
 import { registryPlace } from '../../jobs/serve/registry-place.ts'

@@ -3,6 +3,7 @@ import { ONLINE_SVM_MODULE } from '../../jobs/serve/job-modules.ts'
 import { DETACH_OPTIONS } from '../cluster/options.ts'
 import { submitDetached } from '../cluster/submit.ts'
 import { type Command, Flags } from '../command/command.ts'
+import { HASHING_OPTIONS, hashingOfFlags } from '../files/feature-hashing.ts'
 import { anyNumber, wholeNumber } from '../flag-kinds/numbers.ts'
 import { topicName, word } from '../flag-kinds/words.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
@@ -44,6 +45,7 @@ export const learnSvmCommand: Command = {
       value: anyNumber({}, 'LABEL'),
       help: 'Label of the positive examples, if the version does not say its labels (default: every label above 0)',
     },
+    ...HASHING_OPTIONS,
     'max-features': {
       type: 'string',
       value: wholeNumber({ min: 1, max: MAX_FEATURE + 1 }),
@@ -88,6 +90,7 @@ Example:
     if (flags.boolean('detached')) {
       return await submitDetached('online-svm', learnSvmCommand.options, { flags: values, io })
     }
+    const hashing = hashingOfFlags(flags)
     const job = {
       observations: flags.string('observations'),
       ...sameEventFlags(flags),
@@ -114,7 +117,7 @@ Example:
         `${counted(items, 'block')} of ${counted(dimension, 'weight')}`,
       start: async (options) => {
         const { learnSvmJob } = await import('../../jobs/serve/learning-svm.ts')
-        return await learnSvmJob({ ...options, job })
+        return await learnSvmJob({ ...options, job, hashing })
       },
     })
   },

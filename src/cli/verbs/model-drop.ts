@@ -1,5 +1,5 @@
 import { systemClock } from '../../core/clock.ts'
-import { dropVersion } from '../../jobs/retention/drop-version.ts'
+import { dropVersion } from '../../models/retention/drop-version.ts'
 import { type Command, Flags } from '../command/command.ts'
 import { versionNamed } from '../flag-kinds/named.ts'
 import { topicsOf } from '../flags/kafka.ts'

@@ -1,4 +1,4 @@
-import { exportVersion } from '../../jobs/publish/transfer.ts'
+import { exportVersion } from '../../models/publish/transfer.ts'
 import { type Command, Flags } from '../command/command.ts'
 import { versionNamed } from '../flag-kinds/named.ts'
 import { output } from '../flag-kinds/places.ts'

@@ -1,5 +1,5 @@
 import { systemClock } from '../../core/clock.ts'
-import { importVersion } from '../../jobs/publish/transfer.ts'
+import { importVersion } from '../../models/publish/transfer.ts'
 import { type Command, Flags } from '../command/command.ts'
 import { input } from '../flag-kinds/places.ts'
 import { topicsOf } from '../flags/kafka.ts'

@@ -1,10 +1,11 @@
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { systemClock } from '../../core/clock.ts'
-import { npyRowFiles, type RowFiles, textRowFiles } from '../../jobs/publish/row-files.ts'
-import { requireDimension } from '../../jobs/publish/topic-dimension.ts'
+import { type FeatureHashing, hashingParameters } from '../../core/features/hashing.ts'
 import { publishRows } from '../../kinds/factors/rows.ts'
 import { publishWeightFiles, readWeightFiles } from '../../kinds/linear/weight-files.ts'
 import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
+import { npyRowFiles, type RowFiles, textRowFiles } from '../../models/publish/row-files.ts'
+import { requireDimension } from '../../models/publish/topic-dimension.ts'
 import {
   type Command,
   type CommandIo,
@@ -14,6 +15,7 @@ import {
   UsageError,
 } from '../command/command.ts'
 import { ProgressBar } from '../command/progress-bar.ts'
+import { HASHING_OPTIONS, hashingOfFlags } from '../files/feature-hashing.ts'
 import { modelReference } from '../flag-kinds/named.ts'
 import { wholeNumber } from '../flag-kinds/numbers.ts'
 import { twoNumbers } from '../flag-kinds/pairs.ts'
@@ -98,6 +100,12 @@ export const modelLoadCommand: Command = {
       value: twoNumbers('P,N', 'two different numbers, POSITIVE,NEGATIVE', (p, n) => p !== n),
       help: 'Linear: labels of the two classes, the positive one first (default 1,-1)',
     },
+    'hash-bits': {
+      ...HASHING_OPTIONS['hash-bits']!,
+      needs: [needs('kind', 'linear')],
+      help: 'Linear: the features of the files are hashes of names, below 2^N',
+    },
+    crosses: HASHING_OPTIONS['crosses']!,
     ...PUBLISHED_VERSION_OPTIONS,
     partitions: {
       type: 'string',
@@ -222,7 +230,8 @@ async function loadRows(flags: Flags, args: readonly string[], io: CommandIo): P
 
 async function loadWeights(flags: Flags, args: readonly string[], io: CommandIo): Promise<number> {
   if (args.length === 0) throw new UsageError('no weights: give files or folders of text weights')
-  const hyperparameters = labelsOf(flags)
+  const hashing = hashingOfFlags(flags)
+  const hyperparameters = { ...labelsOf(flags), ...hashingParameters(hashing) }
   const range = flags.optionalNumber('range') ?? DEFAULT_RANGE
   const load = new Load(flags, io, 'svm-model')
   await using topics = await topicsOf(flags)
@@ -235,11 +244,20 @@ async function loadWeights(flags: Flags, args: readonly string[], io: CommandIo)
     range,
     onProgress: (done, bytes, count) => load.progress(done, bytes, { count, what: 'weights' }),
   })
+  requireHashes(files.features, hashing)
   const version = await publishWeightFiles(files, { ...options, hyperparameters })
   const { weights, features, blocks } = files
   const figures = { version, range, weights, features, blocks: blocks.size }
   const what = `${counted(weights, 'weight')} of ${counted(features, 'feature')} in ${counted(blocks.size, 'block')}`
   return await load.report(topics, figures, what)
+}
+
+/** Throws UsageError where ids of features are no hashes of so few bits. */
+function requireHashes(features: number, hashing: FeatureHashing | undefined): void {
+  if (hashing === undefined || features <= 2 ** hashing.bits) return
+  throw new UsageError(
+    `the files have a feature ${features - 1}, which is no hash of --hash-bits ${hashing.bits}`,
+  )
 }
 
 /** The labels as the version keeps them; clients read the labels of their predictions from it. */

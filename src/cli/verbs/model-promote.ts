@@ -1,19 +1,20 @@
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { systemClock } from '../../core/clock.ts'
+import { hashingOf } from '../../core/features/hashing.ts'
 import {
   type CheckedData,
   type PromotionChecks,
   recordGolden,
   runPromotionChecks,
 } from '../../jobs/promotion/checks.ts'
-import type { ModelRegistry } from '../../jobs/registry/model-registry.ts'
-import { presentVersion } from '../../jobs/registry/trained-ranges.ts'
 import { kindOfVersion } from '../../kinds/registered.ts'
 import {
   type RegisteredVersion,
   type RegistryState,
   versionsOf,
 } from '../../models/registry/version.ts'
+import type { ModelRegistry } from '../../models/versions/model-registry.ts'
+import { presentVersion } from '../../models/versions/trained-ranges.ts'
 import { type Command, type CommandIo, Flags } from '../command/command.ts'
 import { type RatingsReading, ratingsReadingOf } from '../files/ratings-reading.ts'
 import { versionNamed } from '../flag-kinds/named.ts'
@@ -145,10 +146,14 @@ async function checkedData(
 ): Promise<CheckedData> {
   const { golden, reading } = given
   const kind = kindOfVersion(version)
+  const { hyperparameters } = version.lineage
+  const hashing = hashingOf(hyperparameters)
   const isOfRatings = kind.observations === 'ratings'
   return {
-    golden: isOfRatings ? await goldenRatings(golden, reading) : await goldenExamples(golden),
-    observations: (ranges) => kind.read(topics, ranges),
+    golden: isOfRatings
+      ? await goldenRatings(golden, reading)
+      : await goldenExamples(golden, hashing),
+    observations: (ranges) => kind.read(topics, ranges, hyperparameters),
   }
 }
 

@@ -3,8 +3,6 @@ import { join } from 'node:path'
 import type { WeirClient } from '../../client/weir-client.ts'
 import { systemClock } from '../../core/clock.ts'
 import { messageOf, WeirError } from '../../core/errors.ts'
-import type { ModelRegistry } from '../../jobs/registry/model-registry.ts'
-import { readyVersions } from '../../jobs/registry/model-versions.ts'
 import { RetrainLoop } from '../../jobs/retrain/loop.ts'
 import { LoopClaim } from '../../jobs/retrain/loop-claim.ts'
 import type { RetrainOptions, RetrainOutcome } from '../../jobs/retrain/options.ts'
@@ -20,6 +18,8 @@ import {
   type RegistryState,
   versionsOf,
 } from '../../models/registry/version.ts'
+import type { ModelRegistry } from '../../models/versions/model-registry.ts'
+import { readyVersions } from '../../models/versions/model-versions.ts'
 import {
   type Command,
   type CommandIo,
@@ -43,6 +43,7 @@ import { detectorOf, holdablePolicyOf, TRIGGER_OPTIONS } from '../flags/retrain-
 import { shortNumber } from '../text/model-version.ts'
 import { checkLines } from '../text/promotion-checks.ts'
 import { errorWatchOf } from '../training/error-watch.ts'
+import { INHERITED_FEATURES_OPTIONS } from '../training/features.ts'
 import { INHERITED_HALF_LIFE_OPTION } from '../training/half-life.ts'
 import { HISTORY_OPTIONS, historyOf } from '../training/history.ts'
 import { TRAINERS } from '../training/inherited.ts'
@@ -126,6 +127,7 @@ export const retrainCommand: Command = {
     ...RETRAIN_OPTIONS,
     ...TRIGGER_OPTIONS,
     ...INHERITED_ALS_OPTIONS,
+    ...INHERITED_FEATURES_OPTIONS,
     ...INHERITED_LINEAR_OPTIONS,
     ...INHERITED_POPULARITY_FLAGS,
     ...INHERITED_HALF_LIFE_OPTION,

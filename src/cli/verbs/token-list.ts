@@ -1,9 +1,9 @@
-import { rightText } from '../../access/object-rights.ts'
-import type { TokenRecord } from '../../access/token.ts'
-import { readTokens } from '../../access/tokens-on-disk.ts'
-import { readUses, type StoredUse } from '../../access/uses-file.ts'
 import { systemClock } from '../../core/clock.ts'
 import { printable } from '../../core/text/printable.ts'
+import { rightText } from '../../http/access/object-rights.ts'
+import type { TokenRecord } from '../../http/access/token.ts'
+import { readTokens } from '../../http/access/tokens-on-disk.ts'
+import { readUses, type StoredUse } from '../../http/access/uses-file.ts'
 import { type Command, Flags } from '../command/command.ts'
 import { TOKENS_FILE_OPTION } from '../flags/token.ts'
 

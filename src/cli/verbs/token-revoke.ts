@@ -1,4 +1,4 @@
-import { changeTokens, readTokens } from '../../access/tokens-on-disk.ts'
+import { changeTokens, readTokens } from '../../http/access/tokens-on-disk.ts'
 import { type Command, Flags, UsageError } from '../command/command.ts'
 import { tokenId } from '../flag-kinds/named.ts'
 import { TOKENS_FILE_OPTION } from '../flags/token.ts'

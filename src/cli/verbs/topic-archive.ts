@@ -1,6 +1,6 @@
 import { openLineFolder } from '../../connectors/file/open-folder.ts'
-import { leftOutText } from '../../jobs/observations/left-out.ts'
-import { type ArchivedRound, TopicArchive } from '../../jobs/observations/topic-archive.ts'
+import { leftOutText } from '../../models/observations/left-out.ts'
+import { type ArchivedRound, TopicArchive } from '../../models/observations/topic-archive.ts'
 import { type Command, Flags, unlessInterrupted } from '../command/command.ts'
 import { periodically } from '../command/periodically.ts'
 import { seconds } from '../flag-kinds/numbers.ts'

@@ -1,5 +1,5 @@
 import { WeirError } from '../../core/errors.ts'
-import { completeModelTopics, type Retention } from '../../jobs/model-topic/topics.ts'
+import { completeModelTopics, type Retention } from '../../models/topic/topics.ts'
 import { type Command, Flags, needs } from '../command/command.ts'
 import { ageMs, wholeNumber } from '../flag-kinds/numbers.ts'
 import { topicName, word } from '../flag-kinds/words.ts'

@@ -59,7 +59,7 @@ export const trainAlsCommand: Command = {
     const given = alsOptionsOf(flags)
     const outputs = outputsOf(flags)
     const facts = new DatasetFacts()
-    await facts.readTopic(flags, topics, 'ratings')
+    await facts.readTopic(flags, topics, { kind: 'ratings' })
     const { table, target } = await trainingInput(flags, topics, {
       ...given,
       read: () => trainingRatings(flags, io, facts),

@@ -1,17 +1,22 @@
 import { writeFile } from 'node:fs/promises'
-import type { Hyperparameters } from '../../models/registry/version.ts'
 import { crossValidate } from '../../training/als/cross-validate.ts'
 import type { AlsDeviceName } from '../../training/als/solver/options.ts'
+import {
+  chooseWhoRated,
+  chosenWhoRatedText,
+  type WhoRatedChoice,
+} from '../../training/bmf/choose-who-rated.ts'
 import { withFeatureIds } from '../../training/bmf/features/feature-block.ts'
 import { bmfLearningCurve } from '../../training/bmf/learning-curve.ts'
 import { type BmfOptions, bmfSettings } from '../../training/bmf/options.ts'
 import { type BmfResult, trainBmf } from '../../training/bmf/train.ts'
 import type { RatingsTable } from '../../training/data/ratings-table.ts'
-import { type Command, Flags } from '../command/command.ts'
+import { type Command, type CommandIo, Flags, UsageError } from '../command/command.ts'
 import { outputFileOf, outputPlaceOf } from '../files/output-file.ts'
 import { writeTextRows } from '../files/text-rows-file.ts'
 import { share } from '../flag-kinds/numbers.ts'
 import { output } from '../flag-kinds/places.ts'
+import { orWord } from '../flag-kinds/words.ts'
 import { validationSplit } from '../flags/als-training.ts'
 import { topicsOf } from '../flags/kafka.ts'
 import { BMF_OPTIONS, bmfOptionsOf, trainBmfWithProgress } from '../training/bmf.ts'
@@ -25,7 +30,7 @@ import {
   trainedText,
   trainingInput,
 } from '../training/factors.ts'
-import { FEATURES_OPTIONS, featuresOf } from '../training/features.ts'
+import { FEATURES_OPTIONS, featuresOf, saidFeatures } from '../training/features.ts'
 import { halfLifeOf, trainedHalfLife, withHalfLife } from '../training/half-life.ts'
 import { readTrainingRatings } from '../training/ratings-input.ts'
 
@@ -49,8 +54,8 @@ export const trainBmfCommand: Command = {
     },
     validation: {
       type: 'string',
-      value: share({ above: 0, below: 1 }),
-      help: 'Share of the ratings to validate on',
+      value: orWord(share({ above: 0, below: 1 }), 'time'),
+      help: 'Share of the ratings to validate on; time: choose --who-rated by the newest tenth of the ratings, which takes two more trainings',
     },
     ...FACTORS_PLACE_OPTIONS,
   },
@@ -61,23 +66,29 @@ Example:
   async run({ flags: values, io }) {
     const flags = new Flags(values)
     await using topics = await topicsOf(flags)
-    const given = { ...bmfOptionsOf(flags), ...(await featuresOf(flags)) }
-    bmfSettings(given)
+    const isByTime = flags.optional('validation') === 'time'
+    const asked = { ...bmfOptionsOf(flags), ...(await featuresOf(flags)) }
+    if (isByTime && asked.whoRated === true) {
+      throw new UsageError('--validation time chooses --who-rated; give one of them')
+    }
+    bmfSettings(isByTime ? { ...asked, whoRated: true } : asked)
     const curve = outputFileOf(flags, 'curve')
     const textRows = outputPlaceOf(flags, 'text-rows')
     const variance = outputPlaceOf(flags, 'variance')
     const folds = flags.optionalNumber('folds')
     const hasVariances = flags.boolean('intervals') || variance !== undefined
-    const { factors, sweeps, burnIn, seed } = given
+    const { factors, sweeps, burnIn, seed } = asked
     const facts = new DatasetFacts()
-    await facts.readTopic(flags, topics, 'ratings')
+    await facts.readTopic(flags, topics, { kind: 'ratings' })
     const { table, target } = await trainingInput(flags, topics, {
       ...(factors === undefined ? {} : { factors }),
       biases: true,
       // Ids of features get rows, too: what would refuse their keys is checked with the others.
-      read: async () => withFeatureIds(await readTrainingRatings(flags, io, facts), given),
+      read: async () => withFeatureIds(await readTrainingRatings(flags, io, facts), asked),
     })
-    const { train, ...validation } = validationSplit(table, flags)
+    const { train, ...validation } = isByTime ? { train: table } : validationSplit(table, flags)
+    const choice = isByTime ? await whoRatedBy(train, asked, io) : undefined
+    const given = choice?.whoRated === true ? { ...asked, whoRated: true } : asked
     // What cannot be trained with a half-life ends the command before one is chosen.
     if (halfLifeOf(flags).halfLifeMs !== undefined) bmfSettings({ ...given, halfLifeMs: 1 })
     const half = await trainedHalfLife(flags, train, {
@@ -104,7 +115,7 @@ Example:
     const hyperparameters = {
       ...{ trainer: 'bmf', factors, sweeps, burnIn, seed, biases: true },
       ...(hasVariances ? { intervals: true } : {}),
-      ...featuresSaid(given),
+      ...(await saidFeatures(flags, given)),
       ...half.hyperparameters,
     }
     const published = {
@@ -119,6 +130,7 @@ Example:
     const result: Record<string, unknown> = {
       ...summaryOf(trained, train),
       ...half.result,
+      ...choice,
       ...(options.device === 'cpu' ? {} : { device }),
       ...(await testResult(flags, { model, train }, io)),
       ...(folds === undefined ? {} : await foldErrors(table, folds, options)),
@@ -129,13 +141,18 @@ Example:
   },
 }
 
-/** What the version says of its features: a retraining has none of a file. */
-function featuresSaid({ userFeatures, itemFeatures, whoRated }: BmfOptions): Hyperparameters {
-  return {
-    ...(userFeatures === undefined ? {} : { userFeatures: userFeatures.names.length }),
-    ...(itemFeatures === undefined ? {} : { itemFeatures: itemFeatures.names.length }),
-    ...(whoRated === true ? { whoRated } : {}),
-  }
+/** The choice of `--validation time`, which is said. */
+async function whoRatedBy(
+  table: RatingsTable,
+  { store: _store, ...options }: BmfOptions,
+  io: CommandIo,
+): Promise<WhoRatedChoice> {
+  const choice = await chooseWhoRated(
+    table,
+    async (older, whoRated) => (await trainBmf(older, { ...options, whoRated })).model,
+  )
+  io.err(chosenWhoRatedText(choice))
+  return choice
 }
 
 function summaryOf({ model, history }: BmfResult, train: RatingsTable): Record<string, unknown> {

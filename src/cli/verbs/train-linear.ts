@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { systemClock } from '../../core/clock.ts'
+import { type FeatureHashing, hashingParameters } from '../../core/features/hashing.ts'
 import { exampleMetrics } from '../../kinds/linear/example-metrics.ts'
 import { publishableWeights } from '../../kinds/linear/publish.ts'
 import { textBlocks, textWeights } from '../../models/linear/weights.ts'
@@ -18,16 +19,18 @@ import {
   Flags,
   interruptionSignal,
   type OptionSpec,
+  UsageError,
   withNeed,
 } from '../command/command.ts'
 import { ProgressBar } from '../command/progress-bar.ts'
 import { BAD_LINES_OPTION, BadLinesOfFiles } from '../files/bad-lines.ts'
 import { examplesOfFile } from '../files/examples-file.ts'
+import { HASHING_OPTIONS, hashingOfFlags } from '../files/feature-hashing.ts'
 import { outputFileOf } from '../files/output-file.ts'
 import { writeTextLines } from '../files/text-lines-file.ts'
 import { word } from '../flag-kinds/words.ts'
 import { topicsOf } from '../flags/kafka.ts'
-import { LINEAR_OPTIONS, linearOptionsOf } from '../flags/linear-training.ts'
+import { LINEAR_OPTIONS, linearOptionsOf, trainedParameters } from '../flags/linear-training.ts'
 import {
   checkPublishing,
   PUBLISH_LINEAR_OPTIONS,
@@ -36,6 +39,7 @@ import {
 import { promotionHint } from '../flags/published-version.ts'
 import { counted } from '../text/counted.ts'
 import { DatasetFacts, IN_TOPIC_OPTION } from '../training/dataset-facts.ts'
+import { MULTICLASS_OPTION, trainClasses } from '../training/multiclass.ts'
 
 const SVM_LOSSES = ['hinge', 'squared-hinge'] as const
 
@@ -64,13 +68,21 @@ const PUBLISH_OPTIONS: Readonly<Record<string, OptionSpec>> = {
 export const trainSvmCommand: Command = {
   name: 'train svm',
   summary: 'Train a linear SVM on a LIBSVM file',
-  options: { ...LOSS_OPTION, ...LINEAR_OPTIONS, ...BAD_LINES_OPTION, ...PUBLISH_OPTIONS },
+  options: {
+    ...LOSS_OPTION,
+    ...LINEAR_OPTIONS,
+    ...MULTICLASS_OPTION,
+    ...HASHING_OPTIONS,
+    ...BAD_LINES_OPTION,
+    ...PUBLISH_OPTIONS,
+  },
   details: `Training stops when the duality gap proves that the objective is within --tolerance of the optimum. If
 it ends after --rounds without that, the exit status is 1 and nothing is published.
 
 Example:
   weir train svm --examples a9a --cost 1 --folds 5
-  weir train svm --examples a9a --publish`,
+  weir train svm --examples a9a --publish
+  weir train svm --examples clicks.vw --hash-bits 18 --crosses user*ad --publish`,
   run: ({ flags: values, io }) => {
     const flags = new Flags(values)
     return train(flags, flags.choice('loss', SVM_LOSSES), io)
@@ -81,14 +93,21 @@ Example:
 export const trainLogisticCommand: Command = {
   name: 'train logistic',
   summary: 'Train logistic regression on a LIBSVM file',
-  options: { ...LINEAR_OPTIONS, ...BAD_LINES_OPTION, ...PUBLISH_OPTIONS },
+  options: {
+    ...LINEAR_OPTIONS,
+    ...MULTICLASS_OPTION,
+    ...HASHING_OPTIONS,
+    ...BAD_LINES_OPTION,
+    ...PUBLISH_OPTIONS,
+  },
   details: `Training stops when the duality gap proves that the objective is within --tolerance of the optimum. If
 it ends after --rounds without that, the exit status is 1 and nothing is published. --solver newton is as
 fast whatever the scales of the features; with --scale the penalty is of the weights of scaled features.
 
 Examples:
   weir train logistic --examples a9a --cost 1 --folds 5
-  weir train logistic --examples amounts.svm --cost 10 --scale max --publish`,
+  weir train logistic --examples amounts.svm --cost 10 --scale max --publish
+  weir train logistic --examples clicks.vw --hash-bits 18 --crosses user*ad --publish`,
   run: ({ flags: values, io }) => train(new Flags(values), 'logistic', io),
 }
 
@@ -105,22 +124,30 @@ interface Trained {
   readonly table: SparseTable
   readonly options: LinearOptions
   readonly model: LinearModel
+  readonly hashing: FeatureHashing | undefined
 }
 
 async function train(flags: Flags, loss: LinearLossName, io: CommandIo): Promise<number> {
   const folds = flags.optionalNumber('folds')
   const files = outputFilesOf(flags)
-  if (flags.boolean('publish')) await checkPublishing(flags)
-  const facts = await factsOf(flags)
+  const hashing = hashingOfFlags(flags)
+  if (flags.boolean('publish')) await checkPublishing(flags, hashing)
+  const facts = await factsOf(flags, hashing)
   const badLines = new BadLinesOfFiles(flags, io)
-  const table = await examplesOfFile(flags.string('examples'), { facts, badLines })
+  const table = await examplesOfFile(flags.string('examples'), {
+    ...{ facts, badLines, hashing },
+    onMissing: refuseMissing,
+  })
   const options: LinearOptions = { ...linearOptionsOf(flags, table), loss }
+  if (flags.boolean('multiclass')) {
+    return await trainClasses(flags, { table, options, hashing, facts, badLines }, io)
+  }
   const model = await trainWithProgress(table, options, io)
-  const trained = { table, options, model }
+  const trained = { table, options, model, hashing }
   const result = summaryOf(trained)
   const test = flags.optional('test')
   if (test !== undefined) {
-    result['test'] = evaluateLinear(model, await examplesOfFile(test, { badLines }))
+    result['test'] = evaluateLinear(model, await examplesOfFile(test, { badLines, hashing }))
   }
   if (folds !== undefined)
     result['crossValidation'] = await crossValidateLinear(table, folds, options)
@@ -136,12 +163,19 @@ async function train(flags: Flags, loss: LinearLossName, io: CommandIo): Promise
   return isGood ? 0 : 1
 }
 
+/** Crosses of a namespace that no example has are a mistake: the model would be one without them. Throws UsageError. */
+function refuseMissing(namespaces: readonly string[]): void {
+  throw new UsageError(
+    `--crosses names ${namespaces.join(', ')}, but no example has such a namespace; write "label |${namespaces[0]} name ..."`,
+  )
+}
+
 /** Facts of the training's data, with the end of the topic of `--in-topic`. */
-async function factsOf(flags: Flags): Promise<DatasetFacts> {
+async function factsOf(flags: Flags, hashing: FeatureHashing | undefined): Promise<DatasetFacts> {
   const facts = new DatasetFacts()
   if (flags.optional('in-topic') === undefined) return facts
   await using topics = await topicsOf(flags)
-  await facts.readTopic(flags, topics, 'examples')
+  await facts.readTopic(flags, topics, { kind: 'examples', hashing })
   return facts
 }
 
@@ -182,14 +216,14 @@ async function writeWeights(
 }
 
 async function publishTrained(
-  { table, options, model, trainedOn }: Trained & { readonly trainedOn: TrainedOn },
+  { table, options, model, hashing, trainedOn }: Trained & { readonly trainedOn: TrainedOn },
   flags: Flags,
   io: CommandIo,
 ): Promise<object> {
   const prior = linearPrior(table, model, options.rows)
   const weights = publishableWeights(model.weights, model.intercept, prior)
   return await publishLinearModel(weights, flags, {
-    hyperparameters: hyperparametersOf(model, options),
+    hyperparameters: { ...hyperparametersOf(model, options), ...hashingParameters(hashing) },
     metrics: exampleMetrics(table, model, {
       tolerance: options.tolerance ?? defaultTolerance(),
       rows: options.rows?.length ?? table.rows,
@@ -229,11 +263,7 @@ function hyperparametersOf(
   options: LinearOptions,
 ): Record<string, number | string> {
   const { positive, negative } = model.labels
-  const { loss = 'hinge', cost = 1, bias = 1, tolerance = defaultTolerance() } = options
-  const { solver = 'auto', scale = 'none', positiveWeight = 1 } = options
-  const weighted = positiveWeight === 1 ? {} : { positiveWeight }
-  const trained = { loss, cost, ...weighted, bias, tolerance, solver, scale }
-  return { ...trained, positiveLabel: positive, negativeLabel: negative }
+  return { ...trainedParameters(options), positiveLabel: positive, negativeLabel: negative }
 }
 
 function bestValidation(model: LinearModel): Record<string, number> {

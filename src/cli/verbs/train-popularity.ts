@@ -50,7 +50,7 @@ Example:
     const textRows = outputPlaceOf(flags, 'text-rows')
     const damping = flags.number('damping')
     const facts = new DatasetFacts()
-    await facts.readTopic(flags, topics, 'ratings')
+    await facts.readTopic(flags, topics, { kind: 'ratings' })
     const { table, target } = await trainingInput(flags, topics, {
       read: () => readTrainingRatings(flags, io, facts),
     })

@@ -1,13 +1,13 @@
 import { Readable, type Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import zlib from 'node:zlib'
+import { messageOf, WeirError } from '../../core/errors.ts'
 import {
   BLOCK_HEADER_BYTES,
   zstdBlock,
   zstdChecksumBytes,
   zstdHeaderBytes,
-} from '../../batch/zstd-frame.ts'
-import { messageOf, WeirError } from '../../core/errors.ts'
+} from '../../wire/batch/zstd-frame.ts'
 import { FORMAT_BYTES, refuseForeignFormat } from './foreign-formats.ts'
 
 /** Bytes of the magic number of a frame, and of the flags behind it. */

@@ -1,7 +1,7 @@
 import { WeirError } from '../../core/errors.ts'
-import { parseWebHdfsUrl } from '../../webhdfs/address.ts'
-import { WebHdfsClient } from '../../webhdfs/client.ts'
-import { WebHdfsFileWriter } from '../../webhdfs/file-writer.ts'
+import { parseWebHdfsUrl } from '../../files/webhdfs/address.ts'
+import { WebHdfsClient } from '../../files/webhdfs/client.ts'
+import { WebHdfsFileWriter } from '../../files/webhdfs/file-writer.ts'
 import type { LineFileInput, LineFileOutput, LineFolder } from './line-folder.ts'
 
 /** Text that is gathered before it is encoded and sent, in UTF-16 units. */

@@ -2,8 +2,8 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { WeirError } from '../../core/errors.ts'
 import { parseStorageUrl } from '../../core/storage-url.ts'
-import { parseWebHdfsUrl } from '../../webhdfs/address.ts'
-import { WebHdfsClient } from '../../webhdfs/client.ts'
+import { parseWebHdfsUrl } from '../../files/webhdfs/address.ts'
+import { WebHdfsClient } from '../../files/webhdfs/client.ts'
 
 /** A file to read. */
 export interface FileToRead {

@@ -1,7 +1,7 @@
 import zlib from 'node:zlib'
 import type { AsyncBuffer, Compressors } from 'hyparquet'
-import { lz4Module } from '../../batch/compression-modules.ts'
 import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
+import { lz4Module } from '../../wire/batch/compression-modules.ts'
 import type { LineFileInput } from './line-folder.ts'
 import { PARSERS } from './parquet-columns.ts'
 

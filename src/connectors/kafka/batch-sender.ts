@@ -1,5 +1,5 @@
-import { BATCH_FIELDS, readInt32 } from '../../batch/record-batch-format.ts'
 import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
+import { BATCH_FIELDS, readInt32 } from '../../wire/batch/record-batch-format.ts'
 import type { MakeSmaller } from '../records/smaller-record.ts'
 import type { TransactionWitness } from '../transactions/committable.ts'
 import {

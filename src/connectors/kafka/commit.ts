@@ -1,4 +1,6 @@
-import { readControlType } from '../../batch/control-record.ts'
+import { sleep } from '../../core/clock.ts'
+import { WeirError } from '../../core/errors.ts'
+import { readControlType } from '../../wire/batch/control-record.ts'
 import {
   attributesOf,
   BATCH_PREFIX_SIZE,
@@ -7,10 +9,8 @@ import {
   lastOffsetOf,
   producerEpochOf,
   producerIdOf,
-} from '../../batch/record-batch-format.ts'
-import { RecordBatchReader } from '../../batch/record-batch-reader.ts'
-import { sleep } from '../../core/clock.ts'
-import { WeirError } from '../../core/errors.ts'
+} from '../../wire/batch/record-batch-format.ts'
+import { RecordBatchReader } from '../../wire/batch/record-batch-reader.ts'
 import type { Committable, TransactionWitness } from '../transactions/committable.ts'
 import type { ProducerIdentity } from '../transactions/producer-identity.ts'
 import { requestOf, topicRight } from './client/access-rights.ts'

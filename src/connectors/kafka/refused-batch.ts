@@ -1,12 +1,12 @@
-import { codecOf } from '../../batch/compression.ts'
+import { codecOf } from '../../wire/batch/compression.ts'
 import {
   attributesOf,
   BATCH_FIELDS,
   COMPRESSION_MASK,
   readInt32,
-} from '../../batch/record-batch-format.ts'
-import { RecordBatchReader } from '../../batch/record-batch-reader.ts'
-import { type FinishOptions, RecordBatchWriter } from '../../batch/record-batch-writer.ts'
+} from '../../wire/batch/record-batch-format.ts'
+import { RecordBatchReader } from '../../wire/batch/record-batch-reader.ts'
+import { type FinishOptions, RecordBatchWriter } from '../../wire/batch/record-batch-writer.ts'
 import type { MakeSmaller, SmallerRecord } from '../records/smaller-record.ts'
 import type { RecordView } from '../records/topic-record.ts'
 import type { KafkaIdentity } from './client/identity.ts'

@@ -1,4 +1,3 @@
-import type { RecordHeader } from '../../batch/record-batch-format.ts'
 import { requireArgument, type WeirError } from '../../core/errors.ts'
 import { name, positiveMilliseconds, required } from '../../core/options/kinds.ts'
 import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
@@ -8,6 +7,7 @@ import type {
   SinkWriter,
   SinkWriterContext,
 } from '../../operators/port/sink.ts'
+import type { RecordHeader } from '../../wire/batch/record-batch-format.ts'
 import { smallerDeadLetter } from '../records/dead-letters.ts'
 import { UNWRITABLE, type UnwritablePolicy } from '../records/topic-options.ts'
 import type { RecordView } from '../records/topic-record.ts'

@@ -1,4 +1,4 @@
-import { readControlType } from '../../batch/control-record.ts'
+import { readControlType } from '../../wire/batch/control-record.ts'
 import {
   attributesOf,
   BATCH_PREFIX_SIZE,
@@ -7,8 +7,8 @@ import {
   lastOffsetOf,
   leaderEpochOf,
   producerIdOf,
-} from '../../batch/record-batch-format.ts'
-import { RecordBatchReader } from '../../batch/record-batch-reader.ts'
+} from '../../wire/batch/record-batch-format.ts'
+import { RecordBatchReader } from '../../wire/batch/record-batch-reader.ts'
 import type { PolledSplit } from '../records/split-reader.ts'
 import { AbortedTransactions } from './client/answers/aborted-transactions.ts'
 import type { FetchedPartition } from './client/answers/fetch-answer.ts'

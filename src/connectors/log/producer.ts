@@ -1,6 +1,3 @@
-import { CODEC, type Codec } from '../../batch/compression.ts'
-import { BATCH_FIELDS, type RecordHeader, readInt32 } from '../../batch/record-batch-format.ts'
-import type { RecordBatchWriter } from '../../batch/record-batch-writer.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import {
@@ -18,6 +15,9 @@ import {
 } from '../../core/options/kinds.ts'
 import { CLOCK } from '../../core/options/ports.ts'
 import { checkArgument, checkOptions, type OptionShape } from '../../core/options/shape.ts'
+import { CODEC, type Codec } from '../../wire/batch/compression.ts'
+import { BATCH_FIELDS, type RecordHeader, readInt32 } from '../../wire/batch/record-batch-format.ts'
+import type { RecordBatchWriter } from '../../wire/batch/record-batch-writer.ts'
 import { BatchingProducer } from '../records/batching-producer.ts'
 import type { ProducerIdentity } from '../transactions/producer-identity.ts'
 import type { SentUnderIdentity } from '../transactions/two-phase-sink-writer.ts'

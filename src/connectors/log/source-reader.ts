@@ -1,4 +1,3 @@
-import { RecordBatchReader } from '../../batch/record-batch-reader.ts'
 import type { Cancel } from '../../core/clock.ts'
 import type {
   SourceOutput,
@@ -6,6 +5,7 @@ import type {
   SourceReaderContext,
   SourceSplit,
 } from '../../operators/port/source.ts'
+import { RecordBatchReader } from '../../wire/batch/record-batch-reader.ts'
 import { type PolledSplit, SplitReader } from '../records/split-reader.ts'
 import {
   decodeOrigin,

@@ -1,4 +1,4 @@
-import { RecordBatchReader } from '../../batch/record-batch-reader.ts'
+import { RecordBatchReader } from '../../wire/batch/record-batch-reader.ts'
 import type { RecordView } from '../records/topic-record.ts'
 import { PartitionReader } from './storage/partition-reader.ts'
 import { partitionPath, readTopicConfig } from './storage/topic-config.ts'

@@ -1,5 +1,5 @@
-import type { RecordHeader } from '../../batch/record-batch-format.ts'
 import { isWeirError, messageOf } from '../../core/errors.ts'
+import type { RecordHeader } from '../../wire/batch/record-batch-format.ts'
 import type { RecordTarget } from './outgoing-record.ts'
 import type { SmallerRecord } from './smaller-record.ts'
 import type { RecordView } from './topic-record.ts'

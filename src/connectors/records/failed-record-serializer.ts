@@ -1,8 +1,8 @@
-import type { RecordHeader } from '../../batch/record-batch-format.ts'
 import { serializer } from '../../core/options/ports.ts'
 import { checkArgument } from '../../core/options/shape.ts'
 import type { Serializer } from '../../core/serializer.ts'
 import type { FailedRecord } from '../../operators/port/failed-record.ts'
+import type { RecordHeader } from '../../wire/batch/record-batch-format.ts'
 import type { RecordSerializer } from './outgoing-record.ts'
 import { serializeValue } from './value-serializer.ts'
 

@@ -1,4 +1,4 @@
-import type { RecordHeader } from '../../batch/record-batch-format.ts'
+import type { RecordHeader } from '../../wire/batch/record-batch-format.ts'
 
 /** A record that is about to be written. One object is reused for all records and reset before each. */
 export interface OutgoingRecord {

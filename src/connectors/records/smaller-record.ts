@@ -1,4 +1,4 @@
-import type { RecordHeader } from '../../batch/record-batch-format.ts'
+import type { RecordHeader } from '../../wire/batch/record-batch-format.ts'
 import type { RecordView } from './topic-record.ts'
 
 /** A record that is sent in place of one that is larger than its topic accepts. */

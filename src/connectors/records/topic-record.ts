@@ -1,4 +1,4 @@
-import type { RecordHeader } from '../../batch/record-batch-format.ts'
+import type { RecordHeader } from '../../wire/batch/record-batch-format.ts'
 
 /** One record of a topic, as `LogSource.raw` and `KafkaSource.raw` deliver it. */
 export interface TopicRecord {

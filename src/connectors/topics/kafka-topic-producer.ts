@@ -1,4 +1,4 @@
-import type { RecordHeader } from '../../batch/record-batch-format.ts'
+import type { RecordHeader } from '../../wire/batch/record-batch-format.ts'
 import type { KafkaCluster } from '../kafka/client/cluster.ts'
 import {
   endTransaction,

@@ -1,6 +1,11 @@
-/** MurmurHash3 x86 32-bit, seed 0 (Appleby's public reference), of `length` bytes from `start`. */
-export function murmur3(bytes: Uint8Array, start = 0, length: number = bytes.length): number {
-  let h = 0
+/** MurmurHash3 x86 32-bit (Appleby's public reference) of `length` bytes from `start`. */
+export function murmur3(
+  bytes: Uint8Array,
+  start = 0,
+  length: number = bytes.length,
+  seed = 0,
+): number {
+  let h = seed | 0
   const blocksEnd = start + (length & ~3)
   for (let i = start; i < blocksEnd; i += 4) {
     let k = bytes[i]! | (bytes[i + 1]! << 8) | (bytes[i + 2]! << 16) | (bytes[i + 3]! << 24)

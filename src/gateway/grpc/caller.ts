@@ -1,15 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http2'
-import { bearerTokenOf } from '../../access/bearer.ts'
+import { bearerTokenOf } from '../../http/access/bearer.ts'
 import {
   type AccessControl,
   type AccessDecision,
   mayOn,
   requireOn,
   shareHolderOf,
-} from '../../access/control.ts'
-import { type AccessObject, modelObject } from '../../access/object-rights.ts'
-import type { Role } from '../../access/role.ts'
-import type { Principal } from '../../access/token-verifier.ts'
+} from '../../http/access/control.ts'
+import { type AccessObject, modelObject } from '../../http/access/object-rights.ts'
+import type { Role } from '../../http/access/role.ts'
+import type { Principal } from '../../http/access/token-verifier.ts'
 
 /** A call whose token is refused, with the status that HTTP has for it. */
 export class Refused extends Error {

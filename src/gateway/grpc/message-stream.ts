@@ -1,8 +1,8 @@
 import type { ServerHttp2Stream } from 'node:http2'
 import { type CompressCallback, gunzip, inflate } from 'node:zlib'
-import type { ByteBudget } from '../../access/byte-budget.ts'
 import type { Cancel, Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import type { ByteBudget } from '../../http/access/byte-budget.ts'
 import { REQUEST_TIMES } from '../../http/connection-share.ts'
 import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
 import {

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
-import { shareHolderOf } from '../../access/control.ts'
-import type { Principal } from '../../access/token-verifier.ts'
+import { shareHolderOf } from '../../http/access/control.ts'
+import type { Principal } from '../../http/access/token-verifier.ts'
 import type { CountedConnection } from '../../http/address-share.ts'
 import { RequestOwner } from '../../serving/port/request-owner.ts'
 import { type HotLimits, type HotRequest, type Reading, RequestReader } from './request-reader.ts'

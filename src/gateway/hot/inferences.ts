@@ -1,4 +1,4 @@
-import { modelObject } from '../../access/object-rights.ts'
+import { modelObject } from '../../http/access/object-rights.ts'
 import type { InferenceAnswers, InferenceCall } from '../inference/answers.ts'
 import { giveBuffer } from './batch-buffers.ts'
 import type { HotExchange } from './connection.ts'

@@ -1,4 +1,4 @@
-import { bearerTokenOf } from '../../access/bearer.ts'
+import { bearerTokenOf } from '../../http/access/bearer.ts'
 import { isLoopbackName } from '../../http/own-origin.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
 import type { EncodedPairs } from '../../wire/encoded-pairs.ts'

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { type AccessObject, modelObject } from '../../access/object-rights.ts'
+import { type AccessObject, modelObject } from '../../http/access/object-rights.ts'
 import { DEFAULT_STATE } from './schemas.ts'
 
 /** The objects of a request that its path and its query name. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Span } from '../../tracing/span.ts'
-import type { Tracer } from '../../tracing/tracer.ts'
+import type { Span } from '../../core/tracing/span.ts'
+import type { Tracer } from '../../core/tracing/tracer.ts'
 
 /**
  * Makes a span of every sampled request, below the span in its `traceparent`; what the request asks of the

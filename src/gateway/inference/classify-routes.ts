@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { modelObject } from '../../access/object-rights.ts'
 import { requireArgument, WeirError } from '../../core/errors.ts'
+import { modelObject } from '../../http/access/object-rights.ts'
 import { JSON_LIMITS } from '../../http/json-body.ts'
 import { requireMayOf } from '../../http/principal.ts'
 import { MAX_FRAME_BYTES } from '../../wire/frame.ts'

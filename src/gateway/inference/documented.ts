@@ -1,5 +1,5 @@
 import type { FastifyRequest, FastifySchema } from 'fastify'
-import type { Role } from '../../access/role.ts'
+import type { Role } from '../../http/access/role.ts'
 import { requireValidBody } from '../../http/validation.ts'
 import type { ObjectsOf } from '../http/objects.ts'
 import { objectOf } from './message.ts'

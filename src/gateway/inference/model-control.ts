@@ -1,6 +1,6 @@
 import type { onRequestHookHandler } from 'fastify'
-import { MODEL_CONTROL_OFF } from '../../access/model-control.ts'
 import { WeirError } from '../../core/errors.ts'
+import { MODEL_CONTROL_OFF } from '../../http/access/model-control.ts'
 import type { GatewayServices } from '../port/services.ts'
 
 /** A hook that throws ACCESS_DENIED, before the body is read, where clients may not change models. */

@@ -5,9 +5,12 @@ import { MODEL_KIND, type QueryableStateInfo, type RoutingTable } from '../../wi
 import type { ServedState, ServedTensorModels } from '../port/services.ts'
 import { requireReady } from '../routes/require-live.ts'
 import { AlsModel } from './als-model.ts'
-import { LinearModel } from './linear-model.ts'
+import { LinearModel, linearFormOf } from './linear-model.ts'
 import type { InferenceModel } from './model.ts'
 import { TensorModel } from './tensor-model.ts'
+
+/** The form of a linear model before anything is known of it. */
+const TWO_LABELS = { hasNames: false, hasClasses: false }
 
 /** A model that the job serves, with what is known of its versions. */
 export interface ServedModelEntry {
@@ -34,7 +37,7 @@ export class ModelRepository {
 
   constructor(state: ServedState) {
     this.state = state
-    this.kinds = { ALS_MODEL: new AlsModel(state), SVM_MODEL: new LinearModel(state) }
+    this.kinds = { ALS_MODEL: new AlsModel(state), SVM_MODEL: new LinearModel(state, TWO_LABELS) }
   }
 
   /** All models, by name, as the job has them now. Rejects when it does not answer. */
@@ -110,7 +113,10 @@ export class ModelRepository {
       state: 'READY' as const,
       reason: version === info.liveVersion ? 'live' : '',
     }))
-    return { info, model: this.kinds[info.name]!, versions, problems: [] }
+    const known = this.kinds[info.name]!
+    const model =
+      known instanceof LinearModel ? new LinearModel(this.state, linearFormOf(info)) : known
+    return { info, model, versions, problems: [] }
   }
 
   /** One object for each signature: what is remembered about a model hangs on it. */

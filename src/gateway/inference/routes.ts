@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { modelObject } from '../../access/object-rights.ts'
+import { modelObject } from '../../http/access/object-rights.ts'
 import { mayOf, sharerOf } from '../../http/principal.ts'
 import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
 import { addErrorHandlers } from '../http/error-handlers.ts'

@@ -1,5 +1,5 @@
-import { refusedFamily } from '../../prometheus/refused-family.ts'
-import type { MetricFamily } from '../../prometheus/text-format.ts'
+import { refusedFamily } from '../../core/prometheus/refused-family.ts'
+import type { MetricFamily } from '../../core/prometheus/text-format.ts'
 import { MODEL_KIND, type RoutingTable } from '../../wire/routing-table.ts'
 import type { ModelStatistics } from '../inference/statistics.ts'
 import type { RequestSeries } from './request-metrics.ts'

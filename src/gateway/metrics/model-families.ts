@@ -1,4 +1,4 @@
-import type { Labels, MetricFamily } from '../../prometheus/text-format.ts'
+import type { Labels, MetricFamily } from '../../core/prometheus/text-format.ts'
 import type { ModelInfo } from '../../wire/inference/models.ts'
 
 /** A family of one number of a model's statistics for each value of a label. */

@@ -4,7 +4,7 @@ import {
   addHistograms,
   FixedHistogram,
   type HistogramSnapshot,
-} from '../../prometheus/histogram.ts'
+} from '../../core/prometheus/histogram.ts'
 
 /** Durations of the requests of one route that were answered with one status, in seconds. */
 export interface RequestSeries {

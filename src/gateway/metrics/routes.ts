@@ -4,7 +4,7 @@ import {
   type MetricFamily,
   PROMETHEUS_CONTENT_TYPE,
   prometheusText,
-} from '../../prometheus/text-format.ts'
+} from '../../core/prometheus/text-format.ts'
 import type { ModelInfo } from '../../wire/inference/models.ts'
 import { MODEL_KIND } from '../../wire/routing-table.ts'
 import {

@@ -1,9 +1,9 @@
 import type { TopicsPlace } from '../../connectors/topics/place.ts'
 import { systemClock } from '../../core/clock.ts'
-import { type LiveSwitch, ModelAdministration } from '../../jobs/registry/model-administration.ts'
-import { ModelRegistry } from '../../jobs/registry/model-registry.ts'
 import { unfinishedView } from '../../models/registry/unfinished.ts'
 import { versionsOf } from '../../models/registry/version.ts'
+import { type LiveSwitch, ModelAdministration } from '../../models/versions/model-administration.ts'
+import { ModelRegistry } from '../../models/versions/model-registry.ts'
 import type {
   ModelControl,
   ModelSwitch,

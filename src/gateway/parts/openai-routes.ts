@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { modelObject } from '../../access/object-rights.ts'
 import { asWeirError, WeirError } from '../../core/errors.ts'
+import { modelObject } from '../../http/access/object-rights.ts'
 import { JSON_LIMITS } from '../../http/json-body.ts'
 import { mayOf, requireMayOf, sharerOf } from '../../http/principal.ts'
 import {

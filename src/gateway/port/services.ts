@@ -59,10 +59,10 @@ export interface ServedState extends ModelReader, Partial<ServedTensorModels> {
     pairs: EncodedPairs,
     options?: PredictOptions,
   ): Promise<PairPredictions>
-  /** Decision value and label of an example. Rejects with the answer's error. */
+  /** Decision value and label of an example; a text has names of features. Rejects with the answer's error. */
   predictLinear(
     state: string,
-    features: SparseVector,
+    features: SparseVector | string,
     options?: LinearPredictOptions,
   ): Promise<LinearPrediction>
 }

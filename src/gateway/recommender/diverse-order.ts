@@ -1,4 +1,4 @@
-import { innerProduct } from '../../kernels/inner-product.ts'
+import { innerProduct } from '../../core/kernels/inner-product.ts'
 
 /** Items among which a diverse list chooses: those with the highest scores. */
 export const DIVERSE_CANDIDATES = 200

@@ -1,5 +1,5 @@
 import { WeirError } from '../../core/errors.ts'
-import { innerProduct } from '../../kernels/inner-product.ts'
+import { innerProduct } from '../../core/kernels/inner-product.ts'
 import {
   anonymousRow,
   haveBiases,

@@ -1,4 +1,4 @@
-import { BatchBuffer, itemsOf } from '../batches/batch-buffer.ts'
+import { BatchBuffer, itemsOf } from '../port/batch-buffer.ts'
 import type { InferAnswer, InferRequest } from '../port/request.ts'
 import { itemAxisOf, type ModelSignature } from '../port/signature.ts'
 import { DATATYPE_BYTES, type Tensor } from '../port/tensor.ts'

@@ -1,7 +1,10 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import { isForbiddenAddress, requireOpenAddress } from '../../access/allowed-hosts.ts'
-import { openLookup } from '../../access/open-lookup.ts'
 import { isWeirError, WeirError } from '../../core/errors.ts'
+import {
+  isForbiddenAddress,
+  openLookup,
+  requireOpenAddress,
+} from '../../http/access/allowed-hosts.ts'
 import type { PlaceContent, PlaceEnvironment } from './port.ts'
 
 /** Headers of a request. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { isLoopback } from '../../access/listener.ts'
 import { WeirError } from '../../core/errors.ts'
+import { isLoopback } from '../../http/access/listener.ts'
 import type { PlaceAddress } from './address.ts'
 import { PlaceHttp, type RequestHeaders } from './http.ts'
 import type { ModelPlace, PlaceContent, PlaceEnvironment, PlaceFile, PlaceListing } from './port.ts'

@@ -1,7 +1,6 @@
 import type { Agent as HttpAgent, IncomingMessage } from 'node:http'
-import { requireOpenAddress } from '../../access/allowed-hosts.ts'
-import { openLookup } from '../../access/open-lookup.ts'
 import { isWeirError, WeirError } from '../../core/errors.ts'
+import { openLookup, requireOpenAddress } from '../../http/access/allowed-hosts.ts'
 import { Agent, request } from '../../http/builtin.ts'
 
 /** HTTP without TLS. */

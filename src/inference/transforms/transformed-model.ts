@@ -1,5 +1,5 @@
 import { WeirError } from '../../core/errors.ts'
-import { BatchBuffer, itemsOf } from '../batches/batch-buffer.ts'
+import { BatchBuffer, itemsOf } from '../port/batch-buffer.ts'
 import type { LoadedModel } from '../port/runner.ts'
 import { itemAxisOf, type ModelSignature, type TensorSpec } from '../port/signature.ts'
 import type { Tensor } from '../port/tensor.ts'

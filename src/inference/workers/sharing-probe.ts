@@ -1,6 +1,6 @@
 import { isWeirError, messageOf } from '../../core/errors.ts'
 import { numberOfBrain, numberOfHalf } from '../../core/numbers/half-floats.ts'
-import { BatchBuffer, itemsOf } from '../batches/batch-buffer.ts'
+import { BatchBuffer, itemsOf } from '../port/batch-buffer.ts'
 import type { LoadedModel } from '../port/runner.ts'
 import type { ModelSignature } from '../port/signature.ts'
 import type { Tensor, TensorDatatype } from '../port/tensor.ts'

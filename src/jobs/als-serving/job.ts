@@ -1,16 +1,21 @@
 import type { KafkaClientOptions } from '../../connectors/kafka/client/options.ts'
 import { openTopics } from '../../connectors/topics/open.ts'
 import { placeIn, TOPICS_PLACE } from '../../connectors/topics/place.ts'
+import type { TopicStore } from '../../connectors/topics/store.ts'
 import { spanSerializer } from '../../core/byte-span.ts'
 import { count, name, required, wholeNumber } from '../../core/options/kinds.ts'
 import { checkOptions, type NamedOptions, type OptionShape } from '../../core/options/shape.ts'
 import { defineJob, type JobDefinition } from '../../dataflow/job-definition.ts'
+import type { StreamExecutionEnvironment } from '../../dataflow/stream-execution-environment.ts'
 import { type RowUpdate, RowUpdateSerializer } from '../../models/als/row-update.ts'
-import { AlsServingFunction } from '../model-topic/als-serving-function.ts'
-import { BAD_ROWS, MODEL_ROWS_UID } from '../model-topic/operator.ts'
-import { topicRecords } from '../model-topic/records.ts'
-import { type BadRowPolicy, ModelRowsOperator } from '../model-topic/rows-operator.ts'
-import { itemTags } from './tag-stream.ts'
+import { AlsServingFunction } from '../../models/topic/als-serving-function.ts'
+import { BAD_ROWS, MODEL_ROWS_UID } from '../../models/topic/operator.ts'
+import { topicRecords } from '../../models/topic/records.ts'
+import { type BadRowPolicy, ModelRowsOperator } from '../../models/topic/rows-operator.ts'
+import { REFUSED } from '../learning/refused.ts'
+import { TagBitsFunction, TagRowsFunction } from './tag-functions.ts'
+import { type TaggedItem, TagLinesOperator } from './tag-lines-operator.ts'
+import { TAG_LINES_UID } from './tag-states.ts'
 
 /** Options of the `als-serving` job. */
 export interface AlsServingOptions extends Readonly<Record<string, unknown>> {
@@ -63,5 +68,39 @@ const alsServing: JobDefinition<AlsServingOptions> = defineJob<AlsServingOptions
     if (options.tags !== undefined) itemTags(env, topics, { ...options, topic: options.tags })
   },
 })
+
+/** Options of `itemTags`. */
+interface ItemTagsOptions {
+  /** Topic of lines `item,tag;tag;...`. */
+  readonly topic: string
+  /** Longest key `<id>-I` in bytes. @default 64 */
+  readonly maxKeyBytes?: number | undefined
+}
+
+/**
+ * Adds the tags of items to a job that serves their rows: the queryable state `ITEM_TAGS`, for the rules of top lists.
+ *
+ *   lines --> one owner of the bits of all tags --> owner of the item: its bits
+ */
+function itemTags(
+  env: StreamExecutionEnvironment,
+  topics: TopicStore,
+  { topic, maxKeyBytes }: ItemTagsOptions,
+): void {
+  topicRecords(env, topics, { topic, name: 'Tags topic', uid: 'tags-topic' })
+    .transform<TaggedItem>('Tag lines', () => new TagLinesOperator(maxKeyBytes), {
+      sideOutputs: [REFUSED.id],
+    })
+    .uid(TAG_LINES_UID)
+    .keyBy(() => '')
+    .process(() => new TagBitsFunction())
+    .uid('tag-bits')
+    .name('Tag bits')
+    .keyBy(({ key }) => key)
+    .process(() => new TagRowsFunction(maxKeyBytes))
+    .uid('item-tags')
+    .name('Item tags')
+    .discard()
+}
 
 export default alsServing

@@ -1,7 +1,7 @@
 import { isMeanId } from '../../models/mean-id.ts'
+import type { ModelTopicRecord } from '../../models/topic/record.ts'
 import { RecordReader } from '../learning/record-reader.ts'
 import type { RefusalReason } from '../learning/refused.ts'
-import type { ModelTopicRecord } from '../model-topic/record.ts'
 import { MAX_TAG_BYTES } from './tag-states.ts'
 
 /** The tags of an item, all that it has from now on. */

@@ -1,11 +1,11 @@
-import { inspectCheckpoints } from '../../checkpoint/coordinator/inspect.ts'
-import { readManifest } from '../../checkpoint/manifest/read.ts'
+import { inspectCheckpoints } from '../../runtime/checkpoint/coordinator/inspect.ts'
+import { readManifest } from '../../runtime/checkpoint/manifest/read.ts'
 import type {
   OperatorManifest,
   SegmentReference,
-} from '../../checkpoint/protocol/checkpoint-types.ts'
-import { openSegment, visitSpans } from '../../checkpoint/segment/reader.ts'
-import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-storage.ts'
+} from '../../runtime/checkpoint/protocol/checkpoint-types.ts'
+import { openSegment, visitSpans } from '../../runtime/checkpoint/segment/reader.ts'
+import type { CheckpointStorage } from '../../runtime/checkpoint/storage/checkpoint-storage.ts'
 import { type EntrySpan, keyOfSpan } from '../../state/port/change.ts'
 import { KNOWN_ITEMS_UID } from '../histories/states.ts'
 import type { Person } from './person.ts'

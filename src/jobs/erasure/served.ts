@@ -1,7 +1,7 @@
 import type { WeirClient } from '../../client/weir-client.ts'
 import { isWeirError } from '../../core/errors.ts'
+import { ALS_MODEL } from '../../models/topic/als-serving-function.ts'
 import { COUNTS_VERSION, KNOWN_ITEMS, USER_COUNTS } from '../histories/states.ts'
-import { ALS_MODEL } from '../model-topic/als-serving-function.ts'
 import type { Person } from './person.ts'
 
 /** The reads that the search of a running job needs. */

@@ -1,9 +1,9 @@
 import { ratingLineFormat } from '../../models/ratings/line-format.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
 import { isRefused } from '../../models/ratings/rating-fields.ts'
+import type { ModelTopicRecord } from '../../models/topic/record.ts'
 import { RecordReader } from '../learning/record-reader.ts'
 import type { RefusalReason } from '../learning/refused.ts'
-import type { ModelTopicRecord } from '../model-topic/record.ts'
 
 /** Reads the ratings of a topic; a record that is none, or whose ids are too long, is refused. */
 export class HistoryRatingsOperator extends RecordReader<Rating> {

@@ -1,7 +1,7 @@
 import type { Counter } from '../../core/metrics.ts'
 import { checkOptions } from '../../core/options/shape.ts'
+import type { ModelTopicRecord } from '../../models/topic/record.ts'
 import type { OperatorContext } from '../../operators/port/operator.ts'
-import type { ModelTopicRecord } from '../model-topic/record.ts'
 import { LearningGate } from './gate.ts'
 import type { GateOrder } from './messages.ts'
 import { ResumeOffsets } from './resume-offsets.ts'

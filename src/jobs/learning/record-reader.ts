@@ -1,7 +1,7 @@
+import type { ModelTopicRecord } from '../../models/topic/record.ts'
 import { AbstractOperator } from '../../operators/port/abstract-operator.ts'
 import type { OperatorContext } from '../../operators/port/operator.ts'
 import { DEFAULT_MAX_KEY_BYTES } from '../../state/port/key-length.ts'
-import type { ModelTopicRecord } from '../model-topic/record.ts'
 import { type RefusalReason, Refusals } from './refused.ts'
 
 type RefusalCounter = ConstructorParameters<typeof Refusals>[1]

@@ -1,8 +1,8 @@
 import type { RecordSerializer } from '../../connectors/records/outgoing-record.ts'
 import type { Counter } from '../../core/metrics.ts'
+import { type ModelTopicRecord, valueBytesOf } from '../../models/topic/record.ts'
 import type { OperatorContext } from '../../operators/port/operator.ts'
 import { OutputTag } from '../../operators/port/output-tag.ts'
-import { type ModelTopicRecord, valueBytesOf } from '../model-topic/record.ts'
 
 /** An observation, a rating or an example, that a job does not take. */
 export interface RefusedObservation {

@@ -3,7 +3,7 @@ import { WeirError } from '../../core/errors.ts'
 import { kindOf, wholeNumber } from '../../core/options/kinds.ts'
 import type { OptionShape } from '../../core/options/shape.ts'
 import type { SourcePosition } from '../../core/position.ts'
-import { type ModelTopicRecord, valueBytesOf } from '../model-topic/record.ts'
+import { type ModelTopicRecord, valueBytesOf } from '../../models/topic/record.ts'
 
 /** Which observations are the same event, sent more than once by a producer that sends at least once. */
 export interface SameEventOptions {

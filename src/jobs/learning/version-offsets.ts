@@ -2,12 +2,11 @@ import { openTopics } from '../../connectors/topics/open.ts'
 import { TOPICS_PLACE, type TopicsPlace } from '../../connectors/topics/place.ts'
 import { name, objectWith, required } from '../../core/options/kinds.ts'
 import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
+import { comparedRecords, formOf } from '../../models/observations/compared-records.ts'
 import type { LearnedPart } from '../../models/registry/learned-part.ts'
 import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import { placeOfRange, rangesHere } from '../../models/registry/ranges/range-place.ts'
-import { isLinear } from '../../models/registry/version.ts'
-import { comparedRecords } from '../observations/compared-records.ts'
-import type { ModelRegistry } from '../registry/model-registry.ts'
+import type { ModelRegistry } from '../../models/versions/model-registry.ts'
 import type { ResumeOffset } from './resume-offsets.ts'
 
 /** Where a version and the observations that it has learned are looked up. */
@@ -76,9 +75,9 @@ export async function versionOffsets(
   const present = { topic, id: (await topics.identity(topic)).id }
   const covered = rangesHere(all, present)
   if (covered.length === 0) return { kind: 'elsewhere' }
-  const kind = version !== undefined && isLinear(version) ? 'examples' : 'ratings'
+  const form = version === undefined ? ({ kind: 'ratings' } as const) : formOf(version)
   const compared = await comparedRecords(topics, rangesHere(trained, present), {
-    kind,
+    ...form,
     part: 'last',
   })
   if (compared.kind === 'other') return { kind: 'other-records', what: compared.what }

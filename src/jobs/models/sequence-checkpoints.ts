@@ -1,17 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { processClaimant } from '../../checkpoint/coordinator/claimant.ts'
-import { CheckpointCoordinator } from '../../checkpoint/coordinator/coordinator.ts'
-import { isDamageCode } from '../../checkpoint/coordinator/damage.ts'
-import type {
-  Barrier,
-  CheckpointManifest,
-  SegmentReference,
-} from '../../checkpoint/protocol/checkpoint-types.ts'
-import { openSegment, visitSpans } from '../../checkpoint/segment/reader.ts'
-import { SegmentWriter } from '../../checkpoint/segment/writer.ts'
-import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-storage.ts'
-import { loadStorage } from '../../checkpoint/storage/load.ts'
-import { segmentPath } from '../../checkpoint/storage/paths.ts'
 import { ByteWriter } from '../../core/byte-writer.ts'
 import { type Clock, orAfter } from '../../core/clock.ts'
 import { asWeirError, isWeirError, messageOf } from '../../core/errors.ts'
@@ -24,6 +11,19 @@ import {
   type StoredSequence,
   writeSequence,
 } from '../../inference/sequences/stored-sequence.ts'
+import { processClaimant } from '../../runtime/checkpoint/coordinator/claimant.ts'
+import { CheckpointCoordinator } from '../../runtime/checkpoint/coordinator/coordinator.ts'
+import { isDamageCode } from '../../runtime/checkpoint/coordinator/damage.ts'
+import type {
+  Barrier,
+  CheckpointManifest,
+  SegmentReference,
+} from '../../runtime/checkpoint/protocol/checkpoint-types.ts'
+import { openSegment, visitSpans } from '../../runtime/checkpoint/segment/reader.ts'
+import { SegmentWriter } from '../../runtime/checkpoint/segment/writer.ts'
+import type { CheckpointStorage } from '../../runtime/checkpoint/storage/checkpoint-storage.ts'
+import { loadStorage } from '../../runtime/checkpoint/storage/load.ts'
+import { segmentPath } from '../../runtime/checkpoint/storage/paths.ts'
 import type { CheckpointConfiguration } from '../../runtime/configuration/configuration.ts'
 import { keyOfSpan, valueOfSpan } from '../../state/port/change.ts'
 import { takeLastCheckpoint } from '../last-checkpoint.ts'

@@ -25,9 +25,9 @@ import {
 } from '../../models/registry/checks/promotion-verdict.ts'
 import type { QualityLimits } from '../../models/registry/checks/quality.ts'
 import type { GoldenErrors, RegisteredVersion } from '../../models/registry/version.ts'
+import type { ModelRegistry } from '../../models/versions/model-registry.ts'
+import type { RangeReader } from '../../models/versions/trained-ranges.ts'
 import type { ModelReader } from '../../wire/model-reader.ts'
-import type { ModelRegistry } from '../registry/model-registry.ts'
-import type { RangeReader } from '../registry/trained-ranges.ts'
 import { type LoadingVersion, servingFacts } from './serving-probe.ts'
 
 /** Bounds of all three checks. */

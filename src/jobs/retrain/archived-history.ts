@@ -1,8 +1,8 @@
 import { filesAt } from '../../connectors/file/list.ts'
 import type { PartitionBounds, TopicStore } from '../../connectors/topics/store.ts'
+import { type ArchivePart, archiveDigest, partOf } from '../../models/observations/archive-parts.ts'
+import type { HistoryFiles } from '../../models/observations/history.ts'
 import type { DataRange } from '../../models/registry/ranges/data-range.ts'
-import { type ArchivePart, archiveDigest, partOf } from '../observations/archive-parts.ts'
-import type { HistoryFiles } from '../observations/history.ts'
 
 /** What a history has of the topic of observations itself. */
 export interface ArchivedHistory {

@@ -1,11 +1,13 @@
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { kindOf } from '../../kinds/registered.ts'
+import { offsetsIn, rangesAfter } from '../../models/observations/topic-ranges.ts'
 import {
   type RegisteredVersion,
   type RegistryState,
   versionsOf,
 } from '../../models/registry/version.ts'
-import { offsetsIn, rangesAfter } from '../observations/topic-ranges.ts'
+import { outcomeError } from '../../models/versions/model-registry.ts'
+import { presentVersion } from '../../models/versions/trained-ranges.ts'
 import {
   type CheckedData,
   goldenId,
@@ -14,8 +16,6 @@ import {
   recordGolden,
   runPromotionChecks,
 } from '../promotion/checks.ts'
-import { outcomeError } from '../registry/model-registry.ts'
-import { presentVersion } from '../registry/trained-ranges.ts'
 import type { RetrainOptions, RetrainOutcome } from './options.ts'
 
 /** The checks of candidates of one retraining. */
@@ -45,7 +45,7 @@ export class CandidateChecks {
     live: number,
   ): Promise<PromotionChecksOptions | undefined> {
     const { reader, limits, clock } = this.options
-    const data = this.data()
+    const data = this.data(version)
     if (reader === undefined || data === undefined) return undefined
     const { topics } = this
     const versions = versionsOf(this.state, version.name)
@@ -66,15 +66,19 @@ export class CandidateChecks {
   }
 
   /** The golden set with the readers of its kind of observations; undefined without a golden set. */
-  private data(): CheckedData | undefined {
+  private data({ lineage }: RegisteredVersion): CheckedData | undefined {
     const { options, topics } = this
     if (options.golden === undefined) return undefined
     const kind = kindOf(options)
     const { golden, history } = options
     return {
       golden,
-      observations: (ranges) => kind.read(topics, ranges),
-      ...(history === undefined ? {} : { history: () => kind.readHistory(history) }),
+      observations: (ranges) => kind.read(topics, ranges, lineage.hyperparameters),
+      ...(history === undefined
+        ? {}
+        : {
+            history: () => kind.readHistory(history, lineage.hyperparameters),
+          }),
     }
   }
 

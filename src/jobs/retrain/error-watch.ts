@@ -5,10 +5,17 @@ import type { TopicStore } from '../../connectors/topics/store.ts'
 import { ByteReader } from '../../core/byte-reader.ts'
 import type { Clock } from '../../core/clock.ts'
 import { isWeirError } from '../../core/errors.ts'
+import { FEATURE_HASHING } from '../../core/features/hashing.ts'
 import { msgpackSerializer } from '../../core/formats/msgpack-serializer.ts'
 import { aFunction, name, numberIn, objectWith, oneOf, required } from '../../core/options/kinds.ts'
 import { CLOCK } from '../../core/options/ports.ts'
 import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
+import { readExamples } from '../../models/observations/examples.ts'
+import {
+  rangesAfter,
+  rangesOfTopic,
+  readObservations,
+} from '../../models/observations/topic-ranges.ts'
 import {
   type AlarmsByDetector,
   DriftMonitor,
@@ -20,8 +27,6 @@ import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import type { ExampleError } from '../learning/error/example-error.ts'
 import { LEARNING_ERROR_STATE } from '../learning/error/learning-error.ts'
 import type { RatingError } from '../learning/error/rating-error.ts'
-import { readExamples } from '../observations/examples.ts'
-import { rangesAfter, rangesOfTopic, readObservations } from '../observations/topic-ranges.ts'
 import {
   labelErrors,
   type PredictionError,
@@ -76,6 +81,7 @@ const LIVE_ERROR: OptionShape<LiveErrorOptions> = {
   range: nested<RatingRange>({ min: required(numberIn()), max: required(numberIn()) }),
   feedback: oneOf('explicit', 'implicit'),
   positiveLabel: numberIn(),
+  hashing: nested(FEATURE_HASHING),
   onSource: aFunction(),
   onUnreadable: aFunction(),
 }
@@ -160,11 +166,11 @@ export class LiveErrorWatch {
   }
 
   private errorsOf(topics: TopicStore, news: NewObservations): AsyncGenerator<PredictionError> {
-    const { positiveLabel } = this.options
+    const { positiveLabel, hashing } = this.options
     const { fresh, version, unreadable } = news
     return positiveLabel === undefined
       ? ratingErrors(this.options, readObservations(topics, fresh, unreadable.add), version)
-      : labelErrors(this.options, readExamples(topics, fresh, unreadable.add), version)
+      : labelErrors(this.options, readExamples(topics, fresh, unreadable.add, hashing), version)
   }
 }
 

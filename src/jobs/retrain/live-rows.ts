@@ -1,6 +1,6 @@
 import type { ModelFileRow } from '../../models/files/model-file.ts'
+import { writeModelFile } from '../../models/publish/file-io.ts'
 import type { ModelReader } from '../../wire/model-reader.ts'
-import { writeModelFile } from '../publish/file-io.ts'
 
 /** Largest number of rows of a page. */
 const PAGE = 20_000

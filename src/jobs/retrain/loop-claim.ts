@@ -1,6 +1,3 @@
-import { processClaimant } from '../../checkpoint/coordinator/claimant.ts'
-import { CheckpointRepository } from '../../checkpoint/coordinator/repository.ts'
-import { FileCheckpointStorage } from '../../checkpoint/storage/file.ts'
 import type { Cancel, Clock } from '../../core/clock.ts'
 import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
 import type { Processes } from '../../models/registry/publisher.ts'
@@ -9,8 +6,11 @@ import {
   RENEW_LEASE_MS,
   type RetrainingLease,
 } from '../../models/registry/retraining-lease.ts'
-import { machineProcesses, Publication } from '../model-topic/publication.ts'
-import type { ModelRegistry } from '../registry/model-registry.ts'
+import { machineProcesses, Publication } from '../../models/topic/publication.ts'
+import type { ModelRegistry } from '../../models/versions/model-registry.ts'
+import { processClaimant } from '../../runtime/checkpoint/coordinator/claimant.ts'
+import { CheckpointRepository } from '../../runtime/checkpoint/coordinator/repository.ts'
+import { FileCheckpointStorage } from '../../runtime/checkpoint/storage/file.ts'
 
 /** Options of a claim. */
 export interface LoopClaimOptions {

@@ -16,6 +16,8 @@ import {
 } from '../../core/options/kinds.ts'
 import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
 import { kindOf } from '../../kinds/registered.ts'
+import { comparedRecords, formOf } from '../../models/observations/compared-records.ts'
+import { offsetsIn, rangesAfter } from '../../models/observations/topic-ranges.ts'
 import type { DriftDetectorName } from '../../models/quality/drift-monitor.ts'
 import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import { type PresentTopic, rangesHere } from '../../models/registry/ranges/range-place.ts'
@@ -32,8 +34,6 @@ import {
   type RegistryState,
   versionsOf,
 } from '../../models/registry/version.ts'
-import { comparedRecords } from '../observations/compared-records.ts'
-import { offsetsIn, rangesAfter } from '../observations/topic-ranges.ts'
 import type { LiveErrorWatch, WatchedError } from './error-watch.ts'
 import type { LoopClaim } from './loop-claim.ts'
 import {
@@ -223,14 +223,14 @@ export class RetrainLoop {
   /** Whether a version has read other records than the topic has; looked up once, as offsets are not written again. */
   private async hasReadOthers(
     topics: TopicStore,
-    { id, lineage }: RegisteredVersion,
+    version: RegisteredVersion,
     present: PresentTopic,
   ): Promise<boolean> {
+    const { id, lineage } = version
     const known = this.compared.get(id)
     if (known !== undefined) return known
-    const kind = kindOf(this.options).observations
     const ranges = rangesHere(lineage.ranges, present)
-    const compared = await comparedRecords(topics, ranges, { kind, part: 'last' })
+    const compared = await comparedRecords(topics, ranges, { ...formOf(version), part: 'last' })
     this.compared.set(id, compared.kind === 'other')
     return compared.kind === 'other'
   }

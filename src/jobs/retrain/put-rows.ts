@@ -2,10 +2,10 @@ import type { TopicStore } from '../../connectors/topics/store.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { ChangedRow } from '../../kinds/port/trainer.ts'
 import { encodeFactors } from '../../models/als/row.ts'
-import { floatsHeader } from '../model-topic/row-form.ts'
-import { rowMemoryHeader } from '../model-topic/row-memory.ts'
-import { rowPartition } from '../model-topic/row-partition.ts'
-import { ratingsHeader } from '../model-topic/row-ratings.ts'
+import { floatsHeader } from '../../models/topic/row-form.ts'
+import { rowMemoryHeader } from '../../models/topic/row-memory.ts'
+import { rowPartition } from '../../models/topic/row-partition.ts'
+import { ratingsHeader } from '../../models/topic/row-ratings.ts'
 
 const encoder = new TextEncoder()
 

@@ -1,10 +1,10 @@
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import type { Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import { leftOutText } from '../../models/observations/left-out.ts'
+import { joinedRead } from '../../models/observations/ranges-reading.ts'
+import { offsetsIn, rangesAfter } from '../../models/observations/topic-ranges.ts'
 import type { DataRange } from '../../models/registry/ranges/data-range.ts'
-import { leftOutText } from '../observations/left-out.ts'
-import { joinedRead } from '../observations/ranges-reading.ts'
-import { offsetsIn, rangesAfter } from '../observations/topic-ranges.ts'
 import type { TrainingProcess } from './process.ts'
 import { putRows } from './put-rows.ts'
 

@@ -8,6 +8,22 @@ import { checkOptions } from '../../core/options/shape.ts'
 import type { TrainedModelMetadata } from '../../kinds/port/trainer.ts'
 import { kindOf } from '../../kinds/registered.ts'
 import {
+  comparedRecords,
+  formOf,
+  type ObservationForm,
+  readRanges,
+} from '../../models/observations/compared-records.ts'
+import { type HistoryFiles, historyHashes, readingName } from '../../models/observations/history.ts'
+import { leftOutText, linesLeftOutText } from '../../models/observations/left-out.ts'
+import {
+  identified,
+  newestOf,
+  offsetsIn,
+  offsetsOnlyIn,
+  rangesOfTopic,
+} from '../../models/observations/topic-ranges.ts'
+import { requireDimension } from '../../models/publish/topic-dimension.ts'
+import {
   type KnownVersion,
   type ProcessingInputs,
   processingName,
@@ -20,23 +36,12 @@ import {
   type RegistryState,
   versionsOf,
 } from '../../models/registry/version.ts'
+import { collectUnfinished } from '../../models/retention/unfinished.ts'
+import { Publication } from '../../models/topic/publication.ts'
+import { outcomeError } from '../../models/versions/model-registry.ts'
 import { chosenHalfLifeText } from '../../training/als/choose-half-life.ts'
-import { Publication } from '../model-topic/publication.ts'
-import { comparedRecords, readRanges } from '../observations/compared-records.ts'
-import { type HistoryFiles, historyHashes, readingName } from '../observations/history.ts'
-import { leftOutText, linesLeftOutText } from '../observations/left-out.ts'
-import {
-  identified,
-  newestOf,
-  offsetsIn,
-  offsetsOnlyIn,
-  rangesOfTopic,
-} from '../observations/topic-ranges.ts'
 import { loadingVersion, type PromotionChecks, recordGolden } from '../promotion/checks.ts'
 import { untilLoaded } from '../promotion/serving-probe.ts'
-import { requireDimension } from '../publish/topic-dimension.ts'
-import { outcomeError } from '../registry/model-registry.ts'
-import { collectUnfinished } from '../retention/unfinished.ts'
 import { archivedHistory } from './archived-history.ts'
 import { candidateVersion, publishCandidate } from './candidate.ts'
 import { CandidateChecks, checkAgain } from './candidate-checks.ts'
@@ -63,7 +68,8 @@ export async function retrainWith(given: RetrainOptions): Promise<RetrainOutcome
   await using topics = await openTopics(given.place)
   const { observations, model } = given
   const archived = await archivedHistory(topics, observations, given.history)
-  const options = archived.history === undefined ? given : { ...given, history: archived.history }
+  const named = Object.assign({ ...given }, await kindOf(given).withFiles?.(given))
+  const options = archived.history === undefined ? named : { ...named, history: archived.history }
   await collect(topics, options)
   const state = await options.registry.read()
   if (options.forgetLearned !== true)
@@ -160,14 +166,15 @@ async function knownVersion(
     readonly options: RetrainOptions
   },
 ): Promise<{ readonly known: KnownVersion | undefined; readonly given: ProcessingInputs }> {
-  const kind = kindOf(options).observations
   const others = new Set<number>()
+  let form: ObservationForm | undefined
   for (;;) {
     const left = versions.filter(({ number }) => !others.has(number))
     const known = versionOfInputs(left, inputs, parents)
     if (known === undefined) break
     const { number, lineage } = known.version
-    const compared = await comparedRecords(topics, lineage.ranges, { kind, part: 'all' })
+    form = formOf(known.version)
+    const compared = await comparedRecords(topics, lineage.ranges, { ...form, part: 'all' })
     // What was erased must leave the model, too: then it is trained again at the same offsets.
     const isOther = compared.kind === 'other' || compared.kind === 'erased'
     if (!isOther) return { known, given: inputs }
@@ -176,8 +183,8 @@ async function knownVersion(
     )
     others.add(number)
   }
-  if (others.size === 0) return { known: undefined, given: inputs }
-  const ranges = await readRanges(topics, inputs.ranges, kind)
+  if (form === undefined) return { known: undefined, given: inputs }
+  const ranges = await readRanges(topics, inputs.ranges, form)
   const given = { ...inputs, ranges, withDigests: true }
   return { known: versionOfInputs(versions, given, parents), given }
 }

@@ -1,9 +1,10 @@
+import type { FeatureHashing } from '../../core/features/hashing.ts'
 import { type Feedback, targetOf } from '../../models/feedback.ts'
+import type { ObservedExample } from '../../models/observations/examples.ts'
 import type { Rating, RatingRange } from '../../models/ratings/rating.ts'
+import { predictServed } from '../../training/evaluate/served.ts'
 import type { ModelReader } from '../../wire/model-reader.ts'
 import { withBiasFeature } from '../../wire/sparse-vector.ts'
-import { predictServed } from '../evaluate/served.ts'
-import type { ObservedExample } from '../observations/examples.ts'
 
 /** How the predictions of a served version are compared with observations. */
 export interface ServedErrorOptions {
@@ -15,6 +16,8 @@ export interface ServedErrorOptions {
   readonly feedback?: Feedback
   /** For a linear model: its positive label. Its error is 1 for a wrong label, else 0. @default an ALS model */
   readonly positiveLabel?: number
+  /** How a linear model hashes the names of features. @default features have ids */
+  readonly hashing?: FeatureHashing | undefined
 }
 
 /** Error of one prediction. */

@@ -3,12 +3,16 @@ import type { TopicsPlace } from '../../connectors/topics/place.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import type { Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import { readExamples } from '../../models/observations/examples.ts'
+import {
+  type HistoryFiles,
+  historyExamples,
+  historyRatings,
+} from '../../models/observations/history.ts'
+import { rangesOfTopic, readObservations } from '../../models/observations/topic-ranges.ts'
 import { NO_ALARMS } from '../../models/quality/drift-monitor.ts'
 import { RunningMean } from '../../models/quality/intervals.ts'
 import { MIN_ERRORS } from '../../models/registry/retrain-trigger.ts'
-import { readExamples } from '../observations/examples.ts'
-import { type HistoryFiles, historyExamples, historyRatings } from '../observations/history.ts'
-import { rangesOfTopic, readObservations } from '../observations/topic-ranges.ts'
 import type { WatchedError } from './error-watch.ts'
 import {
   labelErrors,
@@ -80,14 +84,17 @@ export class TestErrorWatch {
     version: number,
   ): Promise<AsyncGenerator<PredictionError>> {
     const { options } = this
-    const { test, positiveLabel } = options
+    const { test, positiveLabel, hashing } = options
     const ranges = 'topic' in test ? await rangesOfTopic(topics, test.topic) : []
     if (positiveLabel === undefined) {
       const ratings =
         'topic' in test ? readObservations(topics, ranges) : historyRatings(test.files)
       return ratingErrors(options, ratings, version)
     }
-    const examples = 'topic' in test ? readExamples(topics, ranges) : historyExamples(test.files)
+    const examples =
+      'topic' in test
+        ? readExamples(topics, ranges, undefined, hashing)
+        : historyExamples(test.files, undefined, hashing)
     return labelErrors(options, examples, version)
   }
 }

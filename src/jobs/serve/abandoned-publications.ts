@@ -4,9 +4,9 @@ import type { Cancel, Clock } from '../../core/clock.ts'
 import { asWeirError } from '../../core/errors.ts'
 import { LEASE_MS, publisherState } from '../../models/registry/publisher.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
-import { machineProcesses } from '../model-topic/publication.ts'
-import type { VersionCoordinator } from '../model-topic/version-coordinator.ts'
-import { abandonVersions } from '../retention/retire-versions.ts'
+import { abandonVersions } from '../../models/retention/retire-versions.ts'
+import { machineProcesses } from '../../models/topic/publication.ts'
+import type { VersionCoordinator } from '../../models/topic/version-coordinator.ts'
 import type { UnfinishedNumber } from '../served-job.ts'
 
 /** Time between two looks, ms. */

@@ -3,7 +3,7 @@ import type { PartitionBounds } from '../../connectors/topics/store.ts'
 import { isWeirError } from '../../core/errors.ts'
 import { placeOfRange } from '../../models/registry/ranges/range-place.ts'
 import type { LearningTopic } from '../../models/registry/version.ts'
-import { deltasTopic } from '../model-topic/topics.ts'
+import { deltasTopic } from '../../models/topic/topics.ts'
 import type { ServeModelOptions } from './model.ts'
 import { registryOfJob } from './registry-place.ts'
 

@@ -1,8 +1,8 @@
 import type { PartitionBounds } from '../../connectors/topics/store.ts'
+import type { TrainedInTopic } from '../../models/observations/trained-in-topic.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import type { ResumeOffset } from '../learning/resume-offsets.ts'
 import type { VersionOffsets } from '../learning/version-offsets.ts'
-import type { TrainedInTopic } from '../observations/trained-in-topic.ts'
 import { originText } from './training-origin.ts'
 
 /** Where learning begins in a topic. */

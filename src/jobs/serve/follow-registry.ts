@@ -1,7 +1,7 @@
 import type { TopicsPlace } from '../../connectors/topics/place.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { RegistryState } from '../../models/registry/version.ts'
-import { RegistryWatch } from '../registry/watch.ts'
+import { RegistryWatch } from '../../models/versions/watch.ts'
 
 /**
  * Passes on the registry with each change. Resolves after the first read, so that a starting job never serves a version that

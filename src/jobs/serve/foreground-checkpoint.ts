@@ -1,6 +1,6 @@
-import { loadStorage } from '../../checkpoint/storage/load.ts'
-import { checkpointFolder, classifyPath } from '../../checkpoint/storage/paths.ts'
 import { isWeirError } from '../../core/errors.ts'
+import { loadStorage } from '../../runtime/checkpoint/storage/load.ts'
+import { checkpointFolder, classifyPath } from '../../runtime/checkpoint/storage/paths.ts'
 import { jobIdOf } from './job-id.ts'
 
 /** A submission of a job. */

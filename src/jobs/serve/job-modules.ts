@@ -4,10 +4,7 @@ import { siblingModule } from '../../core/sibling-module.ts'
 export const ALS_SERVING_MODULE = siblingModule('../../jobs/als-serving/job', import.meta.url)
 
 /** Module of the `svm-serving` job. */
-export const SVM_SERVING_MODULE = siblingModule(
-  '../../jobs/model-topic/svm-serving',
-  import.meta.url,
-)
+export const SVM_SERVING_MODULE = siblingModule('../../models/topic/svm-serving', import.meta.url)
 
 /** Module of the `online-als` job. */
 export const ONLINE_ALS_MODULE = siblingModule('../../jobs/learning/als/job', import.meta.url)

@@ -1,10 +1,17 @@
 import { openTopics } from '../../connectors/topics/open.ts'
 import { sleep, systemClock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import { hashingOf } from '../../core/features/hashing.ts'
+import {
+  type TrainedObservations,
+  trainedInTopic,
+} from '../../models/observations/trained-in-topic.ts'
 import type { LearnedPart } from '../../models/registry/learned-part.ts'
 import { placeOfRange } from '../../models/registry/ranges/range-place.ts'
 import type { VersionNote } from '../../models/registry/version.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
+import { deltasTopic } from '../../models/topic/topics.ts'
+import type { VersionCoordinator } from '../../models/topic/version-coordinator.ts'
 import type { LearnableVersion } from '../learning/messages.ts'
 import {
   type VersionOffsets,
@@ -13,9 +20,6 @@ import {
 } from '../learning/version-offsets.ts'
 import { decodeFolded } from '../learning/write-back/folded-deltas.ts'
 import { requireDeltas } from '../learning/write-back/missing-deltas.ts'
-import { deltasTopic } from '../model-topic/topics.ts'
-import type { VersionCoordinator } from '../model-topic/version-coordinator.ts'
-import { type TrainedObservations, trainedInTopic } from '../observations/trained-in-topic.ts'
 import type { ServedJob } from '../served-job.ts'
 import {
   decideFirstObservations,
@@ -149,13 +153,14 @@ async function factsOf({
 
 /** What a version was trained on, where the topic may have it, too. */
 function trainedObservations(
-  { trainedOn, users }: ModelVersionMarker,
+  { trainedOn, users, hyperparameters }: ModelVersionMarker,
   { kind }: VersionOffsets,
 ): TrainedObservations | undefined {
   const digest = trainedOn?.files.at(0)?.read
   if (kind !== 'not-said' || digest === undefined) return undefined
   return {
     kind: users === 0 ? 'examples' : 'ratings',
+    hashing: hashingOf(hyperparameters),
     digest,
     newestEventMs: trainedOn?.newestEventMs ?? -1,
   }

@@ -1,11 +1,12 @@
 import { systemClock } from '../../core/clock.ts'
-import { requireArgument } from '../../core/errors.ts'
+import { requireArgument, WeirError } from '../../core/errors.ts'
+import { type FeatureHashing, hashingText, isSameHashing } from '../../core/features/hashing.ts'
 import type { OptionShape } from '../../core/options/shape.ts'
 import { type TrainedWith, trainedWith } from '../../models/linear/trained-with.ts'
+import { SVM_MODEL } from '../../models/topic/linear-serving-function.ts'
 import { linearLearning } from '../learning/linear/coordinator.ts'
 import { ONLINE_SVM, type OnlineSvmOptions } from '../learning/linear/job.ts'
 import { LINEAR_LEARNED_MODEL } from '../learning/write-back/linear-model.ts'
-import { SVM_MODEL } from '../model-topic/linear-serving-function.ts'
 import { requireSettings } from '../query-access.ts'
 import type { ServedJob } from '../served-job.ts'
 import { ONLINE_SVM_MODULE } from './job-modules.ts'
@@ -45,10 +46,16 @@ export const SVM_LEARNING: OptionShape<Omit<SvmLearningJobOptions, 'observations
 /** Options of `learnSvmJob`. */
 export interface LearnSvmJobOptions extends ServeLearningOptions {
   readonly job: SvmLearningJobOptions
+  /** How the version must hash the names of features. @default as it says */
+  readonly hashing?: FeatureHashing | undefined
 }
 
 /** Starts the `online-svm` job of a data folder: `svm-serving` that learns; see `serveLearning`. */
-export async function learnSvmJob({ job, ...options }: LearnSvmJobOptions): Promise<ServedJob> {
+export async function learnSvmJob({
+  job,
+  hashing,
+  ...options
+}: LearnSvmJobOptions): Promise<ServedJob> {
   const model: ModelJob<OnlineSvmOptions> = {
     name: 'online-svm',
     module: ONLINE_SVM_MODULE,
@@ -58,7 +65,10 @@ export async function learnSvmJob({ job, ...options }: LearnSvmJobOptions): Prom
   const { observations, quarantine, positiveLabel } = job
   await requireSettings(options.configuration, options.access)
   const served = await servedMarker(options)
-  requireLabels(trainedWith(served?.hyperparameters ?? {}), positiveLabel, `topic ${options.topic}`)
+  const first = trainedWith(served?.hyperparameters ?? {})
+  requireTwoLabels(first, `topic ${options.topic}`)
+  requireLabels(first, positiveLabel, `topic ${options.topic}`)
+  requireHashing(first, hashing, options.topic)
   return await serveLearning(
     {
       model,
@@ -74,12 +84,34 @@ export async function learnSvmJob({ job, ...options }: LearnSvmJobOptions): Prom
       },
       metadataOf: async (version, marker) => {
         const trained = trainedWith(marker.hyperparameters)
+        requireTwoLabels(trained, `version ${version}`)
         requireLabels(trained, positiveLabel, `version ${version}`)
         const learned = await learnedBefore(version, marker, { observations, options })
         return { version, trainedWith: trained, ...learned }
       },
     },
     options,
+  )
+}
+
+/** Throws UNSUPPORTED for a model of several classes. */
+function requireTwoLabels({ classes }: TrainedWith, what: string): void {
+  if (classes === undefined) return
+  throw new WeirError(
+    'UNSUPPORTED',
+    `the model of ${what} has ${classes.labels.length} classes, and only models of two labels are learned online; serve it with weir run svm-serving`,
+  )
+}
+
+/** Throws INVALID_ARGUMENT if a hash of features was given and is another one than that of the training. */
+function requireHashing(
+  { hashing }: TrainedWith,
+  given: FeatureHashing | undefined,
+  topic: string,
+): void {
+  requireArgument(
+    given === undefined || isSameHashing(hashing, given),
+    `the model of topic ${topic} was trained with ${hashingText(hashing)}, and this says ${hashingText(given)}; leave it out`,
   )
 }
 

@@ -3,10 +3,13 @@ import type { TopicsPlace } from '../../connectors/topics/place.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { systemClock } from '../../core/clock.ts'
 import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
+import { classParameters } from '../../core/features/classes.ts'
+import { hashingParameters } from '../../core/features/hashing.ts'
 import { BackgroundWork } from '../../core/lifetime/background-work.ts'
 import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
 import { encodeTerms, implicitTerms } from '../../models/als/implicit-terms.ts'
 import { trainedWith } from '../../models/linear/trained-with.ts'
+import { dimensionOfTopic } from '../../models/publish/topic-dimension.ts'
 import {
   isLinear,
   liveVersionOf,
@@ -14,20 +17,19 @@ import {
   versionsOf,
 } from '../../models/registry/version.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
+import { MODEL_ROWS_UID } from '../../models/topic/operator.ts'
+import {
+  VersionCoordinator,
+  type VersionCoordinatorOptions,
+} from '../../models/topic/version-coordinator.ts'
+import { ModelRegistry } from '../../models/versions/model-registry.ts'
 import { type ConfigurationMap, parseConfiguration } from '../../runtime/configuration/keys.ts'
 import { requireNotRunning } from '../../runtime/job/worker-job.ts'
 import type { OperatorCoordinators } from '../../runtime/protocol/operator-coordinator.ts'
 import type { SlotThreads } from '../../runtime/slot/threads.ts'
 import type { QueryThreads } from '../../serving/threads/query-threads.ts'
 import type { QueryWorkers } from '../../serving/threads/workers.ts'
-import { MODEL_ROWS_UID } from '../model-topic/operator.ts'
-import {
-  VersionCoordinator,
-  type VersionCoordinatorOptions,
-} from '../model-topic/version-coordinator.ts'
-import { dimensionOfTopic } from '../publish/topic-dimension.ts'
 import { type QueryAccessOptions, requireSettings } from '../query-access.ts'
-import { ModelRegistry } from '../registry/model-registry.ts'
 import { ServedJob } from '../served-job.ts'
 import { AbandonedPublications } from './abandoned-publications.ts'
 import type { DataDirectory } from './data-directory.ts'
@@ -186,8 +188,11 @@ export async function serveModel<O extends Readonly<Record<string, unknown>>>(
 function sendFacts(queries: QueryThreads, state: string, marker: ModelVersionMarker): void {
   const { version, hyperparameters } = marker
   if (isLinear(marker)) {
-    const { labels = { positive: 1, negative: -1 } } = trainedWith(hyperparameters)
-    queries.versionLabelled(state, { version, ...labels })
+    const trained = trainedWith(hyperparameters)
+    const { labels = { positive: 1, negative: -1 } } = trained
+    const hashing = hashingParameters(trained.hashing)
+    const classes = classParameters(trained.classes)
+    queries.versionLabelled(state, { version, ...labels, ...hashing, ...classes })
     return
   }
   const terms = implicitTerms(marker)

@@ -1,6 +1,6 @@
 import type { TopicsPlace } from '../../connectors/topics/place.ts'
 import { systemClock } from '../../core/clock.ts'
-import { ModelRegistry } from '../registry/model-registry.ts'
+import { ModelRegistry } from '../../models/versions/model-registry.ts'
 import { type DataDirectory, dataDirectory } from './data-directory.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { openTopics } from '../../connectors/topics/open.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
-import { readyVersions } from '../registry/model-versions.ts'
+import { readyVersions } from '../../models/versions/model-versions.ts'
 import type { ServeModelOptions } from './model.ts'
 import { registryOfJob } from './registry-place.ts'
 

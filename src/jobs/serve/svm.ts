@@ -1,5 +1,5 @@
-import { SVM_MODEL } from '../model-topic/linear-serving-function.ts'
-import type { SvmServingOptions } from '../model-topic/svm-serving.ts'
+import { SVM_MODEL } from '../../models/topic/linear-serving-function.ts'
+import type { SvmServingOptions } from '../../models/topic/svm-serving.ts'
 import type { ServedJob } from '../served-job.ts'
 import { SVM_SERVING_MODULE } from './job-modules.ts'
 import { type ModelJob, type ServeModelOptions, serveModel } from './model.ts'

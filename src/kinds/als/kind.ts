@@ -1,10 +1,10 @@
 import { objectWith } from '../../core/options/kinds.ts'
-import { ALS_MODEL } from '../../jobs/model-topic/als-serving-function.ts'
-import { historyRatings } from '../../jobs/observations/history.ts'
-import { readObservations } from '../../jobs/observations/topic-ranges.ts'
 import { ONLINE_RULE } from '../../models/als/online/rules.ts'
 import { feedbackOf } from '../../models/feedback.ts'
+import { historyRatings } from '../../models/observations/history.ts'
+import { readObservations } from '../../models/observations/topic-ranges.ts'
 import type { Hyperparameters } from '../../models/registry/version.ts'
+import { ALS_MODEL } from '../../models/topic/als-serving-function.ts'
 import { goldenRatingsId, RatingsGate } from '../factors/gate.ts'
 import type { PlacedRating } from '../factors/ratings-profile.ts'
 import type { GoldenRatings } from '../port/golden-set.ts'
@@ -27,6 +27,10 @@ export const ALS: ModelKind<AlsRetraining, AlsTraining, GoldenRatings, PlacedRat
   code: ({ als }) => `${als.trainer ?? 'als'}/1`,
   // Neither changes the model.
   parameters: ({ als: { threads: _, device: __, ...parameters } }): Hyperparameters => parameters,
+  async withFiles({ als }) {
+    const { withFeatureHashes } = await import('./features-file.ts')
+    return { als: await withFeatureHashes(als) }
+  },
   dimension: ({ als }) => dimensionOf(als),
   // A chain draws its start.
   startsFromRows: ({ als }) => als.trainer !== 'bmf',

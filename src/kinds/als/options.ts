@@ -23,6 +23,12 @@ export interface RetrainAlsOptions
   readonly intervals?: boolean
   /** As that of `trainAls`; `auto` chooses it by the newest tenth of the ratings (`chooseHalfLife`). @default all count the same */
   readonly halfLifeMs?: number | 'auto'
+  /** Files of features of users and of items, which a chain reads (`featuresAt`). @default no features */
+  readonly userFeaturesFile?: string
+  readonly itemFeaturesFile?: string
+  /** Their hashes, which tell trainings on other features apart. @default those of the files when a retraining begins */
+  readonly userFeaturesSha256?: string
+  readonly itemFeaturesSha256?: string
 }
 
 type AlsTrainingOptions = Pick<
@@ -64,11 +70,16 @@ export function dimensionOf(options: RetrainAlsOptions): number | undefined {
   return factors + (biases || trainer === 'bmf' ? BIAS_COLUMNS : 0)
 }
 
+/** Options of a retraining that `trainAls` does not have, and the half-life. */
+const OF_OTHERS: ReadonlySet<string> = new Set([
+  ...['trainer', 'sweeps', 'burnIn', 'whoRated', 'intervals', 'halfLifeMs'],
+  ...['userFeaturesFile', 'itemFeaturesFile', 'userFeaturesSha256', 'itemFeaturesSha256'],
+])
+
 /** The options of `trainAls` among those of a retraining, apart from the half-life. */
 export function alsOptionsIn(options: RetrainAlsOptions): AlsTrainingOptions {
-  const { trainer: _, sweeps: __, burnIn: ___, whoRated: ____, ...rest } = options
-  const { intervals: _____, halfLifeMs: ______, ...als } = rest
-  return als
+  const own = Object.entries(options).filter(([name]) => !OF_OTHERS.has(name))
+  return Object.fromEntries(own)
 }
 
 /** The options of `trainBmf` among those of a retraining, apart from the half-life. */

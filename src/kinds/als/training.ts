@@ -1,17 +1,19 @@
-import { openModelFile } from '../../jobs/publish/file-io.ts'
 import { ratingNoise } from '../../models/als/online/prior.ts'
 import { onlineRule, withVersionFacts } from '../../models/als/online/rules.ts'
 import { alsKey } from '../../models/als/row-key.ts'
+import { openModelFile } from '../../models/publish/file-io.ts'
 import { resolvedHalfLife } from '../../training/als/choose-half-life.ts'
 import { momentsOf } from '../../training/als/learnable-model.ts'
 import type { AlsModel } from '../../training/als/solver/model.ts'
 import type { StartingRows } from '../../training/als/solver/options.ts'
 import { trainAls } from '../../training/als/train.ts'
+import type { BmfOptions } from '../../training/bmf/options.ts'
 import type { RowVariances } from '../../training/bmf/score-variances.ts'
 import { trainBmf } from '../../training/bmf/train.ts'
 import type { RatingsTable } from '../../training/data/ratings-table.ts'
 import type { TrainedFactors } from '../factors/trainer.ts'
 import type { OnTrained } from '../port/trainer.ts'
+import { featuresAt } from './features-file.ts'
 import { type AlsTraining, alsOptionsIn, bmfOptionsIn, type RetrainAlsOptions } from './options.ts'
 
 /** Trains the rows of an ALS model, by alternating least squares or by a chain of Bayesian factorisation. */
@@ -103,8 +105,10 @@ async function chained(
 ): Promise<TrainedModel> {
   const total = options.sweeps ?? 30
   let device = 'cpu'
+  const features = await featuresIn(options)
   const { model, history, variances } = await trainBmf(table, {
     ...bmfOptionsIn(options),
+    ...features,
     ...(halfLifeMs === undefined ? {} : { halfLifeMs }),
     onDevice: (name) => {
       device = name
@@ -113,6 +117,17 @@ async function chained(
   })
   const { noise, trainRmse } = history.at(-1) ?? {}
   return { model, device, variances, metrics: definedOf({ noise, trainRmse }) }
+}
+
+/** The features of the files of a training. */
+async function featuresIn({
+  userFeaturesFile: users,
+  itemFeaturesFile: items,
+}: RetrainAlsOptions): Promise<Pick<BmfOptions, 'userFeatures' | 'itemFeatures'>> {
+  return {
+    ...(users === undefined ? {} : { userFeatures: await featuresAt(users) }),
+    ...(items === undefined ? {} : { itemFeatures: await featuresAt(items) }),
+  }
 }
 
 function definedOf(metrics: Readonly<Record<string, number | undefined>>): Record<string, number> {

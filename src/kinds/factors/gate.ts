@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isWeirError } from '../../core/errors.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
-import { predictServed } from '../../jobs/evaluate/served.ts'
 import { alsKey, MEAN_IF_UNKNOWN } from '../../models/als/row-key.ts'
 import { RunningMean } from '../../models/quality/intervals.ts'
 import { type DataLimits, dataMeasures } from '../../models/registry/checks/data.ts'
@@ -19,6 +18,7 @@ import {
   ratingStatistics,
   ratingsOf,
 } from '../../training/data/ratings-table.ts'
+import { predictServed } from '../../training/evaluate/served.ts'
 import type { QueryOptions } from '../../wire/model-reader.ts'
 import {
   type GateOptions,

@@ -1,6 +1,6 @@
-import { ALS_MODEL } from '../../jobs/model-topic/als-serving-function.ts'
-import { type PublishOptions, publishModel } from '../../jobs/publish/model.ts'
 import { type GeneratedAlsModelOptions, generateAlsRow } from '../../models/als/model-generator.ts'
+import { type PublishOptions, publishModel } from '../../models/publish/model.ts'
+import { ALS_MODEL } from '../../models/topic/als-serving-function.ts'
 
 /** Publishes a generated ALS model; its ids are the whole numbers from 1, as text. */
 export function publishGeneratedModel(

@@ -1,13 +1,13 @@
 import { kindOf } from '../../core/options/kinds.ts'
 import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
-import { ALS_MODEL } from '../../jobs/model-topic/als-serving-function.ts'
 import {
   PUBLICATION,
   type PublishOptions,
   publishModel,
   TRAINING_FACTS,
-} from '../../jobs/publish/model.ts'
+} from '../../models/publish/model.ts'
 import type { TrainedOn } from '../../models/registry/ranges/trained-on.ts'
+import { ALS_MODEL } from '../../models/topic/als-serving-function.ts'
 import type { AlsModel } from '../../training/als/solver/model.ts'
 import { RowVariances } from '../../training/bmf/score-variances.ts'
 

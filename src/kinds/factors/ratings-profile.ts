@@ -1,13 +1,13 @@
+import type { RatingRange } from '../../models/ratings/rating.ts'
+import type { ProfileFacts } from '../../models/registry/checks/data.ts'
+import { NewAgainstGolden } from '../../models/registry/checks/new-against-golden.ts'
 import {
   hasReadable,
   type ObservationPosition,
   type TrainedVersions,
   type TrainingReader,
   trainedObservations,
-} from '../../jobs/registry/trained-ranges.ts'
-import type { RatingRange } from '../../models/ratings/rating.ts'
-import type { ProfileFacts } from '../../models/registry/checks/data.ts'
-import { NewAgainstGolden } from '../../models/registry/checks/new-against-golden.ts'
+} from '../../models/versions/trained-ranges.ts'
 import { type RatingsTable, ratingsOf } from '../../training/data/ratings-table.ts'
 import { count, largestCount, totalVariation } from '../port/counts.ts'
 

@@ -1,12 +1,12 @@
 import { WeirError } from '../../core/errors.ts'
-import { ALS_MODEL } from '../../jobs/model-topic/als-serving-function.ts'
 import {
   type PublishableRow,
   type PublishOptions,
   publishModel,
   type VersionMetadata,
-} from '../../jobs/publish/model.ts'
-import type { RowFiles } from '../../jobs/publish/row-files.ts'
+} from '../../models/publish/model.ts'
+import type { RowFiles } from '../../models/publish/row-files.ts'
+import { ALS_MODEL } from '../../models/topic/als-serving-function.ts'
 
 /** Shape of the published version. */
 export interface PublishedRows {

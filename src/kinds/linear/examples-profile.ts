@@ -1,11 +1,11 @@
+import type { ExampleProfile } from '../../models/registry/checks/linear.ts'
 import {
   hasReadable,
   type ObservationPosition,
   type TrainedVersions,
   type TrainingReader,
   trainedObservations,
-} from '../../jobs/registry/trained-ranges.ts'
-import type { ExampleProfile } from '../../models/registry/checks/linear.ts'
+} from '../../models/versions/trained-ranges.ts'
 import type { SparseTable } from '../../training/data/sparse-table.ts'
 import { count, largestCount } from '../port/counts.ts'
 

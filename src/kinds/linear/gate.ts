@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { classesOf, type LinearClasses } from '../../core/features/classes.ts'
 import type { DataLimits } from '../../models/registry/checks/data.ts'
 import {
   type ClassifierFacts,
@@ -11,8 +12,10 @@ import type { QualityLimits } from '../../models/registry/checks/quality.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'
 import type { SparseTable } from '../../training/data/sparse-table.ts'
 import { type LinearLossName, linearLoss } from '../../training/linear/loss.ts'
+import { type AskProduct, classPrediction } from '../../wire/linear-prediction.ts'
 import type { QueryOptions, SparseVector } from '../../wire/model-reader.ts'
 import { withBiasFeature } from '../../wire/sparse-vector.ts'
+import { count, largestCount } from '../port/counts.ts'
 import {
   type GateOptions,
   type GoldenComparison,
@@ -47,8 +50,9 @@ export class LinearGate implements ModelGate {
   private readonly examples: SparseTable
   private readonly positive: number
   private readonly loss: (margin: number) => number
-  /** By version, whether it predicts the positive label, for each example. */
-  private readonly predicted = new Map<number, Uint8Array>()
+  /** By version, what it predicts for each example: 1 for the positive label, else 0; of several classes the label. */
+  private readonly predicted = new Map<number, Float64Array>()
+  private readonly hasClasses: boolean
 
   constructor(options: GateOptions<GoldenExamples, PlacedExample>) {
     const { version, golden } = options
@@ -63,26 +67,32 @@ export class LinearGate implements ModelGate {
     )
     this.positive = positiveLabel(version, golden.examples)
     this.loss = linearLoss(loss, 1).primal
+    this.hasClasses = classesOf(version.lineage.hyperparameters) !== undefined
   }
 
   async answers(example: number, query: QueryOptions): Promise<boolean> {
     const { reader, state } = this.options
-    const answer = await reader.sparseDot(state, exampleAt(this.examples, example), query)
+    const answer = await reader.sparseDot(
+      state,
+      withBiasFeature(exampleAt(this.examples, example)),
+      query,
+    )
     return answer.ok && Number.isFinite(answer.value.sum)
   }
 
   async measure(number: number): Promise<MeasuredErrors> {
     const { size, examples } = this
     const errors = new Float32Array(size)
-    const predicted = new Uint8Array(size)
+    const predicted = new Float64Array(size)
+    const classes = this.classesOf(number)
     let unknown = 0
     for (let from = 0; from < size; from += OUTSTANDING) {
-      const products = await this.products(from, Math.min(size, from + OUTSTANDING), number)
-      for (const [i, { sum, unknown: missing }] of products.entries()) {
-        const sign = examples.labels[from + i] === this.positive ? 1 : -1
-        errors[from + i] = this.loss(sign * sum)
-        predicted[from + i] = sum > 0 ? 1 : 0
-        unknown += missing
+      const places = Array.from({ length: Math.min(OUTSTANDING, size - from) }, (_, i) => from + i)
+      const answers = places.map((place) => this.answerOf(place, number, classes))
+      for (const [i, answer] of (await Promise.all(answers)).entries()) {
+        errors[from + i] = answer.error
+        predicted[from + i] = answer.guess
+        unknown += answer.unknown
       }
     }
     this.predicted.set(number, predicted)
@@ -92,15 +102,36 @@ export class LinearGate implements ModelGate {
     return { number, summary, errors: sampled(errors) }
   }
 
-  private async products(from: number, to: number, version: number) {
+  /** The classes of a version; undefined for one of two labels. */
+  private classesOf(number: number): LinearClasses | undefined {
+    const { version, versions = [] } = this.options
+    const found = [version, ...versions].find((each) => each.number === number)
+    return classesOf(found?.lineage.hyperparameters ?? {})
+  }
+
+  /** The answer of a version to an example: its error is the mean over its classes. */
+  private async answerOf(
+    place: number,
+    version: number,
+    classes: LinearClasses | undefined,
+  ): Promise<GoldenAnswer> {
     const { reader, state } = this.options
-    const asked = Array.from({ length: to - from }, (_, i) =>
-      reader.sparseDot(state, exampleAt(this.examples, from + i), { version }),
-    )
-    return (await Promise.all(asked)).map((answer) => {
+    const label = this.examples.labels[place]!
+    const ask: AskProduct = (features, pinned) => reader.sparseDot(state, features, pinned)
+    if (classes === undefined) {
+      const answer = await ask(withBiasFeature(exampleAt(this.examples, place)), { version })
       if (!answer.ok) throw answer.error
-      return answer.value
-    })
+      const { sum, unknown } = answer.value
+      const sign = label === this.positive ? 1 : -1
+      return { error: this.loss(sign * sum), guess: sum > 0 ? 1 : 0, unknown }
+    }
+    const example = exampleAt(this.examples, place)
+    const found = await classPrediction(ask, example, { version, classes }, {})
+    const losses = found.scores!.map((each) =>
+      this.loss(each.label === label ? each.score : -each.score),
+    )
+    const error = losses.reduce((sum, loss) => sum + loss, 0) / losses.length
+    return { error, guess: found.label, unknown: found.unknown }
   }
 
   async compared(): Promise<ComparedErrors> {
@@ -146,7 +177,7 @@ export class LinearGate implements ModelGate {
       candidateLoss: found?.candidate.summary?.mean ?? Number.NaN,
       liveLoss: live === 0 ? undefined : (found?.live?.summary?.mean ?? Number.NaN),
       errorRate: this.shareOfDifferent(this.predicted.get(version.number), this.truth()),
-      rareShare: rareShare(this.truth()),
+      rareShare: 1 - mostFrequentShare(this.truth()),
       agreement:
         live === 0
           ? undefined
@@ -159,12 +190,17 @@ export class LinearGate implements ModelGate {
     return classifierMeasures(facts, limits)
   }
 
-  private truth(): Uint8Array {
-    return Uint8Array.from(this.examples.labels, (label) => (label === this.positive ? 1 : 0))
+  /** The right predictions, as `predicted` has them. */
+  private truth(): Float64Array {
+    const codeOf = (label: number): number => (label === this.positive ? 1 : 0)
+    return Float64Array.from(this.examples.labels, this.hasClasses ? (label) => label : codeOf)
   }
 
   /** Share of the examples with different labels; NaN if one of them is unknown. */
-  private shareOfDifferent(left: Uint8Array | undefined, right: Uint8Array | undefined): number {
+  private shareOfDifferent(
+    left: Float64Array | undefined,
+    right: Float64Array | undefined,
+  ): number {
     if (left === undefined || right === undefined) return Number.NaN
     let different = 0
     for (const [i, label] of left.entries()) if (label !== right[i]) different++
@@ -172,10 +208,17 @@ export class LinearGate implements ModelGate {
   }
 }
 
-/** The features of an example and the constant feature, so that its product is its decision value. */
+/** What a version predicts for a golden example. */
+interface GoldenAnswer {
+  readonly error: number
+  readonly guess: number
+  readonly unknown: number
+}
+
+/** The features of an example. */
 function exampleAt({ offsets, indexes, values }: SparseTable, row: number): SparseVector {
   const [from, to] = [offsets[row] as number, offsets[row + 1] as number]
-  return withBiasFeature({ ids: indexes.subarray(from, to), values: values.subarray(from, to) })
+  return { ids: indexes.subarray(from, to), values: values.subarray(from, to) }
 }
 
 /** The loss that a version was trained with; `hinge` if it is unknown. */
@@ -191,10 +234,11 @@ function positiveLabel({ lineage }: RegisteredVersion, { labels }: SparseTable):
   return labels.reduce((largest, label) => Math.max(largest, label), Number.NEGATIVE_INFINITY)
 }
 
-/** Share of the less frequent label. */
-function rareShare(labels: Uint8Array): number {
-  const positives = labels.reduce((sum, label) => sum + label, 0)
-  return Math.min(positives, labels.length - positives) / labels.length
+/** Share of the most frequent label. */
+function mostFrequentShare(labels: Float64Array): number {
+  const counts = new Map<number, number>()
+  for (const label of labels) count(counts, label)
+  return largestCount(counts) / labels.length
 }
 
 /** Identity of golden examples, and of the loss that a version is measured with on them. */

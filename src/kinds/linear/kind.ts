@@ -1,9 +1,10 @@
+import { hashingOf } from '../../core/features/hashing.ts'
 import { objectWith } from '../../core/options/kinds.ts'
-import { SVM_MODEL } from '../../jobs/model-topic/linear-serving-function.ts'
-import { readExamples } from '../../jobs/observations/examples.ts'
-import { historyExamples } from '../../jobs/observations/history.ts'
 import { trainedWith } from '../../models/linear/trained-with.ts'
+import { readExamples } from '../../models/observations/examples.ts'
+import { historyExamples } from '../../models/observations/history.ts'
 import type { Hyperparameters } from '../../models/registry/version.ts'
+import { SVM_MODEL } from '../../models/topic/linear-serving-function.ts'
 import type { GoldenExamples } from '../port/golden-set.ts'
 import type { ModelKind } from '../port/kind.ts'
 import type { PlacedExample } from './examples-profile.ts'
@@ -35,8 +36,8 @@ export const LINEAR: ModelKind<LinearRetraining, LinearTraining, GoldenExamples,
     const { LinearTrainer } = await import('./trainer.ts')
     return new LinearTrainer(onProgress)
   },
-  read: (topics, ranges) => readExamples(topics, ranges),
-  readHistory: (history) => historyExamples(history),
+  read: (topics, ranges, trained) => readExamples(topics, ranges, undefined, hashingOf(trained)),
+  readHistory: (history, trained) => historyExamples(history, undefined, hashingOf(trained)),
   gate: (options) => new LinearGate(options),
   goldenId: ({ examples }, version) => goldenExamplesId(examples, version),
 }

@@ -28,6 +28,10 @@ export interface RetrainLinearOptions
    * @default all count the same
    */
   readonly halfLifeMs?: number
+  /** The names of features are hashed to ids below 2^N. @default features have ids */
+  readonly hashBits?: number
+  /** Namespaces whose features are combined (`FeatureHashing`). @default none */
+  readonly crosses?: string
   /** Features of one block of weights. @default that of the live version, else 1024 */
   readonly range?: number
 }

@@ -1,18 +1,19 @@
 import { BIAS_FEATURE } from '../../core/feature.ts'
 import { count, kindOf, numberIn, objectWith, optional } from '../../core/options/kinds.ts'
 import { checkArgument, checkOptions, type OptionShape } from '../../core/options/shape.ts'
-import { SVM_MODEL } from '../../jobs/model-topic/linear-serving-function.ts'
+import { LINEAR_MEMORY } from '../../models/linear/online-rule.ts'
+import type { LinearPrior } from '../../models/linear/prior.ts'
+import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
 import {
   PUBLICATION,
   type PublishableRow,
   type PublishOptions,
   publishModel,
   TRAINING_FACTS,
-} from '../../jobs/publish/model.ts'
-import { LINEAR_MEMORY } from '../../models/linear/online-rule.ts'
-import type { LinearPrior } from '../../models/linear/prior.ts'
-import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
+} from '../../models/publish/model.ts'
 import type { TrainedOn } from '../../models/registry/ranges/trained-on.ts'
+import { SVM_MODEL } from '../../models/topic/linear-serving-function.ts'
+import type { MulticlassModel } from '../../training/linear/multiclass.ts'
 
 /** A linear model that can be published. */
 export interface PublishableLinearModel {
@@ -152,6 +153,24 @@ export function publishableWeights(
     prior,
     fill(first, target) {
       for (let i = 0; i < target.length; i++) target[i] = weights[first + i] ?? 0
+    },
+  }
+}
+
+/** A model of several classes as one of the weights of all (`LinearClasses`). */
+export function publishableClasses(model: MulticlassModel): PublishableLinearModel {
+  const { labels, features, stride } = model.classes
+  const weightOf = (id: number): number => {
+    const place = Math.floor(id / stride)
+    const one = model.models[place]
+    const feature = id - place * stride
+    return (feature < features ? one?.weights[feature] : one?.intercept) ?? 0
+  }
+  return {
+    features: labels.length * stride,
+    intercept: 0,
+    fill(first, target) {
+      for (let i = 0; i < target.length; i++) target[i] = weightOf(first + i)
     },
   }
 }

@@ -1,10 +1,11 @@
 import { WeirError } from '../../core/errors.ts'
 import { MOST_FEATURES } from '../../core/feature.ts'
-import { type ObservedExample, readExamples } from '../../jobs/observations/examples.ts'
-import { historyExamples } from '../../jobs/observations/history.ts'
-import { writeModelFile } from '../../jobs/publish/file-io.ts'
+import { hashingOf } from '../../core/features/hashing.ts'
 import type { LinearPrior } from '../../models/linear/prior.ts'
 import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
+import { type ObservedExample, readExamples } from '../../models/observations/examples.ts'
+import { historyExamples } from '../../models/observations/history.ts'
+import { writeModelFile } from '../../models/publish/file-io.ts'
 import { ageWeights } from '../../training/data/age-weights.ts'
 import { type SparseTable, SparseTableBuilder } from '../../training/data/sparse-table.ts'
 import type { LinearModel } from '../../training/linear/model.ts'
@@ -45,7 +46,14 @@ export class LinearTrainer implements ModelTrainer<LinearTraining> {
 
   /** Throws the errors of `trainLinear`. */
   async train(request: TrainRequest): Promise<TrainedModelMetadata> {
-    const { range = DEFAULT_RANGE, maxFeatures: _, halfLifeMs, ...given } = request.linear
+    const {
+      range = DEFAULT_RANGE,
+      maxFeatures: _,
+      hashBits: __,
+      crosses: ___,
+      halfLifeMs,
+      ...given
+    } = request.linear
     const { tolerance = defaultTolerance(), ...options } = given
     const { table, times, leftOut, unparsable, newestEventMs, read, files } =
       await observed(request)
@@ -110,9 +118,10 @@ async function observed(
 ): Promise<ReadTraining & { readonly table: SparseTable; readonly times: readonly number[] }> {
   const builder = new SparseTableBuilder()
   const times: number[] = []
+  const hashing = hashingOf({ ...request.linear })
   const found = await readTraining<ObservedExample>(request, {
-    read: readExamples,
-    readHistory: historyExamples,
+    read: (topics, ranges, onBad) => readExamples(topics, ranges, onBad, hashing),
+    readHistory: (history, onRead) => historyExamples(history, onRead, hashing),
     note: (reading, example) => reading.addExample(example),
     take(example, onBad) {
       const problem = problemOf(example, request)

@@ -1,10 +1,10 @@
 import { filesAt } from '../../connectors/file/list.ts'
 import { WeirError } from '../../core/errors.ts'
 import { BIAS_FEATURE } from '../../core/feature.ts'
-import { SVM_MODEL } from '../../jobs/model-topic/linear-serving-function.ts'
-import { type PublishableRow, publishModel } from '../../jobs/publish/model.ts'
-import { parsedLines } from '../../jobs/publish/row-files.ts'
 import { DEFAULT_RANGE, parseTextWeights } from '../../models/linear/weight-row.ts'
+import { type PublishableRow, publishModel } from '../../models/publish/model.ts'
+import { parsedLines } from '../../models/publish/row-files.ts'
+import { SVM_MODEL } from '../../models/topic/linear-serving-function.ts'
 import type { PublishLinearOptions } from './publish.ts'
 
 /** Weights of a linear model in files, read into blocks. */

@@ -1,8 +1,8 @@
-import type { RangeReader } from '../../jobs/registry/trained-ranges.ts'
 import type { DataLimits } from '../../models/registry/checks/data.ts'
 import type { CheckMeasure } from '../../models/registry/checks/measure.ts'
 import type { QualityLimits } from '../../models/registry/checks/quality.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'
+import type { RangeReader } from '../../models/versions/trained-ranges.ts'
 import type { ModelReader, QueryOptions } from '../../wire/model-reader.ts'
 import type { ComparedErrors, ErrorDifference, MeasuredErrors } from './measured-errors.ts'
 

@@ -1,7 +1,7 @@
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import type { OptionShape } from '../../core/options/shape.ts'
-import type { ObservationKind } from '../../jobs/observations/compared-records.ts'
-import type { HistoryFiles } from '../../jobs/observations/history.ts'
+import type { ObservationKind } from '../../models/observations/compared-records.ts'
+import type { HistoryFiles } from '../../models/observations/history.ts'
 import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import type { Hyperparameters, RegisteredVersion } from '../../models/registry/version.ts'
 import type { GateOptions, ModelGate } from './gate.ts'
@@ -49,6 +49,8 @@ export interface ModelKind<
   code(model: M): string
   /** The hyperparameters that the rows depend on. */
   parameters(model: M): Hyperparameters
+  /** What changes in the options by what is in files that they name, now: their hashes. @default nothing */
+  withFiles?(model: M): Promise<Partial<M>>
   /** Floats of a row that a training makes; undefined where it takes the length of the live rows. */
   dimension(model: M): number | undefined
   /** Whether a training starts from the live rows, where it can. */
@@ -57,10 +59,17 @@ export interface ModelKind<
   training(model: M, start: TrainingStart): T
   /** A trainer, whose code is loaded by this call: only the training process needs it. */
   trainer(onProgress: OnTrained): Promise<ModelTrainer<T>>
-  /** The observations of ranges, with their positions; records that are none are left out. */
-  read(topics: TopicStore, ranges: readonly DataRange[]): AsyncIterable<readonly O[]>
-  /** The observations of files. */
-  readHistory(history: HistoryFiles): AsyncIterable<readonly O[]>
+  /**
+   * The observations of ranges, with their positions, as a version of these hyperparameters reads them; records that are
+   * none are left out.
+   */
+  read(
+    topics: TopicStore,
+    ranges: readonly DataRange[],
+    trained: Hyperparameters,
+  ): AsyncIterable<readonly O[]>
+  /** The observations of files, likewise. */
+  readHistory(history: HistoryFiles, trained: Hyperparameters): AsyncIterable<readonly O[]>
   /** The part of the promotion checks that depends on the kind. */
   gate(options: GateOptions<G, O>): ModelGate
   /** Identity of a golden set, and of the error that a version is measured with on it. */

@@ -1,6 +1,6 @@
 import type { TopicsPlace } from '../../connectors/topics/place.ts'
-import type { HistoryFiles, ReadPlace } from '../../jobs/observations/history.ts'
-import type { LeftOut } from '../../jobs/observations/left-out.ts'
+import type { HistoryFiles, ReadPlace } from '../../models/observations/history.ts'
+import type { LeftOut } from '../../models/observations/left-out.ts'
 import type { DataRange } from '../../models/registry/ranges/data-range.ts'
 import type { Hyperparameters } from '../../models/registry/version.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'

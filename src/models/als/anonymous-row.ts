@@ -1,4 +1,4 @@
-import { innerProduct } from '../../kernels/inner-product.ts'
+import { innerProduct } from '../../core/kernels/inner-product.ts'
 import type { ImplicitTerms } from './implicit-terms.ts'
 import { penaltyFactor } from './penalty.ts'
 import { factorPacked, packedLength, solvePacked } from './small-symmetric.ts'

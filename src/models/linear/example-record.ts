@@ -1,5 +1,6 @@
 import { isWeirError, WeirError } from '../../core/errors.ts'
-import { EXAMPLE_FORM, LibsvmParser } from './libsvm-format.ts'
+import type { FeatureHashing } from '../../core/features/hashing.ts'
+import { LibsvmParser } from './libsvm-format.ts'
 
 /** A labelled example in buffers that the next record fills again. */
 export interface ExampleView {
@@ -15,9 +16,16 @@ const SHOWN_BYTES = 60
 
 /** Reads the records of a topic of examples: each is one line of LIBSVM text, as `LibsvmParser` reads those of files. */
 export class ExampleRecordReader {
-  private parser = this.newParser()
+  private readonly hashing: FeatureHashing | undefined
+  private parser: LibsvmParser
   private examples = 0
   private view: ExampleView | undefined
+
+  /** `hashing`: features have names. */
+  constructor(hashing?: FeatureHashing) {
+    this.hashing = hashing
+    this.parser = this.newParser()
+  }
 
   /**
    * The example of a record, valid until the next one. Throws UNPARSABLE_RECORD, also for a record without an
@@ -31,7 +39,7 @@ export class ExampleRecordReader {
     this.parse(bytes)
     if (this.parser.badLineCount > badBefore) {
       const text = new TextDecoder().decode(bytes.subarray(0, SHOWN_BYTES))
-      throw refused(`"${text}": expected ${EXAMPLE_FORM}`)
+      throw refused(`"${text}": expected ${this.parser.form}`)
     }
     if (this.view !== undefined && this.examples === 1) return this.view
     throw refused(`the record has ${this.examples} lines with an example; write one a record`)
@@ -54,7 +62,7 @@ export class ExampleRecordReader {
         this.examples++
         this.view = { label, ids, values, count }
       },
-      { badLines: 'count' },
+      { badLines: 'count', hashing: this.hashing },
     )
   }
 }

@@ -1,9 +1,11 @@
 import { WeirError } from '../../core/errors.ts'
 import { MAX_FEATURE, mergeFeatures } from '../../core/feature.ts'
+import { HASHED_FORM, HashedLine } from '../../core/features/hashed-line.ts'
+import { FEATURE_HASHING, type FeatureHashing } from '../../core/features/hashing.ts'
+import { asciiText, LineCursor } from '../../core/features/line-cursor.ts'
 import { allFinite } from '../../core/numbers/all-finite.ts'
 import { aFunction, bytes, oneOf } from '../../core/options/kinds.ts'
-import { checkArgument, checkOptions, type OptionShape } from '../../core/options/shape.ts'
-import { decimalNumber } from '../../core/text/decimal-number.ts'
+import { checkArgument, checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
 import { requireLineEnd } from '../../core/text/longest-line.ts'
 import type { BadLineSink, BadLines } from '../ratings/parser.ts'
 
@@ -30,34 +32,23 @@ export interface LibsvmParserOptions {
   readonly badLines?: BadLines
   /** With 'count', gets each bad line. */
   readonly onBadLine?: BadLineSink
+  /** Features have names, which are hashed (`HashedLine`). @default they have ids */
+  readonly hashing?: FeatureHashing | undefined
 }
 
 const LIBSVM_PARSER: OptionShape<LibsvmParserOptions> = {
   badLines: oneOf('fail', 'count'),
   onBadLine: aFunction(),
+  hashing: nested(FEATURE_HASHING),
 }
 
 /** What a line holds, for errors. */
-export const EXAMPLE_FORM = 'a label and feature:value pairs with finite float32 values'
+const EXAMPLE_FORM = 'a label and feature:value pairs with finite float32 values'
 
 const LINE_FEED = 0x0a
 const CARRIAGE_RETURN = 0x0d
-const SPACE = 0x20
-const TAB = 0x09
 const HASH = 0x23
-const PLUS = 0x2b
-const MINUS = 0x2d
-const POINT = 0x2e
-const ZERO = 0x30
 const COLON = 0x3a
-/** What a query id begins with. */
-const QUERY_ID = new TextEncoder().encode('qid:')
-
-/** Number of digits that a float64 holds exactly, and the powers of ten that it holds exactly. */
-const EXACT_DIGITS = 15
-/** A longer text is no number that anyone wrote, and too long for one call of `String.fromCharCode`. */
-const LONGEST_NUMBER = 1000
-const POWERS_OF_TEN = Float64Array.from({ length: 23 }, (_, i) => Number(`1e${i}`))
 const NOTHING = new Uint8Array(0)
 
 /**
@@ -69,11 +60,11 @@ export class LibsvmParser {
   private readonly sink: LibsvmSink
   private readonly badLines: BadLines
   private readonly onBadLine: BadLineSink | undefined
+  private readonly hashed: HashedLine | undefined
   private indexes = new Uint32Array(256)
   private values = new Float32Array(256)
   private rest: Uint8Array = NOTHING
-  private bytes: Uint8Array = this.rest
-  private at = 0
+  private readonly cursor = new LineCursor()
   private line = 0
   private bad = 0
 
@@ -83,6 +74,12 @@ export class LibsvmParser {
     this.sink = sink
     this.badLines = options.badLines ?? 'fail'
     this.onBadLine = options.onBadLine
+    this.hashed = options.hashing && new HashedLine(options.hashing)
+  }
+
+  /** What a line holds, for errors. */
+  get form(): string {
+    return this.hashed === undefined ? EXAMPLE_FORM : HASHED_FORM
   }
 
   /** Lines seen so far. */
@@ -93,6 +90,11 @@ export class LibsvmParser {
   /** Bad lines so far, if `badLines` is 'count'. */
   get badLineCount(): number {
     return this.bad
+  }
+
+  /** Namespaces of the crosses of `hashing` that no line has had so far. */
+  get missingNamespaces(): readonly string[] {
+    return this.hashed?.missing ?? []
   }
 
   /** Parses all lines that end inside this chunk. */
@@ -121,28 +123,33 @@ export class LibsvmParser {
 
   /** Parses whole lines; returns the offset behind the last one. */
   private parseLines(bytes: Uint8Array): Uint8Array {
-    this.bytes = bytes
+    this.cursor.bytes = bytes
     let from = 0
     for (;;) {
       const end = bytes.indexOf(LINE_FEED, from)
       if (end < 0) return bytes.subarray(from)
       this.line++
-      this.parseLine(from, lineEnd(bytes, from, end))
+      const lineEnd = withoutReturn(bytes, from, end)
+      const start = from + byteOrderMark(bytes, from, lineEnd)
+      if (this.hashed === undefined) this.parseLine(start, lineEnd)
+      else this.parseNames(this.hashed, start, lineEnd)
       from = end + 1
     }
   }
 
-  private parseLine(from: number, end: number): void {
-    this.at = from + byteOrderMark(this.bytes, from, end)
-    this.skipBlanks(end)
-    if (this.at === end) return
-    const label = this.number(end, SPACE)
-    this.skipBlanks(end)
-    this.skipQueryId(end)
+  private parseLine(from: number, lineEnd: number): void {
+    const { cursor } = this
+    const end = beforeComment(cursor.bytes, from, lineEnd)
+    cursor.at = from
+    cursor.skipBlanks(end)
+    if (cursor.at === end) return
+    const label = cursor.number(end)
+    cursor.skipBlanks(end)
+    cursor.skipQueryId(end)
     let count = 0
-    for (this.skipBlanks(end); this.at < end; this.skipBlanks(end)) {
-      const index = this.number(end, COLON)
-      const value = this.bytes[this.at++] === COLON ? this.number(end, SPACE) : Number.NaN
+    for (cursor.skipBlanks(end); cursor.at < end; cursor.skipBlanks(end)) {
+      const index = cursor.number(end, COLON)
+      const value = cursor.bytes[cursor.at++] === COLON ? cursor.number(end) : Number.NaN
       const isId = Number.isSafeInteger(index) && index >= 0 && index <= MAX_FEATURE
       // Values are stored as float32, where 1e39 is Infinity.
       if (!isId || !Number.isFinite(Math.fround(value))) {
@@ -159,44 +166,10 @@ export class LibsvmParser {
     else this.reject(from, end)
   }
 
-  private skipBlanks(end: number): void {
-    while (this.at < end && isBlank(this.bytes[this.at] as number)) this.at++
-  }
-
-  private skipQueryId(end: number): void {
-    if (QUERY_ID.some((byte, i) => this.bytes[this.at + i] !== byte)) return
-    while (this.at < end && !isBlank(this.bytes[this.at]!)) this.at++
-  }
-
-  /** The number up to `stop` (a colon, or any blank); NaN if there is none. */
-  private number(end: number, stop: number): number {
-    const { bytes } = this
-    const start = this.at
-    let at = start
-    const sign = bytes[at] === MINUS ? -1 : 1
-    if (bytes[at] === MINUS || bytes[at] === PLUS) at++
-    let mantissa = 0
-    let digits = 0
-    let decimals = 0
-    let plain = true
-    let pointSeen = false
-    for (; at < end; at++) {
-      const byte = bytes[at] as number
-      if (byte === stop || (stop === SPACE && isBlank(byte))) break
-      const digit = byte - ZERO
-      if (digit >= 0 && digit <= 9) {
-        mantissa = mantissa * 10 + digit
-        digits++
-        if (pointSeen) decimals++
-      } else if (byte === POINT && !pointSeen) pointSeen = true
-      else plain = false
-    }
-    this.at = at
-    // Both operands are exact: one correctly rounded division gives the nearest number.
-    if (plain && digits > 0 && digits <= EXACT_DIGITS) {
-      return (sign * mantissa) / (POWERS_OF_TEN[decimals] as number)
-    }
-    return at - start > LONGEST_NUMBER ? Number.NaN : decimalNumber(asciiText(bytes, start, at))
+  private parseNames(line: HashedLine, from: number, end: number): void {
+    const found = line.read(this.cursor.bytes, from, end)
+    if (found === 'example') this.sink(line.label, line.ids, line.values, line.count)
+    else if (found === 'bad') this.reject(from, end)
   }
 
   private grow(): void {
@@ -213,15 +186,15 @@ export class LibsvmParser {
       this.bad++
       this.onBadLine?.(
         this.line,
-        new TextDecoder().decode(this.bytes.subarray(from, end)),
-        EXAMPLE_FORM,
+        new TextDecoder().decode(this.cursor.bytes.subarray(from, end)),
+        this.form,
       )
       return
     }
     throw new WeirError(
       'UNPARSABLE_RECORD',
-      `line ${this.line} of the examples, "${asciiText(this.bytes, from, Math.min(end, from + 60))}": ` +
-        `expected ${EXAMPLE_FORM}; fix the line, or leave bad lines out with --bad-lines count (badLines: "count")`,
+      `line ${this.line} of the examples, "${asciiText(this.cursor.bytes, from, Math.min(end, from + 60))}": ` +
+        `expected ${this.form}; fix the line, or leave bad lines out with --bad-lines count (badLines: "count")`,
       { details: { line: this.line } },
     )
   }
@@ -233,8 +206,6 @@ function byteOrderMark(bytes: Uint8Array, from: number, end: number): number {
   return isMark && from + 3 <= end ? 3 : 0
 }
 
-const isBlank = (byte: number): boolean => byte === SPACE || byte === TAB
-
 function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(first.length + second.length)
   bytes.set(first)
@@ -242,16 +213,15 @@ function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
   return bytes
 }
 
-/** The end of a line's content: before its comment and its carriage return. */
-function lineEnd(bytes: Uint8Array, from: number, lineFeed: number): number {
-  let end = lineFeed
-  if (end > from && bytes[end - 1] === CARRIAGE_RETURN) end--
-  const comment = bytes.subarray(from, end).indexOf(HASH)
-  return comment < 0 ? end : from + comment
+/** The end of a line's content, before its carriage return. */
+function withoutReturn(bytes: Uint8Array, from: number, lineFeed: number): number {
+  return lineFeed > from && bytes[lineFeed - 1] === CARRIAGE_RETURN ? lineFeed - 1 : lineFeed
 }
 
-function asciiText(bytes: Uint8Array, from: number, to: number): string {
-  return String.fromCharCode(...bytes.subarray(from, to))
+/** The end of a line's content, before its comment. */
+function beforeComment(bytes: Uint8Array, from: number, end: number): number {
+  const comment = bytes.subarray(from, end).indexOf(HASH)
+  return comment < 0 ? end : from + comment
 }
 
 /** One example as a line, without line end. */

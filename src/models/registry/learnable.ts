@@ -14,7 +14,9 @@ export function notLearnable(
   const kind = isLinear(version) ? 'linear' : 'factors'
   if (learnsKind !== undefined && learnsKind !== kind) return { reason: 'rows', learns: learnsKind }
   if (kind === 'linear') {
-    const positive = trainedWith(version.lineage.hyperparameters).labels?.positive
+    const { classes, labels } = trainedWith(version.lineage.hyperparameters)
+    if (classes !== undefined) return learnsKind && { reason: 'classes' }
+    const positive = labels?.positive
     const isOther = positive !== undefined && positive !== (learnsPositive ?? positive)
     return isOther ? { reason: 'labels', learns: learnsPositive as number, positive } : undefined
   }

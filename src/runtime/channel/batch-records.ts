@@ -1,8 +1,8 @@
-import { RecordBatchReader } from '../../batch/record-batch-reader.ts'
 import { ByteReader } from '../../core/byte-reader.ts'
 import { ByteWriter } from '../../core/byte-writer.ts'
 import { partitionOfPlace, type SourcePosition, sourceOfPlace } from '../../core/position.ts'
 import type { Serializer } from '../../core/serializer.ts'
+import { RecordBatchReader } from '../../wire/batch/record-batch-reader.ts'
 import type { InFlightRecord } from './in-flight-format.ts'
 import { type BatchMessage, type PositionRuns, RESTORED } from './message.ts'
 

@@ -1,4 +1,4 @@
-import type { Barrier } from '../../checkpoint/protocol/checkpoint-types.ts'
+import type { Barrier } from '../checkpoint/protocol/checkpoint-types.ts'
 import type { OwnRecords } from './own-records.ts'
 import type { ProgressReport } from './progress-combiner.ts'
 

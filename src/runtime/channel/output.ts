@@ -1,6 +1,6 @@
-import { RecordBatchWriter } from '../../batch/record-batch-writer.ts'
 import { placeOf, type SourcePosition } from '../../core/position.ts'
 import type { ShapeWriter } from '../../core/shapes/writer.ts'
+import { RecordBatchWriter } from '../../wire/batch/record-batch-writer.ts'
 import type { BatchMessage, BatchSpace, ControlMessage, ForwardMessage } from './message.ts'
 import { OwnRecords } from './own-records.ts'
 

@@ -1,7 +1,7 @@
-import type { RecordBatchReader } from '../../batch/record-batch-reader.ts'
 import { murmur3 } from '../../core/hash/murmur3.ts'
 import type { FrequentKey } from '../../state/port/frequent-key.ts'
 import type { KeysAhead } from '../../state/port/keyed-input.ts'
+import type { RecordBatchReader } from '../../wire/batch/record-batch-reader.ts'
 import type { FrequentKeyReader } from './frequent-key-reader.ts'
 
 const NO_BYTES = new Uint8Array(0)

@@ -1,7 +1,7 @@
-import type { CheckpointMode } from '../../checkpoint/protocol/checkpoint-types.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { PortRange } from '../../core/port-range.ts'
 import type { StateStoreType } from '../../state/store/state-store.ts'
+import type { CheckpointMode } from '../checkpoint/protocol/checkpoint-types.ts'
 import { EXPONENTIAL_DELAY, type RestartStrategyOptions } from './restart-strategy.ts'
 import { durationText } from './value-types.ts'
 

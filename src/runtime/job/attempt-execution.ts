@@ -1,13 +1,13 @@
-import type {
-  Barrier,
-  CheckpointAck,
-  CheckpointDecline,
-} from '../../checkpoint/protocol/checkpoint-types.ts'
-import { type DroppedState, droppedWarnings } from '../../checkpoint/protocol/dropped-state.ts'
 import type { Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { MetricSnapshot } from '../../core/metrics.ts'
 import type { AccumulatorPart } from '../../operators/port/accumulator.ts'
+import type {
+  Barrier,
+  CheckpointAck,
+  CheckpointDecline,
+} from '../checkpoint/protocol/checkpoint-types.ts'
+import { type DroppedState, droppedWarnings } from '../checkpoint/protocol/dropped-state.ts'
 import { SlotActivity } from '../protocol/slot-activity.ts'
 import { failureOf, type SlotHost } from '../protocol/slot-host.ts'
 import type { SlotCommand, SlotReport } from '../protocol/slot-messages.ts'

@@ -1,5 +1,5 @@
 import { MessageChannel } from 'node:worker_threads'
-import type { RestorePlan, SubtaskRestore } from '../../checkpoint/protocol/restore-plan.ts'
+import type { RestorePlan, SubtaskRestore } from '../checkpoint/protocol/restore-plan.ts'
 import type { SlotHost } from '../protocol/slot-host.ts'
 import type { MessagePortLike, SlotDeployment } from '../protocol/slot-messages.ts'
 

@@ -1,9 +1,9 @@
-import type { CheckpointCoordinator } from '../../checkpoint/coordinator/coordinator.ts'
-import type { CheckpointManifest } from '../../checkpoint/protocol/checkpoint-types.ts'
-import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-storage.ts'
 import { messageOf, WeirError } from '../../core/errors.ts'
 import { flag, name } from '../../core/options/kinds.ts'
 import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
+import type { CheckpointCoordinator } from '../checkpoint/coordinator/coordinator.ts'
+import type { CheckpointManifest } from '../checkpoint/protocol/checkpoint-types.ts'
+import type { CheckpointStorage } from '../checkpoint/storage/checkpoint-storage.ts'
 import type { AttemptExecution } from './attempt-execution.ts'
 
 /** Options of a stop with a savepoint. */

@@ -1,12 +1,12 @@
-import type { CheckpointCoordinator } from '../../checkpoint/coordinator/coordinator.ts'
-import type { CheckpointStatisticsTracker } from '../../checkpoint/coordinator/statistics.ts'
-import type { CheckpointManifest } from '../../checkpoint/protocol/checkpoint-types.ts'
 import { asWeirError, WeirError } from '../../core/errors.ts'
 import { MetricGroup, type MetricSnapshot } from '../../core/metrics.ts'
 import type { JobResult } from '../../dataflow/stream-graph.ts'
 import { mergeAccumulators } from '../../operators/accumulators/merge.ts'
 import type { AccumulatorPart } from '../../operators/port/accumulator.ts'
 import type { ProgressBoard } from '../../state/catalog/progress-board.ts'
+import type { CheckpointCoordinator } from '../checkpoint/coordinator/coordinator.ts'
+import type { CheckpointStatisticsTracker } from '../checkpoint/coordinator/statistics.ts'
+import type { CheckpointManifest } from '../checkpoint/protocol/checkpoint-types.ts'
 import { type JobConfiguration, restartStrategyOf } from '../configuration/configuration.ts'
 import type { JobWait } from '../protocol/waits.ts'
 import type { JobPlan } from '../subtask/job-plan.ts'
@@ -30,7 +30,7 @@ type Ending = 'finished' | 'failed' | 'canceled' | 'suspended'
 /**
  * Runs one job from submission to its end on the main thread: its states, restarts from the last
  * completed checkpoint, checkpoints, savepoints and the end. `JobAttempts` runs the attempts;
- * decisions are made in `restart-strategy.ts`, `status.ts` and `checkpoint/protocol`.
+ * decisions are made in `restart-strategy.ts`, `status.ts` and `runtime/checkpoint/protocol`.
  *
  * Above 300 lines because every public operation on a job is here: each is a few lines, and all of them
  * depend on the same status, attempt and ending.

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { openStorage } from '../../checkpoint/storage/open.ts'
 import { noticeFrom } from '../../core/lifetime/wait.ts'
 import { anything, kindOf, type OptionKind, recordOf } from '../../core/options/kinds.ts'
 import { checkArgument } from '../../core/options/shape.ts'
@@ -11,6 +10,7 @@ import type {
   StartedJob,
   StreamGraph,
 } from '../../dataflow/stream-graph.ts'
+import { openStorage } from '../checkpoint/storage/open.ts'
 import type { ConfigurationMap } from '../configuration/keys.ts'
 import { LocalSlot } from '../slot/local-slot.ts'
 import { JobExecution } from './execution.ts'

@@ -1,8 +1,8 @@
 import { isAbsolute, relative, resolve, sep } from 'node:path'
-import type { RestoreFrom } from '../../checkpoint/coordinator/lineage.ts'
-import { MANIFEST_NAME } from '../../checkpoint/storage/paths.ts'
 import { WeirError } from '../../core/errors.ts'
 import { parseStorageUrl } from '../../core/storage-url.ts'
+import type { RestoreFrom } from '../checkpoint/coordinator/lineage.ts'
+import { MANIFEST_NAME } from '../checkpoint/storage/paths.ts'
 
 /**
  * The path in checkpoint storage of the checkpoint or savepoint that a user names: relative to the

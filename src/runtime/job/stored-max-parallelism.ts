@@ -1,9 +1,9 @@
-import type { RestoreFrom } from '../../checkpoint/coordinator/lineage.ts'
-import { readManifest } from '../../checkpoint/manifest/read.ts'
-import type { CheckpointManifest } from '../../checkpoint/protocol/checkpoint-types.ts'
-import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-storage.ts'
-import { checkpointFolder, classifyPath } from '../../checkpoint/storage/paths.ts'
 import { WeirError } from '../../core/errors.ts'
+import type { RestoreFrom } from '../checkpoint/coordinator/lineage.ts'
+import { readManifest } from '../checkpoint/manifest/read.ts'
+import type { CheckpointManifest } from '../checkpoint/protocol/checkpoint-types.ts'
+import type { CheckpointStorage } from '../checkpoint/storage/checkpoint-storage.ts'
+import { checkpointFolder, classifyPath } from '../checkpoint/storage/paths.ts'
 
 /** Where the number of key groups is looked up. */
 export interface StoredJob {

@@ -1,11 +1,4 @@
 import type { MessagePort } from 'node:worker_threads'
-import type {
-  Barrier,
-  CheckpointAck,
-  CheckpointDecline,
-} from '../../checkpoint/protocol/checkpoint-types.ts'
-import type { DroppedState } from '../../checkpoint/protocol/dropped-state.ts'
-import type { SubtaskRestore } from '../../checkpoint/protocol/restore-plan.ts'
 import type { ErrorCode, ErrorDetails } from '../../core/errors.ts'
 import type { MetricSnapshot } from '../../core/metrics.ts'
 import type { AccumulatorPart } from '../../operators/port/accumulator.ts'
@@ -13,6 +6,13 @@ import type { SourceSplit } from '../../operators/port/source.ts'
 import type { ProgressBoardShare } from '../../state/catalog/progress-board.ts'
 import type { TypedStateShare } from '../../state/catalog/typed-state-share.ts'
 import type { RowTableShare } from '../../state/rows/share.ts'
+import type {
+  Barrier,
+  CheckpointAck,
+  CheckpointDecline,
+} from '../checkpoint/protocol/checkpoint-types.ts'
+import type { DroppedState } from '../checkpoint/protocol/dropped-state.ts'
+import type { SubtaskRestore } from '../checkpoint/protocol/restore-plan.ts'
 import type { JobConfiguration } from '../configuration/configuration.ts'
 
 /*

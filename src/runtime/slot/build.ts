@@ -1,5 +1,5 @@
-import { OVERTAKEN_RECORDS } from '../../checkpoint/protocol/checkpoint-types.ts'
 import type { MetricGroup } from '../../core/metrics.ts'
+import { OVERTAKEN_RECORDS } from '../checkpoint/protocol/checkpoint-types.ts'
 import type { SlotDeployment } from '../protocol/slot-messages.ts'
 import { type BuiltSubtask, buildSubtask, type SubtaskSite } from '../subtask/builder.ts'
 import type { JobPlan } from '../subtask/job-plan.ts'

@@ -1,5 +1,5 @@
-import type { Barrier } from '../../checkpoint/protocol/checkpoint-types.ts'
 import { messageOf } from '../../core/errors.ts'
+import type { Barrier } from '../checkpoint/protocol/checkpoint-types.ts'
 import type { SlotDeployment, SlotReport } from '../protocol/slot-messages.ts'
 import { InputProcessor } from '../subtask/input-processor.ts'
 import { blame } from '../subtask/operator-failure.ts'

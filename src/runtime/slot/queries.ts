@@ -2,6 +2,9 @@ import { ByteWriter } from '../../core/byte-writer.ts'
 import type { Clock } from '../../core/clock.ts'
 import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
 import { LargeBuffers } from '../../core/lifetime/large-buffers.ts'
+import { parseTraceParent } from '../../core/tracing/context.ts'
+import { SPAN_KIND, type Span } from '../../core/tracing/span.ts'
+import { tracer } from '../../core/tracing/tracer.ts'
 import {
   failedSlotQuery,
   packSlotQueryReply,
@@ -17,9 +20,6 @@ import type {
   SlotQueryReply,
   SlotQueryRequest,
 } from '../../state/port/slot-query.ts'
-import { parseTraceParent } from '../../tracing/context.ts'
-import { SPAN_KIND, type Span } from '../../tracing/span.ts'
-import { tracer } from '../../tracing/tracer.ts'
 import type { MessagePortLike } from '../protocol/slot-messages.ts'
 
 /** The state of an operator. */

@@ -1,16 +1,16 @@
-import {
-  type AlignmentStep,
-  onAborted,
-  onBarrier,
-  onCancelMarker,
-  onOvertaking,
-} from '../../checkpoint/protocol/barrier-alignment.ts'
 import type { FrequentKeyReader } from '../channel/frequent-key-reader.ts'
 import type { InputChannel } from '../channel/input.ts'
 import type { ControlMessage } from '../channel/message.ts'
 import type { OvertakenChannel, OvertakenRecords } from '../channel/overtaken-records.ts'
 import type { ProgressCombiner } from '../channel/progress-combiner.ts'
 import { WatermarkCombiner } from '../channel/watermark-combiner.ts'
+import {
+  type AlignmentStep,
+  onAborted,
+  onBarrier,
+  onCancelMarker,
+  onOvertaking,
+} from '../checkpoint/protocol/barrier-alignment.ts'
 import type { OperatorTask } from './operator-task.ts'
 import { Overtaking } from './overtaking.ts'
 import type { Subtask } from './subtask.ts'

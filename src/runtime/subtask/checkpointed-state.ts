@@ -1,12 +1,12 @@
-import type { SegmentReference } from '../../checkpoint/protocol/checkpoint-types.ts'
-import type { SegmentBlockBuilder } from '../../checkpoint/segment/block.ts'
-import { type SegmentCompletion, SegmentWriter } from '../../checkpoint/segment/writer.ts'
-import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-storage.ts'
 import { ByteReader } from '../../core/byte-reader.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { Serializer } from '../../core/serializer.ts'
 import type { ChangeSink, StateSnapshot } from '../../state/port/change.ts'
 import type { KeyedStateBackend } from '../../state/port/keyed-state-backend.ts'
+import type { SegmentReference } from '../checkpoint/protocol/checkpoint-types.ts'
+import type { SegmentBlockBuilder } from '../checkpoint/segment/block.ts'
+import { type SegmentCompletion, SegmentWriter } from '../checkpoint/segment/writer.ts'
+import type { CheckpointStorage } from '../checkpoint/storage/checkpoint-storage.ts'
 
 /** Storage of the segments of one operator subtask. */
 export interface SegmentTarget {

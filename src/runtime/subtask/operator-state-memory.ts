@@ -1,8 +1,8 @@
+import type { OperatorStateStore, Redistribution } from '../../operators/port/operator-state.ts'
 import {
   type OperatorStateEntries,
   OVERTAKEN_RECORDS,
-} from '../../checkpoint/protocol/checkpoint-types.ts'
-import type { OperatorStateStore, Redistribution } from '../../operators/port/operator-state.ts'
+} from '../checkpoint/protocol/checkpoint-types.ts'
 
 /** Restored state that an operator has not asked for. */
 export interface UnclaimedEntries {

@@ -1,12 +1,8 @@
-import type { Barrier } from '../../checkpoint/protocol/checkpoint-types.ts'
-import {
-  channelsRead,
-  onQueuedBarrier,
-  overtakesAfter,
-} from '../../checkpoint/protocol/overtaking.ts'
 import type { Cancel } from '../../core/clock.ts'
 import type { ForwardMessage } from '../channel/message.ts'
 import { type OvertakenChannel, OvertakenRecords } from '../channel/overtaken-records.ts'
+import type { Barrier } from '../checkpoint/protocol/checkpoint-types.ts'
+import { channelsRead, onQueuedBarrier, overtakesAfter } from '../checkpoint/protocol/overtaking.ts'
 import type { Subtask } from './subtask.ts'
 
 /** Options of the overtaking of a subtask. */

@@ -1,12 +1,12 @@
+import type { Deadline } from '../../core/moment.ts'
+import { STORED_WATERMARKS, watermarkEntries } from '../../operators/port/stored-watermark.ts'
 import {
   type Barrier,
   type CheckpointTimings,
   type OperatorSnapshot,
   type OperatorStateEntries,
   OVERTAKEN_RECORDS,
-} from '../../checkpoint/protocol/checkpoint-types.ts'
-import type { Deadline } from '../../core/moment.ts'
-import { STORED_WATERMARKS, watermarkEntries } from '../../operators/port/stored-watermark.ts'
+} from '../checkpoint/protocol/checkpoint-types.ts'
 import type { CheckpointedStateSnapshot } from './checkpointed-state.ts'
 import { blame } from './operator-failure.ts'
 import type { OperatorTask } from './operator-task.ts'

@@ -2,13 +2,13 @@ import { availableParallelism } from 'node:os'
 import type { Cancel, Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import { FairQueue } from '../../core/lifetime/fair-queue.ts'
+import { currentTraceParent } from '../../core/tracing/tracer.ts'
 import type { KeyClass } from '../../state/catalog/key-class.ts'
 import {
   type SlotQueryReplyMessage,
   unpackSlotQueryReply,
 } from '../../state/catalog/slot-query-message.ts'
 import type { SlotQueryAnswer, SlotQueryRequest } from '../../state/port/slot-query.ts'
-import { currentTraceParent } from '../../tracing/tracer.ts'
 import type { RequestOwner } from '../port/request-owner.ts'
 import type { SharedThread } from './shared-thread.ts'
 

@@ -1,6 +1,6 @@
 import { WeirError } from '../../core/errors.ts'
 import { murmur3 } from '../../core/hash/murmur3.ts'
-import { innerProduct } from '../../kernels/inner-product.ts'
+import { innerProduct } from '../../core/kernels/inner-product.ts'
 import type { SlotQueryAnswer } from '../../state/port/slot-query.ts'
 import {
   checkVectorRow,

@@ -1,6 +1,6 @@
 import { WeirError } from '../../core/errors.ts'
 import { mergedFeatures } from '../../core/feature.ts'
-import { innerProduct } from '../../kernels/inner-product.ts'
+import { innerProduct } from '../../core/kernels/inner-product.ts'
 import type {
   Answer,
   Consistency,

@@ -1,5 +1,5 @@
 import { murmur3 } from '../../core/hash/murmur3.ts'
-import { innerProduct } from '../../kernels/inner-product.ts'
+import { innerProduct } from '../../core/kernels/inner-product.ts'
 import type { StateVersion } from '../../state/catalog/key-class.ts'
 import type { QueryableState } from '../../state/catalog/state-catalog.ts'
 import { RowReadAhead } from '../../state/rows/read-ahead.ts'

@@ -1,4 +1,4 @@
-import type { Principal } from '../../access/token-verifier.ts'
+import type { Principal } from '../../http/access/token-verifier.ts'
 import type { FrameWriter } from '../../wire/frame-writer.ts'
 
 /** Output of a connection. */

@@ -1,10 +1,10 @@
-import { requireOn } from '../../access/control.ts'
-import { furtherRequests, type RateBucket } from '../../access/rate-bucket.ts'
-import { limitedError } from '../../access/refusals.ts'
 import { isWeirError, WeirError } from '../../core/errors.ts'
-import { CONTEXT_BYTES, decodeContext, type TraceContext } from '../../tracing/context.ts'
-import { SPAN_KIND } from '../../tracing/span.ts'
-import { tracer } from '../../tracing/tracer.ts'
+import { CONTEXT_BYTES, decodeContext, type TraceContext } from '../../core/tracing/context.ts'
+import { SPAN_KIND } from '../../core/tracing/span.ts'
+import { tracer } from '../../core/tracing/tracer.ts'
+import { requireOn } from '../../http/access/control.ts'
+import { furtherRequests, type RateBucket } from '../../http/access/rate-bucket.ts'
+import { limitedError } from '../../http/access/refusals.ts'
 import {
   ANSWERS_AT,
   answerErrorOf,

@@ -1,5 +1,5 @@
-import type { ByteBudget } from '../../access/byte-budget.ts'
 import { WeirError } from '../../core/errors.ts'
+import type { ByteBudget } from '../../http/access/byte-budget.ts'
 
 /** Bytes of a frame that is not whole from which they are counted; every connection may hold fewer. */
 const COUNTED_BYTES = 128 * 1024

@@ -1,10 +1,10 @@
 import type { TlsOptions } from 'node:tls'
-import type { AuditSink } from '../../access/audit.ts'
-import { type AccessShare, OPEN_ACCESS } from '../../access/control.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { requireArgument } from '../../core/errors.ts'
 import { MetricGroup } from '../../core/metrics.ts'
 import { withDefaults } from '../../core/options/shape.ts'
+import type { AuditSink } from '../../http/access/audit.ts'
+import { type AccessShare, OPEN_ACCESS } from '../../http/access/control.ts'
 import { DEFAULT_FRAME_BYTES, MAX_FRAME_BYTES, MIN_FRAME_BYTES } from '../../wire/frame.ts'
 
 /** Limits that protect the server and its other clients from one client. */

@@ -1,6 +1,6 @@
 import { WeirError } from '../../core/errors.ts'
-import type { Span } from '../../tracing/span.ts'
-import { tracer } from '../../tracing/tracer.ts'
+import type { Span } from '../../core/tracing/span.ts'
+import { tracer } from '../../core/tracing/tracer.ts'
 import { answerErrorOf } from '../../wire/answer.ts'
 import { KIND } from '../../wire/frame.ts'
 import type { RequestCursor } from '../../wire/request.ts'

@@ -1,5 +1,5 @@
-import { mayOn } from '../../access/control.ts'
-import type { Principal } from '../../access/token-verifier.ts'
+import { mayOn } from '../../http/access/control.ts'
+import type { Principal } from '../../http/access/token-verifier.ts'
 import { MODEL_KIND, type QueryableStateInfo, type RoutingTable } from '../../wire/routing-table.ts'
 
 /** The routing table with the states and models that the holder of a token may read. */

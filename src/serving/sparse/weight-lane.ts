@@ -1,5 +1,5 @@
-import { kernelsFor } from '../../kernels/by-memory.ts'
-import type { Gathering, Kernels } from '../../kernels/kernels.ts'
+import { kernelsFor } from '../../core/kernels/by-memory.ts'
+import type { Gathering, Kernels } from '../../core/kernels/kernels.ts'
 import type { RowTableReader } from '../../state/rows/reader.ts'
 
 /** Features that are gathered together. */

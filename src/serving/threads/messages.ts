@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { AccessShare } from '../../access/control.ts'
 import type { ErrorCode } from '../../core/errors.ts'
 import type { MetricSnapshot } from '../../core/metrics.ts'
+import type { AccessShare } from '../../http/access/control.ts'
 import type { SlotTables } from '../../state/catalog/job-catalog.ts'
 import type { ProgressBoardShare } from '../../state/catalog/progress-board.ts'
 import type { TypedStateShare } from '../../state/catalog/typed-state-share.ts'

@@ -1,7 +1,7 @@
-import type { AccessShare } from '../../access/control.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { MetricGroup } from '../../core/metrics.ts'
 import type { PortRange } from '../../core/port-range.ts'
+import type { AccessShare } from '../../http/access/control.ts'
 import type { QueryLimits } from '../server/options.ts'
 import type { TlsFiles } from './messages.ts'
 import type { QueryWorkers } from './workers.ts'

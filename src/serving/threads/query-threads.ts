@@ -1,9 +1,9 @@
 import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads'
-import { type AccessShare, OPEN_ACCESS } from '../../access/control.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { requireArgument, WeirError } from '../../core/errors.ts'
 import { MetricGroup, type MetricSnapshot } from '../../core/metrics.ts'
 import { portsOfThread } from '../../core/port-range.ts'
+import { type AccessShare, OPEN_ACCESS } from '../../http/access/control.ts'
 import { JobCatalog, type SlotTables } from '../../state/catalog/job-catalog.ts'
 import {
   ProgressBoard,

@@ -1,4 +1,4 @@
-import { innerProduct } from '../../kernels/inner-product.ts'
+import { innerProduct } from '../../core/kernels/inner-product.ts'
 import { RankedKeys } from '../port/ranked-keys.ts'
 import { type ExcludedKeys, hashOfKey } from './excluded-keys.ts'
 import { boosted } from './tag-boosts.ts'

@@ -1,5 +1,5 @@
-import { kernelsFor } from '../../kernels/by-memory.ts'
-import { topKTriples, writeTopKQueries } from '../../kernels/top-k-scratch.ts'
+import { kernelsFor } from '../../core/kernels/by-memory.ts'
+import { topKTriples, writeTopKQueries } from '../../core/kernels/top-k-scratch.ts'
 import { SCRATCH_TRIPLES } from '../../state/rows/layout.ts'
 import type { RowTableReader } from '../../state/rows/reader.ts'
 import { dividedByNorm, type TopKHeap } from './heap.ts'

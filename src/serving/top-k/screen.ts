@@ -1,5 +1,5 @@
-import { SCREEN_LANES } from '../../kernels/screen-kernels.ts'
-import { type ScreenQuery, screenQueryOf } from '../../kernels/screen-query.ts'
+import { SCREEN_LANES } from '../../core/kernels/screen-kernels.ts'
+import { type ScreenQuery, screenQueryOf } from '../../core/kernels/screen-query.ts'
 import type { TopKHeap } from './heap.ts'
 import type { TopKShadow } from './shadow.ts'
 import type { TopKShadows } from './shadows.ts'

@@ -5,9 +5,9 @@ import {
   ScreenKernels,
   type ScreenQueries,
   screenWidth,
-} from '../../kernels/screen-kernels.ts'
-import type { ScreenQuery } from '../../kernels/screen-query.ts'
-import { MAX_TOP_K_QUERIES } from '../../kernels/top-k-scratch.ts'
+} from '../../core/kernels/screen-kernels.ts'
+import type { ScreenQuery } from '../../core/kernels/screen-query.ts'
+import { MAX_TOP_K_QUERIES } from '../../core/kernels/top-k-scratch.ts'
 import { PARTS } from '../../state/rows/layout.ts'
 import type { RowTableReader } from '../../state/rows/reader.ts'
 

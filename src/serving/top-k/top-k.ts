@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../core/clock.ts'
+import { MAX_TOP_K_QUERIES } from '../../core/kernels/top-k-scratch.ts'
 import { FairQueue } from '../../core/lifetime/fair-queue.ts'
-import { MAX_TOP_K_QUERIES } from '../../kernels/top-k-scratch.ts'
 import type { StateVersion } from '../../state/catalog/key-class.ts'
 import { unpackSlotQueryReply } from '../../state/catalog/slot-query-message.ts'
 import { successorOf } from '../../state/port/scan-part.ts'

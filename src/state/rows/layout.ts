@@ -1,5 +1,5 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
-import { topKScratchBytes } from '../../kernels/top-k-scratch.ts'
+import { topKScratchBytes } from '../../core/kernels/top-k-scratch.ts'
 
 /**
  * Layout of a row table: one shared WebAssembly memory per (vector state, model version, slot), one

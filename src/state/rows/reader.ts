@@ -1,5 +1,5 @@
-import { innerProduct } from '../../kernels/inner-product.ts'
-import { type RowProduct, rowProductOf } from '../../kernels/row-product.ts'
+import { innerProduct } from '../../core/kernels/inner-product.ts'
+import { type RowProduct, rowProductOf } from '../../core/kernels/row-product.ts'
 import {
   CONTROL_EVICTING,
   META_EVENT_TIME,

@@ -1,5 +1,5 @@
 import { threadId } from 'node:worker_threads'
-import { innerProduct } from '../../kernels/inner-product.ts'
+import { innerProduct } from '../../core/kernels/inner-product.ts'
 import {
   CONTROL_DIRECTORY,
   CONTROL_LIVE_ROWS,

@@ -1,7 +1,7 @@
 import { murmur3 } from '../../core/hash/murmur3.ts'
+import { type RowCopy, rowCopyOf } from '../../core/kernels/row-copy.ts'
 import type { WasmMemory } from '../../core/lifetime/wasm-memory.ts'
 import { latin1Of } from '../../core/text/latin1.ts'
-import { type RowCopy, rowCopyOf } from '../../kernels/row-copy.ts'
 import { type EntrySpan, keyOfSpan } from '../port/change.ts'
 import {
   checkVectorRowAt,

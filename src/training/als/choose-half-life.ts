@@ -8,12 +8,12 @@ import { evaluateRanking } from './evaluate-ranking.ts'
 import type { AlsModel } from './solver/model.ts'
 import type { AlsFeedback } from './solver/options.ts'
 
-/** Share of the ratings, the newest ones, that half-lives are compared on. */
-const NEWEST = 0.1
+/** Share of the ratings, the newest ones, that trainings are compared on. */
+export const NEWEST = 0.1
 /** Shortest half-life, in halvings of the time that the ratings span. */
 const MOST_HALVINGS = 10
-/** Share of the error by which a half-life must beat a longer one: less is chance where nothing drifts. */
-const GAIN = 0.002
+/** Share of the error by which a half-life must beat a longer one, or an option none: less is chance where nothing drifts. */
+export const GAIN = 0.002
 /** Users whose lists are compared, of implicit feedback. */
 const RANKED_USERS = 1000
 

@@ -1,6 +1,6 @@
 import { WeirError } from '../../core/errors.ts'
+import { alsWidth } from '../../core/kernels/kernels.ts'
 import { type RandomStreams, randomStreams } from '../../core/random.ts'
-import { alsWidth } from '../../kernels/kernels.ts'
 import { biasedRow } from '../../models/als/row.ts'
 import type { RatingRange } from '../../models/ratings/rating.ts'
 import { sumOfGramParts } from '../als/solver/gram.ts'

@@ -22,8 +22,8 @@ export async function readLibsvm(
 ): Promise<ReadExamples> {
   checkArgument('readLibsvm', 'file', FILE_BYTES, file)
   const builder = new SparseTableBuilder()
-  const read = await addExamples(builder, file, options)
-  return { table: builder.build(), ...read }
+  const { lines, badLines } = await addExamples(builder, file, options)
+  return { table: builder.build(), lines, badLines }
 }
 
 /** Takes examples one by one; only the first `count` ids and values are valid. */
@@ -36,10 +36,11 @@ export async function addExamples(
   target: ExamplesTarget,
   file: FileBytes,
   options: LibsvmParserOptions = {},
-): Promise<Omit<ReadExamples, 'table'>> {
+): Promise<Omit<ReadExamples, 'table'> & Pick<LibsvmParser, 'missingNamespaces'>> {
   const parser = new LibsvmParser(
     (label, indexes, values, count) => target.add(label, indexes, values, count),
     options,
   )
-  return await parseFile(parser, file)
+  const read = await parseFile(parser, file)
+  return { ...read, missingNamespaces: parser.missingNamespaces }
 }

@@ -73,7 +73,9 @@ export function labelPair(table: SparseTable, rows: Uint32Array): LabelPair {
   }
   requireArgument(
     labels.size === 2,
-    `a linear classifier needs two labels, but the examples have ${labels.size > 2 ? 'more' : 'one'}; select the rows of two labels`,
+    labels.size > 2
+      ? 'the examples have more than two labels: train a model for each label with --multiclass, or select the rows of two labels'
+      : 'a linear classifier needs two labels, but the examples have one; select the rows of two labels',
   )
   return { negative: Math.min(...labels), positive: Math.max(...labels) }
 }

@@ -2,7 +2,6 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { AllowedHosts } from '../../../src/access/allowed-hosts.ts'
 import { checkSubmission, type JobCommands, wordsOf } from '../../../src/cli/cluster/job-command.ts'
 import { submissionOf } from '../../../src/cli/cluster/submission.ts'
 import { needs, type OptionSpec, type ValueSpec } from '../../../src/cli/command/command.ts'
@@ -10,6 +9,7 @@ import { wholeNumber } from '../../../src/cli/flag-kinds/numbers.ts'
 import { keyValue } from '../../../src/cli/flag-kinds/pairs.ts'
 import { address, path } from '../../../src/cli/flag-kinds/places.ts'
 import { secret, someText } from '../../../src/cli/flag-kinds/words.ts'
+import { AllowedHosts } from '../../../src/http/access/allowed-hosts.ts'
 
 const OPTIONS: Readonly<Record<string, OptionSpec>> = {
   topic: { type: 'string', value: someText(), help: '', default: 'als-model' },

@@ -2,7 +2,6 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { AllowedHosts } from '../../../src/access/allowed-hosts.ts'
 import { reachOf, reachOfKey } from '../../../src/cli/cluster/option-reach.ts'
 import {
   requireReach,
@@ -11,6 +10,7 @@ import {
 } from '../../../src/cli/cluster/submission-rights.ts'
 import { COMMANDS } from '../../../src/cli/jobmanager/jobmanager.ts'
 import { asWeirError } from '../../../src/core/errors.ts'
+import { AllowedHosts } from '../../../src/http/access/allowed-hosts.ts'
 import { configurationKeys } from '../../../src/runtime/configuration/keys.ts'
 
 /** Every option of a job by what it reaches on the machine of the JobManager. A new option needs a line. */
@@ -20,7 +20,7 @@ const REACHES = {
     ratings-per-second item-ratings-per-second window-count window-ms learn-from never-stop event-id event-window write-back delete-deltas rule noise
     new-user-noise user-forgetting item-forgetting newcomers evidence learning-rate schedule decay user-regularization
     item-regularization order stack-forgetting feedback loss positive under-way
-    max-features`,
+    max-features hash-bits crosses`,
   code: 'repository',
   place: 'data-dir titles restore-from sasl-password-file tls-ca tls-cert tls-key',
   hosts: 'brokers',

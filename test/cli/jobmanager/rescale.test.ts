@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runCommandLine } from '../../../src/cli/run-command-line.ts'
-import { FakeJob, fakeApp, fakeCluster } from '../../rest/fake-cluster.ts'
+import { FakeJob, fakeApp, fakeCluster } from '../../cluster/rest/fake-cluster.ts'
 import { recordedIo } from '../recorded-io.ts'
 
 const job = new FakeJob()

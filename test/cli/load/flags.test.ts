@@ -8,7 +8,7 @@ import { type LoadKeys, loadKeysOf } from '../../../src/cli/load/keys.ts'
 import { levelPlanOf, measureOptionsOf } from '../../../src/cli/load/levels.ts'
 import { targetOf } from '../../../src/cli/load/target.ts'
 import { loadCommand } from '../../../src/cli/verbs/load.ts'
-import type { LevelPlan } from '../../../src/load/measurement/measure-levels.ts'
+import type { LevelPlan } from '../../../src/testing/load/measurement/measure-levels.ts'
 
 const flagsOf = (...argv: string[]): Flags => new Flags(parseCommandLine(loadCommand, argv).flags)
 

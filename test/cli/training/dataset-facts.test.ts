@@ -63,7 +63,7 @@ it('the end of a topic is that before the file is read, with what the topic has 
   }
   const facts = new DatasetFacts()
   await send('1,2,3')
-  await facts.readTopic(new Flags({ 'in-topic': 'ratings' }), topics, 'ratings')
+  await facts.readTopic(new Flags({ 'in-topic': 'ratings' }), topics, { kind: 'ratings' })
   await send('1,2,4')
   await producer.close()
   facts.onRating('1', '2', 3)
@@ -74,12 +74,14 @@ it('the end of a topic is that before the file is read, with what the topic has 
   expect(said.err).toEqual([])
   // The topic has one more.
   const others = new DatasetFacts()
-  await others.readTopic(new Flags({ 'in-topic': 'ratings' }), topics, 'ratings')
+  await others.readTopic(new Flags({ 'in-topic': 'ratings' }), topics, { kind: 'ratings' })
   others.onRating('1', '2', 3)
   others.trainedOn('a', said.io)
   expect(said.err).toEqual([
     'warning: topic ratings has 2 observations, which are not the 1 of a: a job that learns begins after all of them',
   ])
-  const wrong = new DatasetFacts().readTopic(new Flags({ 'in-topic': 'x' }), topics, 'ratings')
+  const wrong = new DatasetFacts().readTopic(new Flags({ 'in-topic': 'x' }), topics, {
+    kind: 'ratings',
+  })
   await expect(wrong).rejects.toMatchObject({ code: 'UNKNOWN_TOPIC' })
 })

@@ -36,6 +36,35 @@ describe('the options of a retraining of a factor model', () => {
     expect(alsOptionsIn(options)).not.toHaveProperty('intervals')
   })
 
+  it('have the files of features of the flags, else of the live version', () => {
+    const said = { userFeatures: 3, userFeaturesFile: '/u.csv', userFeaturesSha256: 'a' }
+    const version = live({ trainer: 'bmf', factors: 16, ...said })
+    expect(optionsOf({}, version)).toMatchObject({ userFeaturesFile: '/u.csv' })
+    expect(optionsOf({}, version)).not.toHaveProperty('itemFeaturesFile')
+    const given = { 'user-features': '/other.csv', 'item-features': '/i.csv' }
+    expect(optionsOf(given, version)).toMatchObject({
+      userFeaturesFile: '/other.csv',
+      itemFeaturesFile: '/i.csv',
+    })
+    expect(optionsOf({ 'no-features': true }, version)).not.toHaveProperty('userFeaturesFile')
+    const options = alsOptionsIn({ ...optionsOf({}, version), userFeaturesSha256: 'b' })
+    expect(Object.keys(options).join()).not.toContain('eatures')
+    expect(() => optionsOf({ 'item-features': 'i.csv' }, live({ factors: 16 }))).toThrow(
+      '--item-features needs --trainer bmf',
+    )
+  })
+
+  it('are none where the version was trained with features and names no file', () => {
+    const version = live({ trainer: 'bmf', factors: 16, itemFeatures: 20 })
+    expect(() => optionsOf({}, version)).toThrow(
+      'was trained with features of items and does not say of which file; give --item-features FILE',
+    )
+    expect(optionsOf({ 'item-features': '/i.csv' }, version)).toMatchObject({
+      itemFeaturesFile: '/i.csv',
+    })
+    expect(optionsOf({ 'no-features': true }, version)).not.toHaveProperty('itemFeaturesFile')
+  })
+
   it('change the trainer by flag, with rows of the same length', () => {
     const byAls = live({ factors: 16, iterations: 10, biases: true })
     expect(optionsOf({}, byAls)).toMatchObject({ factors: 16, iterations: 10 })

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { runCommandLine } from '../../../src/cli/run-command-line.ts'
 import { systemClock } from '../../../src/core/clock.ts'
-import { ModelRegistry } from '../../../src/jobs/registry/model-registry.ts'
 import { dataDirectory } from '../../../src/jobs/serve/data-directory.ts'
 import { formatRating } from '../../../src/models/ratings/format.ts'
 import { generateRatings } from '../../../src/models/ratings/generator.ts'
+import { ModelRegistry } from '../../../src/models/versions/model-registry.ts'
 import { recordedIo } from '../recorded-io.ts'
 
 let folder: string

@@ -2,9 +2,9 @@ import { expect, it } from 'vitest'
 import { queryCommand } from '../../../src/cli/verbs/query.ts'
 import { ITEM_COUNTS, KNOWN_ITEMS, USER_COUNTS } from '../../../src/jobs/histories/states.ts'
 import { LEARNING_ERROR_STATE } from '../../../src/jobs/learning/error/learning-error.ts'
-import { ALS_MODEL } from '../../../src/jobs/model-topic/als-serving-function.ts'
-import { SVM_MODEL } from '../../../src/jobs/model-topic/linear-serving-function.ts'
 import { ITEM_TAGS } from '../../../src/models/item-tags.ts'
+import { ALS_MODEL } from '../../../src/models/topic/als-serving-function.ts'
+import { SVM_MODEL } from '../../../src/models/topic/linear-serving-function.ts'
 import { ALS_VARIANCE } from '../../../src/wire/rating-interval.ts'
 
 const STATES = [

@@ -1,10 +1,10 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { TokenVerifier } from '../../../src/access/token-verifier.ts'
-import { readTokens } from '../../../src/access/tokens-on-disk.ts'
-import { addUses } from '../../../src/access/uses-file.ts'
 import { runCommandLine } from '../../../src/cli/run-command-line.ts'
+import { TokenVerifier } from '../../../src/http/access/token-verifier.ts'
+import { readTokens } from '../../../src/http/access/tokens-on-disk.ts'
+import { addUses } from '../../../src/http/access/uses-file.ts'
 import { temporaryFolder } from '../../connectors/log/fixture.ts'
 import { recordedIo } from '../recorded-io.ts'
 

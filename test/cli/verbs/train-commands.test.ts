@@ -313,6 +313,20 @@ describe('weir train bmf', () => {
     expect(device.err).toContain('features on the CPU only')
   })
 
+  it('chooses by time whether who rated what is a feature, and says so', async () => {
+    const { code, out, err } = await bmf('--validation', 'time', '--json')
+    expect(code, err).toBe(0)
+    const result = JSON.parse(out) as { whoRated: boolean; rmseWith: number; rmseWithout: number }
+    expect(err).toMatch(
+      /who rated what is (a|no) feature: RMSE \d\.\d{4} with it and \d\.\d{4} without it on the newest tenth/,
+    )
+    expect(result.whoRated).toBe(result.rmseWith < result.rmseWithout * 0.998)
+    const both = await bmf('--validation', 'time', '--who-rated')
+    expect(both).toMatchObject({ code: 2, err: expect.stringContaining('give one of them') })
+    const device = await bmf('--validation', 'time', '--device', 'gpu')
+    expect(device.err).toContain('features on the CPU only')
+  })
+
   it('refuses a burn-in that leaves no sweep', async () => {
     const { code, err } = await bmf('--burn-in', '6')
     expect(code).not.toBe(0)

@@ -1,6 +1,4 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { BATCH_FIELDS, writeInt32 } from '../../../src/batch/record-batch-format.ts'
-import { RecordBatchWriter } from '../../../src/batch/record-batch-writer.ts'
 import { KafkaCluster } from '../../../src/connectors/kafka/client/cluster.ts'
 import type { KafkaConnection } from '../../../src/connectors/kafka/client/connection.ts'
 import { type FetchRequest, fetchApi } from '../../../src/connectors/kafka/client/fetch-request.ts'
@@ -12,6 +10,8 @@ import { KafkaFetcher, type OutOfRangePolicy } from '../../../src/connectors/kaf
 import { KafkaSplit } from '../../../src/connectors/kafka/split.ts'
 import { MetricGroup } from '../../../src/core/metrics.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
+import { BATCH_FIELDS, writeInt32 } from '../../../src/wire/batch/record-batch-format.ts'
+import { RecordBatchWriter } from '../../../src/wire/batch/record-batch-writer.ts'
 
 const partition = { errorCode: 0, partitionIndex: 0, leaderId: 1, leaderEpoch: 1 }
 const METADATA = {

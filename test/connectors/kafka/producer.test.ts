@@ -1,6 +1,4 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { BATCH_FIELDS, readInt32 } from '../../../src/batch/record-batch-format.ts'
-import { RecordBatchReader } from '../../../src/batch/record-batch-reader.ts'
 import { KafkaCluster } from '../../../src/connectors/kafka/client/cluster.ts'
 import type { KafkaConnection } from '../../../src/connectors/kafka/client/connection.ts'
 import type { TransactionIdentity } from '../../../src/connectors/kafka/client/identity.ts'
@@ -14,6 +12,8 @@ import {
 } from '../../../src/connectors/kafka/client/produce-request.ts'
 import { KafkaProducer } from '../../../src/connectors/kafka/producer.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
+import { BATCH_FIELDS, readInt32 } from '../../../src/wire/batch/record-batch-format.ts'
+import { RecordBatchReader } from '../../../src/wire/batch/record-batch-reader.ts'
 
 const metadata = (partitions: number): unknown => ({
   brokers: [{ nodeId: 1, host: 'a', port: 1 }],

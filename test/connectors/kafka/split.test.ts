@@ -1,9 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { encodeControlBatch } from '../../../src/batch/control-record.ts'
-import { BATCH_FIELDS, setBaseOffset, writeInt32 } from '../../../src/batch/record-batch-format.ts'
-import { RecordBatchWriter } from '../../../src/batch/record-batch-writer.ts'
 import type { AbortedTransaction } from '../../../src/connectors/kafka/client/answers/aborted-transactions.ts'
 import { KafkaSplit } from '../../../src/connectors/kafka/split.ts'
+import { encodeControlBatch } from '../../../src/wire/batch/control-record.ts'
+import {
+  BATCH_FIELDS,
+  setBaseOffset,
+  writeInt32,
+} from '../../../src/wire/batch/record-batch-format.ts'
+import { RecordBatchWriter } from '../../../src/wire/batch/record-batch-writer.ts'
 
 const encoder = new TextEncoder()
 const ANSWER = { partition: 0, error: 0, logStart: 0, aborted: [], diverging: false }

@@ -1,5 +1,4 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { RecordBatchWriter } from '../../../src/batch/record-batch-writer.ts'
 import { LogSink } from '../../../src/connectors/log/sink.ts'
 import { LogSource } from '../../../src/connectors/log/source.ts'
 import { PartitionWriter } from '../../../src/connectors/log/storage/partition-writer.ts'
@@ -8,6 +7,7 @@ import { type Clock, systemClock } from '../../../src/core/clock.ts'
 import { nodeFileSystem } from '../../../src/files/node-file-system.ts'
 import type { DeliveryGuarantee } from '../../../src/operators/port/sink.ts'
 import type { SourceSplit } from '../../../src/operators/port/source.ts'
+import { RecordBatchWriter } from '../../../src/wire/batch/record-batch-writer.ts'
 import {
   atLeastOnceSinkContract,
   exactlyOnceSinkContract,

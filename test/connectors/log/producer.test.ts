@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { RecordBatchReader } from '../../../src/batch/record-batch-reader.ts'
 import { EmbeddedLogProducer } from '../../../src/connectors/log/producer.ts'
 import type { LogWriter } from '../../../src/connectors/log/writer/log-writer.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
+import { RecordBatchReader } from '../../../src/wire/batch/record-batch-reader.ts'
 
 const LINGER_MS = 5
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { RecordBatchReader } from '../../../src/batch/record-batch-reader.ts'
-import type { RecordBatchWriter } from '../../../src/batch/record-batch-writer.ts'
 import {
   BatchingProducer,
   type BatchingSettings,
 } from '../../../src/connectors/records/batching-producer.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
+import { RecordBatchReader } from '../../../src/wire/batch/record-batch-reader.ts'
+import type { RecordBatchWriter } from '../../../src/wire/batch/record-batch-writer.ts'
 
 interface Appended {
   readonly partition: number

@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { RecordBatchReader } from '../../../src/batch/record-batch-reader.ts'
-import { RecordBatchWriter } from '../../../src/batch/record-batch-writer.ts'
 import {
   RecordSender,
   type RecordSerializer,
@@ -18,6 +16,8 @@ import { csvFormat } from '../../../src/core/formats/csv.ts'
 import { jsonFormat } from '../../../src/core/formats/json.ts'
 import { formatLine, parseLine } from '../../../src/core/formats/line.ts'
 import { float64Serializer, stringSerializer } from '../../../src/core/serializer.ts'
+import { RecordBatchReader } from '../../../src/wire/batch/record-batch-reader.ts'
+import { RecordBatchWriter } from '../../../src/wire/batch/record-batch-writer.ts'
 
 const text = (value: Uint8Array | null): string | null =>
   value === null ? null : new TextDecoder().decode(value)

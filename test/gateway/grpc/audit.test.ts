@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import type { AuditEntry } from '../../../src/access/audit.ts'
-import { AccessControl, shareAccess } from '../../../src/access/control.ts'
-import { TokenUses } from '../../../src/access/token-uses.ts'
 import { systemClock } from '../../../src/core/clock.ts'
-import { tokenOf } from '../../access/tokens.ts'
+import type { AuditEntry } from '../../../src/http/access/audit.ts'
+import { AccessControl, shareAccess } from '../../../src/http/access/control.ts'
+import { TokenUses } from '../../../src/http/access/token-uses.ts'
+import { tokenOf } from '../../http/access/tokens.ts'
 import { requestFrame } from './frames.ts'
 import { openPort, RawClient } from './open-port.ts'
 

@@ -1,12 +1,12 @@
 import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from 'node:http2'
-import type { AuditSink } from '../../../src/access/audit.ts'
-import type { ByteBudget } from '../../../src/access/byte-budget.ts'
-import type { AccessControl } from '../../../src/access/control.ts'
 import { type Clock, systemClock } from '../../../src/core/clock.ts'
 import { gatewayParts } from '../../../src/gateway/gateway.ts'
 import { SERVICE } from '../../../src/gateway/grpc/schema.ts'
 import { GrpcServer } from '../../../src/gateway/grpc/server.ts'
 import type { GatewayServices } from '../../../src/gateway/port/services.ts'
+import type { AuditSink } from '../../../src/http/access/audit.ts'
+import type { ByteBudget } from '../../../src/http/access/byte-budget.ts'
+import type { AccessControl } from '../../../src/http/access/control.ts'
 import { GatewayWorld } from '../world.ts'
 
 /** A port of gRPC over the rows of a `GatewayWorld`. */

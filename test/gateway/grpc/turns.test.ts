@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { AuditEntry } from '../../../src/access/audit.ts'
 import { type Clock, systemClock } from '../../../src/core/clock.ts'
+import type { AuditEntry } from '../../../src/http/access/audit.ts'
 import { requestFrame } from './frames.ts'
 import { openPort, RawClient } from './open-port.ts'
 

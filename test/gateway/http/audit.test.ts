@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import type { AuditEntry } from '../../../src/access/audit.ts'
-import { AccessControl, shareAccess } from '../../../src/access/control.ts'
 import { systemClock } from '../../../src/core/clock.ts'
 import { WITHOUT_REGISTRY } from '../../../src/gateway/models/without-registry.ts'
-import { tokenOf } from '../../access/tokens.ts'
+import type { AuditEntry } from '../../../src/http/access/audit.ts'
+import { AccessControl, shareAccess } from '../../../src/http/access/control.ts'
+import { tokenOf } from '../../http/access/tokens.ts'
 import { GatewayWorld } from '../world.ts'
 
 const admin = tokenOf(1, { role: 'admin' })

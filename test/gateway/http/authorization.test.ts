@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { AccessControl, shareAccess } from '../../../src/access/control.ts'
 import { systemClock } from '../../../src/core/clock.ts'
-import { tokenOf } from '../../access/tokens.ts'
+import { AccessControl, shareAccess } from '../../../src/http/access/control.ts'
+import { tokenOf } from '../../http/access/tokens.ts'
 import { GatewayWorld } from '../world.ts'
 
 const reader = tokenOf(1)

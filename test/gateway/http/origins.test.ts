@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { AccessControl, shareAccess } from '../../../src/access/control.ts'
 import { systemClock } from '../../../src/core/clock.ts'
 import type { GatewayOptions } from '../../../src/gateway/gateway.ts'
-import { tokenOf } from '../../access/tokens.ts'
+import { AccessControl, shareAccess } from '../../../src/http/access/control.ts'
+import { tokenOf } from '../../http/access/tokens.ts'
 import { GatewayWorld } from '../world.ts'
 
 const APP = 'https://app.example'

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { AccessControl, shareAccess } from '../../../src/access/control.ts'
 import { systemClock } from '../../../src/core/clock.ts'
 import { WeirError } from '../../../src/core/errors.ts'
 import type { ModelControl } from '../../../src/gateway/port/model-control.ts'
+import { AccessControl, shareAccess } from '../../../src/http/access/control.ts'
 import type { UnfinishedView } from '../../../src/models/registry/unfinished.ts'
-import { tokenOf } from '../../access/tokens.ts'
+import { tokenOf } from '../../http/access/tokens.ts'
 import { GatewayWorld } from '../world.ts'
 
 const reader = tokenOf(1)

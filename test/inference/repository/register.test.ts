@@ -2,9 +2,9 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { AllowedHosts } from '../../../src/access/allowed-hosts.ts'
-import type { ModelControlRights } from '../../../src/access/model-control.ts'
 import { nodeFileSystem as files } from '../../../src/files/node-file-system.ts'
+import { AllowedHosts } from '../../../src/http/access/allowed-hosts.ts'
+import type { ModelControlRights } from '../../../src/http/access/model-control.ts'
 import { FolderRegistry } from '../../../src/inference/repository/register.ts'
 
 let folder: string

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { buildJob } from '../../../src/dataflow/job-definition.ts'
 import alsServing from '../../../src/jobs/als-serving/job.ts'
-import { MODEL_ROWS_UID } from '../../../src/jobs/model-topic/operator.ts'
+import { MODEL_ROWS_UID } from '../../../src/models/topic/operator.ts'
 
 describe('the als-serving job', () => {
   const options = { logDirectory: '/log', topic: 'als-model', dimension: 4 }

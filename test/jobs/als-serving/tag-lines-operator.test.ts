@@ -4,7 +4,7 @@ import {
   TagLinesOperator,
 } from '../../../src/jobs/als-serving/tag-lines-operator.ts'
 import { REFUSED } from '../../../src/jobs/learning/refused.ts'
-import type { ModelTopicRecord } from '../../../src/jobs/model-topic/record.ts'
+import type { ModelTopicRecord } from '../../../src/models/topic/record.ts'
 import { OperatorHarness } from '../../../src/testing/operator-harness.ts'
 
 const encoder = new TextEncoder()

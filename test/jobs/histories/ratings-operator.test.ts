@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { HistoryRatingsOperator } from '../../../src/jobs/histories/ratings-operator.ts'
 import { REFUSED } from '../../../src/jobs/learning/refused.ts'
-import type { ModelTopicRecord } from '../../../src/jobs/model-topic/record.ts'
 import type { Rating } from '../../../src/models/ratings/rating.ts'
+import type { ModelTopicRecord } from '../../../src/models/topic/record.ts'
 import { OperatorHarness } from '../../../src/testing/operator-harness.ts'
 
 const recordOf = (line: string | null): ModelTopicRecord => {

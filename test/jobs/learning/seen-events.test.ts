@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { SAME_EVENT, SeenEvents } from '../../../src/jobs/learning/seen-events.ts'
-import type { ModelTopicRecord } from '../../../src/jobs/model-topic/record.ts'
+import type { ModelTopicRecord } from '../../../src/models/topic/record.ts'
 
 const encoder = new TextEncoder()
 

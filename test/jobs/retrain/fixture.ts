@@ -1,13 +1,13 @@
 import { join } from 'node:path'
 import type { TopicStore } from '../../../src/connectors/topics/store.ts'
 import { systemClock } from '../../../src/core/clock.ts'
-import { feedRatings } from '../../../src/jobs/evaluate/ratings-topic.ts'
-import { ModelRegistry } from '../../../src/jobs/registry/model-registry.ts'
 import type { RetrainOptions } from '../../../src/jobs/retrain/options.ts'
 import type { TrainingProcess } from '../../../src/jobs/retrain/process.ts'
 import { RetrainTrainer } from '../../../src/jobs/retrain/trainer.ts'
 import type { Rating } from '../../../src/models/ratings/rating.ts'
+import { ModelRegistry } from '../../../src/models/versions/model-registry.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
+import { feedRatings } from '../../../src/training/evaluate/ratings-topic.ts'
 
 /** Ratings `from` to `to` of 17 users and 11 items; each pair has one of 187. */
 export const ratingsBetween = (from: number, to: number): Rating[] =>

@@ -5,11 +5,11 @@ import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
 import { systemClock } from '../../../src/core/clock.ts'
-import { feedRatings } from '../../../src/jobs/evaluate/ratings-topic.ts'
-import type { HistoryFiles } from '../../../src/jobs/observations/history.ts'
 import type { RetrainOptions, RetrainOutcome } from '../../../src/jobs/retrain/options.ts'
 import { retrain } from '../../../src/jobs/retrain/retrain.ts'
+import type { HistoryFiles } from '../../../src/models/observations/history.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
+import { feedRatings } from '../../../src/training/evaluate/ratings-topic.ts'
 import { feedBetween, ratingsBetween, retrainOptions, trainerHere } from './fixture.ts'
 
 let folder: string

@@ -4,8 +4,6 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
 import { systemClock } from '../../../src/core/clock.ts'
-import { feedRatings } from '../../../src/jobs/evaluate/ratings-topic.ts'
-import { ModelRegistry } from '../../../src/jobs/registry/model-registry.ts'
 import type { LiveErrorWatch, WatchedError } from '../../../src/jobs/retrain/error-watch.ts'
 import { RetrainLoop } from '../../../src/jobs/retrain/loop.ts'
 import type { RetrainOptions } from '../../../src/jobs/retrain/options.ts'
@@ -14,7 +12,9 @@ import { RetrainTrainer } from '../../../src/jobs/retrain/trainer.ts'
 import { NO_ALARMS } from '../../../src/models/quality/drift-monitor.ts'
 import type { RetrainFacts, RetrainPolicy } from '../../../src/models/registry/retrain-trigger.ts'
 import { liveVersionOf } from '../../../src/models/registry/version.ts'
+import { ModelRegistry } from '../../../src/models/versions/model-registry.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
+import { feedRatings } from '../../../src/training/evaluate/ratings-topic.ts'
 
 let folder: string
 let topics: LogTopics

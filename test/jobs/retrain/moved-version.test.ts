@@ -3,23 +3,23 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
 import { systemClock } from '../../../src/core/clock.ts'
-import { feedRatings } from '../../../src/jobs/evaluate/ratings-topic.ts'
 import { resumeOffsetsOf, versionOffsets } from '../../../src/jobs/learning/version-offsets.ts'
-import {
-  offsetsIn,
-  rangesAfter,
-  rangesOfTopic,
-} from '../../../src/jobs/observations/topic-ranges.ts'
-import { exportVersion, importVersion } from '../../../src/jobs/publish/transfer.ts'
-import { ModelRegistry } from '../../../src/jobs/registry/model-registry.ts'
 import { RetrainLoop } from '../../../src/jobs/retrain/loop.ts'
 import type { RetrainOptions, RetrainOutcome } from '../../../src/jobs/retrain/options.ts'
 import { retrain } from '../../../src/jobs/retrain/retrain.ts'
 import { RetrainTrainer } from '../../../src/jobs/retrain/trainer.ts'
+import {
+  offsetsIn,
+  rangesAfter,
+  rangesOfTopic,
+} from '../../../src/models/observations/topic-ranges.ts'
+import { exportVersion, importVersion } from '../../../src/models/publish/transfer.ts'
 import { processingName } from '../../../src/models/registry/processing-name.ts'
 import type { DataRange } from '../../../src/models/registry/ranges/data-range.ts'
 import type { RegisteredVersion } from '../../../src/models/registry/version.ts'
+import { ModelRegistry } from '../../../src/models/versions/model-registry.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
+import { feedRatings } from '../../../src/training/evaluate/ratings-topic.ts'
 import { temporaryFolder } from '../../connectors/log/fixture.ts'
 
 /** A log, a registry and a trainer, as one machine has them. */

@@ -5,14 +5,14 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
 import { scanTopic } from '../../../src/connectors/topics/scan.ts'
 import { systemClock } from '../../../src/core/clock.ts'
-import { feedRatings } from '../../../src/jobs/evaluate/ratings-topic.ts'
-import { ModelRegistry } from '../../../src/jobs/registry/model-registry.ts'
 import type { RetrainOptions } from '../../../src/jobs/retrain/options.ts'
 import { retrain } from '../../../src/jobs/retrain/retrain.ts'
 import { RetrainTrainer } from '../../../src/jobs/retrain/trainer.ts'
 import { decodeFactors } from '../../../src/models/als/row.ts'
 import type { Rating } from '../../../src/models/ratings/rating.ts'
+import { ModelRegistry } from '../../../src/models/versions/model-registry.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
+import { feedRatings } from '../../../src/training/evaluate/ratings-topic.ts'
 
 const DAMPING = 2
 let folder: string

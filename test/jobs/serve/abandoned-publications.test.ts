@@ -1,12 +1,12 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { Publication } from '../../../src/jobs/model-topic/publication.ts'
-import { publishedVersions } from '../../../src/jobs/registry/model-versions.ts'
 import { AbandonedPublications } from '../../../src/jobs/serve/abandoned-publications.ts'
 import type { ModelVersionMarker } from '../../../src/models/registry/version-marker.ts'
+import { Publication } from '../../../src/models/topic/publication.ts'
+import { publishedVersions } from '../../../src/models/versions/model-versions.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
+import { GONE, MODEL, ModelFolder } from '../../models/retention/fixture.ts'
 import { until } from '../../run/until.ts'
-import { GONE, MODEL, ModelFolder } from '../retention/fixture.ts'
 
 /** What a job sees of a topic whose version 2 the given process publishes, after version 1. */
 async function watched(process: string, registered: readonly number[] = [1]) {

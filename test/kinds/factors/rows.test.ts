@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest'
 import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
 import { scanTopic } from '../../../src/connectors/topics/scan.ts'
 import { systemClock } from '../../../src/core/clock.ts'
-import type { PublishableRow } from '../../../src/jobs/publish/model.ts'
-import { npyRowFiles, type RowFiles, textRowFiles } from '../../../src/jobs/publish/row-files.ts'
 import { type PublishedRows, publishRows } from '../../../src/kinds/factors/rows.ts'
 import { decodeFactors } from '../../../src/models/als/row.ts'
+import type { PublishableRow } from '../../../src/models/publish/model.ts'
+import { npyRowFiles, type RowFiles, textRowFiles } from '../../../src/models/publish/row-files.ts'
 import {
   decodeMarker,
   type ModelVersionMarker,

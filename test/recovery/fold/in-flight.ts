@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { readManifest } from '../../../src/checkpoint/manifest/read.ts'
-import { FileCheckpointStorage } from '../../../src/checkpoint/storage/file.ts'
 import { decodeInFlight } from '../../../src/runtime/channel/in-flight-format.ts'
+import { readManifest } from '../../../src/runtime/checkpoint/manifest/read.ts'
+import { FileCheckpointStorage } from '../../../src/runtime/checkpoint/storage/file.ts'
 
 /** A complete checkpoint of a job. */
 export interface StoredCheckpoint {

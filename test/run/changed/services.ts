@@ -19,12 +19,20 @@ export const SERVICES: readonly Service[] = [
   },
   {
     name: 'HDFS',
-    users: ['src/webhdfs/', 'src/connectors/file/hdfs', 'src/checkpoint/storage/hdfs'],
+    users: [
+      'src/files/webhdfs/',
+      'src/connectors/file/hdfs',
+      'src/runtime/checkpoint/storage/hdfs',
+    ],
     starts: ['test/services/hdfs-cluster.ts', 'test/services/lending/hdfs.ts'],
   },
   {
     name: 'browser',
-    users: ['dashboard/', 'src/rest/server/dashboard-files.ts', 'src/gateway/openapi/'],
+    users: [
+      'dashboard/',
+      'src/cluster/rest/server/dashboard-files.ts',
+      'src/gateway/http/openapi.ts',
+    ],
     starts: ['test/services/lending/browser.ts', 'node_modules/playwright-core'],
   },
   {
@@ -39,12 +47,12 @@ export const SERVICES: readonly Service[] = [
   },
   {
     name: "Flink's clients",
-    users: ['src/rest/', 'src/jobmanager/'],
+    users: ['src/cluster/rest/', 'src/cluster/jobmanager/'],
     starts: ['test/services/flink/'],
   },
   {
     name: 'Prometheus',
-    users: ['src/prometheus/', 'src/rest/prometheus/', 'monitoring/'],
+    users: ['src/core/prometheus/', 'src/cluster/rest/prometheus/', 'monitoring/'],
     starts: ['test/services/promtool.ts'],
   },
   {

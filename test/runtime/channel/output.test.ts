@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { RecordBatchReader } from '../../../src/batch/record-batch-reader.ts'
 import type { BatchMessage, ForwardMessage } from '../../../src/runtime/channel/message.ts'
 import { OutputChannel } from '../../../src/runtime/channel/output.ts'
 import type { OwnRecords } from '../../../src/runtime/channel/own-records.ts'
+import { RecordBatchReader } from '../../../src/wire/batch/record-batch-reader.ts'
 
 const VALUE = new Uint8Array(100)
 const NO_KEY = new Uint8Array(0)

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { accumulatorsSnapshot } from '../../../src/cluster/rest/job/accumulators-snapshot.ts'
 import {
   type FunctionContext,
   GeneratorSource,
@@ -8,7 +9,6 @@ import {
   type RichMapFunction,
   StreamExecutionEnvironment,
 } from '../../../src/index.ts'
-import { accumulatorsSnapshot } from '../../../src/rest/job/accumulators-snapshot.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
 import { checkpointFolder, QUICK_RESTARTS } from '../job-fixture.ts'
 

@@ -7,7 +7,7 @@ import { int53Serializer, type Serializer } from '../../../src/core/serializer.t
 import { StreamExecutionEnvironment } from '../../../src/dataflow/stream-execution-environment.ts'
 import type { StreamGraph } from '../../../src/dataflow/stream-graph.ts'
 import type { JobExecution } from '../../../src/runtime/job/execution.ts'
-import { SavepointReader } from '../../../src/savepoints/reader.ts'
+import { SavepointReader } from '../../../src/runtime/savepoints/reader.ts'
 import { valueState } from '../../../src/state/port/descriptors.ts'
 import type { ValueState } from '../../../src/state/port/handles.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'

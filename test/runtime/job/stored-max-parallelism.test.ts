@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { encodeManifest } from '../../../src/checkpoint/manifest/format.ts'
-import type { SegmentReference } from '../../../src/checkpoint/protocol/checkpoint-types.ts'
-import { manifestPath } from '../../../src/checkpoint/storage/paths.ts'
+import { encodeManifest } from '../../../src/runtime/checkpoint/manifest/format.ts'
+import type { SegmentReference } from '../../../src/runtime/checkpoint/protocol/checkpoint-types.ts'
+import { manifestPath } from '../../../src/runtime/checkpoint/storage/paths.ts'
 import { storedMaxParallelism } from '../../../src/runtime/job/stored-max-parallelism.ts'
 import { MemoryCheckpointStorage } from '../../../src/testing/memory-checkpoint-storage.ts'
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import type { SegmentReference } from '../../../src/checkpoint/protocol/checkpoint-types.ts'
-import type {
-  CheckpointStorage,
-  StorageWriter,
-} from '../../../src/checkpoint/storage/checkpoint-storage.ts'
 import { systemClock } from '../../../src/core/clock.ts'
 import { keyGroupOf } from '../../../src/core/key-group.ts'
 import { MetricGroup } from '../../../src/core/metrics.ts'
 import { int53Serializer } from '../../../src/core/serializer.ts'
+import type { SegmentReference } from '../../../src/runtime/checkpoint/protocol/checkpoint-types.ts'
+import type {
+  CheckpointStorage,
+  StorageWriter,
+} from '../../../src/runtime/checkpoint/storage/checkpoint-storage.ts'
 import {
   CheckpointedState,
   type CheckpointedStateSnapshot,
@@ -16,7 +16,7 @@ import { openKeyedState } from '../../../src/state/open-keyed-state.ts'
 import type { ChangeSink } from '../../../src/state/port/change.ts'
 import { valueState } from '../../../src/state/port/descriptors.ts'
 import { MemoryCheckpointStorage } from '../../../src/testing/memory-checkpoint-storage.ts'
-import { readSegment } from '../../checkpoint/segment/read-segment.ts'
+import { readSegment } from '../checkpoint/segment/read-segment.ts'
 
 const KEY_GROUPS = { first: 0, last: 15 }
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

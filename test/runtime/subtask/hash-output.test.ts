@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { RecordBatchReader } from '../../../src/batch/record-batch-reader.ts'
 import { ByteWriter } from '../../../src/core/byte-writer.ts'
 import { murmur3 } from '../../../src/core/hash/murmur3.ts'
 import { keyGroupOf } from '../../../src/core/key-group.ts'
@@ -13,6 +12,7 @@ import { OutputChannel } from '../../../src/runtime/channel/output.ts'
 import type { OwnRecords } from '../../../src/runtime/channel/own-records.ts'
 import { RecordGroup } from '../../../src/runtime/channel/record-group.ts'
 import { HashOutput } from '../../../src/runtime/subtask/record-output.ts'
+import { RecordBatchReader } from '../../../src/wire/batch/record-batch-reader.ts'
 import { campaignSize } from '../../run/campaign-size.ts'
 
 const MAX_PARALLELISM = 128

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { RecordBatchReader } from '../../../src/batch/record-batch-reader.ts'
 import { ByteReader } from '../../../src/core/byte-reader.ts'
 import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
 import type { BatchMessage, ForwardMessage } from '../../../src/runtime/channel/message.ts'
 import { OutputChannel } from '../../../src/runtime/channel/output.ts'
 import type { OwnRecords } from '../../../src/runtime/channel/own-records.ts'
 import { ValueAppender, valueReaderOf } from '../../../src/runtime/subtask/value-appender.ts'
+import { RecordBatchReader } from '../../../src/wire/batch/record-batch-reader.ts'
 
 const KEY = Buffer.from('key')
 

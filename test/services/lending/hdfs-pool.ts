@@ -1,5 +1,5 @@
-import { parseWebHdfsUrl } from '../../../src/webhdfs/address.ts'
-import { WebHdfsClient } from '../../../src/webhdfs/client.ts'
+import { parseWebHdfsUrl } from '../../../src/files/webhdfs/address.ts'
+import { WebHdfsClient } from '../../../src/files/webhdfs/client.ts'
 import { HdfsCluster } from '../hdfs-cluster.ts'
 import type { Pooled } from './pool.ts'
 

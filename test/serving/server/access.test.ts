@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { shareAccess } from '../../../src/access/control.ts'
+import { shareAccess } from '../../../src/http/access/control.ts'
 import { readErrorFrame } from '../../../src/wire/answer.ts'
 import { KIND } from '../../../src/wire/frame.ts'
 import { readWelcome } from '../../../src/wire/hello.ts'
 import { beginRequest } from '../../../src/wire/request.ts'
-import { keySetOf, rsaKey, signed } from '../../access/people/issuer.ts'
-import { tokenOf } from '../../access/tokens.ts'
+import { keySetOf, rsaKey, signed } from '../../http/access/people/issuer.ts'
+import { tokenOf } from '../../http/access/tokens.ts'
 import { PREAMBLE, TestedServer } from './tested-server.ts'
 
 let served: TestedServer

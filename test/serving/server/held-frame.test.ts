@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { ByteBudget } from '../../../src/access/byte-budget.ts'
+import { ByteBudget } from '../../../src/http/access/byte-budget.ts'
 import { HeldFrame } from '../../../src/serving/server/held-frame.ts'
 import { readErrorFrame } from '../../../src/wire/answer.ts'
 import { KIND, MAX_FRAME_BYTES } from '../../../src/wire/frame.ts'

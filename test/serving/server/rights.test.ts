@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { AccessControl, OPEN_ACCESS, shareAccess } from '../../../src/access/control.ts'
-import { parseRight } from '../../../src/access/object-rights.ts'
+import { AccessControl, OPEN_ACCESS, shareAccess } from '../../../src/http/access/control.ts'
+import { parseRight } from '../../../src/http/access/object-rights.ts'
 import { readErrorFrame } from '../../../src/wire/answer.ts'
 import { ANSWER, type FrameReader, KIND } from '../../../src/wire/frame.ts'
 import type { FrameWriter } from '../../../src/wire/frame-writer.ts'
 import { encodeModelsRequest, type ModelsRequest } from '../../../src/wire/inference/models.ts'
 import { beginRequest } from '../../../src/wire/request.ts'
 import { readRouting } from '../../../src/wire/routing-table.ts'
-import { tokenOf } from '../../access/tokens.ts'
-import { type Needs, type Outcome, walkersOf } from '../../access/walk.ts'
+import { tokenOf } from '../../http/access/tokens.ts'
+import { type Needs, type Outcome, walkersOf } from '../../http/access/walk.ts'
 import { PREAMBLE, TestedServer } from './tested-server.ts'
 
 const STATE: Needs = { role: 'read', on: ['state:ALS_MODEL'] }

@@ -162,7 +162,7 @@ describe('the package', () => {
       'index',
       'client/index',
       'testing/index',
-      'tracing/index',
+      'core/tracing/index',
       'connectors/kafka/index',
       'inference',
       'learning',

@@ -4,10 +4,10 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { readTokens } from '../../../src/access/tokens-on-disk.ts'
+import { readTokens } from '../../../src/http/access/tokens-on-disk.ts'
 import { BUILT_MODULES_FLAG } from '../../run/setup/built-modules.ts'
 
-const MODULE = new URL('../../access/tokens.process.ts', import.meta.url)
+const MODULE = new URL('../../fixtures/tokens.process.ts', import.meta.url)
 const EACH = 20
 
 it('two processes that create tokens in the same file at the same time lose none', async () => {

@@ -43,7 +43,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
   '@weirjs/weir/kafka': 'connectors/kafka/index.ts',
   '@weirjs/weir/learning': 'learning.ts',
   '@weirjs/weir/testing': 'testing/index.ts',
-  '@weirjs/weir/tracing': 'tracing/index.ts',
+  '@weirjs/weir/tracing': 'core/tracing/index.ts',
 }
 
 /** Packages that a program of the guide installs. */

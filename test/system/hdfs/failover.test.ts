@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { parseWebHdfsUrl } from '../../../src/webhdfs/address.ts'
-import { WebHdfsClient } from '../../../src/webhdfs/client.ts'
+import { parseWebHdfsUrl } from '../../../src/files/webhdfs/address.ts'
+import { WebHdfsClient } from '../../../src/files/webhdfs/client.ts'
 import { HdfsCluster } from '../../services/hdfs-cluster.ts'
 import { HdfsFold } from './fold.ts'
 

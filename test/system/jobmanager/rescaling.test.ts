@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { hasTitle } from '../../../src/jobmanager/process/left-over.ts'
+import { hasTitle } from '../../../src/cluster/jobmanager/process/left-over.ts'
 import { pause } from '../../run/pause.ts'
 import { TestCluster } from './cluster-fixture.ts'
 import { type Learned, LearningCluster, RATINGS } from './learning-cluster.ts'

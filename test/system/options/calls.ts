@@ -1,10 +1,10 @@
 import type { WeirClient } from '../../../src/client/index.ts'
 import { KafkaSink, KafkaSource } from '../../../src/connectors/kafka/index.ts'
+import { withSpan } from '../../../src/core/tracing/index.ts'
 import * as weir from '../../../src/index.ts'
 import { JobModels, openInferenceEngine } from '../../../src/inference.ts'
 import * as learning from '../../../src/learning.ts'
 import * as testing from '../../../src/testing/index.ts'
-import { withSpan } from '../../../src/tracing/index.ts'
 import { DiscardingOperator } from './discarding-operator.ts'
 
 /** What the calls are made on. */

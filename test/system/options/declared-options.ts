@@ -20,7 +20,7 @@ export const ENTRIES = [
   'client/index.ts',
   'connectors/kafka/index.ts',
   'testing/index.ts',
-  'tracing/index.ts',
+  'core/tracing/index.ts',
 ]
 
 /** Names of types whose values are options, or plain data in place of options. */

@@ -13,12 +13,12 @@ import {
   KNOWN_ITEMS,
   USER_COUNTS,
 } from '../../../src/jobs/histories/states.ts'
-import { SVM_MODEL } from '../../../src/jobs/model-topic/linear-serving-function.ts'
 import { dataDirectory } from '../../../src/jobs/serve/data-directory.ts'
 import { serveHistories } from '../../../src/jobs/serve/histories.ts'
 import { serveSvmJob } from '../../../src/jobs/serve/svm.ts'
 import type { ServedJob } from '../../../src/jobs/served-job.ts'
 import { publishableWeights, publishLinear } from '../../../src/kinds/linear/publish.ts'
+import { SVM_MODEL } from '../../../src/models/topic/linear-serving-function.ts'
 import {
   type Answer,
   atLeast,

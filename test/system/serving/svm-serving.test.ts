@@ -6,13 +6,16 @@ import { WeirClient } from '../../../src/client/weir-client.ts'
 import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
 import { systemClock } from '../../../src/core/clock.ts'
 import { seededRandom } from '../../../src/core/random.ts'
-import { predictExamples, ServedClassifierQuality } from '../../../src/jobs/evaluate/classifier.ts'
-import { SVM_MODEL } from '../../../src/jobs/model-topic/linear-serving-function.ts'
 import { dataDirectory } from '../../../src/jobs/serve/data-directory.ts'
 import { serveSvmJob } from '../../../src/jobs/serve/svm.ts'
 import type { ServedJob } from '../../../src/jobs/served-job.ts'
 import { publishableWeights, publishLinear } from '../../../src/kinds/linear/publish.ts'
 import { LibsvmWriter } from '../../../src/models/linear/libsvm-writer.ts'
+import { SVM_MODEL } from '../../../src/models/topic/linear-serving-function.ts'
+import {
+  predictExamples,
+  ServedClassifierQuality,
+} from '../../../src/training/evaluate/classifier.ts'
 import type { SparseVector } from '../../../src/wire/model-reader.ts'
 import { until } from '../../run/until.ts'
 

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { keyOfText, type PlainKey, WeirClient } from '../../../src/client/index.ts'
+import { readEntry, readRows } from '../../../src/cluster/rest/job/state-reads.ts'
 import { ServedJob } from '../../../src/jobs/served-job.ts'
-import { readEntry, readRows } from '../../../src/rest/job/state-reads.ts'
 import { weir } from '../cli/command-process.ts'
 import { KEYS } from './typed-keys-job.ts'
 

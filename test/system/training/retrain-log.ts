@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
 import { systemClock } from '../../../src/core/clock.ts'
-import { feedRatings } from '../../../src/jobs/evaluate/ratings-topic.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
+import { feedRatings } from '../../../src/training/evaluate/ratings-topic.ts'
 
 /** The topics of the log below a folder. */
 export const logTopics = (folder: string): LogTopics => new LogTopics(join(folder, 'log'))

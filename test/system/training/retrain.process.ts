@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { systemClock } from '../../../src/core/clock.ts'
-import { ModelRegistry } from '../../../src/jobs/registry/model-registry.ts'
 import { retrain } from '../../../src/jobs/retrain/retrain.ts'
 import { RetrainTrainer } from '../../../src/jobs/retrain/trainer.ts'
+import { ModelRegistry } from '../../../src/models/versions/model-registry.ts'
 import { feedHundred, logTopics } from './retrain-log.ts'
 
 /* Main module of a retraining that is killed when its candidate is whole in the topic. */

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { openTopics } from '../../../src/connectors/topics/open.ts'
 import type { LearnedRow } from '../../../src/jobs/learning/write-back/changed-rows.ts'
 import { publishLearned } from '../../../src/jobs/learning/write-back/publish.ts'
-import { readyVersions } from '../../../src/jobs/registry/model-versions.ts'
+import { readyVersions } from '../../../src/models/versions/model-versions.ts'
 
 /*
  * Main module of a process that writes rows of version 1 back until it is killed, and says so when some of them

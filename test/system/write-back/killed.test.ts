@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { readyVersions } from '../../../src/jobs/registry/model-versions.ts'
 import { generateRatings } from '../../../src/models/ratings/generator.ts'
+import { readyVersions } from '../../../src/models/versions/model-versions.ts'
 import type { AlsModel } from '../../../src/training/als/solver/model.ts'
 import { trainAls } from '../../../src/training/als/train.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'

@@ -12,7 +12,7 @@ import { AlsModel } from '../../../src/training/als/solver/model.ts'
 import { trainAls } from '../../../src/training/als/train.ts'
 import { trainBmf } from '../../../src/training/bmf/train.ts'
 import { type RatingsTable, ratingsTable } from '../../../src/training/data/ratings-table.ts'
-import { plainSolveRow } from '../../kernels/plain-kernels.ts'
+import { plainSolveRow } from '../../core/kernels/plain-kernels.ts'
 import { relativeDistance } from './fixture.ts'
 
 type Train = (table: RatingsTable, halfLifeMs: number | undefined) => Promise<AlsModel>

@@ -10,7 +10,7 @@ import {
   ratingsTable,
 } from '../../../src/training/data/ratings-table.ts'
 import { splitAtRandom } from '../../../src/training/data/split-ratings.ts'
-import { plainDot, plainSolveRow } from '../../kernels/plain-kernels.ts'
+import { plainDot, plainSolveRow } from '../../core/kernels/plain-kernels.ts'
 
 const USERS = 40
 const ITEMS = 30

@@ -1,11 +1,11 @@
 import { dirname, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { threadId } from 'node:worker_threads'
-import { RecordBatchReader } from '../../../batch/record-batch-reader.ts'
 import { isWeirError, messageOf, WeirError } from '../../../core/errors.ts'
 import { readFileSync } from '../../../files/durable-files.ts'
 import type { FileSystem } from '../../../files/file-system.ts'
 import { nodeFileSystem } from '../../../files/node-file-system.ts'
+import { RecordBatchReader } from '../../../wire/batch/record-batch-reader.ts'
 import {
   type AbortedRange,
   abortedPath,

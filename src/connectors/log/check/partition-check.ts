@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import { lastOffsetOf } from '../../../batch/record-batch-format.ts'
 import { isWeirError, messageOf } from '../../../core/errors.ts'
 import type { FileSystem } from '../../../files/file-system.ts'
+import { lastOffsetOf } from '../../../wire/batch/record-batch-format.ts'
 import { abortedPath, readAborted } from '../storage/aborted-index.ts'
 import { compactedPath, readCompacted } from '../storage/compacted-offset.ts'
 import {

@@ -1,9 +1,9 @@
 import { dirname, join } from 'node:path'
-import { placeBatch } from '../../../batch/position-checksum.ts'
-import { baseOffsetOf, batchSizeAt, lastOffsetOf } from '../../../batch/record-batch-format.ts'
-import { RecordBatchWriter } from '../../../batch/record-batch-writer.ts'
 import { readFileSync } from '../../../files/durable-files.ts'
 import type { FileSystem, OpenFile } from '../../../files/file-system.ts'
+import { placeBatch } from '../../../wire/batch/position-checksum.ts'
+import { baseOffsetOf, batchSizeAt, lastOffsetOf } from '../../../wire/batch/record-batch-format.ts'
+import { RecordBatchWriter } from '../../../wire/batch/record-batch-writer.ts'
 import { nextIntactBatch } from '../storage/damaged-tail.ts'
 import {
   identityPath,

@@ -1,14 +1,14 @@
 import { join } from 'node:path'
-import { codecOf } from '../../../batch/compression.ts'
-import { hasPositionChecksum } from '../../../batch/position-checksum.ts'
+import { codecOf } from '../../../wire/batch/compression.ts'
+import { hasPositionChecksum } from '../../../wire/batch/position-checksum.ts'
 import {
   attributesOf,
   BATCH_HEADER_SIZE,
   COMPRESSION_MASK,
   lastOffsetOf,
-} from '../../../batch/record-batch-format.ts'
-import { RecordBatchReader } from '../../../batch/record-batch-reader.ts'
-import { RecordBatchWriter } from '../../../batch/record-batch-writer.ts'
+} from '../../../wire/batch/record-batch-format.ts'
+import { RecordBatchReader } from '../../../wire/batch/record-batch-reader.ts'
+import { RecordBatchWriter } from '../../../wire/batch/record-batch-writer.ts'
 import { readCompacted, writeCompacted } from '../storage/compacted-offset.ts'
 import type { SegmentInfo } from '../storage/partition-recovery.ts'
 import type { PartitionWriter } from '../storage/partition-writer.ts'

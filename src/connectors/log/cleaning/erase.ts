@@ -1,12 +1,12 @@
-import { codecOf } from '../../../batch/compression.ts'
+import { WeirError } from '../../../core/errors.ts'
+import { codecOf } from '../../../wire/batch/compression.ts'
 import {
   attributesOf,
   COMPRESSION_MASK,
   maxTimestampOf,
-} from '../../../batch/record-batch-format.ts'
-import { RecordBatchReader } from '../../../batch/record-batch-reader.ts'
-import { RecordBatchWriter } from '../../../batch/record-batch-writer.ts'
-import { WeirError } from '../../../core/errors.ts'
+} from '../../../wire/batch/record-batch-format.ts'
+import { RecordBatchReader } from '../../../wire/batch/record-batch-reader.ts'
+import { RecordBatchWriter } from '../../../wire/batch/record-batch-writer.ts'
 import type { SegmentInfo } from '../storage/partition-recovery.ts'
 import type { PartitionWriter } from '../storage/partition-writer.ts'
 import { rewriteSegment, type SegmentTarget, visitBatches } from './segment-rewrite.ts'

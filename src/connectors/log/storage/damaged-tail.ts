@@ -1,4 +1,6 @@
-import { checkStoredBatch, markOf } from '../../../batch/position-checksum.ts'
+import { isWeirError } from '../../../core/errors.ts'
+import type { FileSystem, OpenFile } from '../../../files/file-system.ts'
+import { checkStoredBatch, markOf } from '../../../wire/batch/position-checksum.ts'
 import {
   BATCH_FIELDS,
   BATCH_HEADER_SIZE,
@@ -6,9 +8,7 @@ import {
   baseOffsetOf,
   MAGIC,
   readInt32,
-} from '../../../batch/record-batch-format.ts'
-import { isWeirError } from '../../../core/errors.ts'
-import type { FileSystem, OpenFile } from '../../../files/file-system.ts'
+} from '../../../wire/batch/record-batch-format.ts'
 
 const WINDOW_BYTES = 1024 * 1024
 const COPY_BYTES = 1024 * 1024

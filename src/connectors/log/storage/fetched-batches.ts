@@ -1,5 +1,5 @@
-import { batchSizeAt, maxTimestampOf } from '../../../batch/record-batch-format.ts'
-import type { RecordBatchReader } from '../../../batch/record-batch-reader.ts'
+import { batchSizeAt, maxTimestampOf } from '../../../wire/batch/record-batch-format.ts'
+import type { RecordBatchReader } from '../../../wire/batch/record-batch-reader.ts'
 import type { AbortedRanges } from './aborted-index.ts'
 
 /** Whole batches in `bytes[0, end)`: every visible record from the requested offset on. */

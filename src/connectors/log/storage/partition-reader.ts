@@ -1,12 +1,3 @@
-import { checkBatch } from '../../../batch/check-batch.ts'
-import { checkPosition } from '../../../batch/position-checksum.ts'
-import {
-  BATCH_HEADER_SIZE,
-  baseOffsetOf,
-  batchSizeAt,
-  lastOffsetOf,
-} from '../../../batch/record-batch-format.ts'
-import { RecordBatchReader } from '../../../batch/record-batch-reader.ts'
 import {
   bytes,
   flag,
@@ -18,6 +9,15 @@ import {
 import { checkArgument, type OptionShape } from '../../../core/options/shape.ts'
 import type { FileSystem, OpenFile } from '../../../files/file-system.ts'
 import { nodeFileSystem } from '../../../files/node-file-system.ts'
+import { checkBatch } from '../../../wire/batch/check-batch.ts'
+import { checkPosition } from '../../../wire/batch/position-checksum.ts'
+import {
+  BATCH_HEADER_SIZE,
+  baseOffsetOf,
+  batchSizeAt,
+  lastOffsetOf,
+} from '../../../wire/batch/record-batch-format.ts'
+import { RecordBatchReader } from '../../../wire/batch/record-batch-reader.ts'
 import { ISOLATION, type Isolation } from '../../records/topic-options.ts'
 import { AbortedRanges, abortedPath, readAborted } from './aborted-index.ts'
 import { damagedLog, isDamage, reasonOf } from './damage.ts'

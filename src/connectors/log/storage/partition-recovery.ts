@@ -1,11 +1,11 @@
 import { dirname, join } from 'node:path'
+import type { FileSystem, OpenFile } from '../../../files/file-system.ts'
 import {
   BATCH_HEADER_SIZE,
   baseOffsetOf,
   lastOffsetOf,
   maxTimestampOf,
-} from '../../../batch/record-batch-format.ts'
-import type { FileSystem, OpenFile } from '../../../files/file-system.ts'
+} from '../../../wire/batch/record-batch-format.ts'
 import { abortedPath, readAborted, rewriteAborted } from './aborted-index.ts'
 import { damagedLog } from './damage.ts'
 import { findIntactBatch, saveTail } from './damaged-tail.ts'

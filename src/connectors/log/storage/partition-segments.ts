@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import { maxTimestampOf } from '../../../batch/record-batch-format.ts'
 import type { FileSystem, OpenFile } from '../../../files/file-system.ts'
 import { writeFully } from '../../../files/write-fully.ts'
+import { maxTimestampOf } from '../../../wire/batch/record-batch-format.ts'
 import { type RecoveredPartition, rewriteIndex, type SegmentInfo } from './partition-recovery.ts'
 import {
   encodeIndexEntry,

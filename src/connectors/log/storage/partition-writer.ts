@@ -1,13 +1,13 @@
-import { placeBatch } from '../../../batch/position-checksum.ts'
+import { asWeirError, WeirError } from '../../../core/errors.ts'
+import { DurableFolders } from '../../../files/durable-folders.ts'
+import type { FileSystem, OpenFile } from '../../../files/file-system.ts'
+import { placeBatch } from '../../../wire/batch/position-checksum.ts'
 import {
   BATCH_HEADER_SIZE,
   batchSizeAt,
   lastOffsetOf,
   maxTimestampOf,
-} from '../../../batch/record-batch-format.ts'
-import { asWeirError, WeirError } from '../../../core/errors.ts'
-import { DurableFolders } from '../../../files/durable-folders.ts'
-import type { FileSystem, OpenFile } from '../../../files/file-system.ts'
+} from '../../../wire/batch/record-batch-format.ts'
 import type { AbortedRange } from './aborted-index.ts'
 import { isFullDisk, markFailedSync, rewriteAfterFailedSync } from './failed-sync.ts'
 import { markOfFolder } from './partition-identity.ts'

@@ -1,13 +1,13 @@
 import { basename, dirname, join } from 'node:path'
+import { asWeirError, type WeirError } from '../../../core/errors.ts'
+import { readFully } from '../../../files/durable-files.ts'
+import type { FileSystem, OpenFile } from '../../../files/file-system.ts'
 import {
   BATCH_HEADER_SIZE,
   baseOffsetOf,
   batchSizeAt,
   lastOffsetOf,
-} from '../../../batch/record-batch-format.ts'
-import { asWeirError, type WeirError } from '../../../core/errors.ts'
-import { readFully } from '../../../files/durable-files.ts'
-import type { FileSystem, OpenFile } from '../../../files/file-system.ts'
+} from '../../../wire/batch/record-batch-format.ts'
 import type { CleanupPolicy } from '../../records/topic-options.ts'
 import { readCompacted } from './compacted-offset.ts'
 import { damagedLog, reasonOf } from './damage.ts'

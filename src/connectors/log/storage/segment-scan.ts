@@ -1,13 +1,13 @@
-import { checkStoredBatch } from '../../../batch/position-checksum.ts'
+import { isWeirError } from '../../../core/errors.ts'
+import type { OpenFile } from '../../../files/file-system.ts'
+import { checkStoredBatch } from '../../../wire/batch/position-checksum.ts'
 import {
   BATCH_HEADER_SIZE,
   BATCH_PREFIX_SIZE,
   baseOffsetOf,
   batchSizeAt,
   lastOffsetOf,
-} from '../../../batch/record-batch-format.ts'
-import { isWeirError } from '../../../core/errors.ts'
-import type { OpenFile } from '../../../files/file-system.ts'
+} from '../../../wire/batch/record-batch-format.ts'
 
 const SCAN_BUFFER_BYTES = 1024 * 1024
 

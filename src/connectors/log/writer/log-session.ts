@@ -1,6 +1,6 @@
-import { checkBatch } from '../../../batch/check-batch.ts'
-import { producerEpochOf } from '../../../batch/record-batch-format.ts'
 import { WeirError } from '../../../core/errors.ts'
+import { checkBatch } from '../../../wire/batch/check-batch.ts'
+import { producerEpochOf } from '../../../wire/batch/record-batch-format.ts'
 import type { ProducerIdentity } from '../../transactions/producer-identity.ts'
 import type { TopicConfig } from '../storage/topic-config.ts'
 import type { LocalLogWriter } from './local-log-writer.ts'

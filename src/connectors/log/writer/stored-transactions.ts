@@ -1,6 +1,6 @@
-import { RecordBatchReader } from '../../../batch/record-batch-reader.ts'
-import { RecordBatchWriter } from '../../../batch/record-batch-writer.ts'
 import type { Clock } from '../../../core/clock.ts'
+import { RecordBatchReader } from '../../../wire/batch/record-batch-reader.ts'
+import { RecordBatchWriter } from '../../../wire/batch/record-batch-writer.ts'
 import { PartitionReader } from '../storage/partition-reader.ts'
 import type { PartitionWriter } from '../storage/partition-writer.ts'
 import {

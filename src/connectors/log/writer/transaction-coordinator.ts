@@ -1,6 +1,6 @@
-import { encodeControlBatch } from '../../../batch/control-record.ts'
-import { producerEpochOf, producerIdOf } from '../../../batch/record-batch-format.ts'
 import { assertNever, WeirError } from '../../../core/errors.ts'
+import { encodeControlBatch } from '../../../wire/batch/control-record.ts'
+import { producerEpochOf, producerIdOf } from '../../../wire/batch/record-batch-format.ts'
 import type { ProducerIdentity } from '../../transactions/producer-identity.ts'
 import { isDamage } from '../storage/damage.ts'
 import type { PartitionWriter } from '../storage/partition-writer.ts'

@@ -7,10 +7,10 @@ import {
   type ModelDeltaKind,
   NO_SOURCE_KEY_GROUP,
 } from '../../../models/als/online/model-delta.ts'
+import { BegunVersions } from '../../../models/topic/begun-versions.ts'
+import type { ModelTopicRecord } from '../../../models/topic/record.ts'
 import { keyLengthWithoutVersion, versionOfKeyBytes } from '../../../models/versioned-key.ts'
 import type { OperatorContext } from '../../../operators/port/operator.ts'
-import { BegunVersions } from '../../model-topic/begun-versions.ts'
-import type { ModelTopicRecord } from '../../model-topic/record.ts'
 import { DeltaDeduplicator, type SeenOffset } from '../delta-deduplicator.ts'
 import { LearningGate } from '../gate.ts'
 import { type GateOrder, phaseIn } from '../messages.ts'

@@ -7,10 +7,10 @@ import {
   type LinearDelta,
 } from '../../../models/linear/delta.ts'
 import type { WeightUpdate } from '../../../models/linear/weight-update.ts'
+import { BegunVersions } from '../../../models/topic/begun-versions.ts'
+import { type ModelTopicRecord, valueBytesOf } from '../../../models/topic/record.ts'
 import type { OperatorContext } from '../../../operators/port/operator.ts'
 import { blocksOf } from '../../../serving/sparse/block-products.ts'
-import { BegunVersions } from '../../model-topic/begun-versions.ts'
-import { type ModelTopicRecord, valueBytesOf } from '../../model-topic/record.ts'
 import { DeltaDeduplicator, type SeenOffset } from '../delta-deduplicator.ts'
 import { LearningGate } from '../gate.ts'
 import { type GateOrder, phaseIn } from '../messages.ts'

@@ -2,13 +2,13 @@ import type { Counter } from '../../../core/metrics.ts'
 import { type ModelVersion, modelVersion } from '../../../core/model-version.ts'
 import { LINEAR_MEMORY } from '../../../models/linear/online-rule.ts'
 import type { WeightUpdate } from '../../../models/linear/weight-update.ts'
+import { LinearServingFunction } from '../../../models/topic/linear-serving-function.ts'
 import type {
   KeyedFunctionContext,
   KeyedProcessContext,
 } from '../../../operators/process/function.ts'
 import { vectorState } from '../../../state/port/descriptors.ts'
 import type { VectorRow, VectorState } from '../../../state/port/handles.ts'
-import { LinearServingFunction } from '../../model-topic/linear-serving-function.ts'
 
 /** Name of the state of blocks as they were published. */
 export const FROZEN_WEIGHTS_STATE = 'frozen-weights'

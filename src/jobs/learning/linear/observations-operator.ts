@@ -12,10 +12,10 @@ import {
 import type { TrainedWith } from '../../../models/linear/trained-with.ts'
 import type { PrequentialOptions } from '../../../models/quality/prequential-error.ts'
 import { isLearningStopped } from '../../../models/registry/learning-phase.ts'
+import { WEIGHTS_STATE } from '../../../models/topic/linear-serving-function.ts'
+import { type ModelTopicRecord, valueBytesOf } from '../../../models/topic/record.ts'
 import type { OperatorContext } from '../../../operators/port/operator.ts'
 import { SlotWeights } from '../../../serving/sparse/slot-weights.ts'
-import { WEIGHTS_STATE } from '../../model-topic/linear-serving-function.ts'
-import { type ModelTopicRecord, valueBytesOf } from '../../model-topic/record.ts'
 import { type GateOrder, phaseIn, type WorseReport } from '../messages.ts'
 import { ObservationsGate } from '../observations-gate.ts'
 import { Refusals } from '../refused.ts'
@@ -82,7 +82,8 @@ export class LinearObservationsOperator extends ObservationsGate {
   private readonly range: number
   private readonly modelUid: string
   private readonly maxFeatures: number
-  private readonly examples = new ExampleRecordReader()
+  /** Of the version that is learned on: it says how names of features are hashed. */
+  private examples = new ExampleRecordReader()
   private readonly positiveLabel: number | undefined
   private readonly neverStop: boolean
   /** Phase of learning on the version. */
@@ -134,7 +135,8 @@ export class LinearObservationsOperator extends ObservationsGate {
 
   protected override letThrough(order: GateOrder): void {
     super.letThrough(order)
-    const { loss, labels } = order.trainedWith ?? {}
+    const { loss, labels, hashing } = order.trainedWith ?? {}
+    this.examples = new ExampleRecordReader(hashing)
     this.rule = ruleOf(this.settings, loss)
     this.labels = labels
     this.phase = phaseIn(order, order.version)

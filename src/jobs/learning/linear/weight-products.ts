@@ -1,3 +1,4 @@
+import { WEIGHTS_STATE } from '../../../models/topic/linear-serving-function.ts'
 import type { OperatorContext } from '../../../operators/port/operator.ts'
 import {
   blockProducts,
@@ -5,7 +6,6 @@ import {
   type FeatureBlock,
 } from '../../../serving/sparse/block-products.ts'
 import { SlotRowReader } from '../../../state/catalog/slot-row-reader.ts'
-import { WEIGHTS_STATE } from '../../model-topic/linear-serving-function.ts'
 import { FROZEN_WEIGHTS_STATE } from './learned-weights.ts'
 
 /** Where the weights of a linear model are. */

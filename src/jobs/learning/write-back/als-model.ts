@@ -1,4 +1,4 @@
-import { VARIANCE_STATES } from '../../model-topic/variance-rows.ts'
+import { VARIANCE_STATES } from '../../../models/topic/variance-rows.ts'
 import { decodeSeen, SEEN_DELTAS } from '../als/deltas-operator.ts'
 import { DELTAS_UID, LEARNER_UID, RATINGS_UID } from '../als/job.ts'
 import type { LearnedModel } from './learned-model.ts'

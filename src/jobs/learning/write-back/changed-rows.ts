@@ -1,5 +1,9 @@
-import { type OpenSegment, openSegment, visitSpans } from '../../../checkpoint/segment/reader.ts'
 import { sourceOfPlace } from '../../../core/position.ts'
+import {
+  type OpenSegment,
+  openSegment,
+  visitSpans,
+} from '../../../runtime/checkpoint/segment/reader.ts'
 import type { StoredCheckpoint } from '../../../runtime/job/end.ts'
 import { type EntrySpan, keyOfSpan, valueOfSpan } from '../../../state/port/change.ts'
 import {

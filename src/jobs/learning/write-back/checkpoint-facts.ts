@@ -1,7 +1,7 @@
 import type {
   CheckpointManifest,
   OperatorManifest,
-} from '../../../checkpoint/protocol/checkpoint-types.ts'
+} from '../../../runtime/checkpoint/protocol/checkpoint-types.ts'
 import { decodeSplit, SPLITS } from '../../../runtime/source/split-state.ts'
 import type { SeenOffset } from '../delta-deduplicator.ts'
 import { LEARNING_PLACES } from '../observations-gate.ts'

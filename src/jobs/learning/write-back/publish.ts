@@ -1,12 +1,12 @@
 import type { TopicStore } from '../../../connectors/topics/store.ts'
 import type { LearnedPart } from '../../../models/registry/learned-part.ts'
 import type { ModelVersionMarker } from '../../../models/registry/version-marker.ts'
-import { learnedHeader } from '../../model-topic/learned-header.ts'
-import { floatsHeader } from '../../model-topic/row-form.ts'
-import { rowMemoryHeader } from '../../model-topic/row-memory.ts'
-import { rowPartition } from '../../model-topic/row-partition.ts'
-import { ratingsHeader } from '../../model-topic/row-ratings.ts'
-import { sendMarker } from '../../registry/send-marker.ts'
+import { learnedHeader } from '../../../models/topic/learned-header.ts'
+import { floatsHeader } from '../../../models/topic/row-form.ts'
+import { rowMemoryHeader } from '../../../models/topic/row-memory.ts'
+import { rowPartition } from '../../../models/topic/row-partition.ts'
+import { ratingsHeader } from '../../../models/topic/row-ratings.ts'
+import { sendMarker } from '../../../models/versions/send-marker.ts'
 import type { LearnedRow } from './changed-rows.ts'
 
 /** Rows of one version that are written back. */

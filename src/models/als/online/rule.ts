@@ -4,7 +4,7 @@
  * them; the other one is the constant 1.
  */
 
-import { innerProduct } from '../../../kernels/inner-product.ts'
+import { innerProduct } from '../../../core/kernels/inner-product.ts'
 
 /** Side of a rating that a row is on. */
 export type OnlineSide = 'user' | 'item'

@@ -6,6 +6,8 @@ export type NotLearnable =
   | { readonly reason: 'feedback'; readonly learns: Feedback }
   /** It learns rows of the other kind of model. */
   | { readonly reason: 'rows'; readonly learns: 'factors' | 'linear' }
+  /** It learns two labels, and the version has more. */
+  | { readonly reason: 'classes' }
   /** It was given another positive label. */
   | { readonly reason: 'labels'; readonly learns: number; readonly positive: number }
 
@@ -24,6 +26,8 @@ function reasonText(given: NotLearnable): string {
       return given.learns === 'linear'
         ? 'the job that learns the model learns weights of a linear model, and this version has factors'
         : 'the job that learns the model learns factors, and this version has weights of a linear model'
+    case 'classes':
+      return 'the job that learns the model learns two labels, and this version has a model for each of several classes'
     case 'labels':
       return `the job that learns the model was started with ${given.learns} as positive label, and this version was trained with ${given.positive}`
   }
@@ -35,6 +39,7 @@ export function notLearnableHint({ reason }: NotLearnable): string {
     case 'feedback':
       return 'Stop the job, promote the version with --force REASON, and start the job again without --rule'
     case 'rows':
+    case 'classes':
       return 'Publish it to a topic of its own'
     case 'labels':
       return 'Start the job again without --positive: it then learns each version with its own labels'

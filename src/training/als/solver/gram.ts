@@ -1,5 +1,5 @@
+import { alsWidth, type Kernels } from '../../../core/kernels/kernels.ts'
 import type { WasmMemory } from '../../../core/lifetime/wasm-memory.ts'
-import { alsWidth, type Kernels } from '../../../kernels/kernels.ts'
 import { type AlsImplicitShare, type AlsShare, GRAM_PARTS } from './share.ts'
 import type { AlsSide } from './sides.ts'
 

@@ -1,5 +1,5 @@
+import { alsScratchBytes, alsWidth } from '../../../core/kernels/kernels.ts'
 import type { WasmMemory } from '../../../core/lifetime/wasm-memory.ts'
-import { alsScratchBytes, alsWidth } from '../../../kernels/kernels.ts'
 import type { PenaltyScaling } from '../../../models/als/penalty.ts'
 import type { AlsSettings } from './options.ts'
 import {

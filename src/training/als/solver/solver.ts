@@ -1,5 +1,5 @@
-import { instantiateKernels } from '../../../kernels/instantiate.ts'
-import type { AlsRowProblem, Kernels } from '../../../kernels/kernels.ts'
+import { instantiateKernels } from '../../../core/kernels/instantiate.ts'
+import type { AlsRowProblem, Kernels } from '../../../core/kernels/kernels.ts'
 import { penaltyFactor } from '../../../models/als/penalty.ts'
 import type { TrainingParticipant } from '../../threads/training-threads.ts'
 import { sumGramPart } from './gram.ts'

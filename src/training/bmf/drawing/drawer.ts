@@ -1,6 +1,6 @@
+import { instantiateKernels } from '../../../core/kernels/instantiate.ts'
+import { alsWidth, type Kernels, type RowDraw } from '../../../core/kernels/kernels.ts'
 import { type RandomStreams, randomStreams } from '../../../core/random.ts'
-import { instantiateKernels } from '../../../kernels/instantiate.ts'
-import { alsWidth, type Kernels, type RowDraw } from '../../../kernels/kernels.ts'
 import { sumGramPart } from '../../als/solver/gram.ts'
 import { GRAM_PARTS } from '../../als/solver/share.ts'
 import { alignUp } from '../../als/solver/sides.ts'

@@ -1,5 +1,5 @@
+import { alsScratchBytes, alsWidth } from '../../../core/kernels/kernels.ts'
 import type { WasmMemory } from '../../../core/lifetime/wasm-memory.ts'
-import { alsScratchBytes, alsWidth } from '../../../kernels/kernels.ts'
 import { GRAM_PARTS } from '../../als/solver/share.ts'
 import {
   type AlsSide,

@@ -1,5 +1,5 @@
 import type { Tensor } from 'onnxruntime-node'
-import { alsWidth } from '../../../kernels/kernels.ts'
+import { alsWidth } from '../../../core/kernels/kernels.ts'
 import type { AlsSideName } from '../../als/solver/solver.ts'
 import { BATCH_FLOATS, isSegmented } from '../../gpu/batches.ts'
 import type { GpuGraph, GpuRuntime } from '../../gpu/runtime.ts'

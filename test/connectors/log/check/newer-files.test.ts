@@ -2,10 +2,10 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { RecordBatchWriter } from '../../../../src/batch/record-batch-writer.ts'
 import { checkLog } from '../../../../src/connectors/log/check/log-check.ts'
 import { repairLog } from '../../../../src/connectors/log/check/log-repair.ts'
 import { EmbeddedLog } from '../../../../src/connectors/log/embedded-log.ts'
+import { RecordBatchWriter } from '../../../../src/wire/batch/record-batch-writer.ts'
 import { bytes, temporaryFolder } from '../fixture.ts'
 
 /** A compacted topic `t` with an aborted transaction, and a topic `other`. */

@@ -1,9 +1,9 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { RecordBatchReader } from '../../../../src/batch/record-batch-reader.ts'
 import { checkLog } from '../../../../src/connectors/log/check/log-check.ts'
 import type { EmbeddedLog } from '../../../../src/connectors/log/embedded-log.ts'
+import { RecordBatchReader } from '../../../../src/wire/batch/record-batch-reader.ts'
 import { bytes, openLog, readAll, temporaryFolder } from '../fixture.ts'
 
 /** Sends values as one batch. */

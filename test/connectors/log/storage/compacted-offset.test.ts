@@ -1,14 +1,5 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { hasPositionChecksum } from '../../../../src/batch/position-checksum.ts'
-import {
-  BATCH_FIELDS,
-  baseOffsetOf,
-  batchSizeAt,
-  writeInt32,
-} from '../../../../src/batch/record-batch-format.ts'
-import { RecordBatchReader } from '../../../../src/batch/record-batch-reader.ts'
-import { RecordBatchWriter } from '../../../../src/batch/record-batch-writer.ts'
 import { cleanPartition } from '../../../../src/connectors/log/cleaning/cleaner.ts'
 import {
   readCompacted,
@@ -22,6 +13,15 @@ import {
   writeTopicConfig,
 } from '../../../../src/connectors/log/storage/topic-config.ts'
 import { readFileSync, replaceFileSync } from '../../../../src/files/durable-files.ts'
+import { hasPositionChecksum } from '../../../../src/wire/batch/position-checksum.ts'
+import {
+  BATCH_FIELDS,
+  baseOffsetOf,
+  batchSizeAt,
+  writeInt32,
+} from '../../../../src/wire/batch/record-batch-format.ts'
+import { RecordBatchReader } from '../../../../src/wire/batch/record-batch-reader.ts'
+import { RecordBatchWriter } from '../../../../src/wire/batch/record-batch-writer.ts'
 import { SimulatedDisk } from '../../../disk/simulated-disk.ts'
 import { SimulatedMount } from '../../../disk/simulated-mount.ts'
 

@@ -1,11 +1,11 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { RecordBatchReader } from '../../../../src/batch/record-batch-reader.ts'
 import { EmbeddedLog } from '../../../../src/connectors/log/embedded-log.ts'
 import { PartitionReader } from '../../../../src/connectors/log/storage/partition-reader.ts'
 import type { TopicConfig } from '../../../../src/connectors/log/storage/topic-config.ts'
 import { seededRandom } from '../../../../src/core/random.ts'
+import { RecordBatchReader } from '../../../../src/wire/batch/record-batch-reader.ts'
 import { bytes, temporaryFolder, text } from '../fixture.ts'
 
 const RECORDS = 120

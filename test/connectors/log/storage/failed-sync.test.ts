@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { RecordBatchWriter } from '../../../../src/batch/record-batch-writer.ts'
 import { EmbeddedLog } from '../../../../src/connectors/log/embedded-log.ts'
 import {
   readStatus,
@@ -10,6 +9,7 @@ import {
 import { logFileName } from '../../../../src/connectors/log/storage/segment-files.ts'
 import { LocalLogWriter } from '../../../../src/connectors/log/writer/local-log-writer.ts'
 import { nodeFileSystem } from '../../../../src/files/node-file-system.ts'
+import { RecordBatchWriter } from '../../../../src/wire/batch/record-batch-writer.ts'
 import { SimulatedDisk } from '../../../disk/simulated-disk.ts'
 import { SimulatedMount } from '../../../disk/simulated-mount.ts'
 import { temporaryFolder } from '../fixture.ts'

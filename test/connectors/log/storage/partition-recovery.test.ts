@@ -1,6 +1,5 @@
 import { crc32 } from 'node:zlib'
 import { expect, it } from 'vitest'
-import { RecordBatchWriter } from '../../../../src/batch/record-batch-writer.ts'
 import {
   readAborted,
   rewriteAborted,
@@ -15,6 +14,7 @@ import {
   topicConfig,
 } from '../../../../src/connectors/log/storage/topic-config.ts'
 import { readFileSync, replaceFileSync } from '../../../../src/files/durable-files.ts'
+import { RecordBatchWriter } from '../../../../src/wire/batch/record-batch-writer.ts'
 import { SimulatedDisk } from '../../../disk/simulated-disk.ts'
 import { SimulatedMount } from '../../../disk/simulated-mount.ts'
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { RecordBatchWriter } from '../../../../src/batch/record-batch-writer.ts'
 import { PartitionReader } from '../../../../src/connectors/log/storage/partition-reader.ts'
 import { LocalLogWriter } from '../../../../src/connectors/log/writer/local-log-writer.ts'
 import { LogSession } from '../../../../src/connectors/log/writer/log-session.ts'
 import { ManualClock } from '../../../../src/testing/manual-clock.ts'
+import { RecordBatchWriter } from '../../../../src/wire/batch/record-batch-writer.ts'
 import { SimulatedDisk } from '../../../disk/simulated-disk.ts'
 import { SimulatedMount } from '../../../disk/simulated-mount.ts'
 

@@ -1,7 +1,5 @@
 import { MessageChannel } from 'node:worker_threads'
 import { expect, it, onTestFinished } from 'vitest'
-import { RecordBatchReader } from '../../../../src/batch/record-batch-reader.ts'
-import { RecordBatchWriter } from '../../../../src/batch/record-batch-writer.ts'
 import { EmbeddedLogProducer } from '../../../../src/connectors/log/producer.ts'
 import { PartitionReader } from '../../../../src/connectors/log/storage/partition-reader.ts'
 import { LocalLogWriter } from '../../../../src/connectors/log/writer/local-log-writer.ts'
@@ -9,6 +7,8 @@ import { answerCalls } from '../../../../src/connectors/log/writer/log-writer-se
 import { RemoteLogWriter } from '../../../../src/connectors/log/writer/remote-log-writer.ts'
 import { WeirError } from '../../../../src/core/errors.ts'
 import { ManualClock } from '../../../../src/testing/manual-clock.ts'
+import { RecordBatchReader } from '../../../../src/wire/batch/record-batch-reader.ts'
+import { RecordBatchWriter } from '../../../../src/wire/batch/record-batch-writer.ts'
 import { SimulatedDisk } from '../../../disk/simulated-disk.ts'
 import { SimulatedMount } from '../../../disk/simulated-mount.ts'
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { RecordBatchWriter } from '../../../../src/batch/record-batch-writer.ts'
 import { LocalLogWriter } from '../../../../src/connectors/log/writer/local-log-writer.ts'
 import type { ProducerIdentity } from '../../../../src/connectors/transactions/producer-identity.ts'
 import { ManualClock } from '../../../../src/testing/manual-clock.ts'
+import { RecordBatchWriter } from '../../../../src/wire/batch/record-batch-writer.ts'
 import { SimulatedDisk } from '../../../disk/simulated-disk.ts'
 import { type DiskProcess, ProcessDied, SimulatedMount } from '../../../disk/simulated-mount.ts'
 

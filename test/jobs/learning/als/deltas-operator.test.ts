@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { DeltasOperator } from '../../../../src/jobs/learning/als/deltas-operator.ts'
 import type { DeltaRecord } from '../../../../src/jobs/learning/als/records.ts'
 import { InFlightLimit } from '../../../../src/jobs/learning/in-flight-limit.ts'
-import type { ModelTopicRecord } from '../../../../src/jobs/model-topic/record.ts'
 import {
   ModelDeltaBuffer,
   NO_SOURCE_KEY_GROUP,
 } from '../../../../src/models/als/online/model-delta.ts'
+import type { ModelTopicRecord } from '../../../../src/models/topic/record.ts'
 import type { HarnessSnapshot } from '../../../../src/testing/harness-snapshot.ts'
 import { OperatorHarness } from '../../../../src/testing/operator-harness.ts'
 

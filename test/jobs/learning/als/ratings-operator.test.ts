@@ -3,7 +3,7 @@ import { RatingsOperator } from '../../../../src/jobs/learning/als/ratings-opera
 import type { SwitchRecord } from '../../../../src/jobs/learning/als/records.ts'
 import { InFlightLimit } from '../../../../src/jobs/learning/in-flight-limit.ts'
 import { REFUSED } from '../../../../src/jobs/learning/refused.ts'
-import type { ModelTopicRecord } from '../../../../src/jobs/model-topic/record.ts'
+import type { ModelTopicRecord } from '../../../../src/models/topic/record.ts'
 import { OperatorHarness } from '../../../../src/testing/operator-harness.ts'
 
 const recordOf = (line: string): ModelTopicRecord => {

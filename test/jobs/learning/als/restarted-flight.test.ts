@@ -6,7 +6,7 @@ import { RatingsOperator } from '../../../../src/jobs/learning/als/ratings-opera
 import type { DeltaRecord, LearnerInput } from '../../../../src/jobs/learning/als/records.ts'
 import { deltaSerializer } from '../../../../src/jobs/learning/als/topic-serializers.ts'
 import { InFlightLimit } from '../../../../src/jobs/learning/in-flight-limit.ts'
-import type { ModelTopicRecord } from '../../../../src/jobs/model-topic/record.ts'
+import type { ModelTopicRecord } from '../../../../src/models/topic/record.ts'
 import type { OperatorContext } from '../../../../src/operators/port/operator.ts'
 import { OperatorHarness } from '../../../../src/testing/operator-harness.ts'
 

@@ -8,9 +8,9 @@ import {
 } from '../../../../src/jobs/learning/linear/deltas-operator.ts'
 import { StepFolds } from '../../../../src/jobs/learning/linear/step-folds.ts'
 import type { VersionPhase } from '../../../../src/jobs/learning/messages.ts'
-import type { ModelTopicRecord } from '../../../../src/jobs/model-topic/record.ts'
 import { encodeLinearDelta } from '../../../../src/models/linear/delta.ts'
 import type { WeightUpdate } from '../../../../src/models/linear/weight-update.ts'
+import type { ModelTopicRecord } from '../../../../src/models/topic/record.ts'
 import type { HarnessSnapshot } from '../../../../src/testing/harness-snapshot.ts'
 import { OperatorHarness } from '../../../../src/testing/operator-harness.ts'
 

@@ -7,9 +7,9 @@ import {
   type LinearObservationsOptions,
 } from '../../../../src/jobs/learning/linear/observations-operator.ts'
 import { REFUSED } from '../../../../src/jobs/learning/refused.ts'
-import type { ModelTopicRecord } from '../../../../src/jobs/model-topic/record.ts'
 import type { LinearDelta } from '../../../../src/models/linear/delta.ts'
 import type { TrainedWith } from '../../../../src/models/linear/trained-with.ts'
+import type { ModelTopicRecord } from '../../../../src/models/topic/record.ts'
 import type { OperatorContext } from '../../../../src/operators/port/operator.ts'
 import { OperatorHarness } from '../../../../src/testing/operator-harness.ts'
 import { BLOCK, ModelWorld } from '../../../contracts/model-reader-world.ts'

@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import type { SegmentReference } from '../../../../src/checkpoint/protocol/checkpoint-types.ts'
-import { SegmentWriter } from '../../../../src/checkpoint/segment/writer.ts'
 import { ALS_LEARNED_MODEL } from '../../../../src/jobs/learning/write-back/als-model.ts'
 import {
   changedRows,
@@ -8,6 +6,8 @@ import {
 } from '../../../../src/jobs/learning/write-back/changed-rows.ts'
 import type { LearnedModel } from '../../../../src/jobs/learning/write-back/learned-model.ts'
 import { LINEAR_LEARNED_MODEL } from '../../../../src/jobs/learning/write-back/linear-model.ts'
+import type { SegmentReference } from '../../../../src/runtime/checkpoint/protocol/checkpoint-types.ts'
+import { SegmentWriter } from '../../../../src/runtime/checkpoint/segment/writer.ts'
 import { encodeVectorRow } from '../../../../src/state/rows/codec.ts'
 import { MemoryCheckpointStorage } from '../../../../src/testing/memory-checkpoint-storage.ts'
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { CheckpointManifest } from '../../../../src/checkpoint/protocol/checkpoint-types.ts'
 import { encodeSeen } from '../../../../src/jobs/learning/als/deltas-operator.ts'
 import type { SeenOffset } from '../../../../src/jobs/learning/delta-deduplicator.ts'
 import { ResumeOffsets } from '../../../../src/jobs/learning/resume-offsets.ts'
 import { ALS_LEARNED_MODEL } from '../../../../src/jobs/learning/write-back/als-model.ts'
 import { learnedFacts } from '../../../../src/jobs/learning/write-back/checkpoint-facts.ts'
 import type { SourceSplit } from '../../../../src/operators/port/source.ts'
+import type { CheckpointManifest } from '../../../../src/runtime/checkpoint/protocol/checkpoint-types.ts'
 import { encodeSplit } from '../../../../src/runtime/source/split-state.ts'
 
 /** The gate's entries of one partition that learned on version 1 up to an offset, then on version 2. */

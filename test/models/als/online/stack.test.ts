@@ -6,7 +6,7 @@ import { SequentialLearner } from '../../../../src/models/als/online/sequential-
 import { StackRule } from '../../../../src/models/als/online/stack.ts'
 import { StackWeights } from '../../../../src/models/als/online/stack-weights.ts'
 import { RowMoments } from '../../../../src/models/als/row-moments.ts'
-import { plainSolve } from '../../../kernels/plain-kernels.ts'
+import { plainSolve } from '../../../core/kernels/plain-kernels.ts'
 
 const SHAPE = { dimension: 5, biased: true }
 

@@ -1,5 +1,5 @@
 import { atLeast, keyOfText, predictInterval } from '../../../../src/client/index.ts'
-import { traceProgram, withSpan } from '../../../../src/tracing/index.ts'
+import { traceProgram, withSpan } from '../../../../src/core/tracing/index.ts'
 import type { World } from '../calls.ts'
 import { type ArgumentsCalls, of, on } from './call.ts'
 

@@ -19,6 +19,7 @@ export const LEARNING_CALLS: ArgumentsCalls = {
   'new PrequentialError': made(learning.PrequentialError),
   'new OnlineLinearRule': made(learning.OnlineLinearRule),
   'new LibsvmParser': made(learning.LibsvmParser, fn),
+  'new ExampleRecordReader': made(learning.ExampleRecordReader),
   ...methodsOf('libsvmParser', () => new learning.LibsvmParser(fn), ['push', new Uint8Array()]),
   'new LearningCoordinator': made(learning.LearningCoordinator),
   'new SlotWeights': made(learning.SlotWeights),

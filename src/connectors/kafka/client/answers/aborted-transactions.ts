@@ -4,7 +4,7 @@ import {
   lastOffsetOf,
   producerIdOf,
   TRANSACTIONAL_BIT,
-} from '../../../../batch/record-batch-format.ts'
+} from '../../../../wire/batch/record-batch-format.ts'
 
 /** An aborted transaction in a fetch answer; its data begins at `firstOffset`. */
 export interface AbortedTransaction {

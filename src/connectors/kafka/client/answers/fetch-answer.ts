@@ -1,5 +1,5 @@
-import { readInt16, readInt32, readInt64 } from '../../../../batch/record-batch-format.ts'
 import { WeirError } from '../../../../core/errors.ts'
+import { readInt16, readInt32, readInt64 } from '../../../../wire/batch/record-batch-format.ts'
 import { type AbortedTransaction, NO_ABORTED_TRANSACTIONS } from './aborted-transactions.ts'
 
 /** The answer for one partition. */
