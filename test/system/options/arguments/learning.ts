@@ -16,7 +16,6 @@ export const LEARNING_CALLS: ArgumentsCalls = {
   'new LinearServingFunction': made(learning.LinearServingFunction, 1, false),
   'new ModelRowsOperator': made(learning.ModelRowsOperator, 2, 'fail', false),
   'new WeightRowsOperator': made(learning.WeightRowsOperator, 2, 'fail'),
-  'new DriftMonitor': made(learning.DriftMonitor, 1),
   'new PrequentialError': made(learning.PrequentialError),
   'new OnlineLinearRule': made(learning.OnlineLinearRule),
   'new LibsvmParser': made(learning.LibsvmParser, fn),
