@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { workerFile } from './run-processes.ts'
+import { RUN_VARIABLE, workerFile } from './run-processes.ts'
 import { FILES_VARIABLE, StallReporter } from './stall-reporter.ts'
 
 it('a run that stands still names its processes, kills them, and fails', async () => {
@@ -11,10 +11,11 @@ it('a run that stands still names its processes, kills them, and fails', async (
     said.push(String(text))
     return true
   })
-  const before = { ...process.env }
+  // What the reporter sets is restored with them.
+  for (const name of [RUN_VARIABLE, FILES_VARIABLE]) vi.stubEnv(name, process.env[name])
   onTestFinished(() => {
     write.mockRestore()
-    process.env = before
+    vi.unstubAllEnvs()
     process.exitCode = undefined
   })
   const reporter = new StallReporter({ sayMs: 0, mostQuietMs: 0, graceMs: 0 })
