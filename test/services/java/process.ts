@@ -108,7 +108,11 @@ export async function runJavaTool(args: readonly string[], input: string): Promi
   child.stdout.on('data', (chunk: Buffer) => out.push(chunk))
   child.stderr.on('data', (chunk: Buffer) => said.push(chunk))
   child.stdin.end(input)
-  const [code] = (await once(child, 'close')) as [number | null]
+  const closed = once(child, 'close').catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code !== 'ENOENT') throw cause
+    throw new Error(missingProgram('java', JAVA_PACKAGE), { cause })
+  })
+  const [code] = (await closed) as [number | null]
   const text = Buffer.concat(out).toString()
   if (code === 0) return text
   throw new Error(`${args.slice(-8).join(' ')} ended with ${code}: ${Buffer.concat(said)}${text}`)

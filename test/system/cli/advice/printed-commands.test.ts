@@ -45,6 +45,8 @@ const RUN: Readonly<Record<string, string>> = {
   'retrain --once': 'retrain --once',
   'train svm --examples FILE --weights FILE':
     'train svm --examples examples.svm --weights trained.txt',
+  'train svm --examples FILE --multiclass --publish --topic 7':
+    'train svm --examples classes.svm --multiclass --publish --topic classes',
   'generate svm-model': 'generate svm-model --features 100',
 }
 
@@ -138,6 +140,7 @@ beforeAll(async () => {
   writeFileSync(join(job, 'ratings.data'), lines.slice(0, 700).join('\n'))
   writeFileSync(join(job, 'golden.data'), lines.slice(700).join('\n'))
   writeFileSync(join(job, 'examples.svm'), '+1 1:1 2:0.5\n-1 3:1\n+1 2:1\n-1 3:0.5\n')
+  writeFileSync(join(job, 'classes.svm'), '1 1:1\n2 2:1\n3 3:1\n1 1:2\n')
   writeFileSync(join(job, 'weights.txt'), '1,0.5\n2,-0.25\n')
   models = await project('served', 'served-data')
   mkdirSync(join(models, 'models/double/1'), { recursive: true })
