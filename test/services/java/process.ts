@@ -54,9 +54,7 @@ export class JavaProcess {
       stdio: ['ignore', log, log],
       detached: true,
     })
-    await Promise.race([once(child, 'spawn'), once(child, 'error')]).then(() => {
-      if (child.pid === undefined) throw new Error(missingProgram('java', JAVA_PACKAGE))
-    })
+    await once(child, 'spawn').catch(withoutJava)
     return new JavaProcess(child, options.logFile)
   }
 
@@ -108,12 +106,14 @@ export async function runJavaTool(args: readonly string[], input: string): Promi
   child.stdout.on('data', (chunk: Buffer) => out.push(chunk))
   child.stderr.on('data', (chunk: Buffer) => said.push(chunk))
   child.stdin.end(input)
-  const closed = once(child, 'close').catch((cause: NodeJS.ErrnoException) => {
-    if (cause.code !== 'ENOENT') throw cause
-    throw new Error(missingProgram('java', JAVA_PACKAGE), { cause })
-  })
-  const [code] = (await closed) as [number | null]
+  const [code] = (await once(child, 'close').catch(withoutJava)) as [number | null]
   const text = Buffer.concat(out).toString()
   if (code === 0) return text
   throw new Error(`${args.slice(-8).join(' ')} ended with ${code}: ${Buffer.concat(said)}${text}`)
+}
+
+/** Throws the error of a JVM that does not start, and what to install where there is none. */
+function withoutJava(cause: NodeJS.ErrnoException): never {
+  if (cause.code !== 'ENOENT') throw cause
+  throw new Error(missingProgram('java', JAVA_PACKAGE), { cause })
 }

@@ -51,17 +51,6 @@ describe(
       expect(model.code, model.stderr).toBe(0)
     }
 
-    /** What is served for the pairs. */
-    async function predictions(): Promise<readonly number[]> {
-      const answer = await fetch(`http://127.0.0.1:${ports.gateway}/v1/predict`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ pairs: PAIRS }),
-      })
-      const body = (await answer.json()) as { predictions: { score: number }[] }
-      return body.predictions.map(({ score }) => score)
-    }
-
     /**
      * Sends ratings of one item by each user, ten by a user one after the other: what the published version predicts,
      * and `difference(n)` more. `at`: their event time, ms.
@@ -112,7 +101,13 @@ describe(
       await alerting.fires('WeirNoLiveVersion')
       await publishVersion()
       await alerting.ends('WeirNoLiveVersion')
-      published = await predictions()
+      const answer = await fetch(`http://127.0.0.1:${ports.gateway}/v1/predict`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ pairs: PAIRS }),
+      })
+      const { predictions } = (await answer.json()) as { predictions: { score: number }[] }
+      published = predictions.map(({ score }) => score)
     })
 
     it('fires for ratings that are learned later and later, and ends with present ones', async () => {
@@ -164,17 +159,6 @@ describe(
       const resumed = await inProcess(['learn', 'resume', '--model', 'als-model', ...data])
       expect(resumed.stdout, resumed.stderr).toContain('goes on, from the published rows')
       await alerting.ends('WeirLearningStopped')
-    })
-
-    it('fires where ratings become what the published version predicts, and ends', async () => {
-      // All rows are those of the version, whose error without learning is 4 until then.
-      published = await predictions()
-      for (let n = 0; n < 20; n++) await rate((n) => (n % 2 === 0 ? -2 : 2), Date.now())
-      await until('the fall of the error has fired', async () => {
-        await rate(() => 0, Date.now())
-        return (await alerting.firing()).includes('WeirErrorTooGood')
-      })
-      await alerting.ends('WeirErrorTooGood')
     })
   },
 )
