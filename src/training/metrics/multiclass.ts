@@ -39,7 +39,7 @@ export class MulticlassAccumulator {
   /** Adds an example with the scores of the classes. Throws NOT_FINITE. */
   add(label: number, scores: ArrayLike<number>): void {
     if (!Array.prototype.every.call(scores, Number.isFinite)) {
-      throw new WeirError('NOT_FINITE', `the scores of an example are ${[...Array.from(scores)]}`)
+      throw new WeirError('NOT_FINITE', `the scores of an example are ${Array.from(scores)}`)
     }
     const guess = this.labels[bestClass(scores)]!
     this.count++
