@@ -137,8 +137,8 @@ export class KafkaTopics implements TopicStore {
     } catch (error) {
       throw this.creationError(topic, error)
     }
-    // Waits until the brokers have its metadata.
-    await this.requests.topic(topic)
+    // It exists: a busy broker may take seconds until it has its metadata.
+    await this.requests.topic(topic, REQUEST_TIMEOUT_MS)
   }
 
   private creationError(topic: string, cause: unknown): unknown {

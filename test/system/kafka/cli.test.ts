@@ -183,7 +183,8 @@ describe('a model on Kafka', () => {
     const loaded = await ask('model', 'load', rows, '--topic', 'm', '--json')
     expect(loaded.json()).toMatchObject([{ version: 2, users: 1, items: 1, dimension: 4 }])
     const promote = ['model', 'promote', '2', '--model', 'm', '--force', 'a test', '--json']
-    expect((await ask(...promote)).json()).toMatchObject([{ live: 2, before: 1, served: true }])
+    // Whether the server was within the 5 s of "served" is not asked: it has more time on a busy machine.
+    expect((await ask(...promote)).json()).toMatchObject([{ live: 2, before: 1 }])
     await served.printed(/"event":"live","version":2,"users":1,"items":1/)
     const asked = await runVerb(['predict', '1', '1', '--port', port, '--json'])
     expect(asked.json()).toMatchObject([{ score: 2.5, modelVersion: 2 }])

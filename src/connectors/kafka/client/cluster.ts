@@ -139,11 +139,14 @@ export class KafkaCluster implements RetryWorld {
     return retrying(this, { doing, timeoutMs, attempt })
   }
 
-  /** The topic in the last metadata, or in new metadata if there is none. Throws UNKNOWN_TOPIC. */
-  async topic(name: string): Promise<KafkaTopic> {
+  /**
+   * The topic in the last metadata, or in new metadata if there is none. A missing one may be one that was created a moment
+   * ago: it is looked for during `newForMs`. Throws UNKNOWN_TOPIC.
+   */
+  async topic(name: string, newForMs = NEW_TOPIC_MS): Promise<KafkaTopic> {
     const known = this.topics.get(name)
     if (known !== undefined) return known
-    const newUntil = this.clock.monotonicMs() + NEW_TOPIC_MS
+    const newUntil = this.clock.monotonicMs() + newForMs
     return await this.retry(`metadata of "${name}"`, async () => {
       try {
         return await this.refreshTopic(name)

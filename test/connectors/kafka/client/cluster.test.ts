@@ -5,12 +5,17 @@ import type {
   BrokerAddress,
   KafkaConnection,
 } from '../../../../src/connectors/kafka/client/connection.ts'
+import type { Cancel } from '../../../../src/core/clock.ts'
 import { WeirError } from '../../../../src/core/errors.ts'
+import { seededRandom } from '../../../../src/core/random.ts'
+import { ManualClock } from '../../../../src/testing/manual-clock.ts'
 
 /** Connections that answer metadata requests with one topic, and count the requests. */
 class FakeBrokers {
   readonly asked: string[] = []
   readonly down = new Set<number>()
+  /** Answers without the topic, before the one that has it. */
+  missing = 0
 
   connect = async ({ host, port }: BrokerAddress): Promise<KafkaConnection> => {
     if (this.down.has(port)) throw new WeirError('CONNECTOR_FAILED', `${port} is down`)
@@ -23,14 +28,23 @@ class FakeBrokers {
   }
 
   private metadata(): unknown {
-    const partition = { errorCode: 0, partitionIndex: 0, leaderId: 2, leaderEpoch: 1 }
+    const partitions = [{ errorCode: 0, partitionIndex: 0, leaderId: 2, leaderEpoch: 1 }]
     return {
       brokers: [
         { nodeId: 1, host: 'a', port: 1 },
         { nodeId: 2, host: 'a', port: 2 },
       ],
-      topics: [{ name: 't', errorCode: 0, topicId: 'id', partitions: [partition] }],
+      topics: this.missing-- > 0 ? [] : [{ name: 't', errorCode: 0, topicId: 'id', partitions }],
     }
+  }
+}
+
+/** A clock on which every wait is over at once. */
+class EagerClock extends ManualClock {
+  override after(delayMs: number, callback: () => void): Cancel {
+    const cancel = super.after(delayMs, callback)
+    setImmediate(() => this.advance(delayMs))
+    return cancel
   }
 }
 
@@ -51,6 +65,16 @@ describe('KafkaCluster', () => {
     cluster.forgetLeaders('t')
     await cluster.topic('t')
     expect(brokers.asked).toHaveLength(2)
+  })
+
+  it('looks for a topic that was created for as long as its caller says', async () => {
+    const brokers = new FakeBrokers()
+    const world = { connect: brokers.connect, clock: new EagerClock(), random: seededRandom(1) }
+    const cluster = new KafkaCluster({ brokers: 'a:1' }, world)
+    brokers.missing = 12
+    await expect(cluster.topic('t')).rejects.toThrow(/topic "t" does not exist/)
+    brokers.missing = 12
+    expect(await cluster.topic('t', 15_000)).toMatchObject({ name: 't', topicId: 'id' })
   })
 
   it('fails when no broker answers within the delivery timeout', async () => {
