@@ -7,11 +7,12 @@ const PART = 512
 const MOST_TIMES = 16
 const HASH_BITS = 32
 
-/** A timer of the moment, and its key if it was frequent when the timer came. */
-export interface CrowdedTimer {
-  readonly timer: KeyedEntry
-  readonly frequent: FrequentKey | undefined
-}
+/** Above each place in a part: hash and place are one number, which the engine sorts without calls. */
+const PLACES = MOST_TIMES * PART + 1
+const LEAST_HASH = -(2 ** 31)
+
+/** Loads what the removal of a timer needs into the processor's cache; the result means nothing. */
+export type TimerAhead = (timer: KeyedEntry) => number
 
 /**
  * Very many timers of one moment, by the hashes of their keys. They are divided into parts by the first bits of the hashes
@@ -24,6 +25,9 @@ export class CrowdedMoment {
   private readonly keys: (FrequentKey | undefined)[] | undefined
   /** Where each part begins, and last where all end. */
   private readonly starts: Uint32Array
+  private readonly ahead: TimerAhead
+  /** Depends on what was read ahead, so that the compiler does not remove the reads. */
+  seen = 0
   private part = -1
   private sortedTo = 0
   private at = 0
@@ -31,22 +35,25 @@ export class CrowdedMoment {
   private constructor(
     timers: KeyedEntry[],
     keys: (FrequentKey | undefined)[] | undefined,
-    starts: Uint32Array,
+    { starts, ahead }: { readonly starts: Uint32Array; readonly ahead: TimerAhead },
   ) {
     this.time = timers[0]!.time
     this.timers = timers
     this.keys = keys
     this.starts = starts
+    this.ahead = ahead
     this.sortNext()
   }
 
   /**
    * Of timers of one moment, of which there are more than {@link PART}, and their keys at the same places; undefined where
-   * many of them have nearly the same hash.
+   * many of them have nearly the same hash. `ahead` is called with all timers of a part at once, where a timer after the other
+   * would wait for memory.
    */
   static of(
     timers: readonly KeyedEntry[],
     keys: readonly (FrequentKey | undefined)[] | undefined,
+    ahead: TimerAhead,
   ): CrowdedMoment | undefined {
     const bits = 32 - Math.clz32(Math.floor((timers.length - 1) / PART))
     const partOf = ({ hash }: KeyedEntry): number => (hash ^ (1 << 31)) >>> (HASH_BITS - bits)
@@ -57,12 +64,13 @@ export class CrowdedMoment {
     const starts = ends.slice()
     const placed = new Array<KeyedEntry>(timers.length)
     const placedKeys = keys && new Array<FrequentKey | undefined>(timers.length)
-    for (const [i, timer] of timers.entries()) {
+    for (let i = 0; i < timers.length; i++) {
+      const timer = timers[i]!
       const place = ends[partOf(timer)]!++
       placed[place] = timer
       if (placedKeys !== undefined) placedKeys[place] = keys![i]
     }
-    return new CrowdedMoment(placed, placedKeys, starts)
+    return new CrowdedMoment(placed, placedKeys, { starts, ahead })
   }
 
   /** How many are left. */
@@ -93,17 +101,38 @@ export class CrowdedMoment {
     while (starts[this.part] === starts[this.part + 1])
     const from = starts[this.part]!
     this.sortedTo = starts[this.part + 1]!
-    const pairs = timers
-      .slice(from, this.sortedTo)
-      .map((timer, i): CrowdedTimer => ({ timer, frequent: keys?.[from + i] }))
-      .sort(byHash)
-    for (const [i, { timer, frequent }] of pairs.entries()) {
+    const part = timers.slice(from, this.sortedTo)
+    const partKeys = keys?.slice(from, this.sortedTo)
+    const order = new Float64Array(part.length)
+    for (let i = 0; i < part.length; i++) order[i] = (part[i]!.hash - LEAST_HASH) * PLACES + i
+    order.sort()
+    for (let i = 0; i < part.length; i++) {
+      const place = order[i]! % PLACES
+      timers[from + i] = part[place]!
+      if (keys !== undefined) keys[from + i] = partKeys![place]
+      this.seen ^= this.ahead(part[i]!)
+    }
+    this.orderEqual(from, this.sortedTo)
+  }
+
+  /** Orders those timers of a sorted part by key that have the same hash. */
+  private orderEqual(from: number, to: number): void {
+    const { timers } = this
+    let start = from
+    for (let at = from + 1; at <= to; at++) {
+      if (at < to && timers[at]!.hash === timers[start]!.hash) continue
+      if (at - start > 1) this.orderByKey(start, at)
+      start = at
+    }
+  }
+
+  private orderByKey(from: number, to: number): void {
+    const { timers, keys } = this
+    const run = timers.slice(from, to).map((timer, i) => ({ timer, frequent: keys?.[from + i] }))
+    run.sort((a, b) => (a.timer.key < b.timer.key ? -1 : 1))
+    for (const [i, { timer, frequent }] of run.entries()) {
       timers[from + i] = timer
       if (keys !== undefined) keys[from + i] = frequent
     }
   }
 }
-
-/** The order of `TimerHeap` among timers of one moment. */
-const byHash = ({ timer: a }: CrowdedTimer, { timer: b }: CrowdedTimer): number =>
-  a.hash - b.hash || (a.key < b.key ? -1 : 1)

@@ -1,6 +1,6 @@
 import type { KeyedEntry } from '../entries/keyed-entry.ts'
 import type { FrequentKey } from '../port/frequent-key.ts'
-import { CrowdedMoment } from './crowded-moment.ts'
+import { CrowdedMoment, type TimerAhead } from './crowded-moment.ts'
 
 /** Timers for which there is room at first. */
 const FIRST_ROOM = 64
@@ -40,8 +40,14 @@ export class TimerHeap {
   /** The keys that were frequent when their timers came; undefined before the first of them. */
   private keys: (FrequentKey | undefined)[] | undefined
   private crowd: CrowdedMoment | undefined
+  private readonly ahead: TimerAhead
   /** Timers that left the heap and had one of their moment behind them, since it looked whether most are of one. */
   private followers = 0
+
+  /** `ahead` is called with timers that will soon be the first. */
+  constructor(ahead: TimerAhead = () => 0) {
+    this.ahead = ahead
+  }
 
   /** The first timer. */
   get first(): KeyedEntry | undefined {
@@ -111,17 +117,20 @@ export class TimerHeap {
   private takeCrowd(): void {
     const { timers, keys } = this
     const [time] = this.times
-    const own = timers.filter((timer) => timer.time === time)
+    const { times } = this
     this.crowd = CrowdedMoment.of(
-      own,
-      keys?.filter((_, i) => timers[i]!.time === time),
+      timers.filter((_, i) => times[i] === time),
+      keys?.filter((_, i) => times[i] === time),
+      this.ahead,
     )
     if (this.crowd === undefined) return
     this.timers = []
     this.keys = undefined
     this.times = new Float64Array(FIRST_ROOM)
     this.hashes = new Int32Array(FIRST_ROOM)
-    for (const [i, timer] of timers.entries()) if (timer.time !== time) this.push(timer, keys?.[i])
+    for (let i = 0; i < timers.length; i++) {
+      if (times[i] !== time) this.push(timers[i]!, keys?.[i])
+    }
   }
 
   private popFromHeap(): void {

@@ -30,7 +30,7 @@ const END = Uint8Array.of(0xff)
 export class KeyedTimerQueue implements TimerQueue {
   private readonly table: StateTable
   private readonly selection: KeySelection
-  private heap = new TimerHeap()
+  private heap: TimerHeap
   private horizon = Number.POSITIVE_INFINITY
   private scratch = new Uint8Array(256)
   private readonly prefix = new PrefixReader()
@@ -39,6 +39,7 @@ export class KeyedTimerQueue implements TimerQueue {
   constructor(table: StateTable, selection: KeySelection) {
     this.table = table
     this.selection = selection
+    this.heap = this.newHeap()
     table.lateTimers = (keep) => this.giveUpLate(keep)
     finished(this.rebuild())
   }
@@ -130,7 +131,7 @@ export class KeyedTimerQueue implements TimerQueue {
 
   /** Builds the heap from the table, after a restore, in steps. */
   *rebuild(): Generator<void, void> {
-    this.heap = new TimerHeap()
+    this.heap = this.newHeap()
     let added = 0
     for (const entry of this.table.entries) {
       if ((entry.flags & LIVE) === 0) continue
@@ -139,6 +140,15 @@ export class KeyedTimerQueue implements TimerQueue {
       added += 1
       if (added % REBUILT_IN_A_STEP === 0) yield
     }
+  }
+
+  /** An empty heap. A timer that fires is removed from the index: its neighbours there are read ahead. */
+  private newHeap(): TimerHeap {
+    const { index } = this.table
+    return new TimerHeap((timer) => {
+      const head = index.headOf(timer.keyGroup, timer.hash)
+      return timer.touch() ^ (head === null ? 0 : head.hash)
+    })
   }
 
   /** The first timer in memory, which is the first of all if that one is due by `upTo`. */

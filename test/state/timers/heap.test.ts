@@ -127,8 +127,14 @@ describe('a heap of timers', () => {
       return { random, heap, keys, timers, any }
     }
 
-    it.each([10, 11])('gives them by hash and key (seed %i)', (seed) => {
-      const { heap, timers } = crowded(seed)
+    // With few hashes, some timers have the same one.
+    it.each([
+      [10, 2 ** 32],
+      [11, 2 ** 32],
+      [16, 3000],
+      [17, 20],
+    ])('gives them by hash and key (seed %i, %i hashes)', (seed, hashes) => {
+      const { heap, timers } = crowded(seed, hashes)
       expect(drain(heap)).toEqual(timers.toSorted(order))
       expect([heap.first, heap.firstKey]).toEqual([undefined, undefined])
     })
