@@ -28,8 +28,13 @@ export class Person {
 
   /** Whether a record is a rating by the user, also one that no reader takes: its first field is the id. */
   hasRated(record: RecordView): boolean {
-    if (record.valueLength < 0) return textOf(record.key()) === this.user
+    if (record.valueLength < 0) return false
     return this.isFirstField(textOf(record.value()))
+  }
+
+  /** Whether a record in a topic of ratings forgets the user: it has the id as key, and no value. */
+  isForgottenIn(record: RecordView): boolean {
+    return record.valueLength < 0 && textOf(record.key()) === this.user
   }
 
   /** Whether the first field of a line is the id, whatever separates its fields. */

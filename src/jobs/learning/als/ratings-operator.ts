@@ -62,6 +62,8 @@ export class RatingsOperator extends ObservationsGate {
 
   processElement(_input: number, value: unknown, timestamp: number): void {
     const record = value as ModelTopicRecord
+    // A user who is forgotten: the topic of rows says so, too, and there it drops the rows.
+    if (record.valueLength < 0 && record.keyLength >= 0) return
     const reason = this.parse(record)
     if (reason === undefined) {
       if (this.isRepeated(record)) return
