@@ -3,7 +3,8 @@ import { alsKey } from '../../models/als/row-key.ts'
 import { fieldsOf } from '../../models/ratings/rating-fields.ts'
 import { splitVersionedKey } from '../../models/versioned-key.ts'
 
-const SEPARATORS = [',', '\t', ';', '::', '|']
+/** What may stand between the fields of a line. */
+export const SEPARATORS = [',', '\t', ';', '::', '|']
 
 /** A record of a model topic that is of a person. */
 export interface PersonsRow {
@@ -47,6 +48,12 @@ export class Person {
       if (!Array.isArray(fields)) return line.replace(/^[\s"]+/, '').startsWith(user)
       return fields.length > 1 && fields[0] === user
     })
+  }
+
+  /** Whether a field of a table is the id, or the key of a row of the user. */
+  isNamedBy(field: string): boolean {
+    if (!field.startsWith(this.user)) return false
+    return field === this.user || splitVersionedKey(field).key === this.rowKey
   }
 
   /** The row of the user in a record of a model topic; undefined for any other record. */

@@ -1,9 +1,10 @@
+import { filesBelow } from '../../connectors/file/list.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { messageOf } from '../../core/errors.ts'
 import { deltasTopic } from '../../models/topic/topics.ts'
 import type { CheckpointStorage } from '../../runtime/checkpoint/storage/checkpoint-storage.ts'
 import { foundInCheckpoints } from './checkpoints.ts'
-import { filesBelow, tracesIn } from './files.ts'
+import { tracesIn } from './files.ts'
 import { countOf, deltasOfErased, ratingsOf, rowsOf, visitTopic } from './find.ts'
 import { type PersonsTopics, placesOf } from './forget.ts'
 import { deltaOf } from './kafka-deltas.ts'
@@ -238,7 +239,9 @@ async function searchFiles(
   for (const path of files) {
     for (const where of await filesBelow(path)) {
       try {
-        findings.push(counted({ place, where }, await tracesIn(where, person), 'traces'))
+        const { count, columns } = await tracesIn(where, person)
+        const what = columns.length === 0 ? 'traces' : `traces (columns ${columns.join(', ')})`
+        findings.push(counted({ place, where }, count, what))
       } catch (error) {
         findings.push({ ...notSearched(place, messageOf(error)), where })
       }

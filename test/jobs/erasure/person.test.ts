@@ -43,9 +43,16 @@ describe('ratings of a person', () => {
     },
   )
 
-  it('are records without a value under its key', () => {
-    expect(person.hasRated(recordOf('405', null))).toBe(true)
-    expect(person.hasRated(recordOf('406', null))).toBe(false)
+  it('are none without a value: under its key such a record forgets the person', () => {
+    expect(person.hasRated(recordOf('405', null))).toBe(false)
+    expect(person.isForgottenIn(recordOf('405', null))).toBe(true)
+    for (const [key, value] of [
+      ['406', null],
+      ['405', '405,7,4'],
+      [null, null],
+    ] as const) {
+      expect(person.isForgottenIn(recordOf(key, value))).toBe(false)
+    }
   })
 
   it('may have an id with a separator, or one that a pattern would read otherwise', () => {
