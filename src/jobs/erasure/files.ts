@@ -71,7 +71,9 @@ class TableSearch {
       if (names !== undefined) found.addRow(fields, names, this.searched)
       else {
         names = fields
-        this.searched = new Set(fields.keys().filter((at) => this.isSearched(fields[at]!)))
+        this.searched = new Set(
+          fields.flatMap((name, at) => (this.isSearched(name) ? [at] : [])),
+        )
       }
     }
     return found
@@ -130,14 +132,14 @@ function columnsOf(firstLine: string) {
   for (const separator of SEPARATORS) {
     const names = fieldsOf(firstLine.replace(/^\ufeff/, ''), separator)
     if ('reason' in names || names.length < 2 || !namesColumns(names)) continue
-    const users = names.keys().filter((at) => at > 0 && isUser(names[at]!))
+    const users = names.flatMap((name, at) => (at > 0 && isUser(name) ? [at] : []))
     return { separator, names, searched: new Set(users) }
   }
   return undefined
 }
 
-/** Searches text that comes in pieces. */
-class TextSearch {
+/** Searches text, or bytes with text in them, that come in pieces. */
+export class TextSearch {
   firstLine = ''
   private readonly trace: RegExp
   private rest = ''

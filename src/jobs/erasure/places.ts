@@ -70,7 +70,7 @@ export const PLACES = {
     left: 'these records, with the id alone, until the retention of the topic',
   },
   checkpoints: {
-    what: 'rows and histories in checkpoints and savepoints',
+    what: 'rows, histories, lines of ratings that --event-id compares, and records under way, in checkpoints and savepoints',
     search: 'storage',
     erasure: 'none: a checkpoint that begins after the tombstones were read no longer has them',
     left: 'older checkpoints, until the job deletes them; old bytes in their files, until a chain is compacted; savepoints, until you delete them',
