@@ -45,6 +45,7 @@ function plainValues(arrow: Arrow, type: DataType): FieldsOf | undefined {
   if (is.isDecimal(type)) return decimalFields(type.bitWidth, type.scale)
   if (is.isDate(type)) return dateFields(type.unit === arrow.DateUnit.DAY)
   if (is.isTimestamp(type)) return timeFields(arrow, type.unit)
+  if (is.isUtf8View(type) || is.isBinaryView(type)) return viewFields
   const isText =
     is.isUtf8(type) || is.isLargeUtf8(type) || is.isBinary(type) || is.isLargeBinary(type)
   return isText ? ({ values, valueOffsets }) => textFields(values, valueOffsets) : undefined
@@ -124,12 +125,33 @@ function timeFields(arrow: Arrow, unit: number): FieldsOf {
 }
 
 function textFields(bytes: Uint8Array, offsets: Numbers): RowField {
-  return (row) => {
-    const [start, end] = [Number(offsets[row]), Number(offsets[row + 1])]
-    if (!(start >= 0 && start <= end && end <= bytes.length)) {
-      throw new Error(`a text from byte ${start} to ${end} of ${bytes.length}`)
-    }
+  return (row) => fieldIn(bytes, Number(offsets[row]), Number(offsets[row + 1]))
+}
+
+function fieldIn(bytes: Uint8Array, start: number, end: number): Field {
+  if (start >= 0 && start <= end && end <= bytes.length) {
     return fieldOf(textOrBytes(bytes.subarray(start, end)))
+  }
+  throw new Error(`a text from byte ${start} to ${end} of ${bytes.length}`)
+}
+
+/** A view: the bytes of a text, then the text itself, or four bytes of it, the number of a buffer, and a place in it. */
+const VIEW_BYTES = 16
+const LENGTH_BYTES = 4
+const MOST_INSIDE = 12
+
+function viewFields({ values, length, variadicBuffers }: Data): RowField {
+  const bytes: Uint8Array = values
+  requireValues(bytes, length * VIEW_BYTES)
+  const views = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  return (row) => {
+    const at = row * VIEW_BYTES
+    const size = views.getInt32(at, true)
+    const inside = at + LENGTH_BYTES
+    if (size <= MOST_INSIDE) return fieldIn(bytes, inside, inside + size)
+    const buffer = variadicBuffers[views.getInt32(at + 8, true)]
+    const start = views.getInt32(at + 12, true)
+    return fieldIn(buffer ?? new Uint8Array(0), start, start + size)
   }
 }
 

@@ -147,9 +147,9 @@ it('erases everything of a person and nothing of anyone else, wherever it is kil
     const left = await contentOf(topics, person)
     // One tombstone for each version, and one in each partition of the ratings, however often the command was repeated.
     const partitions = [...left.own].map((place) => place.split('/', 2).join('/')).toSorted()
-    const own = `als-model/${rowPartition(person.rowKey, 2)}`
+    const row = `als-model/${rowPartition(person.rowKey, 2)}`
     expect(partitions).toEqual([
-      ...[own, own, own, 'golden/0', 'observations/0', 'observations/1', 'observations/2'],
+      ...[row, row, row, 'golden/0', 'observations/0', 'observations/1', 'observations/2'],
     ])
   }
   expect(kills).toBeGreaterThan(0)

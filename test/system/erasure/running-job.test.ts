@@ -129,8 +129,11 @@ beforeAll(async () => {
   histories = await serveHistories({
     place: { logDirectory: dataDirectory(fixture.root).log },
     observations: OBSERVATIONS,
-    configuration: { 'execution.checkpointing.interval': '200 ms' },
-    data: { ...dataDirectory(fixture.root), ...inFolder('histories') },
+    configuration: {
+      'execution.checkpointing.interval': '200 ms',
+      'execution.checkpointing.dir': join(fixture.root, 'histories', 'checkpoints'),
+      'state.backend.directory': join(fixture.root, 'histories', 'state'),
+    },
     port: 0,
   })
   historyReads = await WeirClient.connect({ port: histories.port, deadlineMs: 60_000 })
@@ -140,12 +143,6 @@ beforeAll(async () => {
     return (await Promise.all(sizes)).every((isSame) => isSame)
   })
 })
-
-/** Folders of a job beside those of the one that learns. */
-function inFolder(name: string) {
-  const place = (folder: string): string => join(fixture.root, name, folder)
-  return { checkpoints: place('checkpoints'), state: place('state') }
-}
 
 afterAll(async () => {
   await historyReads?.close()
