@@ -1,4 +1,4 @@
-import type { Field as ArrowField, RecordBatch } from 'apache-arrow'
+import type { Field as ArrowField, RecordBatch, Schema } from 'apache-arrow'
 import { WeirError } from '../../core/errors.ts'
 import { type FieldsOf, fieldsOfColumn } from './arrow-columns.ts'
 import { ArrowMessages } from './arrow-messages.ts'
@@ -18,27 +18,29 @@ export async function* arrowLines(
   wanted: () => ReadonlySet<number> | undefined,
 ): AsyncGenerator<Uint8Array> {
   const arrow = await loadArrow(place)
-  const messages = new ArrowMessages(input)
+  const messages = new ArrowMessages(input, (file) => schemaOf(arrow, file))
   const reader = await wholeArrow(place, async () => {
     const opened = await arrow.RecordBatchReader.from(messages.read())
     return await opened.open()
   })
-  const { fields } = await wholeArrow(place, () => requireSchema(reader.schema))
-  yield headerOf(fields.map(({ name }) => name))
+  const { fields } = await wholeArrow(place, () => requireColumns(reader.schema))
+  yield await wholeArrow(place, () => headerOf(fields.map(({ name }) => name)))
   const positions = wanted()
-  const columns = fields.map((field, at) =>
-    positions?.has(at) === false ? undefined : readColumn(arrow, field, place),
+  const columns = await wholeArrow(place, () =>
+    fields.map((field, at) =>
+      positions?.has(at) === false ? undefined : readColumn(arrow, field, place),
+    ),
   )
-  let batches = 0
+  let rows = 0
   for (;;) {
     const batch = await wholeArrow(place, async () => {
       const next = await reader.next()
-      // The library makes up an empty batch where there is none.
-      if (next.done !== true && messages.batches > 0) batches++
-      else if (next.done === true) requireAllBatches(messages, batches)
-      return next.done === true ? undefined : next.value
+      if (next.done !== true) return next.value
+      requireAllRows(messages, rows)
+      return undefined
     })
     if (batch === undefined) return
+    rows += batch.numRows
     const own = await wholeArrow(place, () => fieldsOf(batch, columns))
     for (let from = 0; from < batch.numRows; from += PIECE_LINES) {
       const to = Math.min(batch.numRows, from + PIECE_LINES)
@@ -47,14 +49,23 @@ export async function* arrowLines(
   }
 }
 
-function requireSchema<T>(schema: T | undefined): T {
-  if (schema !== undefined) return schema
-  throw new Error('it has no schema')
+/** Bytes of the mark of the end of a stream. */
+const END_BYTES = 8
+
+/** The schema in the footer of a file, as a message. */
+function schemaOf(arrow: Arrow, file: Uint8Array): Uint8Array {
+  const { schema } = arrow.RecordBatchReader.from(file).open()
+  return arrow.tableToIPC(new arrow.Table(schema), 'stream').subarray(0, -END_BYTES)
 }
 
-/** Throws where the library has ended before the file did: rows would be missing without a word. */
-function requireAllBatches({ isAtEnd, batches: all }: ArrowMessages, read: number): void {
-  if (!isAtEnd || read !== all) throw new Error(`${read} of ${all} batches of rows`)
+function requireColumns(schema: Schema | undefined): Schema {
+  if (schema !== undefined && schema.fields.length > 0) return schema
+  throw new Error('it has no columns')
+}
+
+/** Throws where the library has other rows than the file, or has ended before it: rows would be missing without a word. */
+function requireAllRows({ isAtEnd, rows: all }: ArrowMessages, rows: number): void {
+  if (!isAtEnd || rows !== all) throw new Error(`${rows} of ${all} rows`)
 }
 
 /** The fields of the columns in a batch; undefined columns have empty ones. */

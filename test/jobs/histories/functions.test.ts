@@ -7,11 +7,7 @@ import {
   ItemCountsFunction,
   KnownItemsFunction,
 } from '../../../src/jobs/histories/functions.ts'
-import {
-  countsState,
-  ITEM_COUNTS,
-  USER_COUNTS,
-} from '../../../src/jobs/histories/states.ts'
+import { countsState, ITEM_COUNTS, USER_COUNTS } from '../../../src/jobs/histories/states.ts'
 import { KeyedProcessOperator } from '../../../src/operators/process/keyed-process.ts'
 import { OperatorHarness } from '../../../src/testing/operator-harness.ts'
 

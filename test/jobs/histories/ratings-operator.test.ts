@@ -39,7 +39,13 @@ it('a record with a key and no value forgets the user of the key, unless the key
   const harness = await OperatorHarness.open<ModelTopicRecord, HistoryInput>({ operator })
   for (const [offset, key] of ['405', 'zoë', 'a-long-user'].entries()) {
     const bytes = new TextEncoder().encode(`..${key}`)
-    const record = { bytes, keyStart: 2, keyLength: bytes.length - 2, valueStart: 0, valueLength: -1 }
+    const record = {
+      bytes,
+      keyStart: 2,
+      keyLength: bytes.length - 2,
+      valueStart: 0,
+      valueLength: -1,
+    }
     harness.process(record, 5000, { position: { partition: 0, offset } })
   }
   expect(harness.values).toEqual([{ user: '405' }, { user: 'zoë' }])

@@ -66,7 +66,11 @@ describe('events that were seen', () => {
     const isOwn = (line: Uint8Array) => Buffer.from(line).toString().startsWith('5,')
     seen.forget(0, isOwn)
     const linesOf = (partition: number) =>
-      seen.snapshot([partition]).flatMap((entry) => [...eventsIn(entry)].map(({ id, offset }) => [Buffer.from(id).toString(), offset]))
+      seen
+        .snapshot([partition])
+        .flatMap((entry) =>
+          [...eventsIn(entry)].map(({ id, offset }) => [Buffer.from(id).toString(), offset]),
+        )
     expect(linesOf(0)).toEqual([
       ['6,1', 1],
       ['6,2', 3],
