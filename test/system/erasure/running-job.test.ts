@@ -136,7 +136,13 @@ beforeAll(async () => {
     },
     port: 0,
   })
-  historyReads = await WeirClient.connect({ port: histories.port, deadlineMs: 60_000 })
+  // A client knows the states that there were when it connected.
+  const connect = () => WeirClient.connect({ port: histories.port, deadlineMs: 60_000 })
+  await until('the job of histories has its states', async () => {
+    await using client = await connect()
+    return client.routing.states.some(({ name }) => name === KNOWN_ITEMS)
+  })
+  historyReads = await connect()
   const { items } = expectedHistories(stream)
   await until('the histories have all ratings', async () => {
     const sizes = [...items].map(async ([who, own]) => (await knownItems(who))?.size === own.size)
