@@ -76,7 +76,7 @@ export const PLACES = {
     left: 'older checkpoints, until the job deletes them; old bytes in their files, until a chain is compacted; savepoints, until you delete them',
   },
   files: {
-    what: 'files of yours: ratings, golden sets, --bad-lines, the audit, logs, exports, backups, spilled state, cut ends of a log',
+    what: 'files of yours: ratings, golden sets, archives, --bad-lines, the audit, logs, exports, backups, spilled state, cut ends of a log; a chain of train bmf, which has rows without ids',
     search: 'files',
     erasure: 'none: they are yours; name them with --file',
     left: 'all of them',
