@@ -153,13 +153,11 @@ export class TextSearch {
   private isFirst = true
   private count = 0
 
-  constructor({ user }: Person) {
-    const id = user.replaceAll(/[.*+?^${}()|[\]\\/-]/g, '\\$&')
+  constructor({ pattern: id, named }: Person) {
     // After a separator it would be the id of an item, or a number.
     const line = `(?<![0-9A-Za-z_.,;|:\\t-])${id}"?(?=[,;\\t|:])`
     const key = `(?<![0-9A-Za-z_.-])${id}-U(?![0-9A-Za-z_])`
-    const named = `\\b[Uu]ser(?:_?[Ii]d)?["']?\\s*[=:]\\s*["']?${id}(?![0-9A-Za-z_.-])`
-    this.trace = new RegExp(`${line}|${key}|${named}`, 'g')
+    this.trace = new RegExp(`${line}|${key}|${named.source}`, 'g')
   }
 
   push(piece: Uint8Array): void {

@@ -20,11 +20,19 @@ export class Person {
   readonly user: string
   /** Key of the user's rows, without a version. */
   readonly rowKey: string
+  /** The id, for a pattern. */
+  readonly pattern: string
+  /** Where a text names the user, as `user=405`: a name of a feature, or JSON. */
+  readonly named: RegExp
 
   /** Throws INVALID_ARGUMENT for the id of the mean rows. */
   constructor(user: string) {
     this.user = user
     this.rowKey = alsKey(user, 'U')
+    this.pattern = user.replaceAll(/[.*+?^${}()|[\]\\/-]/g, '\\$&')
+    this.named = new RegExp(
+      `\\b[Uu]ser(?:_?[Ii]d)?["']?\\s*[=:]\\s*["']?${this.pattern}(?![0-9A-Za-z_.-])`,
+    )
   }
 
   /** Whether a record is a rating by the user, also one that no reader takes: its first field is the id. */
@@ -36,6 +44,11 @@ export class Person {
   /** Whether a record in a topic of ratings forgets the user: it has the id as key, and no value. */
   isForgottenIn(record: RecordView): boolean {
     return record.valueLength < 0 && textOf(record.key()) === this.user
+  }
+
+  /** Whether a record names the user in its text, as an example whose features have names. */
+  names(record: RecordView): boolean {
+    return record.valueLength >= 0 && this.named.test(textOf(record.value()))
   }
 
   /** Whether the first field of a line is the id, whatever separates its fields. */

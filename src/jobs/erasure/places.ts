@@ -43,7 +43,7 @@ export const PLACES = {
     what: 'what the ratings have changed of items: rows and ratings, without an id',
     search: 'topics',
     erasure: 'those of ratings that were erased are erased from an embedded log',
-    left: `${UNTIL_RETENTION}; with --on-kafka delete-before, those of ratings that are gone; sums of --window-count, of which one person is a part`,
+    left: `${UNTIL_RETENTION} or --on-kafka delete-before; sums of --window-count, of which one person is a part`,
   },
   rows: {
     what: 'rows of the user in the model topic, of all versions',

@@ -164,7 +164,11 @@ async function searchUnnamed(
     if (named.has(where)) continue
     const { ratings } = await ratingsOf(topics, where, person)
     const rows = (await rowsOf(topics, where, person)).filter(({ isTombstone }) => !isTombstone)
-    const count = countOf(ratings) + rows.length
+    let count = countOf(ratings) + rows.length
+    // Examples of a linear model whose features have names.
+    await visitTopic(topics, where, (record) => {
+      if (!person.hasRated(record) && person.names(record)) count++
+    })
     if (count > 0) findings.push(counted({ place, where }, count, 'records that name the user'))
   }
   return findings.length > 0
@@ -260,7 +264,7 @@ function counted(
 }
 
 function onlyIds(place: PlaceName, where: string, count: number): Finding {
-  return { place, where, verdict: 'only-id', detail: `${count} tombstones, with the id alone` }
+  return { place, where, verdict: 'only-id', detail: `${count} ${count === 1 ? 'tombstone' : 'tombstones'}, with the id alone` }
 }
 
 function notSearched(place: PlaceName, why: string): Finding {

@@ -61,6 +61,17 @@ describe('ratings of a person', () => {
   })
 })
 
+it('a record names a person where its text says so, and not where it says a longer id', () => {
+  const person = new Person('40.5')
+  for (const text of ['1 user=40.5 age:3', '{"userId": "40.5"}', "-1 user_id='40.5'"]) {
+    expect(person.names(recordOf(null, text)), text).toBe(true)
+  }
+  for (const text of ['1 user=40.51', '1 user=40x5', '1 item=40.5', 'user 40.5']) {
+    expect(person.names(recordOf(null, text)), text).toBe(false)
+  }
+  expect(person.names(recordOf('user=40.5', null))).toBe(false)
+})
+
 describe('rows of a person', () => {
   const person = new Person('405')
 
