@@ -73,7 +73,10 @@ async function searchOperators(
 }
 
 /** Names of the states beside the keyed ones that name a person: events that were seen, and records that were under way. */
-export function statesNaming(states: readonly OperatorStateEntries[], person: Person): readonly string[] {
+export function statesNaming(
+  states: readonly OperatorStateEntries[],
+  person: Person,
+): readonly string[] {
   return states.flatMap(({ name, entries }) => {
     const names = name === SEEN_EVENTS ? hasRatedIn : isNamedIn
     return entries.some((entry) => names(entry, person)) ? [name] : []

@@ -264,7 +264,12 @@ function counted(
 }
 
 function onlyIds(place: PlaceName, where: string, count: number): Finding {
-  return { place, where, verdict: 'only-id', detail: `${count} ${count === 1 ? 'tombstone' : 'tombstones'}, with the id alone` }
+  return {
+    place,
+    where,
+    verdict: 'only-id',
+    detail: `${count} ${count === 1 ? 'tombstone' : 'tombstones'}, with the id alone`,
+  }
 }
 
 function notSearched(place: PlaceName, why: string): Finding {

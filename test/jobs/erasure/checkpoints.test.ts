@@ -33,9 +33,7 @@ it.each([
 
 it('records that were under way are of a person by the key of a row, or the line of a rating', () => {
   const states = (text: string) =>
-    [
-      { name: OVERTAKEN_RECORDS, redistribution: 'channels', entries: [encode(text)] },
-    ] as const
+    [{ name: OVERTAKEN_RECORDS, redistribution: 'channels', entries: [encode(text)] }] as const
   const person = new Person('405')
   for (const text of ['\x01405-U@1\x00floats', '\x00\x07405,7,4', '\x00"405",7,4']) {
     expect(statesNaming(states(text), person), text).toEqual([OVERTAKEN_RECORDS])
