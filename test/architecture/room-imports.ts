@@ -803,6 +803,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'connectors/topics',
     'core',
     'jobs/histories',
+    'jobs/learning',
     'models',
     'models/als',
     'models/als/online',

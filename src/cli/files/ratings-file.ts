@@ -28,7 +28,7 @@ export interface ReadingWatch {
 /** A file of ratings. */
 const RATINGS_FILE: DataFileKind = {
   content: 'ratings',
-  hint: 'the path or hdfs:// URL of a u.data, ratings.dat, ratings.csv or Parquet file, or of a folder of such files',
+  hint: 'the path or hdfs:// URL of a u.data, ratings.dat, ratings.csv, Parquet or Arrow file, or of a folder of such files',
 }
 
 /**

@@ -25,7 +25,7 @@ export const RATINGS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   ratings: {
     type: 'string',
     value: input(),
-    help: 'Ratings to train on: a u.data, ratings.dat, ratings.csv or Parquet file (default: generated ratings)',
+    help: 'Ratings to train on: a u.data, ratings.dat, ratings.csv, Parquet or Arrow file (default: generated ratings)',
   },
   test: {
     type: 'string',

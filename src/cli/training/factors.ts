@@ -49,7 +49,7 @@ export const FACTORS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     type: 'string',
     isRequired: true,
     value: input(),
-    help: 'Training ratings: a u.data, ratings.dat, ratings.csv or Parquet file, or a folder of such files, at a path or an hdfs:// URL',
+    help: 'Training ratings: a u.data, ratings.dat, ratings.csv, Parquet or Arrow file, or a folder of such files, at a path or an hdfs:// URL',
   },
   test: { type: 'string', value: input(), help: 'Held-out ratings to measure the error on' },
   ...READING_OPTIONS,

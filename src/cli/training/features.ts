@@ -48,7 +48,7 @@ export const INHERITED_FEATURES_OPTIONS: Readonly<Record<string, OptionSpec>> = 
 
 const FEATURES_FILE: DataFileKind = {
   content: 'features',
-  hint: 'the path or hdfs:// URL of a file of lines, or of a Parquet file',
+  hint: 'the path or hdfs:// URL of a file of lines, or of a Parquet or Arrow file',
 }
 
 /** The features of the flags. Throws INVALID_ARGUMENT, UNPARSABLE_RECORD, EMPTY_DATASET; errors name the file. */

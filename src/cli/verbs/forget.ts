@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
+import { filesBelow } from '../../connectors/file/list.ts'
 import { systemClock } from '../../core/clock.ts'
 import { isWeirError } from '../../core/errors.ts'
 import { printable } from '../../core/text/printable.ts'
 import { auditTrail } from '../../http/access/audit.ts'
-import { filesBelow } from '../../jobs/erasure/files.ts'
 import { forget, type PersonsTopics, requireLearnedTopic } from '../../jobs/erasure/forget.ts'
-import { type ForgottenPart, PLACES } from '../../jobs/erasure/places.ts'
+import { type ForgottenPart, type LeftRange, PLACES } from '../../jobs/erasure/places.ts'
 import { type Finding, isLeft, prove } from '../../jobs/erasure/prove.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
 import { loadStorage } from '../../runtime/checkpoint/storage/load.ts'
@@ -77,8 +77,9 @@ export const forgetCommand: Command = {
     ...REGISTRY_OPTIONS,
   },
   details: `Ratings, deltas and rows of the user are erased from the embedded log, and each version gets a tombstone, so that running
-jobs drop the row. Everything else keeps its offset. A run that was killed goes on when you repeat it. What stays, and how
-long, is printed, and is in the guide "Erasure of a person".
+jobs drop the row; one in each partition of the ratings has jobs of histories drop the user. Everything else keeps its offset.
+A run that was killed goes on when you repeat it. What stays, and how long, is printed, and is in the guide "Erasure of a
+person". Exit status 1 without --prove: ratings or deltas stay in a Kafka, at the offsets that are printed.
 
 Example:
   weir forget --user 405
@@ -124,9 +125,11 @@ async function forgetNow(flags: Flags, io: CommandIo): Promise<number> {
     const onKafka = flags.optionalChoice('on-kafka', ON_KAFKA)
     const options = { ...topicsNamed, topics, user, versions, onKafka, clock: systemClock }
     const parts = await forget(options)
-    note('done', 'ok')
+    const isAll = parts.every(({ left = [] }) => left.length === 0)
+    note('done', isAll ? 'ok' : 'not all')
     print(flags, io, parts)
-    return 0
+    if (!isAll) io.err('not all: records of the user stay in the Kafka, at the offsets above')
+    return isAll ? 0 : 1
   } catch (error) {
     note('failed', isWeirError(error) ? error.code : 'error')
     throw error
@@ -141,7 +144,10 @@ function print(flags: Flags, io: CommandIo, parts: readonly ForgottenPart[]): vo
     io.out(JSON.stringify({ user: flags.string('user'), parts, left }))
     return
   }
-  for (const part of parts) io.out(lineOf(part))
+  for (const part of parts) {
+    io.out(lineOf(part))
+    for (const range of part.left ?? []) io.out(`  ${rangeText(range)}`)
+  }
   io.out('')
   io.out('What stays:')
   for (const { what, ...row } of Object.values(PLACES)) {
@@ -151,14 +157,24 @@ function print(flags: Flags, io: CommandIo, parts: readonly ForgottenPart[]): vo
 
 const DID: Readonly<Record<ForgottenPart['did'], string>> = {
   erased: 'erased',
+  announced: 'written, by which jobs of histories drop the user',
   tombstones: 'deleted by tombstones',
   'deleted-before': 'deleted with all records before them',
   kept: 'kept, until the retention of the topic',
 }
 
 function lineOf({ topic, count, did, place }: ForgottenPart): string {
-  const what = did === 'tombstones' ? 'key' : 'record'
+  const what = did === 'tombstones' ? 'key' : did === 'announced' ? 'tombstone' : 'record'
   return `${topic} (${place}): ${counted(count, what)} ${DID[did]}`
+}
+
+function rangeText({ partition, first, last, count, notBeforeMs }: LeftRange): string {
+  const at = first === last ? `offset ${first}` : `offsets ${first} to ${last}`
+  const until =
+    notBeforeMs === null
+      ? 'no retention that ends is known'
+      : `not removed before ${new Date(notBeforeMs).toISOString()}`
+  return `partition ${partition}, ${at}: ${counted(count, 'record')}, ${until}`
 }
 
 async function proveNow(flags: Flags, io: CommandIo): Promise<number> {

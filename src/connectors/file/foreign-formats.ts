@@ -33,7 +33,7 @@ const FORMATS: readonly ForeignFormat[] = [
   { name: 'a Parquet file', begins: beginsWith('PAR1'), convert: DUCKDB },
   {
     name: 'an Arrow file',
-    begins: beginsWith('ARROW1', 'FEA1'),
+    begins: beginsWith('ARROW1', '\xff\xff\xff\xff', 'FEA1'),
     convert: PANDAS('read_feather'),
   },
   { name: 'an ORC file', begins: beginsWith('ORC'), convert: PANDAS('read_orc') },

@@ -23,6 +23,46 @@ export async function filesAt(place: string): Promise<readonly FileToRead[]> {
   return files.toSorted((a, b) => (a.place < b.place ? -1 : 1))
 }
 
+/**
+ * All files at a place: the file itself, or those of the folder and of the folders in it, hidden ones, too. A place where
+ * nothing is counts as a file, whose reading fails. Throws errors of HDFS.
+ */
+export async function filesBelow(place: string): Promise<readonly string[]> {
+  const parsed = parseStorageUrl(place)
+  if (parsed.kind === 'hdfs') return await hdfsFilesBelow(parsed.url)
+  const found = await stat(parsed.path).catch(() => undefined)
+  if (found?.isDirectory() !== true) return [place]
+  const entries = await readdir(parsed.path, { recursive: true, withFileTypes: true })
+  return entries.filter((each) => each.isFile()).map((each) => join(each.parentPath, each.name))
+}
+
+async function hdfsFilesBelow(url: string): Promise<readonly string[]> {
+  const address = parseWebHdfsUrl(url)
+  const client = new WebHdfsClient(address)
+  try {
+    if ((await client.status(address.path))?.isFolder !== true) return [url]
+    const files: string[] = []
+    const folders = [{ path: address.path, place: url }]
+    for (const { path, place } of folders) {
+      for (const { name, isFolder } of (await client.list(path)) ?? []) {
+        const inside = placeIn(place, name)
+        if (isFolder) folders.push({ path: `${path.replace(/\/$/, '')}/${name}`, place: inside })
+        else files.push(inside)
+      }
+    }
+    return files
+  } finally {
+    client.close()
+  }
+}
+
+/** The URL of a file or a folder in that of its folder, with the same settings. */
+function placeIn(url: string, name: string): string {
+  const [before = '', settings = ''] = url.split('?', 2)
+  const query = settings === '' ? '' : `?${settings}`
+  return `${before.replace(/\/+$/, '')}/${encodeURIComponent(name)}${query}`
+}
+
 const isShown = (name: string): boolean => !/^[._]/.test(name)
 
 async function localFiles(path: string): Promise<FileToRead[]> {
@@ -56,9 +96,6 @@ async function hdfsFiles(url: string): Promise<FileToRead[]> {
     const status = await client.status(path)
     if (status === undefined) throw notFound(url)
     if (!status.isFolder) return [{ place: url, bytes: status.bytes }]
-    const [before = '', settings = ''] = url.split('?', 2)
-    const folder = before.replace(/\/+$/, '')
-    const query = settings === '' ? '' : `?${settings}`
     const entries = (await client.list(path)) ?? []
     refuseSubfolders(
       url,
@@ -66,10 +103,7 @@ async function hdfsFiles(url: string): Promise<FileToRead[]> {
     )
     return entries
       .filter(({ name, isFolder }) => !isFolder && isShown(name))
-      .map(({ name, bytes }) => ({
-        place: `${folder}/${encodeURIComponent(name)}${query}`,
-        bytes,
-      }))
+      .map(({ name, bytes }) => ({ place: placeIn(url, name), bytes }))
   } finally {
     client.close()
   }

@@ -1,10 +1,19 @@
 import { WeirError } from '../../core/errors.ts'
+import { arrowLines } from './arrow-lines.ts'
 import { decoded } from './decoded.ts'
 import type { LineFileInput } from './line-folder.ts'
 import { openLineInput, storedPieces, thenClosed } from './open-folder.ts'
 import { parquetLines } from './parquet-lines.ts'
 
-const MAGIC_BYTES = 4
+const MAGIC_BYTES = 8
+
+/** Formats of tables, and how their files begin. */
+const TABLES = [
+  { begins: 'PAR1', linesOf: parquetLines },
+  { begins: 'ARROW1\0\0', linesOf: arrowLines },
+  // The mark before the first message of a stream of Arrow.
+  { begins: '\xff\xff\xff\xff', linesOf: arrowLines },
+] as const
 
 /** A file of rows that is open. */
 export interface OpenRows {
@@ -23,19 +32,20 @@ export interface RowsReading {
 }
 
 /**
- * Opens a file of lines at a path or URL as `readPieces` does, or a Parquet file, whose rows become lines
- * (`parquetLines`). The first bytes decide. Throws as they do.
+ * Opens a file of lines at a path or URL as `readPieces` does, or a file of Parquet or Arrow, whose rows become lines
+ * (`parquetLines`, `arrowLines`). The first bytes decide. Throws as they do.
  */
 export async function openRows(place: string, reading: RowsReading): Promise<OpenRows> {
   const input = await openLineInput(place)
   try {
     const magic = await magicOf(input)
-    if (magic === 'PARE') throw encrypted(place)
-    const isTable = magic === 'PAR1'
-    const pieces = isTable
-      ? tablePieces(input, place, reading)
-      : decoded(storedPieces(input, reading.onRead), place)
-    return { isTable, pieces: thenClosed(input, pieces) }
+    if (magic.startsWith('PARE')) throw encrypted(place)
+    const table = TABLES.find(({ begins }) => magic.startsWith(begins))
+    const pieces =
+      table === undefined
+        ? decoded(storedPieces(input, reading.onRead), place)
+        : tablePieces(input, place, { ...reading, linesOf: table.linesOf })
+    return { isTable: table !== undefined, pieces: thenClosed(input, pieces) }
   } catch (error) {
     await input.close()
     throw error
@@ -52,10 +62,10 @@ async function magicOf(input: LineFileInput): Promise<string> {
 async function* tablePieces(
   input: LineFileInput,
   place: string,
-  { wanted, onRead }: RowsReading,
+  { wanted, onRead, linesOf }: RowsReading & { readonly linesOf: typeof parquetLines },
 ): AsyncGenerator<Uint8Array> {
   if (onRead !== undefined) for await (const _ of storedPieces(input, onRead));
-  yield* parquetLines(input, place, wanted)
+  yield* linesOf(input, place, wanted)
 }
 
 function encrypted(place: string): WeirError {

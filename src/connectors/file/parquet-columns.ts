@@ -1,36 +1,17 @@
 import type { ParquetParsers, SchemaElement, SchemaTree } from 'hyparquet'
-import { formatCsvField } from '../../core/formats/csv-row.ts'
-
-/** A field of a line: its text, or bytes that are not UTF-8. Empty for a null. */
-export type Field = string | Uint8Array
+import {
+  DAY_MS,
+  decimalText,
+  type Field,
+  fieldOf,
+  floatOf,
+  isNull,
+  textOrBytes,
+  timeField,
+} from './table-lines.ts'
 
 /** Makes the field of a value of a column. */
 export type FieldOf = (value: unknown) => Field
-
-/** From here on a number is a time in ms for readers of lines; a smaller one would be seconds. */
-const MILLISECONDS_FROM = 1e11
-/** Most ms of a `Date`. */
-const LAST_DATE_MS = 8.64e15
-const DAY_MS = 24 * 60 * 60 * 1000
-
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
-/** The text of bytes; the bytes themselves where they are not UTF-8: a reader of lines says so. */
-function textOrBytes(bytes: Uint8Array | undefined): Field {
-  try {
-    return bytes === undefined ? '' : utf8.decode(bytes)
-  } catch {
-    return bytes!.slice()
-  }
-}
-
-/** A time as readers of lines take it. */
-function timeField(ms: unknown): string {
-  if (typeof ms !== 'number') return ''
-  return ms >= MILLISECONDS_FROM || Math.abs(ms) > LAST_DATE_MS
-    ? String(ms)
-    : new Date(ms).toISOString()
-}
 
 /** What annotated values become, in place of the objects of the library: times are ms since 1970. */
 export const PARSERS: Partial<ParquetParsers> = {
@@ -95,40 +76,3 @@ function integerOf(value: unknown): bigint {
   const bits = value.length * 8
   return BigInt.asIntN(bits, BigInt(`0x0${Buffer.from(value).toString('hex')}`))
 }
-
-/** A decimal number without zeros at the end of its fraction. */
-function decimalText(integer: bigint, scale: number): string {
-  if (scale === 0) return String(integer)
-  const digits = String(integer < 0n ? -integer : integer).padStart(scale + 1, '0')
-  const fraction = digits.slice(-scale).replace(/0+$/, '')
-  const whole = `${integer < 0n ? '-' : ''}${digits.slice(0, -scale)}`
-  return fraction === '' ? whole : `${whole}.${fraction}`
-}
-
-/** The shortest decimal number that is the same 32-bit float: 4.1 rather than 4.099999904632568. */
-function floatOf(value: unknown): unknown {
-  if (typeof value !== 'number' || Number.isInteger(value * 8)) return value
-  for (let digits = 6; digits < 9; digits++) {
-    const short = Number(value.toPrecision(digits))
-    if (Math.fround(short) === value) return short
-  }
-  return value
-}
-
-function fieldOf(value: unknown): Field {
-  if (typeof value === 'string') return textField(value)
-  if (value instanceof Uint8Array) return value
-  // pandas has no integers that may be missing: NaN is its null.
-  if (isNull(value) || (typeof value === 'number' && !Number.isFinite(value))) return ''
-  return String(value)
-}
-
-const NOT_PLAIN = /[",\r\n]/
-
-/** A text in csv. One with a line break, which a line cannot have, is as none. */
-export function textField(text: string): string {
-  if (!NOT_PLAIN.test(text)) return text
-  return /[\r\n]/.test(text) ? '' : formatCsvField({ text, quoted: true }, ',')
-}
-
-const isNull = (value: unknown): value is null | undefined => value === null || value === undefined

@@ -1,11 +1,10 @@
 import type { FileMetaData, ParquetRowRange, ParquetScan, SchemaTree } from 'hyparquet'
 import { WeirError } from '../../core/errors.ts'
 import type { LineFileInput } from './line-folder.ts'
-import { type Field, type FieldOf, fieldOfColumn, textField } from './parquet-columns.ts'
+import { type FieldOf, fieldOfColumn } from './parquet-columns.ts'
 import { bufferOf, CODECS, loadParquet, SCAN, whole } from './parquet-package.ts'
+import { type Field, headerOf, linesOf, PIECE_LINES } from './table-lines.ts'
 
-/** Lines of one piece. */
-const PIECE_LINES = 4096
 /** A column that is read. */
 interface ReadColumn {
   readonly name: string
@@ -28,7 +27,8 @@ export async function* parquetLines(
   const { metadata, columns, header } = await whole(place, async () => {
     const read = await parquet.parquetMetadataAsync(file, { geoparquet: false })
     const { children } = parquet.parquetSchema(read)
-    return { metadata: read, columns: children, header: headerOf(children) }
+    const names = children.map(({ element }) => element.name)
+    return { metadata: read, columns: children, header: headerOf(names) }
   })
   yield header
   const positions = wanted()
@@ -42,18 +42,13 @@ export async function* parquetLines(
   })
   for (const range of scan.ranges) {
     const values = await whole(place, () => valuesOf(scan, names, range))
+    const fields = fieldsOf(read, values)
     const rows = range.rowEnd - range.rowStart
     for (let from = 0; from < rows; from += PIECE_LINES) {
       const to = Math.min(rows, from + PIECE_LINES)
-      yield await whole(place, () => Promise.resolve(linesOf(read, values, from, to)))
+      yield await whole(place, () => Promise.resolve(linesOf(fields, from, to)))
     }
   }
-}
-
-/** The names of the columns as a line; without line breaks, which no line has. */
-function headerOf(columns: readonly SchemaTree[]): Uint8Array {
-  const names = columns.map(({ element }) => textField(element.name.replaceAll(/[\r\n]+/g, ' ')))
-  return Buffer.from(`${names.join(',')}\n`)
 }
 
 /** The values of some columns in some rows, by the name of the column. */
@@ -86,47 +81,15 @@ function requireAllRows(metadata: FileMetaData, names: readonly string[]): void 
   }
 }
 
-/** The lines of some rows; undefined columns have empty fields. */
-function linesOf(
+/** The fields of the columns in a row; undefined columns have empty ones. */
+function fieldsOf(
   columns: readonly (ReadColumn | undefined)[],
   values: ReadonlyMap<string, ArrayLike<unknown>>,
-  from: number,
-  to: number,
-): Uint8Array {
-  const fields = columns.map((column) => {
+): readonly ((row: number) => Field)[] {
+  return columns.map((column) => {
     const own = column && values.get(column.name)
     return (row: number): Field => (column === undefined ? '' : column.fieldOf(own?.[row]))
   })
-  const lines = new Lines()
-  for (let row = from; row < to; row++) lines.addRow(fields, row)
-  return lines.bytes()
-}
-
-/** Text with bytes in it that are none. */
-class Lines {
-  private readonly parts: Uint8Array[] = []
-  private text = ''
-
-  addRow(fields: readonly ((row: number) => Field)[], row: number): void {
-    for (let at = 0; at < fields.length; at++) {
-      if (at > 0) this.text += ','
-      this.add(fields[at]!(row))
-    }
-    this.text += '\n'
-  }
-
-  private add(field: Field): void {
-    if (typeof field === 'string') {
-      this.text += field
-      return
-    }
-    this.parts.push(Buffer.from(this.text), field)
-    this.text = ''
-  }
-
-  bytes(): Uint8Array {
-    return Buffer.concat([...this.parts, Buffer.from(this.text)])
-  }
 }
 
 /** Throws MALFORMED_DATA for a column that is not read. */

@@ -2,12 +2,16 @@ import { inspectCheckpoints } from '../../runtime/checkpoint/coordinator/inspect
 import { readManifest } from '../../runtime/checkpoint/manifest/read.ts'
 import type {
   OperatorManifest,
+  OperatorStateEntries,
   SegmentReference,
 } from '../../runtime/checkpoint/protocol/checkpoint-types.ts'
 import { openSegment, visitSpans } from '../../runtime/checkpoint/segment/reader.ts'
 import type { CheckpointStorage } from '../../runtime/checkpoint/storage/checkpoint-storage.ts'
 import { type EntrySpan, keyOfSpan } from '../../state/port/change.ts'
 import { KNOWN_ITEMS_UID } from '../histories/states.ts'
+import { SEEN_EVENTS } from '../learning/observations-gate.ts'
+import { eventsIn } from '../learning/seen-events.ts'
+import { TextSearch } from './files.ts'
 import type { Person } from './person.ts'
 
 /** A checkpoint or savepoint that has something of a person. */
@@ -19,7 +23,7 @@ export interface FoundInCheckpoint {
   readonly oldBytes: readonly string[]
 }
 
-/** Searches the keyed state of all checkpoints and savepoints of a storage. Throws STORAGE_FAILED, CHECKSUM_MISMATCH. */
+/** Searches the state of all checkpoints and savepoints of a storage. Throws STORAGE_FAILED, CHECKSUM_MISMATCH. */
 export async function* foundInCheckpoints(
   storage: CheckpointStorage,
   person: Person,
@@ -39,7 +43,7 @@ export async function* foundInCheckpoints(
     if (isSuperseded) continue
     try {
       const { operators } = manifest ?? (await readManifest(storage, folder))
-      const found = await searchOperators(operators, findsIn)
+      const found = await searchOperators(operators, person, findsIn)
       if (found.states.length + found.oldBytes.length > 0) yield { folder, ...found }
     } catch (error) {
       // A running job deletes its oldest checkpoint while the next one is searched.
@@ -50,11 +54,13 @@ export async function* foundInCheckpoints(
 
 async function searchOperators(
   operators: readonly OperatorManifest[],
+  person: Person,
   findsIn: (uid: string, segment: SegmentReference) => Promise<SegmentFinds>,
 ): Promise<Omit<FoundInCheckpoint, 'folder'>> {
   const states = new Set<string>()
   const oldBytes = new Set<string>()
-  for (const { uid, segments } of operators) {
+  for (const { uid, segments, operatorState } of operators) {
+    for (const state of statesNaming(operatorState.flat(), person)) states.add(`${uid}/${state}`)
     const chain: SegmentFinds[] = []
     for (const segment of newestFirst(segments)) chain.push(await findsIn(uid, segment))
     const live = liveIn(chain)
@@ -64,6 +70,27 @@ async function searchOperators(
     }
   }
   return { states: [...states], oldBytes: [...oldBytes] }
+}
+
+/** Names of the states beside the keyed ones that name a person: events that were seen, and records that were under way. */
+export function statesNaming(
+  states: readonly OperatorStateEntries[],
+  person: Person,
+): readonly string[] {
+  return states.flatMap(({ name, entries }) => {
+    const names = name === SEEN_EVENTS ? hasRatedIn : isNamedIn
+    return entries.some((entry) => names(entry, person)) ? [name] : []
+  })
+}
+
+function hasRatedIn(events: Uint8Array, person: Person): boolean {
+  return [...eventsIn(events)].some(({ id }) => person.isFirstField(Buffer.from(id).toString()))
+}
+
+function isNamedIn(entry: Uint8Array, person: Person): boolean {
+  const search = new TextSearch(person)
+  search.push(entry)
+  return search.end() > 0
 }
 
 /** What a segment has of a person, by name of the state. */

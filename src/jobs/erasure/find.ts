@@ -26,17 +26,25 @@ export async function visitTopic(
   })
 }
 
-/** Offsets of the ratings by a person in a topic. */
+/** What a topic of ratings has of a person. */
+export interface PersonsRatings {
+  readonly ratings: Offsets
+  /** Records that forget the person, with the id alone. */
+  readonly tombstones: Offsets
+}
+
+/** Offsets of the records of a person in a topic of ratings. */
 export async function ratingsOf(
   topics: TopicStore,
   topic: string,
   person: Person,
-): Promise<Offsets> {
-  const found = new OffsetLists()
+): Promise<PersonsRatings> {
+  const [ratings, tombstones] = [new OffsetLists(), new OffsetLists()]
   await visitTopic(topics, topic, (record, partition) => {
-    if (person.hasRated(record)) found.add(partition, record.offset)
+    if (person.hasRated(record)) ratings.add(partition, record.offset)
+    else if (person.isForgottenIn(record)) tombstones.add(partition, record.offset)
   })
-  return found.lists
+  return { ratings: ratings.lists, tombstones: tombstones.lists }
 }
 
 /** The records of a model topic that are rows of a person, or tombstones of them, in the order of the topic. */

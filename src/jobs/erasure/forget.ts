@@ -4,7 +4,9 @@ import { WeirError } from '../../core/errors.ts'
 import { rowPartition } from '../../models/topic/row-partition.ts'
 import { deltasTopic } from '../../models/topic/topics.ts'
 import { countOf, deltasOfErased, OffsetLists, ratingsOf, rowsOf } from './find.ts'
+import { forgetHistories } from './histories.ts'
 import { forgetOnKafka, type OnKafka } from './kafka.ts'
+import { forgetDeltasOnKafka } from './kafka-deltas.ts'
 import { Person } from './person.ts'
 import type { ForgottenPart, RatingsPlace } from './places.ts'
 import { type PlacedKey, sendTombstones } from './tombstones.ts'
@@ -35,8 +37,8 @@ export interface ForgetOptions extends PersonsTopics {
 }
 
 /**
- * Erases a person from the topics of a model: ratings, deltas, rows. Each step looks for what is left, so a call after
- * one that was killed goes on, and one more finds nothing. All records of others stay at their offsets. Throws UNKNOWN_TOPIC
+ * Erases a person from the topics of a model: ratings, deltas, histories, rows. Each step looks for what is left, so a call
+ * after one that was killed goes on, and one more finds nothing. All records of others stay at their offsets. Throws UNKNOWN_TOPIC
  * where a named topic is missing, INVALID_ARGUMENT where a Kafka needs `onKafka`, ILLEGAL_STATE behind an open
  * transaction.
  */
@@ -46,9 +48,12 @@ export async function forget(options: ForgetOptions): Promise<readonly Forgotten
   const places = placesOf(options)
   for (const { topic } of [...places, { topic: options.model }]) await topics.describe(topic)
   // The ratings first: what a job has not read yet it must not learn after its row is gone.
-  const ratings = topics.stored === undefined ? forgetOnKafka : eraseRatings
-  const parts = [...(await ratings(topics, places, { ...options, person }))]
-  parts.push(...(await eraseDeltas(options)))
+  const parts =
+    topics.stored === undefined
+      ? await ratingsOnKafka(person, places, options)
+      : [...(await eraseRatings(topics, places, person)), ...(await eraseDeltas(options))]
+  // Behind all ratings, and after they are gone: a history that is dropped does not come back with one of them.
+  parts.push(...(await forgetHistories(topics, places, { person, clock: options.clock })))
   parts.push(...(await eraseRows(person, options)))
   return parts
 }
@@ -63,14 +68,27 @@ export function placesOf({ observations, also, quarantine }: PersonsTopics): Rat
   return all.filter(({ topic }, i) => all.findIndex((other) => other.topic === topic) === i)
 }
 
+/** Ratings and deltas in a Kafka. Whose the deltas are must be known before the ratings are gone. */
+async function ratingsOnKafka(
+  person: Person,
+  places: readonly RatingsPlace[],
+  { topics, model, observations, onKafka, clock }: ForgetOptions,
+): Promise<ForgottenPart[]> {
+  const { ratings } = await ratingsOf(topics, observations, person)
+  const parts = [...(await forgetOnKafka(topics, places, { person, onKafka, clock }))]
+  const deltas = deltasTopic(model)
+  if (!(await topics.has(deltas))) return parts
+  return [...parts, await forgetDeltasOnKafka(topics, { deltas, observations, ratings }, onKafka)]
+}
+
 async function eraseRatings(
   topics: TopicStore,
   places: readonly RatingsPlace[],
-  { person }: { readonly person: Person },
+  person: Person,
 ): Promise<readonly ForgottenPart[]> {
   const parts: ForgottenPart[] = []
   for (const { place, topic } of places) {
-    const found = await ratingsOf(topics, topic, person)
+    const { ratings: found } = await ratingsOf(topics, topic, person)
     const count = countOf(found) === 0 ? 0 : await topics.stored!.erase(topic, found)
     parts.push({ place, topic, count, did: 'erased' })
   }
@@ -84,9 +102,8 @@ async function eraseDeltas({
 }: ForgetOptions): Promise<readonly ForgottenPart[]> {
   const topic = deltasTopic(model)
   if (!(await topics.has(topic))) return []
-  if (topics.stored === undefined) return [{ place: 'deltas', topic, count: 0, did: 'kept' }]
   const found = await deltasOfErased(topics, { deltas: topic, observations })
-  const count = countOf(found) === 0 ? 0 : await topics.stored.erase(topic, found)
+  const count = countOf(found) === 0 ? 0 : await topics.stored!.erase(topic, found)
   return [{ place: 'deltas', topic, count, did: 'erased' }]
 }
 

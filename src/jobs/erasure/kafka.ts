@@ -3,6 +3,7 @@ import type { TopicStore } from '../../connectors/topics/store.ts'
 import type { Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import { countOf, ratingsOf } from './find.ts'
+import { leftIn } from './left.ts'
 import type { Person } from './person.ts'
 import type { ForgottenPart, RatingsPlace } from './places.ts'
 import { type PlacedKey, sendTombstones } from './tombstones.ts'
@@ -31,7 +32,7 @@ export async function forgetOnKafka(
 ): Promise<readonly ForgottenPart[]> {
   const plans: { readonly part: ForgottenPart; readonly run: () => Promise<void> }[] = []
   for (const { place, topic } of places) {
-    const found = await ratingsOf(topics, topic, person)
+    const { ratings: found } = await ratingsOf(topics, topic, person)
     const count = countOf(found)
     if (count === 0) {
       plans.push({ part: { place, topic, count, did: 'erased' }, run: async () => {} })
@@ -41,7 +42,8 @@ export async function forgetOnKafka(
       plans.push({ part, run: () => sendTombstones(topics, { topic, keys, atMs: clock.nowMs() }) })
     } else if (onKafka === undefined) throw undecided(topic, count)
     else if (onKafka === 'keep') {
-      plans.push({ part: { place, topic, count, did: 'kept' }, run: async () => {} })
+      const left = await leftIn(topics, topic, (record) => person.hasRated(record))
+      plans.push({ part: { place, topic, count, did: 'kept', left }, run: async () => {} })
     } else {
       const before: number[] = []
       for (const [partition, offsets] of found) before[partition] = Math.max(...offsets) + 1
@@ -81,6 +83,8 @@ async function keysOf(
   await scanTopic(topics, topic, (record, partition) => {
     const key = record.key()?.slice()
     const name = key === undefined ? '' : Buffer.from(key).toString('latin1')
+    // What forgets a user is no record of others.
+    if (record.valueLength < 0) return true
     if (!person.hasRated(record)) others.add(name)
     else if (key === undefined) isKeyless = true
     else own.set(name, { key, partition })

@@ -3,7 +3,8 @@ import { alsKey } from '../../models/als/row-key.ts'
 import { fieldsOf } from '../../models/ratings/rating-fields.ts'
 import { splitVersionedKey } from '../../models/versioned-key.ts'
 
-const SEPARATORS = [',', '\t', ';', '::', '|']
+/** What may stand between the fields of a line. */
+export const SEPARATORS = [',', '\t', ';', '::', '|']
 
 /** A record of a model topic that is of a person. */
 export interface PersonsRow {
@@ -19,17 +20,35 @@ export class Person {
   readonly user: string
   /** Key of the user's rows, without a version. */
   readonly rowKey: string
+  /** The id, for a pattern. */
+  readonly pattern: string
+  /** Where a text names the user, as `user=405`: a name of a feature, or JSON. */
+  readonly named: RegExp
 
   /** Throws INVALID_ARGUMENT for the id of the mean rows. */
   constructor(user: string) {
     this.user = user
     this.rowKey = alsKey(user, 'U')
+    this.pattern = user.replaceAll(/[.*+?^${}()|[\]\\/-]/g, '\\$&')
+    this.named = new RegExp(
+      `\\b[Uu]ser(?:_?[Ii]d)?["']?\\s*[=:]\\s*["']?${this.pattern}(?![0-9A-Za-z_.-])`,
+    )
   }
 
   /** Whether a record is a rating by the user, also one that no reader takes: its first field is the id. */
   hasRated(record: RecordView): boolean {
-    if (record.valueLength < 0) return textOf(record.key()) === this.user
+    if (record.valueLength < 0) return false
     return this.isFirstField(textOf(record.value()))
+  }
+
+  /** Whether a record in a topic of ratings forgets the user: it has the id as key, and no value. */
+  isForgottenIn(record: RecordView): boolean {
+    return record.valueLength < 0 && textOf(record.key()) === this.user
+  }
+
+  /** Whether a record names the user in its text, as an example whose features have names. */
+  names(record: RecordView): boolean {
+    return record.valueLength >= 0 && this.named.test(textOf(record.value()))
   }
 
   /** Whether the first field of a line is the id, whatever separates its fields. */
@@ -42,6 +61,12 @@ export class Person {
       if (!Array.isArray(fields)) return line.replace(/^[\s"]+/, '').startsWith(user)
       return fields.length > 1 && fields[0] === user
     })
+  }
+
+  /** Whether a field of a table is the id, or the key of a row of the user. */
+  isNamedBy(field: string): boolean {
+    if (!field.startsWith(this.user)) return false
+    return field === this.user || splitVersionedKey(field).key === this.rowKey
   }
 
   /** The row of the user in a record of a model topic; undefined for any other record. */

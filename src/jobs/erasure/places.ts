@@ -43,7 +43,7 @@ export const PLACES = {
     what: 'what the ratings have changed of items: rows and ratings, without an id',
     search: 'topics',
     erasure: 'those of ratings that were erased are erased from an embedded log',
-    left: `${UNTIL_RETENTION}; sums of --window-count, of which one person is a part`,
+    left: `${UNTIL_RETENTION} or --on-kafka delete-before; sums of --window-count, of which one person is a part`,
   },
   rows: {
     what: 'rows of the user in the model topic, of all versions',
@@ -66,16 +66,17 @@ export const PLACES = {
     what: 'the items that a user rated (KNOWN_ITEMS, USER_COUNTS)',
     search: 'job',
     erasure:
-      'none: start the histories job without its checkpoint; it reads the topic again, which no longer has them',
+      'a record with the id and no value in each partition of the ratings, by which a job of histories drops the user',
+    left: 'these records, with the id alone, until the retention of the topic',
   },
   checkpoints: {
-    what: 'rows and histories in checkpoints and savepoints',
+    what: 'rows, histories, lines of ratings that --event-id compares, and records under way, in checkpoints and savepoints',
     search: 'storage',
     erasure: 'none: a checkpoint that begins after the tombstones were read no longer has them',
     left: 'older checkpoints, until the job deletes them; old bytes in their files, until a chain is compacted; savepoints, until you delete them',
   },
   files: {
-    what: 'files of yours: ratings, golden sets, --bad-lines, the audit, logs, exports, backups, spilled state, cut ends of a log',
+    what: 'files of yours: ratings, golden sets, archives, --bad-lines, the audit, logs, exports, backups, spilled state, cut ends of a log; a chain of train bmf, which has rows without ids',
     search: 'files',
     erasure: 'none: they are yours; name them with --file',
     left: 'all of them',
@@ -120,7 +121,20 @@ export interface RatingsPlace {
 export interface ForgottenPart {
   readonly place: PlaceName
   readonly topic: string
-  /** Records that were erased, or tombstones that were written. */
+  /** Records that were erased or kept, or tombstones that were written. */
   readonly count: number
-  readonly did: 'erased' | 'tombstones' | 'deleted-before' | 'kept'
+  readonly did: 'erased' | 'tombstones' | 'announced' | 'deleted-before' | 'kept'
+  /** Where records stay that the store cannot take out; undefined or empty: nowhere. */
+  readonly left?: readonly LeftRange[]
+}
+
+/** Records of a person that stay in a partition. */
+export interface LeftRange {
+  readonly partition: number
+  /** Offset of the first one, and of the last one. */
+  readonly first: number
+  readonly last: number
+  readonly count: number
+  /** The retention keeps the last one at least until then, ms since 1970; null: without an end, or it is not known. */
+  readonly notBeforeMs: number | null
 }

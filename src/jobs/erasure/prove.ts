@@ -1,11 +1,13 @@
+import { filesBelow } from '../../connectors/file/list.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { messageOf } from '../../core/errors.ts'
 import { deltasTopic } from '../../models/topic/topics.ts'
 import type { CheckpointStorage } from '../../runtime/checkpoint/storage/checkpoint-storage.ts'
 import { foundInCheckpoints } from './checkpoints.ts'
-import { filesBelow, tracesIn } from './files.ts'
-import { countOf, deltasOfErased, ratingsOf, rowsOf } from './find.ts'
+import { tracesIn } from './files.ts'
+import { countOf, deltasOfErased, ratingsOf, rowsOf, visitTopic } from './find.ts'
 import { type PersonsTopics, placesOf } from './forget.ts'
+import { deltaOf } from './kafka-deltas.ts'
 import { Person } from './person.ts'
 import { PLACE_NAMES, PLACES, type PlaceName } from './places.ts'
 import { type ServedState, servedHistories, servedVersions } from './served.ts'
@@ -88,26 +90,52 @@ async function ratingsIn(
   if (named.length === 0) return [notSearched(place, 'no topic was named')]
   const findings: Finding[] = []
   for (const { topic } of named) {
-    const count = countOf(await ratingsOf(options.topics, topic, person))
-    findings.push(counted({ place, where: topic }, count, 'ratings by the user'))
+    const { ratings, tombstones } = await ratingsOf(options.topics, topic, person)
+    const [count, ids] = [countOf(ratings), countOf(tombstones)]
+    findings.push(
+      count === 0 && ids > 0
+        ? onlyIds(place, topic, ids)
+        : counted({ place, where: topic }, count, 'ratings by the user'),
+    )
   }
   return findings
 }
 
 async function searchDeltas(
-  _person: Person,
+  person: Person,
   { topics, model, observations }: ProveOptions,
   place: PlaceName,
 ): Promise<readonly Finding[]> {
   const where = deltasTopic(model)
   if (!(await topics.has(where)))
     return [{ place, where, verdict: 'not-found', detail: 'no topic' }]
-  if (topics.stored === undefined) {
-    const why = 'a Kafka does not say which ratings are gone; deltas stay until the retention'
-    return [{ ...notSearched(place, why), where }]
-  }
+  if (topics.stored === undefined)
+    return await deltasOnKafka(person, place, { topics, observations, where })
   const count = countOf(await deltasOfErased(topics, { deltas: where, observations }))
   return [counted({ place, where }, count, 'deltas of ratings that were erased')]
+}
+
+/** Deltas of ratings that a Kafka still has are found; whose those of other ratings are, nothing says. */
+async function deltasOnKafka(
+  person: Person,
+  place: PlaceName,
+  {
+    topics,
+    observations,
+    where,
+  }: Pick<ProveOptions, 'topics' | 'observations'> & { readonly where: string },
+): Promise<readonly Finding[]> {
+  const { ratings } = await ratingsOf(topics, observations, person)
+  const kindOf = await deltaOf(topics, { observations, ratings })
+  const counts = { own: 0, gone: 0 }
+  await visitTopic(topics, where, (record) => {
+    const kind = kindOf(record)
+    if (kind !== undefined) counts[kind]++
+  })
+  const own = counted({ place, where }, counts.own, 'deltas of ratings by the user')
+  if (counts.gone === 0) return [own]
+  const why = `${counts.gone} deltas are of ratings that ${observations} no longer has, so nothing says whose; they stay until the retention, or --on-kafka delete-before`
+  return [own, { ...notSearched(place, why), where }]
 }
 
 async function searchRows(
@@ -117,10 +145,7 @@ async function searchRows(
 ): Promise<readonly Finding[]> {
   const rows = await rowsOf(topics, where, person)
   const left = rows.filter(({ isTombstone }) => !isTombstone)
-  if (left.length === 0 && rows.length > 0) {
-    const detail = `${rows.length} tombstones, with the id alone`
-    return [{ place, where, verdict: 'only-id', detail }]
-  }
+  if (left.length === 0 && rows.length > 0) return [onlyIds(place, where, rows.length)]
   return [counted({ place, where }, left.length, 'rows of the user')]
 }
 
@@ -137,9 +162,13 @@ async function searchUnnamed(
   const findings: Finding[] = []
   for (const where of await topics.topics()) {
     if (named.has(where)) continue
-    const ratings = countOf(await ratingsOf(topics, where, person))
+    const { ratings } = await ratingsOf(topics, where, person)
     const rows = (await rowsOf(topics, where, person)).filter(({ isTombstone }) => !isTombstone)
-    const count = ratings + rows.length
+    let count = countOf(ratings) + rows.length
+    // Examples of a linear model whose features have names.
+    await visitTopic(topics, where, (record) => {
+      if (!person.hasRated(record) && person.names(record)) count++
+    })
     if (count > 0) findings.push(counted({ place, where }, count, 'records that name the user'))
   }
   return findings.length > 0
@@ -215,7 +244,9 @@ async function searchFiles(
   for (const path of files) {
     for (const where of await filesBelow(path)) {
       try {
-        findings.push(counted({ place, where }, await tracesIn(where, person), 'traces'))
+        const { count, columns } = await tracesIn(where, person)
+        const what = columns.length === 0 ? 'traces' : `traces (columns ${columns.join(', ')})`
+        findings.push(counted({ place, where }, count, what))
       } catch (error) {
         findings.push({ ...notSearched(place, messageOf(error)), where })
       }
@@ -230,6 +261,15 @@ function counted(
   what: string,
 ): Finding {
   return { place, where, verdict: count === 0 ? 'not-found' : 'found', detail: `${count} ${what}` }
+}
+
+function onlyIds(place: PlaceName, where: string, count: number): Finding {
+  return {
+    place,
+    where,
+    verdict: 'only-id',
+    detail: `${count} ${count === 1 ? 'tombstone' : 'tombstones'}, with the id alone`,
+  }
 }
 
 function notSearched(place: PlaceName, why: string): Finding {

@@ -17,10 +17,26 @@ import {
 } from './states.ts'
 
 const VERSION = modelVersion(COUNTS_VERSION)
-const ONE = Float32Array.of(1)
+const PLUS_ONE = Float32Array.of(1)
+const MINUS_ONE = Float32Array.of(-1)
 
-/** Keeps the items of each user, and emits an item when a user rates it for the first time. */
-export class KnownItemsFunction implements KeyedProcessFunction<string, Rating, string> {
+/** A user whose history is to be forgotten: a record without a value under the id as key. */
+export interface ForgottenUser {
+  readonly user: string
+}
+
+/** What changes a history. */
+export type HistoryInput = Rating | ForgottenUser
+
+/** A change of the number of users of an item. */
+export interface CountedItem {
+  readonly item: string
+  /** 1 for a user who rates it for the first time, -1 for one who is forgotten. */
+  readonly by: 1 | -1
+}
+
+/** Keeps the items of each user, and emits an item when a user rates it for the first time, or is forgotten. */
+export class KnownItemsFunction implements KeyedProcessFunction<string, HistoryInput, CountedItem> {
   private readonly maxKeyBytes: number
   private items!: MapState<string, number>
   private counts!: VectorState
@@ -36,23 +52,34 @@ export class KnownItemsFunction implements KeyedProcessFunction<string, Rating, 
   }
 
   processElement(
-    { item, rating }: Rating,
+    input: HistoryInput,
     context: KeyedProcessContext<string>,
-    output: Collector<string>,
+    output: Collector<CountedItem>,
   ): void {
+    if (!('item' in input)) {
+      this.forget(context.currentKeyBytes, output)
+      return
+    }
+    const { item, rating } = input
     const { currentKeyBytes: user } = context
     const isNew = !this.items.has(item)
     this.items.put(item, rating)
     if (!isNew) return
     const { source = 0, partition, offset } = context.position
     const origin = { source, partition, offset, eventTime: context.timestamp }
-    this.counts.add(VERSION, user, ONE, origin)
-    output.collect(item)
+    this.counts.add(VERSION, user, PLUS_ONE, origin)
+    output.collect({ item, by: 1 })
+  }
+
+  private forget(user: Uint8Array, output: Collector<CountedItem>): void {
+    for (const item of [...this.items.keys()]) output.collect({ item, by: -1 })
+    this.items.clear()
+    this.counts.remove(VERSION, user)
   }
 }
 
 /** Counts the users of each item. */
-export class ItemCountsFunction implements KeyedProcessFunction<string, string, never> {
+export class ItemCountsFunction implements KeyedProcessFunction<string, CountedItem, never> {
   private readonly maxKeyBytes: number
   private counts!: VectorState
 
@@ -65,9 +92,14 @@ export class ItemCountsFunction implements KeyedProcessFunction<string, string, 
     this.counts.openVersion(VERSION)
   }
 
-  processElement(_item: string, context: KeyedProcessContext<string>): void {
+  processElement({ by }: CountedItem, context: KeyedProcessContext<string>): void {
+    const { currentKeyBytes: item } = context
     const { source = 0, partition, offset } = context.position
     const origin = { source, partition, offset, eventTime: context.timestamp }
-    this.counts.add(VERSION, context.currentKeyBytes, ONE, origin)
+    this.counts.add(VERSION, item, by === 1 ? PLUS_ONE : MINUS_ONE, origin)
+    // An item without users says that somebody had rated it.
+    if (by === -1 && !(this.counts.get(VERSION, item)!.vector[0]! > 0)) {
+      this.counts.remove(VERSION, item)
+    }
   }
 }

@@ -4,11 +4,10 @@ import { placeIn, TOPICS_PLACE } from '../../connectors/topics/place.ts'
 import { name, required, wholeNumber } from '../../core/options/kinds.ts'
 import { checkOptions, type NamedOptions, type OptionShape } from '../../core/options/shape.ts'
 import { defineJob, type JobDefinition } from '../../dataflow/job-definition.ts'
-import type { Rating } from '../../models/ratings/rating.ts'
 import { topicRecords } from '../../models/topic/records.ts'
 import { quarantine } from '../learning/quarantine.ts'
 import { REFUSED } from '../learning/refused.ts'
-import { ItemCountsFunction, KnownItemsFunction } from './functions.ts'
+import { type HistoryInput, ItemCountsFunction, KnownItemsFunction } from './functions.ts'
 import { HistoryRatingsOperator } from './ratings-operator.ts'
 import { KNOWN_ITEMS_UID } from './states.ts'
 
@@ -38,7 +37,8 @@ export const HISTORY_RATINGS_UID = 'ratings'
 
 /**
  * Keeps the history of each user: the queryable states `KNOWN_ITEMS`, `USER_COUNTS` and `ITEM_COUNTS`
- * (`states.ts`). A second rating of an item replaces the first and counts no more.
+ * (`states.ts`). A second rating of an item replaces the first and counts no more. A record without a value forgets the
+ * user whose id is its key.
  */
 const histories: JobDefinition<HistoriesOptions> = defineJob<HistoriesOptions>({
   name: 'histories',
@@ -50,7 +50,7 @@ const histories: JobDefinition<HistoriesOptions> = defineJob<HistoriesOptions>({
       name: 'Observations',
       uid: 'observations',
     })
-      .transform<Rating>('Ratings', () => new HistoryRatingsOperator(options.maxKeyBytes), {
+      .transform<HistoryInput>('Ratings', () => new HistoryRatingsOperator(options.maxKeyBytes), {
         sideOutputs: [REFUSED.id],
       })
       .uid(HISTORY_RATINGS_UID)
@@ -60,7 +60,7 @@ const histories: JobDefinition<HistoriesOptions> = defineJob<HistoriesOptions>({
       .process(() => new KnownItemsFunction(options.maxKeyBytes))
       .uid(KNOWN_ITEMS_UID)
       .name('Known items')
-      .keyBy((item) => item)
+      .keyBy(({ item }) => item)
       .process(() => new ItemCountsFunction(options.maxKeyBytes))
       .uid('item-counts')
       .name('Item counts')

@@ -10,7 +10,7 @@ import { SAME_EVENT, type SameEventOptions, SeenEvents } from './seen-events.ts'
 /** Operator state with the entries of `ResumeOffsets.snapshot`. */
 export const LEARNING_PLACES = 'learning-places'
 /** Operator state with the entries of `SeenEvents.snapshot`. */
-const SEEN_EVENTS = 'seen-events'
+export const SEEN_EVENTS = 'seen-events'
 
 /**
  * A gate that reads observations. A version that goes live resumes in each partition where its training,
@@ -52,6 +52,11 @@ export abstract class ObservationsGate extends LearningGate {
     const isRepeated = this.seen?.isRepeated(record, this.context.position()) === true
     if (isRepeated) this.repeated.increment()
     return isRepeated
+  }
+
+  /** Forgets the lines of one user among the events that came in the current partition. */
+  protected forgetEvents(isOwn: (line: Uint8Array) => boolean): void {
+    this.seen?.forget(this.context.position().partition, isOwn)
   }
 
   override prepareSnapshot(): void {

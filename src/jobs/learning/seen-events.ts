@@ -76,6 +76,12 @@ export class SeenEvents {
     return id !== undefined && this.of(partition).isRepeated(id, offset)
   }
 
+  /** Forgets the events of a partition that are named by their line, for lines of one user. */
+  forget(partition: number, isOwn: (line: Uint8Array) => boolean): void {
+    if (this.header !== undefined) return
+    this.partitions.get(partition)?.drop((id) => isOwn(Buffer.from(id, 'latin1')))
+  }
+
   /** Entries of operator state of redistribution `union`. `partitions`: those that the subtask reads. @default all */
   snapshot(partitions: Iterable<number> = this.partitions.keys()): Uint8Array[] {
     return [...partitions].flatMap((partition) => {
@@ -100,17 +106,28 @@ export class SeenEvents {
   }
 
   private restore(entry: Uint8Array): void {
-    const view = new DataView(entry.buffer, entry.byteOffset, entry.byteLength)
-    if (view.getUint8(0) !== FORMAT) {
-      throw new WeirError('UNSUPPORTED_VERSION', `events of format ${view.getUint8(0)}`)
-    }
-    const events = this.of(view.getUint32(1, true))
-    for (let at = HEADER_BYTES; at < entry.length; ) {
-      const end = at + EVENT_BYTES + view.getUint8(at + 8)
-      events.isRepeated(textOf(entry.subarray(at + EVENT_BYTES, end)), view.getFloat64(at, true))
-      at = end
-    }
+    const events = this.of(viewOf(entry).getUint32(1, true))
+    for (const { id, offset } of eventsIn(entry)) events.isRepeated(textOf(id), offset)
   }
+}
+
+/** The events of an entry of `SeenEvents.snapshot`: their ids, or the digests of long ones. Throws UNSUPPORTED_VERSION. */
+export function* eventsIn(
+  entry: Uint8Array,
+): Generator<{ readonly id: Uint8Array; readonly offset: number }> {
+  const view = viewOf(entry)
+  for (let at = HEADER_BYTES; at < entry.length; ) {
+    const end = at + EVENT_BYTES + view.getUint8(at + 8)
+    yield { id: entry.subarray(at + EVENT_BYTES, end), offset: view.getFloat64(at, true) }
+    at = end
+  }
+}
+
+/** Throws UNSUPPORTED_VERSION. */
+function viewOf(entry: Uint8Array): DataView {
+  const view = new DataView(entry.buffer, entry.byteOffset, entry.byteLength)
+  if (view.getUint8(0) === FORMAT) return view
+  throw new WeirError('UNSUPPORTED_VERSION', `events of format ${view.getUint8(0)}`)
 }
 
 /** Events with the lowest offset that each had, the newest `window` of them. */
@@ -131,6 +148,14 @@ class RecentEvents {
     this.offsets.set(id, offset)
     if (before === undefined) this.enter(id)
     return false
+  }
+
+  drop(isDropped: (id: string) => boolean): void {
+    const kept = [...this].filter(([id]) => !isDropped(id))
+    this.offsets.clear()
+    this.ids.length = 0
+    this.next = 0
+    for (const [id, offset] of kept) this.isRepeated(id, offset)
   }
 
   private enter(id: string): void {

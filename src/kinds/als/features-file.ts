@@ -12,7 +12,7 @@ import type { RetrainAlsOptions } from './options.ts'
 /** The sides of a factorisation whose rows may have features of a file. */
 export const FEATURED_SIDES = ['user', 'item'] as const
 
-/** Features of a file at a path or URL: lines, or Parquet. Throws UNPARSABLE_RECORD, EMPTY_DATASET, and errors of the file. */
+/** Features of a file at a path or URL: lines, Parquet or Arrow. Throws UNPARSABLE_RECORD, EMPTY_DATASET, and errors of the file. */
 export async function featuresAt(place: string): Promise<FeatureTable> {
   const { pieces } = await openRows(place, { wanted: () => undefined })
   return await readFeatures(pieces)

@@ -11,7 +11,7 @@ export interface OpenRatings {
 }
 
 /**
- * Opens a file of ratings at a path or an `hdfs://` URL: lines of text, or a Parquet file, of which only the columns of
+ * Opens a file of ratings at a path or an `hdfs://` URL: lines of text, or a file of Parquet or Arrow, of which only the columns of
  * ratings are read. `onRead` gets the bytes read so far, and each piece as it is stored. Throws as `openRows`.
  */
 export async function openRatingsFile(

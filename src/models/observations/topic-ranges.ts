@@ -105,7 +105,8 @@ export function offsetsOnlyIn(
 
 /**
  * The observations of some ranges of one topic, in pieces, in order within a partition. Records that
- * are not ratings are reported to `onBad` and left out.
+ * are not ratings are reported to `onBad` and left out; those that forget a user, with a key and no value, are left out
+ * without a word.
  */
 export function readObservations(
   topics: TopicStore,
@@ -115,6 +116,8 @@ export function readObservations(
   const format = ratingLineFormat()
   return readRecords(topics, ranges, (record, partition) => {
     const { offset, timestamp } = record
+    // It forgets the user of its key, whose ratings are gone.
+    if (record.valueLength < 0 && record.keyLength >= 0) return undefined
     try {
       // A record without a value is no rating, as for the job that learns.
       const rating = format.read(new ByteReader(record.value() ?? new Uint8Array(0)))

@@ -310,6 +310,7 @@ const REFUSED: readonly (readonly [DataFile, readonly string[]])[] = [
   [{ name: 'array.json', content: '[\n  {\n    "user": 1 } ]' }, ['is JSON', 'jq -r']],
   [{ name: 'a.parquet', content: 'PAR1\x15\x04' }, ['is a Parquet file', 'duckdb -c']],
   [{ name: 'a.feather', content: 'ARROW1\0\0' }, ['is an Arrow file', 'read_feather']],
+  [{ name: 'old.feather', content: 'FEA1\0\0\0\0' }, ['is an Arrow file', 'read_feather']],
   [
     { name: 'a.xlsx', content: zipOf('[Content_Types].xml') },
     ['is an Excel workbook', 'libreoffice'],

@@ -9,21 +9,23 @@ import { systemClock } from '../../../src/core/clock.ts'
 import { forgetOnKafka, type OnKafka } from '../../../src/jobs/erasure/kafka.ts'
 import { Person } from '../../../src/jobs/erasure/person.ts'
 
-type Line = readonly [key: string | null, value: string]
+type Line = readonly [key: string | null, value: string | null]
 
 /** Topics as a Kafka has them: no record can be taken out alone. The topic is compacted or not. */
 async function topicOf(
   lines: readonly Line[],
   cleanupPolicy: 'compact' | 'delete',
+  retentionMs = -1,
 ): Promise<TopicStore> {
   const directory = mkdtempSync(join(tmpdir(), 'weir-forget-kafka-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
   const log = new LogTopics(directory)
   onTestFinished(() => log[Symbol.asyncDispose]())
-  await log.create('t', { cleanupPolicy, segmentBytes: 1 })
+  await log.create('t', { cleanupPolicy, segmentBytes: 1, retentionMs })
   const producer = await log.producer('t')
-  for (const [key, value] of lines) {
-    producer.sendRecord(key === null ? null : Buffer.from(key), Buffer.from(value), 1, 0, [])
+  for (const [n, [key, value]] of lines.entries()) {
+    const bytes = value === null ? null : Buffer.from(value)
+    producer.sendRecord(key === null ? null : Buffer.from(key), bytes, 1 + n, 0, [])
     await producer.sync()
   }
   await producer.close()
@@ -65,6 +67,16 @@ describe('ratings in a Kafka topic that is not compacted', () => {
     expect(await valuesIn(topics)).toHaveLength(3)
   })
 
+  it('are said by partition, by offsets and by the time until which the retention keeps them', async () => {
+    const lines: Line[] = [[null, '5,1,1'], ...LINES, [null, '5,2,2'], [null, '6,1,1']]
+    const topics = await topicOf(lines, 'delete', 1e13)
+    const range = { partition: 0, first: 0, last: 4, count: 3 }
+    // The records are of the times 1 to 6 ms.
+    expect((await forgetIn(topics, 'keep'))[0]?.left).toEqual([{ ...range, notBeforeMs: 1e13 + 5 }])
+    const kept = await topicOf(lines, 'delete', -1)
+    expect((await forgetIn(kept, 'keep'))[0]?.left).toEqual([{ ...range, notBeforeMs: null }])
+  })
+
   it('go with all records before them with "delete-before", and those after stay', async () => {
     const topics = await topicOf(LINES, 'delete')
     expect(await forgetIn(topics, 'delete-before')).toMatchObject([{ did: 'deleted-before' }])
@@ -88,6 +100,14 @@ describe('ratings in a Kafka topic that is compacted', () => {
     )
     expect(await forgetIn(topics)).toMatchObject([{ did: 'tombstones', count: 1 }])
     expect((await valuesIn(topics)).at(-1)).toBe('no 5')
+  })
+
+  it('get one more where an earlier one is not compacted yet', async () => {
+    const lines: Line[] = [
+      ['5', '5,1,1'],
+      ['5', null],
+    ]
+    expect(await forgetIn(await topicOf(lines, 'compact'))).toMatchObject([{ count: 1 }])
   })
 
   it.each([

@@ -43,15 +43,33 @@ describe('ratings of a person', () => {
     },
   )
 
-  it('are records without a value under its key', () => {
-    expect(person.hasRated(recordOf('405', null))).toBe(true)
-    expect(person.hasRated(recordOf('406', null))).toBe(false)
+  it('are none without a value: under its key such a record forgets the person', () => {
+    expect(person.hasRated(recordOf('405', null))).toBe(false)
+    expect(person.isForgottenIn(recordOf('405', null))).toBe(true)
+    for (const [key, value] of [
+      ['406', null],
+      ['405', '405,7,4'],
+      [null, null],
+    ] as const) {
+      expect(person.isForgottenIn(recordOf(key, value))).toBe(false)
+    }
   })
 
   it('may have an id with a separator, or one that a pattern would read otherwise', () => {
     expect(new Person('a,b').hasRated(recordOf(null, '"a,b",7,4'))).toBe(true)
     expect(new Person('a.b').hasRated(recordOf(null, 'axb,7,4'))).toBe(false)
   })
+})
+
+it('a record names a person where its text says so, and not where it says a longer id', () => {
+  const person = new Person('40.5')
+  for (const text of ['1 user=40.5 age:3', '{"userId": "40.5"}', "-1 user_id='40.5'"]) {
+    expect(person.names(recordOf(null, text)), text).toBe(true)
+  }
+  for (const text of ['1 user=40.51', '1 user=40x5', '1 item=40.5', 'user 40.5']) {
+    expect(person.names(recordOf(null, text)), text).toBe(false)
+  }
+  expect(person.names(recordOf('user=40.5', null))).toBe(false)
 })
 
 describe('rows of a person', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { SAME_EVENT, SeenEvents } from '../../../src/jobs/learning/seen-events.ts'
+import { eventsIn, SAME_EVENT, SeenEvents } from '../../../src/jobs/learning/seen-events.ts'
 import type { ModelTopicRecord } from '../../../src/models/topic/record.ts'
 
 const encoder = new TextEncoder()
@@ -57,6 +57,33 @@ describe('events that were seen', () => {
     const seen = new SeenEvents('line')
     const at = (offset: number) => seen.isRepeated(recordOf(null), { partition: 0, offset })
     expect([at(1), at(2)]).toEqual([false, false])
+  })
+
+  it('are forgotten for one user in a partition, and the others stay in their order', () => {
+    const seen = new SeenEvents('line', 4)
+    repeats(seen, ['5,1', '6,1', '5,2', '6,2'])
+    repeats(seen, ['5,1'], 0, 1)
+    const isOwn = (line: Uint8Array) => Buffer.from(line).toString().startsWith('5,')
+    seen.forget(0, isOwn)
+    const linesOf = (partition: number) =>
+      seen
+        .snapshot([partition])
+        .flatMap((entry) =>
+          [...eventsIn(entry)].map(({ id, offset }) => [Buffer.from(id).toString(), offset]),
+        )
+    expect(linesOf(0)).toEqual([
+      ['6,1', 1],
+      ['6,2', 3],
+    ])
+    expect(linesOf(1)).toEqual([['5,1', 0]])
+    // The window is full again after two more, and then loses the oldest.
+    expect(repeats(seen, ['a', 'b', '6,1', 'c', '6,1'], 4)).toEqual([
+      ...[false, false, true, false, false],
+    ])
+    const named = new SeenEvents('header:id')
+    named.isRepeated(recordOf('5,1', '5,1'), { partition: 0, offset: 0 })
+    named.forget(0, isOwn)
+    expect([...eventsIn(named.snapshot()[0]!)]).toHaveLength(1)
   })
 
   it('may have long names, also after a checkpoint', () => {

@@ -1,5 +1,14 @@
-import { describe, expect, it } from 'vitest'
-import { newestOf, offsetsIn } from '../../../src/models/observations/topic-ranges.ts'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
+import {
+  newestOf,
+  offsetsIn,
+  rangesOfTopic,
+  readObservations,
+} from '../../../src/models/observations/topic-ranges.ts'
 
 const ranges = [
   { topic: 'ratings', partition: 0, from: 100, to: 1100 },
@@ -22,4 +31,32 @@ describe('the newest of some ranges', () => {
   it('include every partition, so that none is replayed from its start', () => {
     expect(newestOf(ranges, 1).map(({ partition }) => partition)).toEqual([0, 1])
   })
+})
+
+it('observations are without records that forget a user, and others that are no ratings are reported', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'weir-ranges-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  await using topics = new LogTopics(folder)
+  await topics.create('ratings', { partitions: 1 })
+  const producer = await topics.producer('ratings')
+  const records = [
+    [null, '1,2,3'],
+    ['405', null],
+    [null, null],
+    [null, 'none'],
+    ['405', '405,2,5'],
+  ] as const
+  for (const [key, value] of records) {
+    const [keyBytes, bytes] = [key, value].map((text) => (text === null ? null : Buffer.from(text)))
+    producer.sendRecord(keyBytes!, bytes!, 1, 0, [])
+  }
+  await producer.sync()
+  await producer.close()
+  const bad: number[] = []
+  const found: string[] = []
+  const ranges = await rangesOfTopic(topics, 'ratings')
+  const pieces = readObservations(topics, ranges, (_partition, offset) => bad.push(offset))
+  for await (const piece of pieces) found.push(...piece.map(({ user }) => user))
+  expect(found).toEqual(['1', '405'])
+  expect(bad).toEqual([2, 3])
 })

@@ -184,7 +184,7 @@ describe('the package', () => {
     expect(files.filter((file) => /\.test\.|^dist\/.*benchmark|\.as\./.test(file))).toEqual([])
   })
 
-  it('depends only on the packages that it imports; ONNX models, a GPU, images, texts and Parquet files need an optional peer', () => {
+  it('depends only on the packages that it imports; ONNX models, a GPU, images, texts, Parquet and Arrow files need an optional peer', () => {
     const { dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta } =
       JSON.parse(readFileSync(join(built, 'package.json'), 'utf8')) as Record<
         string,
@@ -192,12 +192,14 @@ describe('the package', () => {
       >
     expect(Object.keys(peerDependencies!)).toEqual([
       '@huggingface/tokenizers',
+      'apache-arrow',
       'hyparquet',
       'onnxruntime-node',
       'sharp',
     ])
     expect(peerDependenciesMeta).toEqual({
       '@huggingface/tokenizers': { optional: true },
+      'apache-arrow': { optional: true },
       hyparquet: { optional: true },
       'onnxruntime-node': { optional: true },
       sharp: { optional: true },

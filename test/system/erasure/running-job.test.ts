@@ -7,6 +7,14 @@ import { systemClock } from '../../../src/core/clock.ts'
 import { type ForgetOptions, forget } from '../../../src/jobs/erasure/forget.ts'
 import { PLACE_NAMES, PLACES, type PlaceName } from '../../../src/jobs/erasure/places.ts'
 import { type Finding, prove } from '../../../src/jobs/erasure/prove.ts'
+import {
+  COUNTS_VERSION,
+  ITEM_COUNTS,
+  KNOWN_ITEMS,
+  USER_COUNTS,
+} from '../../../src/jobs/histories/states.ts'
+import { dataDirectory } from '../../../src/jobs/serve/data-directory.ts'
+import { serveHistories } from '../../../src/jobs/serve/histories.ts'
 import type { ServedJob } from '../../../src/jobs/served-job.ts'
 import { generateRatings } from '../../../src/models/ratings/generator.ts'
 import type { Rating } from '../../../src/models/ratings/rating.ts'
@@ -33,6 +41,8 @@ let user: string
 let fixture: WriteBackFixture
 let learning: Learning
 let before: ReadonlyMap<string, string>
+let histories: ServedJob
+let historyReads: WeirClient
 
 /** The records of a topic by place: partition, offset, key and value. */
 async function recordsOf(topic: string): Promise<Map<string, string>> {
@@ -74,7 +84,7 @@ async function findings(job: ServedJob): Promise<readonly Finding[]> {
   const storage = await loadStorage(join(fixture.root, 'first', 'checkpoints'))
   try {
     const files = [join(fixture.root, 'bad-lines.csv')]
-    return await prove({ ...named(), storage, served: [client, HISTORIES], files })
+    return await prove({ ...named(), storage, served: [client, historyReads], files })
   } finally {
     await storage.close()
   }
@@ -85,11 +95,21 @@ const foundIn = (found: readonly Finding[]): readonly PlaceName[] => [
   ...new Set(found.filter(({ verdict }) => verdict === 'found').map(({ place }) => place)),
 ]
 
-/** What a job of histories answers to the search; it has the user while this says so. */
-let hasHistory = false
-const HISTORIES = {
-  routing: { states: [{ name: 'KNOWN_ITEMS' }] },
-  get: async <T>(): Promise<T | undefined> => (hasHistory ? (new Map([['7', 4]]) as T) : undefined),
+/** The items that a user has rated, of the job of histories. */
+const knownItems = (who: string) => historyReads.get<Map<string, number>>(KNOWN_ITEMS, who)
+
+/** What the ratings of some users make of the histories: the last rating of each item, by user, and the users of each item. */
+function expectedHistories(ratings: readonly Rating[]) {
+  const items = new Map<string, Map<string, number>>()
+  for (const { user: who, item, rating } of ratings) {
+    const known = items.get(who) ?? new Map<string, number>()
+    items.set(who, known.set(item, rating))
+  }
+  const counts = new Map<string, number>()
+  for (const known of items.values()) {
+    for (const item of known.keys()) counts.set(item, (counts.get(item) ?? 0) + 1)
+  }
+  return { items, counts }
 }
 
 beforeAll(async () => {
@@ -106,9 +126,33 @@ beforeAll(async () => {
   await fixture.rate(stream)
   await fixture.untilLearned(learning.job, stream.length)
   before = await allRecords()
+  histories = await serveHistories({
+    place: { logDirectory: dataDirectory(fixture.root).log },
+    observations: OBSERVATIONS,
+    configuration: {
+      'execution.checkpointing.interval': '200 ms',
+      'execution.checkpointing.dir': join(fixture.root, 'histories', 'checkpoints'),
+      'state.backend.directory': join(fixture.root, 'histories', 'state'),
+    },
+    port: 0,
+  })
+  // A client knows the states that there were when it connected.
+  const connect = () => WeirClient.connect({ port: histories.port, deadlineMs: 60_000 })
+  await until('the job of histories has its states', async () => {
+    await using client = await connect()
+    return client.routing.states.some(({ name }) => name === KNOWN_ITEMS)
+  })
+  historyReads = await connect()
+  const { items } = expectedHistories(stream)
+  await until('the histories have all ratings', async () => {
+    const sizes = [...items].map(async ([who, own]) => (await knownItems(who))?.size === own.size)
+    return (await Promise.all(sizes)).every((isSame) => isSame)
+  })
 })
 
 afterAll(async () => {
+  await historyReads?.close()
+  await histories?.close()
   await learning?.job.close()
   await fixture?.[Symbol.asyncDispose]()
 })
@@ -137,9 +181,7 @@ describe('a search for a person', () => {
     rows: 'there',
     'unnamed-topics': () => produce(UNNAMED, [`${user},9,1`]),
     served: 'there',
-    histories: async () => {
-      hasHistory = true
-    },
+    histories: 'there',
     checkpoints: 'there',
     files: async () => {
       writeFileSync(join(fixture.root, 'bad-lines.csv'), `x\n${user},1,none\n7,${user},2\n`)
@@ -173,10 +215,14 @@ describe('a person who is forgotten while the job runs', () => {
   it('leaves topics, the rows that are served, and every checkpoint from then on', async () => {
     const parts = await forget(forgetting())
     expect(parts.filter(({ count }) => count > 0).map(({ place }) => place)).toEqual([
-      ...['observations', 'other-ratings', 'quarantine', 'deltas', 'rows', 'rows'],
+      ...['observations', 'other-ratings', 'quarantine', 'deltas', 'histories', 'histories'],
+      ...['rows', 'rows'],
     ])
     await until('the job has dropped the row', async () => {
       return !(await servedRows(learning.job)).has(`${user}-U`)
+    })
+    await until('the histories have dropped the user', async () => {
+      return (await knownItems(user)) === undefined
     })
     // What is retained of older checkpoints goes with the next ones; old bytes stay until a chain is compacted.
     await until('no retained checkpoint would bring it back', async () => {
@@ -186,8 +232,25 @@ describe('a person who is forgotten while the job runs', () => {
     // What the command does not do by itself, and says.
     const left = foundIn(await findings(learning.job))
     expect(left.filter((place) => place !== 'checkpoints')).toEqual([
-      ...['unnamed-topics', 'histories', 'files'],
+      ...['unnamed-topics', 'files'],
     ])
+  })
+
+  it('leaves the histories of all others, and the counts of items without the one who is forgotten', async () => {
+    const { items, counts } = expectedHistories(stream.filter((rating) => rating.user !== user))
+    const version = { version: COUNTS_VERSION }
+    for (const [who, own] of items) {
+      expect(await knownItems(who), who).toEqual(own)
+      const count = await historyReads.get<Float32Array>(USER_COUNTS, who, version)
+      expect(count?.[0], who).toBe(own.size)
+    }
+    for (const item of new Set(stream.map((rating) => rating.item))) {
+      const isSame = async (): Promise<boolean> => {
+        const count = await historyReads.get<Float32Array>(ITEM_COUNTS, item, version)
+        return count?.[0] === counts.get(item)
+      }
+      await until(`the count of item ${item} is that of the others`, isSame)
+    }
   })
 
   it('takes nothing of anyone else: every other record is there once, at its offset', async () => {
@@ -209,14 +272,16 @@ describe('a person who is forgotten while the job runs', () => {
     const first = await allRecords()
     const parts = await forget(forgetting())
     expect(parts.filter(({ count }) => count > 0).map(({ did }) => did)).toEqual([
-      ...['tombstones', 'erased'],
+      ...['announced', 'announced', 'tombstones', 'erased'],
     ])
     const second = await allRecords()
-    const isTombstone = (record: string): boolean => record === `${user}-U@1 null`
+    const isTombstone = (record: string): boolean =>
+      record === `${user}-U@1 null` || record === `${user} null`
     const rest = (records: ReadonlyMap<string, string>) =>
       [...records].filter(([, record]) => !isTombstone(record))
     expect(rest(second)).toEqual(rest(first))
-    expect([...second.values()].filter(isTombstone)).toHaveLength(1)
+    // One of the row, and one in each partition of the two topics of ratings.
+    expect([...second.values()].filter(isTombstone)).toHaveLength(1 + 3 + 1)
   })
 
   it('lets the job go on from its checkpoint: no rating of anyone is learned twice, or lost', async () => {

@@ -2,8 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { filesBelow } from '../../../src/connectors/file/list.ts'
 import { openTopics } from '../../../src/connectors/topics/open.ts'
 import { systemClock } from '../../../src/core/clock.ts'
+import { tracesIn } from '../../../src/jobs/erasure/files.ts'
+import { Person } from '../../../src/jobs/erasure/person.ts'
 import { generateRatings } from '../../../src/models/ratings/generator.ts'
 import type { Rating } from '../../../src/models/ratings/rating.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
@@ -66,6 +69,15 @@ it('a topic of Kafka is archived to HDFS while it grows, over a kill, and traini
     users: expected.users.length,
     items: expected.items.length,
   })
+
+  // The search for a person reads the part files, also those that a kill left unfinished.
+  const [{ user }] = all as [Rating]
+  let found = 0
+  for (const file of await filesBelow(place)) {
+    const { count } = await tracesIn(file, new Person(user))
+    if (!file.includes('.pending')) found += count
+  }
+  expect(found).toBe(all.filter((rating) => rating.user === user).length)
 
   // The retention of the topic removes some records; the archive has others that the topic has, too.
   await using topics = await openTopics({ kafka: { brokers: kafka.bootstrap } })

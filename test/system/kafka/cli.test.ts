@@ -293,3 +293,37 @@ describe('weir doctor --brokers', () => {
     expect(works.json()).toContainEqual(expect.objectContaining({ check: 'kafka', verdict: 'ok' }))
   })
 })
+
+describe('weir forget --brokers', () => {
+  it('says where ratings stay, and that not all is erased, or deletes them with all before them', async () => {
+    await using topics = await openTopics({ kafka: { brokers: broker.bootstrap } })
+    const weekMs = 7 * 24 * 60 * 60 * 1000
+    await topics.create('forget-ratings', { partitions: 1, retentionMs: weekMs })
+    await topics.create('forget-model', { partitions: 1, cleanupPolicy: 'compact' })
+    const producer = await topics.producer('forget-ratings')
+    const [before, lines] = [Date.now(), ['4,1,1', '5,1,1', '6,1,1', '5,2,2', '6,2,2']]
+    for (const line of lines) producer.sendRecord(null, Buffer.from(line), before, 0, [])
+    await producer.sync()
+    await producer.close()
+    const words = ['forget', '--user', '5', '--model', 'forget-model']
+    const forget = (...more: readonly string[]): Promise<Outcome> =>
+      ask(...words, '--observations', 'forget-ratings', '--data-dir', folder, ...more)
+    expect((await forget()).err).toContain('--on-kafka keep')
+    const kept = await forget('--on-kafka', 'keep')
+    expect(kept.code, kept.err).toBe(1)
+    expect(kept.err).toContain('not all')
+    const until = new Date(before + weekMs).toISOString()
+    expect(kept.out).toContain(
+      `  partition 0, offsets 1 to 3: 2 records, not removed before ${until}`,
+    )
+    expect((await forget('--prove')).code).toBe(1)
+    const gone = await forget('--on-kafka', 'delete-before')
+    expect(gone.code, gone.err).toBe(0)
+    expect((await ask('topic', 'consume', 'forget-ratings')).out).toMatch(
+      /^0:4 +- +6,2,2\n0:5 +5 +\(deleted\)\n0:6 +5 +\(deleted\)$/,
+    )
+    const proved = await forget('--prove')
+    expect(proved.code, proved.out).toBe(0)
+    expect(proved.out).toMatch(/^only-id +observations forget-ratings: 2 tombstones/m)
+  })
+})

@@ -48,4 +48,12 @@ describe('weir train als --ratings with a Parquet file', () => {
     const csv = await train('none.csv', [], env)
     expect(csv.code, csv.stderr).toBe(0)
   })
+
+  it('ends with the command that installs the other package for an Arrow file', async () => {
+    const preload = pathToFileURL(join(import.meta.dirname, '../../fixtures/without-package.ts'))
+    const env = { NODE_OPTIONS: `--import=${preload}`, WITHOUT_PACKAGE: 'apache-arrow' }
+    const { code, stderr } = await train('../../arrow/packings/lz4.feather', [], env)
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/lz4\.feather is an Arrow file.*run `npm install apache-arrow`/)
+  })
 })

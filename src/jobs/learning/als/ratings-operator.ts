@@ -62,6 +62,11 @@ export class RatingsOperator extends ObservationsGate {
 
   processElement(_input: number, value: unknown, timestamp: number): void {
     const record = value as ModelTopicRecord
+    // A user who is forgotten: the topic of rows says so, too, and there it drops the rows.
+    if (record.valueLength < 0 && record.keyLength >= 0) {
+      this.forgetUser(record)
+      return
+    }
     const reason = this.parse(record)
     if (reason === undefined) {
       if (this.isRepeated(record)) return
@@ -74,6 +79,14 @@ export class RatingsOperator extends ObservationsGate {
       return
     }
     this.refusals.refuseRecord(record, reason, timestamp)
+  }
+
+  private forgetUser({ bytes, keyStart, keyLength }: ModelTopicRecord): void {
+    const user = Buffer.from(bytes.subarray(keyStart, keyStart + keyLength)).toString()
+    this.forgetEvents((line) => {
+      const rating = this.lines.outcome(line, 0, line.length)
+      return !isRefused(rating) && rating.user === user
+    })
   }
 
   private sendSwitch(partition: number, timestamp: number): void {

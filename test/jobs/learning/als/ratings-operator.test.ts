@@ -121,3 +121,33 @@ it('a rating that a producer sent again is counted, and not passed on', async ()
   // Read again, as after a failure.
   expect(send(['u,i,3,100', 'u,i,3,100', 'u,i,3,101'], 0)).toBe(2)
 })
+
+it('a record that forgets a user, with a key and no value, is neither learned nor refused', async () => {
+  const operator = new RatingsOperator()
+  const harness = await OperatorHarness.open<ModelTopicRecord, { kind: string }>({ operator })
+  const inFlight = InFlightLimit.newBuffer()
+  operator.handleEvent({ kind: 'let-through', version: 1, resumeOffsets: [], known: [1], inFlight })
+  const process = (record: ModelTopicRecord, offset: number) =>
+    harness.process(record, 5000, { position: { partition: 0, offset } })
+  process({ ...recordOf('u'), keyLength: 1, valueLength: -1 }, 0)
+  expect(harness.outputs).toEqual([])
+  expect(harness.sideOutput(REFUSED)).toEqual([])
+  // Without a key it says nothing, and is refused as before.
+  process({ ...recordOf('u'), valueLength: -1 }, 1)
+  expect(harness.sideOutput(REFUSED)).toHaveLength(1)
+})
+
+it('a record that forgets a user lets go of the lines of this user that were seen, not of others', async () => {
+  const operator = new RatingsOperator(undefined, undefined, false, { eventId: 'line' })
+  const harness = await OperatorHarness.open<ModelTopicRecord, { kind: string }>({ operator })
+  const inFlight = InFlightLimit.newBuffer()
+  operator.handleEvent({ kind: 'let-through', version: 1, resumeOffsets: [], known: [1], inFlight })
+  let offset = 0
+  const process = (record: ModelTopicRecord) =>
+    harness.process(record, 5000, { position: { partition: 0, offset: offset++ } })
+  const ratings = () => harness.values.filter(({ kind }) => kind === 'rating').length
+  for (const line of ['u,i,3', 'v,i,3', '"u",j,4']) process(recordOf(line))
+  process({ ...recordOf('u'), keyLength: 1, valueLength: -1 })
+  for (const line of ['u,i,3', 'v,i,3', '"u",j,4']) process(recordOf(line))
+  expect(ratings()).toBe(5)
+})
