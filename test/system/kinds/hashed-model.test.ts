@@ -180,7 +180,7 @@ describe('a linear model of features with names', () => {
     })
   })
 
-  it('begins empty, and learns what its topic has', async () => {
+  it('begins empty, and learns what its topic has by FTRL-proximal, and what says nothing stays 0', async () => {
     const own = ['--topic', 'empty-model'] as const
     writeFileSync(at('empty.txt'), 'bias,0\n')
     const load = ['model', 'load', '--kind', 'linear', at('empty.txt'), '--range', '64', ...own]
@@ -194,9 +194,10 @@ describe('a linear model of features with names', () => {
     await run('topic', 'create', 'clicks', '--partitions', '1')
     const clicked = ['topic', 'produce', 'clicks', '--data-dir', data]
     expect(await inProcess(clicked, clicks(1500))).toMatchObject({ code: 0 })
+    const rule = ['--rule', 'ftrl', '--alpha', '0.5', '--l1', '1'] as const
     const flags = ['--loss', 'logistic', '--observations', 'clicks', '--learn-from', 'start']
     await using empty = weir(
-      ['learn', 'svm', ...own, ...flags, '--data-dir', data, '--port', '0', '--json'],
+      ['learn', 'svm', ...own, ...flags, ...rule, '--data-dir', data, '--port', '0', '--json'],
       { env: PATIENT },
     )
     const [, emptyPort] = await empty.printed(/"started","port":(\d+)/)
@@ -212,6 +213,9 @@ describe('a linear model of features with names', () => {
     const accuracy = async (): Promise<number> =>
       JSON.parse((await run(...evaluate, ...own)).stdout).accuracy.mean
     await expect.poll(accuracy, { interval: 300 }).toBeGreaterThan(0.9)
+    const classify = ['classify', '|user DE age:0.5', '--json', '--port', emptyPort!, ...own]
+    // The country alone says nothing.
+    expect(jsonLines((await run(...classify)).stdout)[0]).toMatchObject({ unknown: 2 })
     empty.signal('SIGINT')
     await empty.ended
   })

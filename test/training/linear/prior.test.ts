@@ -1,11 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { type Random, seededRandom } from '../../../src/core/random.ts'
 import { LinearExamples } from '../../../src/models/linear/model-generator.ts'
-import {
-  foldLinearStep,
-  type LinearStep,
-  OnlineLinearRule,
-} from '../../../src/models/linear/online-rule.ts'
+import { foldLinearStep, OnlineLinearRule } from '../../../src/models/linear/online-rule.ts'
+import type { LinearStep } from '../../../src/models/linear/step.ts'
 import { SparseTableBuilder } from '../../../src/training/data/sparse-table.ts'
 import type { LinearModel } from '../../../src/training/linear/model.ts'
 import { linearPrior } from '../../../src/training/linear/prior.ts'
