@@ -322,10 +322,7 @@ class Retraining {
   /** Says what the files are like, and how much of the topic they have, too. */
   private sayRead({ files, found, repeated = 0, device = 'cpu' }: TrainedModelMetadata): void {
     const chosen = found?.['chosenHalfLifeMs']
-    if (typeof chosen === 'number') {
-      const { observations } = kindOf(this.options)
-      this.step(`half-life: ${chosenHalfLifeText(chosen, observations)}`)
-    }
+    if (typeof chosen === 'number') this.step(`half-life: ${chosenHalfLifeText(chosen)}`)
     if (device !== 'cpu') this.step(`trained on the ${device}`)
     for (const { file, columns, leftOut } of files) {
       if (columns !== undefined) this.step(`columns of ${file.file}: ${columns}`)

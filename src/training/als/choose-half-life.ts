@@ -50,9 +50,9 @@ export async function chooseHalfLife(
   })
 }
 
-/** What was chosen, in words; undefined and 0 for none. `observations`: ratings or examples. */
-export function chosenHalfLifeText(halfLifeMs = 0, observations = 'ratings'): string {
+/** What was chosen, in words; undefined and 0 for none. */
+export function chosenHalfLifeText(halfLifeMs = 0): string {
   return halfLifeMs === 0
-    ? `none, as no half-life predicts the newest tenth of the ${observations} better`
-    : `${durationText(halfLifeMs)}, which predicts the newest tenth of the ${observations} best`
+    ? 'none, as no half-life predicts the newest tenth better'
+    : `${durationText(halfLifeMs)}, which predicts the newest tenth best`
 }

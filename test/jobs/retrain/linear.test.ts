@@ -161,7 +161,7 @@ describe('a retraining of a linear model', () => {
     })
     expect((await weightsOf(1)).get(1)).toBeGreaterThan(0)
     expect(steps).toContainEqual(
-      expect.stringMatching(/^half-life: .*, which predicts the newest tenth of the examples best/),
+      expect.stringMatching(/^half-life: .*, which predicts the newest tenth best/),
     )
   })
 
