@@ -196,4 +196,25 @@ describe('a job that learns by FTRL-proximal', () => {
     harness.process(step('0', 0, 0.01), 0)
     expect(weightOf()).toBeCloseTo(-7, 1)
   })
+
+  it('puts a weight that was published alone back to it, where a write-back had sums of the weight before', async () => {
+    const { operator, harness, begin } = await open(0, false, { alpha: 1, beta: 1 })
+    begin()
+    const memory = new Float32Array(2 * RANGE)
+    // n is 4 and z is -6: a weight of 2.
+    memory[3] = -4
+    memory[RANGE + 3] = -6
+    const weights = new Float32Array(RANGE).fill(2, 3, 4)
+    harness.process({ kind: 'open', key: key('0'), version: 1 }, 0)
+    harness.process({ kind: 'row', key: key('0'), version: 1, weights, memory }, 0)
+    harness.process(step('0', 0), 0)
+    expect(row(harness, 'weights', '0')![3]).toBeGreaterThan(2)
+    const alone = { indices: Uint16Array.of(3), weights: Float32Array.of(9) }
+    harness.process({ kind: 'some', key: key('0'), version: 1, ...alone }, 0)
+    begin(1)
+    await operator.prepareSnapshot(1)
+    begin(2)
+    harness.process(step('0', 0, 0.01), 0)
+    expect(row(harness, 'weights', '0')![3]).toBeCloseTo(9, 1)
+  })
 })
