@@ -77,7 +77,8 @@ export const trainSvmCommand: Command = {
     ...PUBLISH_OPTIONS,
   },
   details: `Training stops when the duality gap proves that the objective is within --tolerance of the optimum. If
-it ends after --rounds without that, the exit status is 1 and nothing is published.
+it ends after --rounds without that, the exit status is 1 and nothing is published. The lines of a file have no
+time, so --half-life is a flag of retrain only, which reads the records of a topic.
 
 Example:
   weir train svm --examples a9a --cost 1 --folds 5
@@ -103,7 +104,8 @@ export const trainLogisticCommand: Command = {
   },
   details: `Training stops when the duality gap proves that the objective is within --tolerance of the optimum. If
 it ends after --rounds without that, the exit status is 1 and nothing is published. --solver newton is as
-fast whatever the scales of the features; with --scale the penalty is of the weights of scaled features.
+fast whatever the scales of the features; with --scale the penalty is of the weights of scaled features. The lines
+of a file have no time, so --half-life is a flag of retrain only, which reads the records of a topic.
 
 Examples:
   weir train logistic --examples a9a --cost 1 --folds 5
