@@ -31,7 +31,7 @@ export const FTRL: OptionShape<FtrlOptions> = {
  *   z += g - sigma w,   n += g^2
  *   w  = 0 where |z| <= l1, else -(z - sign(z) l1) / ((beta + sqrt(n)) / alpha + l2)
  *
- * Memory of a block: all -n, then all z. The sign tells n from the sum of squares of the adaptive gradient, so that either rule
+ * Memory of a block: all -n, then all z. The sign says which rule the numbers are of, so that either one
  * goes on from what the other one left, and from a training: there z is the one that gives the weight. With other options a
  * weight changes at its next observation. `intercept`: the index of the constant feature, which has no l1 and l2; -1 for none.
  */
