@@ -6,6 +6,7 @@ import type { TopicsPlace } from '../../src/connectors/topics/place.ts'
 import { scanTopic } from '../../src/connectors/topics/scan.ts'
 import type { TopicProducer, TopicStore } from '../../src/connectors/topics/store.ts'
 import { systemClock } from '../../src/core/clock.ts'
+import { BIAS_FEATURE } from '../../src/core/feature.ts'
 import type { Random } from '../../src/core/random.ts'
 import {
   type LinearLearningCoordinator,
@@ -15,6 +16,7 @@ import type { OnlineSvmOptions } from '../../src/jobs/learning/linear/job.ts'
 import { ServedJob } from '../../src/jobs/served-job.ts'
 import { publishableWeights, publishLinear } from '../../src/kinds/linear/publish.ts'
 import { decodeLinearDelta, type LinearDelta } from '../../src/models/linear/delta.ts'
+import { type FtrlOptions, ftrlFold } from '../../src/models/linear/ftrl.ts'
 import { LibsvmWriter } from '../../src/models/linear/libsvm-writer.ts'
 import { LinearExamples } from '../../src/models/linear/model-generator.ts'
 import { foldLinearStep } from '../../src/models/linear/online-rule.ts'
@@ -42,6 +44,10 @@ export interface SvmFixtureOptions {
   readonly mostUnderWay?: number
   /** Of the topic of observations. @default 3 */
   readonly partitions?: number
+  /** Weights are learned by FTRL-proximal. @default by the adaptive gradient */
+  readonly ftrl?: FtrlOptions
+  /** All published weights are 0. @default random ones */
+  readonly isEmpty?: boolean
 }
 
 interface SvmFixtureParts extends Pick<SvmLearningFixture, 'job' | 'learning' | 'topics'> {
@@ -76,7 +82,8 @@ export class SvmLearningFixture implements AsyncDisposable {
   static async start(options: SvmFixtureOptions): Promise<SvmLearningFixture> {
     const { random } = options
     const topics = await openTopics(options.place)
-    const base = Float64Array.from({ length: FEATURES }, () => Math.fround(0.1 * random.normal()))
+    const scale = options.isEmpty === true ? 0 : 0.1
+    const base = Float64Array.from({ length: FEATURES }, () => Math.fround(scale * random.normal()))
     await topics.create(OBSERVATIONS, { partitions: options.partitions ?? PARTITIONS })
     // With one partition, the deltas have one order, and the test can fold them in it.
     await publishLinear(publishableWeights(base, 0), {
@@ -172,7 +179,7 @@ export class SvmLearningFixture implements AsyncDisposable {
 
   /** Waits until the served blocks are bit-identical to the published blocks plus all deltas. */
   async untilServed(client: WeirClient, deltas: readonly LinearDelta[]): Promise<void> {
-    const expected = foldedBlocks(this.base, deltas)
+    const expected = this.foldedBlocks(deltas)
     const keys = [...expected.keys()].map(String)
     const areEqual = async (): Promise<boolean> => {
       const rows = await client.rows(SVM_MODEL, keys)
@@ -185,6 +192,11 @@ export class SvmLearningFixture implements AsyncDisposable {
     await until('the served rows are equal', areEqual, { everyMs: 20 })
   }
 
+  /** The expected blocks: the published ones plus each delta once, in the order of the topic. */
+  foldedBlocks(deltas: readonly LinearDelta[]): Map<number, Float32Array> {
+    return foldedBlocks(this.base, deltas, this.options.ftrl)
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.job.close()
     await this.producer.close()
@@ -195,7 +207,7 @@ export class SvmLearningFixture implements AsyncDisposable {
 async function startJob(
   options: SvmFixtureOptions,
 ): Promise<Pick<SvmLearningFixture, 'job' | 'learning'>> {
-  const { root, place, checkpointInterval, mostUnderWay = 16 } = options
+  const { root, place, checkpointInterval, mostUnderWay = 16, ftrl } = options
   const versions = new VersionCoordinator({
     model: 0,
     partitions: 1,
@@ -208,7 +220,7 @@ async function startJob(
     topic: TOPIC,
     observations: OBSERVATIONS,
     range: RANGE,
-    rule: { loss: 'logistic' },
+    rule: { loss: 'logistic', ...(ftrl === undefined ? {} : { ftrl }) },
     mostUnderWay,
   }
   const job = await ServedJob.start({
@@ -232,10 +244,10 @@ async function startJob(
   return { job, learning }
 }
 
-/** The expected blocks: the published ones plus each delta once, in the order of the topic. */
 function foldedBlocks(
   base: Float64Array,
   deltas: readonly LinearDelta[],
+  ftrl: FtrlOptions | undefined,
 ): Map<number, Float32Array> {
   const blocks = new Map<number, Float32Array>()
   const memories = new Map<number, Float32Array>()
@@ -249,12 +261,15 @@ function foldedBlocks(
     return weights
   }
   for (let block = 0; block < FEATURES / RANGE; block++) blockOf(block)
+  const ofFeatures = ftrl === undefined ? foldLinearStep : ftrlFold(ftrl, -1)
+  const ofIntercept = ftrl === undefined ? foldLinearStep : ftrlFold(ftrl, BIAS_FEATURE % RANGE)
   for (const { ids, values, derivative, rate } of deltas) {
     ids.forEach((id, k) => {
       const block = Math.floor(id / RANGE)
       const indices = Uint16Array.of(id - block * RANGE)
       const step = { derivative, rate, indices, values: values.subarray(k, k + 1) }
-      foldLinearStep(step, blockOf(block), memories.get(block)!)
+      const fold = id === BIAS_FEATURE ? ofIntercept : ofFeatures
+      fold(step, blockOf(block), memories.get(block)!)
     })
   }
   return blocks

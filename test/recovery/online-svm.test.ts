@@ -54,3 +54,36 @@ it('keeps every block equal to its base plus the distinct deltas, under kills', 
   await fixture[Symbol.asyncDispose]()
   rmSync(root, { recursive: true, force: true })
 })
+
+it('keeps the sums of FTRL-proximal under a kill and a restart, and weights that say nothing are 0', async () => {
+  const seed = commitSeed()
+  const random = seededRandom(seed)
+  const root = mkdtempSync(join(tmpdir(), 'weir-online-ftrl-'))
+  const fixture = await SvmLearningFixture.start({
+    root,
+    place: { logDirectory: join(root, 'log') },
+    random,
+    checkpointInterval: '100 ms',
+    ftrl: { alpha: 0.5, l1: 2 },
+    isEmpty: true,
+  })
+  await fixture.observe(BATCH)
+  await until('some deltas', async () => (await fixture.allDeltas()).length > BATCH / 2)
+  await fixture.killSlot(random.below(2))
+  await fixture.untilLearned(BATCH)
+  await fixture.restart()
+  await fixture.observe(BATCH)
+  await fixture.untilLearned(2 * BATCH)
+  const deltas = await fixture.distinctDeltas()
+  expect(deltas.length).toBe(2 * BATCH)
+  const client = await WeirClient.connect({ port: fixture.job.port, deadlineMs: 60_000 })
+  await fixture.untilServed(client, deltas)
+  const weights = [...fixture.foldedBlocks(deltas).values()].flatMap((block) => [...block])
+  const zeros = weights.filter((weight) => weight === 0).length
+  console.log(`${zeros} of ${weights.length} weights are 0`)
+  expect(zeros, `WEIR_SEED=${seed}`).toBeGreaterThan(weights.length / 4)
+  expect(zeros, `WEIR_SEED=${seed}`).toBeLessThan(weights.length - 20)
+  await client.close()
+  await fixture[Symbol.asyncDispose]()
+  rmSync(root, { recursive: true, force: true })
+})

@@ -63,7 +63,7 @@ const HARMLESS: ReadonlySet<string> = new Set([
   ],
   ...['newcomers', 'evidence', 'learning-rate', 'schedule', 'decay', 'user-regularization'],
   ...['item-regularization', 'order', 'stack-forgetting', 'feedback', 'loss', 'positive'],
-  ...['under-way', 'max-features', 'hash-bits', 'crosses'],
+  ...['alpha', 'beta', 'l1', 'l2', 'under-way', 'max-features', 'hash-bits', 'crosses'],
 ])
 
 const REACHING: ReadonlyMap<string, Reach> = new Map(

@@ -63,9 +63,9 @@ export async function examplesOfFile(
 /** A target that also notes each example. */
 function noting(facts: Pick<ReadFacts, 'onExample'>, target: ExamplesTarget): ExamplesTarget {
   return {
-    add(label, ids, values, count) {
+    add(label, ids, values, count, importance) {
       facts.onExample(label, ids, values, count)
-      target.add(label, ids, values, count)
+      target.add(label, ids, values, count, importance)
     },
   }
 }

@@ -48,6 +48,11 @@ export const LINEAR_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     value: anyNumber({ above: 0 }, 'C'),
     help: 'Weight of the losses against the regularization (default 1)',
   },
+  l1: {
+    type: 'string',
+    value: anyNumber({ min: 0 }, 'LAMBDA'),
+    help: 'Penalty of the sum of the absolute weights: those that say little are exactly 0 (default 0)',
+  },
   'positive-weight': {
     type: 'string',
     value: orWord(anyNumber({ above: 0 }), 'balanced'),
@@ -155,6 +160,11 @@ export const INHERITED_LINEAR_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     value: anyNumber({ above: 0 }, 'C'),
     help: 'Linear: weight of the losses (default: of the live version, else 1)',
   },
+  l1: {
+    type: 'string',
+    value: anyNumber({ min: 0 }, 'LAMBDA'),
+    help: 'Linear: penalty of the sum of the absolute weights (default: of the live version, else 0)',
+  },
   'positive-weight': {
     type: 'string',
     value: anyNumber({ above: 0 }),
@@ -209,6 +219,7 @@ export function inheritedLinearOptions(
       : flags.choice(name, choices)
   const numbers = {
     cost: numberOf('cost', 'cost'),
+    l1: numberOf('l1', 'l1'),
     positiveWeight: numberOf('positive-weight', 'positiveWeight'),
     maxFeatures: numberOf('max-features', 'maxFeatures'),
     bias: numberOf('bias', 'bias'),
@@ -264,11 +275,13 @@ export function linearOptionsOf(flags: Flags, table: SparseTable): LinearOptions
   if (patience !== undefined && share === 0) {
     throw new UsageError('--patience needs --validation SHARE')
   }
+  const l1 = flags.optionalNumber('l1')
   const localSteps = flags.optionalNumber('local-iterations')
   const validation = share === 0 ? undefined : validationOf(table, share, seed)
   const positiveWeight = positiveWeightOf(flags, table, validation?.rows)
   return {
     cost: costOf(flags, validation?.rows.length ?? table.rows),
+    ...(l1 === undefined ? {} : { l1 }),
     ...(positiveWeight === undefined ? {} : { positiveWeight }),
     bias: flags.number('bias'),
     solver: flags.choice('solver', SOLVERS),
@@ -292,6 +305,7 @@ export function linearOptionsOf(flags: Flags, table: SparseTable): LinearOptions
 export function trainedParameters({
   loss = 'hinge',
   cost = 1,
+  l1 = 0,
   positiveWeight = 1,
   bias = 1,
   tolerance = defaultTolerance(),
@@ -299,7 +313,8 @@ export function trainedParameters({
   scale = 'none',
 }: LinearOptions): Record<string, number | string> {
   const weighted = positiveWeight === 1 ? {} : { positiveWeight }
-  return { loss, cost, ...weighted, bias, tolerance, solver, scale }
+  const sparse = l1 === 0 ? {} : { l1 }
+  return { loss, cost, ...sparse, ...weighted, bias, tolerance, solver, scale }
 }
 
 /**
@@ -318,18 +333,23 @@ function costOf(flags: Flags, examples: number): number {
   return 1 / (lambda * examples)
 }
 
-/** The weight of `--positive-weight`; `balanced` is the number of negative examples for each positive one. */
+/** The weight of `--positive-weight`; `balanced` is the importance of the negative examples for that of the positive ones. */
 function positiveWeightOf(
   flags: Flags,
-  { labels }: SparseTable,
+  { labels, importance }: SparseTable,
   rows: Uint32Array = Uint32Array.from(labels.keys()),
 ): number | undefined {
   const given = flags.optional('positive-weight')
   if (given !== 'balanced') return given === undefined ? undefined : Number(given)
   const positive = rows.reduce((most, row) => Math.max(most, labels[row]!), -Infinity)
-  const count = rows.filter((row) => labels[row] === positive).length
+  let [positives, negatives] = [0, 0]
+  for (const row of rows) {
+    const counts = importance?.[row] ?? 1
+    if (labels[row] === positive) positives += counts
+    else negatives += counts
+  }
   // Of one label, training says what is wrong.
-  return count === rows.length ? undefined : (rows.length - count) / count
+  return negatives === 0 ? undefined : negatives / positives
 }
 
 function validationOf(

@@ -26,7 +26,7 @@ export const INHERITED_HALF_LIFE_OPTION: Readonly<Record<string, OptionSpec>> = 
   'half-life': {
     type: 'string',
     value: orWord(age(), 'auto', 'none'),
-    help: `${HELP}, not of a linear model (default: of the live version, else none)`,
+    help: `${HELP} (default: of the live version, else none)`,
   },
 }
 

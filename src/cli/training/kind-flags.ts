@@ -12,7 +12,7 @@ import {
 } from '../flags/linear-training.ts'
 import { goldenExamples, goldenRatings } from '../flags/promotion-checks.ts'
 import { INHERITED_FEATURES_OPTIONS } from './features.ts'
-import { type GivenHalfLife, halfLifeOf } from './half-life.ts'
+import { halfLifeOf } from './half-life.ts'
 import { inheritedFactorsOptions } from './inherited.ts'
 import { POPULARITY_FLAGS } from './popularity-flags.ts'
 
@@ -50,7 +50,7 @@ export const KIND_FLAGS: Readonly<Record<string, KindFlags>> = {
     async modelOf(flags, { live }) {
       const golden = flags.optional('golden')
       return {
-        linear: { ...inheritedLinearOptions(flags, live), ...timeOf(halfLifeOf(flags, live)) },
+        linear: { ...inheritedLinearOptions(flags, live), ...halfLifeOf(flags, live) },
         ...(golden === undefined
           ? {}
           : { golden: await goldenExamples(golden, inheritedHashing(flags, live)) }),
@@ -68,14 +68,6 @@ export const KIND_FLAGS: Readonly<Record<string, KindFlags>> = {
       }
     },
   },
-}
-
-/** The half-life of a linear model. Throws UsageError for `auto`. */
-function timeOf({ halfLifeMs }: GivenHalfLife): { readonly halfLifeMs?: number } {
-  if (halfLifeMs === 'auto') {
-    throw new UsageError('--half-life auto is not of a linear model; give a time in seconds')
-  }
-  return halfLifeMs === undefined ? {} : { halfLifeMs }
 }
 
 async function goldenRatingsOf(flags: Flags, io: CommandIo) {

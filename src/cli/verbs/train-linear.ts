@@ -77,11 +77,13 @@ export const trainSvmCommand: Command = {
     ...PUBLISH_OPTIONS,
   },
   details: `Training stops when the duality gap proves that the objective is within --tolerance of the optimum. If
-it ends after --rounds without that, the exit status is 1 and nothing is published.
+it ends after --rounds without that, the exit status is 1 and nothing is published. The lines of a file have no
+time, so --half-life is a flag of retrain only, which reads the records of a topic.
 
 Example:
   weir train svm --examples a9a --cost 1 --folds 5
   weir train svm --examples a9a --publish
+  weir train svm --examples a9a --l1 20 --publish
   weir train svm --examples clicks.vw --hash-bits 18 --crosses user*ad --publish`,
   run: ({ flags: values, io }) => {
     const flags = new Flags(values)
@@ -102,7 +104,8 @@ export const trainLogisticCommand: Command = {
   },
   details: `Training stops when the duality gap proves that the objective is within --tolerance of the optimum. If
 it ends after --rounds without that, the exit status is 1 and nothing is published. --solver newton is as
-fast whatever the scales of the features; with --scale the penalty is of the weights of scaled features.
+fast whatever the scales of the features; with --scale the penalty is of the weights of scaled features. The lines
+of a file have no time, so --half-life is a flag of retrain only, which reads the records of a topic.
 
 Examples:
   weir train logistic --examples a9a --cost 1 --folds 5
@@ -196,11 +199,16 @@ function summaryOf({ table, options, model }: Trained): Record<string, unknown> 
     relativeGap: end?.relativeGap,
     ...(end?.relativeGradient === undefined ? {} : { relativeGradient: end.relativeGradient }),
     converged: model.converged,
+    ...(options.l1 === undefined ? {} : { nonZeroWeights: nonZerosOf(model) }),
     rounds: end?.round,
     passes: end?.passes,
     seconds: end?.seconds,
     ...bestValidation(model),
   }
+}
+
+function nonZerosOf({ weights }: LinearModel): number {
+  return weights.reduce((count, weight) => count + (weight === 0 ? 0 : 1), 0)
 }
 
 async function writeWeights(
@@ -246,10 +254,11 @@ async function report(result: Record<string, unknown>, flags: Flags, io: Command
 function unconvergedText(model: LinearModel, flags: Flags, options: LinearOptions): string {
   const end = model.history.at(-1)
   const scaling = options.scale === 'none' ? 'give --scale max, or ' : ''
+  const canUseNewton = options.solver === 'dual' && (options.l1 ?? 0) === 0
   const remedy =
     options.loss === 'hinge'
       ? `${scaling}lower --cost, or give more --rounds`
-      : `${scaling}give more --rounds${options.solver === 'dual' ? ' or --solver newton' : ''}`
+      : `${scaling}give more --rounds${canUseNewton ? ' or --solver newton' : ''}`
   const publishing =
     flags.boolean('publish') && !flags.boolean('allow-unconverged')
       ? ' Nothing was published; --allow-unconverged publishes such weights.'
@@ -312,6 +321,10 @@ function sentence(result: Record<string, unknown>): string {
     `${counted(Number(result['examples']), 'example')}, ${counted(Number(result['features']), 'feature')} in ${Number(result['seconds']).toFixed(2)} s`,
     `objective ${objectiveText(Number(result['objective']))}, within ${gapText(Number(result['relativeGap']))} of the optimum`,
   ]
+  if (result['nonZeroWeights'] !== undefined) {
+    const of = counted(Number(result['features']), 'weight')
+    parts.push(`${result['nonZeroWeights']} of ${of} are not 0`)
+  }
   if (result['validationAccuracy'] !== undefined) {
     parts.push(`validation accuracy ${percent(Number(result['validationAccuracy']))}`)
   }

@@ -11,7 +11,7 @@ const QUOTE = 0x27
 
 /** What a line with names holds, for errors. */
 export const HASHED_FORM =
-  'a label and features "name:value", or "|namespace name:value name ..." as Vowpal Wabbit reads them, with finite float32 values; an importance must be 1'
+  'a label and features "name:value", or "|namespace name:value name ..." as Vowpal Wabbit reads them, with finite float32 values; an importance must be above 0'
 
 /** Reads the label of lines of training, not that of lines that are only predicted. */
 type LabelForm = 'label' | 'no-label'
@@ -21,11 +21,13 @@ type LabelForm = 'label' | 'no-label'
  * features follow the label as in LIBSVM text, and are in the namespace without a name. A feature without a value has 1.
  *
  *   1 |user age:0.3 DE |ad:0.5 sports price:2      namespaces; their features have 0.5 times their values
- *   1 'tag|user DE                                 a tag is read over
+ *   1 2.5 'tag|user DE                             counts as 2.5 examples; a tag is read over
  *   1 country=DE age:0.3 # comment                 no namespaces
  */
 export class HashedLine {
   label = 0
+  /** How many examples the last one counts for. */
+  importance = 1
   private readonly hasher: FeatureHasher
   private readonly cursor = new LineCursor()
 
@@ -79,6 +81,7 @@ export class HashedLine {
   private readHeader(end: number, hasBar: boolean): boolean {
     const { cursor } = this
     this.label = cursor.number(end)
+    this.importance = 1
     cursor.skipBlanks(end)
     if (!hasBar) {
       cursor.skipQueryId(end)
@@ -89,7 +92,8 @@ export class HashedLine {
     const last = words.at(-1)
     const hasTag = last !== undefined && (last.first === QUOTE || last.end === end)
     const [importance = '1', more] = (hasTag ? words.slice(0, -1) : words).map(({ text }) => text)
-    return more === undefined && Number(importance) === 1
+    this.importance = Math.fround(Number(importance))
+    return more === undefined && this.importance > 0 && Number.isFinite(this.importance)
   }
 
   private readFeatures(end: number): boolean {

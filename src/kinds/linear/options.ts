@@ -12,6 +12,7 @@ export interface RetrainLinearOptions
     LinearOptions,
     | 'loss'
     | 'cost'
+    | 'l1'
     | 'positiveWeight'
     | 'bias'
     | 'solver'
@@ -24,10 +25,10 @@ export interface RetrainLinearOptions
   /** Examples with the id of a feature from here on are left out, as the job that learns refuses them. @default 2^27 */
   readonly maxFeatures?: number
   /**
-   * An example counts half as much when its record is this much older than the newest one, ms; files have no times.
-   * @default all count the same
+   * An example counts half as much when its record is this much older than the newest one, ms; files have no times. `auto`
+   * chooses it by the newest tenth of the examples (`chooseLinearHalfLife`). @default all count the same
    */
-  readonly halfLifeMs?: number
+  readonly halfLifeMs?: number | 'auto'
   /** The names of features are hashed to ids below 2^N. @default features have ids */
   readonly hashBits?: number
   /** Namespaces whose features are combined (`FeatureHashing`). @default none */

@@ -1,8 +1,8 @@
 import { BIAS_FEATURE } from '../../core/feature.ts'
 import { count, kindOf, numberIn, objectWith, optional } from '../../core/options/kinds.ts'
 import { checkArgument, checkOptions, type OptionShape } from '../../core/options/shape.ts'
-import { LINEAR_MEMORY } from '../../models/linear/online-rule.ts'
 import type { LinearPrior } from '../../models/linear/prior.ts'
+import { LINEAR_MEMORY } from '../../models/linear/weight-memory.ts'
 import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
 import {
   PUBLICATION,

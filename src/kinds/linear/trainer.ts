@@ -8,6 +8,7 @@ import { historyExamples } from '../../models/observations/history.ts'
 import { writeModelFile } from '../../models/publish/file-io.ts'
 import { ageWeights } from '../../training/data/age-weights.ts'
 import { type SparseTable, SparseTableBuilder } from '../../training/data/sparse-table.ts'
+import { chooseLinearHalfLife } from '../../training/linear/choose-half-life.ts'
 import type { LinearModel } from '../../training/linear/model.ts'
 import { defaultTolerance } from '../../training/linear/options.ts'
 import { linearPrior } from '../../training/linear/prior.ts'
@@ -51,7 +52,7 @@ export class LinearTrainer implements ModelTrainer<LinearTraining> {
       maxFeatures: _,
       hashBits: __,
       crosses: ___,
-      halfLifeMs,
+      halfLifeMs: givenHalfLife,
       ...given
     } = request.linear
     const { tolerance = defaultTolerance(), ...options } = given
@@ -59,8 +60,15 @@ export class LinearTrainer implements ModelTrainer<LinearTraining> {
       await observed(request)
     const startMs = performance.now()
     const total = Math.ceil(-Math.log10(tolerance) * PROGRESS_OF_DIGIT)
-    const weights =
-      halfLifeMs === undefined ? undefined : ageWeights(Float64Array.from(times), halfLifeMs)
+    const allTimes = Float64Array.from(times)
+    const halfLifeMs =
+      givenHalfLife === 'auto'
+        ? await chooseLinearHalfLife(table, {
+            times: allTimes,
+            train: (rows, weights) => trainLinear(table, { ...options, tolerance, rows, weights }),
+          })
+        : givenHalfLife
+    const weights = halfLifeMs === undefined ? undefined : ageWeights(allTimes, halfLifeMs)
     const model = await trainLinear(table, {
       ...options,
       weights,
@@ -81,7 +89,10 @@ export class LinearTrainer implements ModelTrainer<LinearTraining> {
       biased: model.intercept !== 0,
       globalMean: 0,
       newestEventMs,
-      found: { features: table.features, positiveLabel: positive, negativeLabel: negative },
+      found: {
+        ...{ features: table.features, positiveLabel: positive, negativeLabel: negative },
+        ...(givenHalfLife === 'auto' ? { chosenHalfLifeMs: halfLifeMs ?? 0 } : {}),
+      },
       metrics: {
         ...exampleMetrics(table, model, { tolerance, unparsable }),
         seconds: (performance.now() - startMs) / 1000,
@@ -129,8 +140,8 @@ async function observed(
         onBad(example.partition, example.offset, problem)
         return undefined
       }
-      const { label, ids, values, timestamp } = example
-      builder.add(label, ids, values)
+      const { label, importance, ids, values, timestamp } = example
+      builder.add(label, ids, values, ids.length, importance)
       times.push(timestamp)
       return timestamp
     },

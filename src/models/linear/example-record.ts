@@ -5,6 +5,8 @@ import { LibsvmParser } from './libsvm-format.ts'
 /** A labelled example in buffers that the next record fills again. */
 export interface ExampleView {
   readonly label: number
+  /** How many examples this one counts for, above 0. */
+  readonly importance: number
   /** Feature ids, ascending, and their values; only the first `count` elements are valid. */
   readonly ids: Uint32Array
   readonly values: Float32Array
@@ -58,9 +60,9 @@ export class ExampleRecordReader {
 
   private newParser(): LibsvmParser {
     return new LibsvmParser(
-      (label, ids, values, count) => {
+      (label, ids, values, count, importance) => {
         this.examples++
-        this.view = { label, ids, values, count }
+        this.view = { label, importance, ids, values, count }
       },
       { badLines: 'count', hashing: this.hashing },
     )

@@ -17,13 +17,15 @@ import type { BadLineSink, BadLines } from '../ratings/parser.ts'
  *   +1 3:1 11:0.5 14:1e-3 # comment
  *
  * The function takes one example, its ids ascending. `indexes` and `values` are buffers that the next line fills
- * again; only their first `count` elements are valid.
+ * again; only their first `count` elements are valid. `importance` is how many examples this one counts for, above 0: 1, unless
+ * a line of Vowpal Wabbit says another one.
  */
 export type LibsvmSink = (
   label: number,
   indexes: Uint32Array,
   values: Float32Array,
   count: number,
+  importance: number,
 ) => void
 
 /** Options of the parser. */
@@ -162,13 +164,15 @@ export class LibsvmParser {
     }
     const merged = mergeFeatures(this.indexes, this.values, count)
     const isSumFinite = merged === count || allFinite(this.values.subarray(0, merged))
-    if (Number.isFinite(label) && isSumFinite) this.sink(label, this.indexes, this.values, merged)
+    if (Number.isFinite(label) && isSumFinite)
+      this.sink(label, this.indexes, this.values, merged, 1)
     else this.reject(from, end)
   }
 
   private parseNames(line: HashedLine, from: number, end: number): void {
     const found = line.read(this.cursor.bytes, from, end)
-    if (found === 'example') this.sink(line.label, line.ids, line.values, line.count)
+    if (found === 'example')
+      this.sink(line.label, line.ids, line.values, line.count, line.importance)
     else if (found === 'bad') this.reject(from, end)
   }
 

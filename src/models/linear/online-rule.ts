@@ -1,11 +1,17 @@
+import { requireArgument } from '../../core/errors.ts'
 import { numberIn, oneOf, required } from '../../core/options/kinds.ts'
-import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
+import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
+import { FTRL, type FtrlOptions } from './ftrl.ts'
+import type { LinearStep } from './step.ts'
+import { MOST_SQUARES, UNKNOWN_EXAMPLES } from './weight-memory.ts'
 
 /** How a linear model is learned. */
 export interface OnlineLinearOptions {
   readonly loss: 'hinge' | 'logistic'
-  /** How far a weight moves at first, for features of any scale. @default 0.5 */
+  /** How far a weight moves at first, for features of any scale; not with `ftrl`, which has `alpha`. @default 0.5 */
   readonly learningRate?: number
+  /** Weights are learned by FTRL-proximal, by which many stay 0. @default by the normalised adaptive gradient */
+  readonly ftrl?: FtrlOptions
   /** Longer gradients of an observation are shortened to this norm. @default none */
   readonly gradientClip?: number
 }
@@ -18,6 +24,7 @@ export type OnlineLinearSettings = Omit<OnlineLinearOptions, 'loss'> &
 export const ONLINE_LINEAR: OptionShape<OnlineLinearOptions> = {
   loss: required(oneOf('hinge', 'logistic')),
   learningRate: numberIn({ above: 0 }),
+  ftrl: nested(FTRL),
   gradientClip: numberIn({ above: 0, orInfinity: true }),
 }
 
@@ -28,16 +35,7 @@ export const ONLINE_LINEAR_SETTINGS: OptionShape<OnlineLinearSettings> = {
 }
 
 /**
- * Floats that learning keeps beside each weight: sum of squared gradients, largest value seen. The latter is
- * negative where the weight was published.
- */
-export const LINEAR_MEMORY = 2
-
-/** Examples that a published weight without a memory stands for: its text or topic does not say how many. */
-const UNKNOWN_EXAMPLES = 10_000
-
-/**
- * Learns a linear model from labelled sparse observations: the normalised adaptive gradient of Ross,
+ * Learns a linear model from labelled sparse observations, by default by the normalised adaptive gradient of Ross,
  * Mineiro and Langford, "Normalized Online Learning" (2013), as in Vowpal Wabbit. Each weight has
  * its own rate, which falls with the gradients of the weight (AdaGrad) and does not depend on the scale
  * of the feature:
@@ -60,6 +58,10 @@ export class OnlineLinearRule {
   /** Throws INVALID_ARGUMENT. */
   constructor(options: OnlineLinearOptions) {
     checkOptions('new OnlineLinearRule', ONLINE_LINEAR, options)
+    requireArgument(
+      options.ftrl === undefined || options.learningRate === undefined,
+      'FTRL-proximal has alpha in place of learningRate; give one of them',
+    )
     const { loss, learningRate = 0.5, gradientClip = Number.POSITIVE_INFINITY } = options
     this.loss = loss
     this.learningRate = learningRate
@@ -73,10 +75,11 @@ export class OnlineLinearRule {
     return margin > 0 ? Math.log1p(Math.exp(-margin)) : Math.log1p(Math.exp(margin)) - margin
   }
 
-  /** Derivative of the loss by the decision value, clipped; 0 where there is nothing to learn. */
-  derivative(decision: number, label: number, values: Float32Array): number {
+  /** Derivative of the loss, times the importance, by the decision value, clipped; 0 where there is nothing to learn. */
+  derivative(decision: number, label: number, values: Float32Array, importance = 1): number {
     const margin = decision * label
-    const slope = this.loss === 'hinge' ? (margin < 1 ? 1 : 0) : 1 / (1 + Math.exp(margin))
+    const one = this.loss === 'hinge' ? (margin < 1 ? 1 : 0) : 1 / (1 + Math.exp(margin))
+    const slope = importance * one
     if (slope === 0 || this.clip === Number.POSITIVE_INFINITY) return -label * slope
     let squares = 0
     for (let k = 0; k < values.length; k++) squares += values[k]! * values[k]!
@@ -87,17 +90,6 @@ export class OnlineLinearRule {
   rateOf(nonZeros: number): number {
     return this.learningRate / Math.sqrt(Math.max(1, nonZeros))
   }
-}
-
-/** The part of an observation that concerns one block of weights. */
-export interface LinearStep {
-  /** Derivative of the loss and rate of the observation. */
-  readonly derivative: number
-  readonly rate: number
-  /** Indices inside the block. */
-  readonly indices: Uint16Array
-  /** The values of the observation there. */
-  readonly values: Float32Array
 }
 
 /**
@@ -118,6 +110,7 @@ export function foldLinearStep(
     const value = values[k]!
     if (value === 0) continue
     const gradient = derivative * value
+    if (memory[i]! < 0) leaveFtrl(i, value, memory)
     // One value says too little about the scale for a step that a published weight would survive.
     if (startsPublished(i, value, weights, memory)) continue
     const scale = grownScale(i, value, weights, memory)
@@ -126,6 +119,12 @@ export function foldLinearStep(
     if (root > 0) weights[i] = weights[i]! - (rate * gradient) / (scale * root)
   }
   return true
+}
+
+/** Goes on from FTRL-proximal: its squares are known, the scale of the feature is not. */
+function leaveFtrl(i: number, value: number, memory: Float32Array): void {
+  memory[i] = -memory[i]!
+  memory[memory.length / 2 + i] = -Math.abs(value)
 }
 
 /** Starts the memory of a published weight that has none: of the weights without a memory, only those are not 0. */
@@ -157,6 +156,3 @@ function grownScale(i: number, value: number, weights: Float32Array, memory: Flo
   memory[at] = isPublished ? -size : size
   return size
 }
-
-/** Keeps the sum of squares finite in float32. */
-const MOST_SQUARES = 1e38

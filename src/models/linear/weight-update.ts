@@ -1,7 +1,7 @@
 import type { ByteReader } from '../../core/byte-reader.ts'
 import type { ByteWriter } from '../../core/byte-writer.ts'
 import type { Serializer } from '../../core/serializer.ts'
-import type { LinearStep } from './online-rule.ts'
+import type { LinearStep } from './step.ts'
 
 /** What every weight update has. */
 interface OfBlock {

@@ -8,6 +8,8 @@ import { type BadObservation, readRecords } from './topic-ranges.ts'
 /** A labelled example with its position in the topic. */
 export interface ObservedExample {
   readonly label: number
+  /** How many examples this one counts for, above 0. */
+  readonly importance: number
   /** Feature ids, ascending, and their values. */
   readonly ids: Uint32Array
   readonly values: Float32Array
@@ -31,9 +33,9 @@ export function readExamples(
   return readRecords(topics, ranges, (record, partition) => {
     const { offset, timestamp } = record
     try {
-      const { label, ids, values, count } = reader.read(record.value())
+      const { label, importance, ids, values, count } = reader.read(record.value())
       const own = { ids: ids.slice(0, count), values: values.slice(0, count) }
-      return { label, ...own, timestamp, partition, offset }
+      return { label, importance, ...own, timestamp, partition, offset }
     } catch (error) {
       if (!isWeirError(error, 'UNPARSABLE_RECORD')) throw error
       onBad(partition, offset, error.message)

@@ -6,7 +6,7 @@ import type { FeatureHashing } from '../../core/features/hashing.ts'
 import { listOf, name, required } from '../../core/options/kinds.ts'
 import { nested, type OptionShape } from '../../core/options/shape.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
-import { LibsvmParser } from '../linear/libsvm-format.ts'
+import { LibsvmParser, type LibsvmSink } from '../linear/libsvm-format.ts'
 import { RATINGS_PARSER, RatingsParser, type RatingsParserOptions } from '../ratings/parser.ts'
 import type { DataFile } from '../registry/ranges/data-range.ts'
 import { ObservationsDigester } from '../registry/ranges/observations-digest.ts'
@@ -166,9 +166,9 @@ export function historyExamples(
 ): AsyncGenerator<readonly ObservedExample[]> {
   return piecesOf<ObservedExample>(history, onRead, async (file, reading, target, options) => {
     const { badLines = 'fail' } = options
-    const add = (label: number, ids: Uint32Array, values: Float32Array, count: number): void => {
+    const add: LibsvmSink = (label, ids, values, count, importance) => {
       const own = { ids: ids.slice(0, count), values: values.slice(0, count) }
-      const one = { label, ...own, timestamp: NO_TIMESTAMP, ...IN_NO_TOPIC }
+      const one = { label, importance, ...own, timestamp: NO_TIMESTAMP, ...IN_NO_TOPIC }
       reading.example(one)
       target.push(one)
     }

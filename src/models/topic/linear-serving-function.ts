@@ -10,7 +10,9 @@ import type {
 } from '../../operators/process/function.ts'
 import { type VectorStateDescriptor, vectorState } from '../../state/port/descriptors.ts'
 import type { VectorRow, VectorState, WriteOrigin } from '../../state/port/handles.ts'
-import { foldLinearStep, LINEAR_MEMORY, type LinearStep } from '../linear/online-rule.ts'
+import { foldLinearStep } from '../linear/online-rule.ts'
+import type { LinearStep } from '../linear/step.ts'
+import { dropSums, LINEAR_MEMORY } from '../linear/weight-memory.ts'
 import type { WeightUpdate } from '../linear/weight-update.ts'
 
 /** Name under which clients query the weights of a linear model, as the ancestor named it. */
@@ -24,7 +26,7 @@ function weightBlocks(range: number): VectorStateDescriptor {
   return vectorState(WEIGHTS_STATE, { dimension: range, queryableName: SVM_MODEL })
 }
 
-/** What learning keeps beside each weight (`models/linear/online-rule.ts`). */
+/** What learning keeps beside each weight (`models/linear/weight-memory.ts`). */
 function weightMemory(range: number): VectorStateDescriptor {
   return vectorState('weight-memory', { dimension: LINEAR_MEMORY * range })
 }
@@ -72,6 +74,7 @@ export class LinearServingFunction
         return
       case 'some':
         this.put(version, key, this.changed(update, version, key), origin)
+        this.dropSumsOf(update.indices, version, key, origin)
         return
       case 'remove':
         this.blocks.remove(version, key)
@@ -83,6 +86,16 @@ export class LinearServingFunction
       case 'retire':
         this.drop(version)
     }
+  }
+
+  /** Folds a step into a copy of a block and of what is kept beside it; false where it is refused. */
+  protected foldStep(
+    _key: Uint8Array,
+    step: LinearStep,
+    block: Float32Array,
+    memory: Float32Array,
+  ): boolean {
+    return foldLinearStep(step, block, memory)
   }
 
   /** Called with what is kept of a block before a step changes it. */
@@ -118,13 +131,25 @@ export class LinearServingFunction
     const kept = this.memory?.get(version, key)
     this.beforeStep(version, key, block, kept)
     const memory = kept?.vector ?? new Float32Array(LINEAR_MEMORY * this.range)
-    if (!foldLinearStep(step, block, memory)) {
+    if (!this.foldStep(key, step, block, memory)) {
       this.refused.increment()
       return
     }
     this.put(version, key, block, origin)
     this.memory?.put(version, key, memory, origin)
     this.folded.increment()
+  }
+
+  /** Lets weights that were published alone go on from what was published. */
+  private dropSumsOf(
+    indices: Uint16Array,
+    version: ModelVersion,
+    key: Uint8Array,
+    origin: WriteOrigin,
+  ): void {
+    const memory = this.memory?.get(version, key)?.vector
+    if (memory !== undefined && dropSums(memory, indices))
+      this.memory?.put(version, key, memory, origin)
   }
 
   /** The block with some of its weights replaced. */

@@ -1,14 +1,17 @@
 import type { RecordHeader } from '../../wire/batch/record-batch-format.ts'
 import { isVarianceRow, VARIANCE_FLOATS } from '../als/row-variance.ts'
-import { LINEAR_MEMORY } from '../linear/online-rule.ts'
+import { LINEAR_MEMORY } from '../linear/weight-memory.ts'
 import type { ModelTopicRecord } from './record.ts'
 
 /*
  * What is published beside a row, as a header of its record, float32, little-endian. An earlier build does not read it.
  *
- * Of a block of weights it is what learning keeps beside them (`models/linear/online-rule.ts`):
+ * Of a block of weights it is what learning keeps beside them (`models/linear/weight-memory.ts`); by weight one of
  *
  *   | sums of squared gradients, range x f32 | largest values, range x f32, negative: published weights |
+ *   | -n of FTRL-proximal, range x f32       | z, range x f32                                           |
+ *
+ * An earlier build, which has no FTRL-proximal, does not use a memory with -n.
  *
  * Of a user or an item it is its row of variances (`models/als/row-variance.ts`).
  */
@@ -38,7 +41,7 @@ export function weightMemoryIn(
 ): Float32Array | undefined {
   const value = headers.find(({ key }) => key === WEIGHTS)?.value
   const memory = floatsOf(value, LINEAR_MEMORY * range)
-  return memory !== undefined && isUsable(memory) ? memory : undefined
+  return memory?.every(Number.isFinite) ? memory : undefined
 }
 
 /** The row of variances of a record; undefined if there is none that a prediction can stand on. */
@@ -51,10 +54,4 @@ function floatsOf(value: Uint8Array | null | undefined, length: number): Float32
   if (value?.length !== 4 * length) return undefined
   const view = new DataView(value.buffer, value.byteOffset, value.byteLength)
   return Float32Array.from({ length }, (_, i) => view.getFloat32(4 * i, true))
-}
-
-/** Whether squares are at least 0 and all is finite. */
-function isUsable(memory: Float32Array): boolean {
-  const squares = memory.subarray(0, memory.length / LINEAR_MEMORY)
-  return memory.every(Number.isFinite) && squares.every((square) => square >= 0)
 }

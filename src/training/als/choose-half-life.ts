@@ -1,6 +1,7 @@
 import { durationText } from '../../core/text/age.ts'
 import { timeSpan } from '../../core/time.ts'
 import { requireTimes } from '../data/age-weights.ts'
+import { bestHalfLife, NEWEST } from '../data/half-life-search.ts'
 import type { RatingsTable } from '../data/ratings-table.ts'
 import { splitByTime } from '../data/split-ratings.ts'
 import { evaluateAls } from './evaluate.ts'
@@ -8,12 +9,6 @@ import { evaluateRanking } from './evaluate-ranking.ts'
 import type { AlsModel } from './solver/model.ts'
 import type { AlsFeedback } from './solver/options.ts'
 
-/** Share of the ratings, the newest ones, that trainings are compared on. */
-export const NEWEST = 0.1
-/** Shortest half-life, in halvings of the time that the ratings span. */
-const MOST_HALVINGS = 10
-/** Share of the error by which a half-life must beat a longer one, or an option none: less is chance where nothing drifts. */
-export const GAIN = 0.002
 /** Users whose lists are compared, of implicit feedback. */
 const RANKED_USERS = 1000
 
@@ -35,9 +30,8 @@ export async function resolvedHalfLife(
 }
 
 /**
- * The half-life, ms, of which a training on the older ratings predicts the newest tenth best: that of the time which the ratings
- * span, then half of it, and so on while the error (RMSE; 1 - NDCG at 10 of implicit feedback) falls. Undefined where none is
- * better than to count all the same. It takes a training for each half-life that is tried. Throws INVALID_ARGUMENT where a
+ * The half-life, ms, of which a training on the older ratings predicts the newest tenth best (`bestHalfLife`), by RMSE, or by
+ * 1 - NDCG at 10 of implicit feedback. Undefined where none is better than to count all the same. It takes a training for each half-life that is tried. Throws INVALID_ARGUMENT where a
  * rating has no time, and EMPTY_DATASET.
  */
 export async function chooseHalfLife(
@@ -48,27 +42,17 @@ export async function chooseHalfLife(
   const older = splitByTime(table, NEWEST)
   const span = timeSpan(older.train.timestamp)
   if (span === undefined || span.newest === span.oldest) return undefined
-  const errorWith = async (halfLifeMs: number | undefined): Promise<number> => {
+  return await bestHalfLife(span.newest - span.oldest, async (halfLifeMs) => {
     const model = await train(older.train, halfLifeMs)
     if (feedback === 'explicit') return evaluateAls(model, older.test).rmse
     const options = { maxUsers: RANKED_USERS }
     return 1 - evaluateRanking(model, older.train, older.test, options).ndcg.mean
-  }
-  let chosen: number | undefined
-  let least = await errorWith(undefined)
-  for (let halving = 0; halving <= MOST_HALVINGS; halving++) {
-    const halfLifeMs = (span.newest - span.oldest) / 2 ** halving
-    const error = await errorWith(halfLifeMs)
-    if (error > least * (1 - GAIN)) break
-    chosen = halfLifeMs
-    least = error
-  }
-  return chosen
+  })
 }
 
 /** What was chosen, in words; undefined and 0 for none. */
 export function chosenHalfLifeText(halfLifeMs = 0): string {
   return halfLifeMs === 0
-    ? 'none, as no half-life predicts the newest tenth of the ratings better'
-    : `${durationText(halfLifeMs)}, which predicts the newest tenth of the ratings best`
+    ? 'none, as no half-life predicts the newest tenth better'
+    : `${durationText(halfLifeMs)}, which predicts the newest tenth best`
 }

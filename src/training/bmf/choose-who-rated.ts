@@ -1,7 +1,7 @@
-import { GAIN, NEWEST } from '../als/choose-half-life.ts'
 import { evaluateAls } from '../als/evaluate.ts'
 import type { AlsModel } from '../als/solver/model.ts'
 import { requireTimes } from '../data/age-weights.ts'
+import { GAIN, NEWEST } from '../data/half-life-search.ts'
 import type { RatingsTable } from '../data/ratings-table.ts'
 import { splitByTime } from '../data/split-ratings.ts'
 

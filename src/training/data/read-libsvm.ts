@@ -28,7 +28,14 @@ export async function readLibsvm(
 
 /** Takes examples one by one; only the first `count` ids and values are valid. */
 export interface ExamplesTarget {
-  add(label: number, indexes: Uint32Array, values: Float32Array, count: number): void
+  /** `importance`: how many examples this one counts for. */
+  add(
+    label: number,
+    indexes: Uint32Array,
+    values: Float32Array,
+    count: number,
+    importance: number,
+  ): void
 }
 
 /** Adds the examples of one of several files to a table. Throws as `readLibsvm`. */
@@ -38,7 +45,8 @@ export async function addExamples(
   options: LibsvmParserOptions = {},
 ): Promise<Omit<ReadExamples, 'table'> & Pick<LibsvmParser, 'missingNamespaces'>> {
   const parser = new LibsvmParser(
-    (label, indexes, values, count) => target.add(label, indexes, values, count),
+    (label, indexes, values, count, importance) =>
+      target.add(label, indexes, values, count, importance),
     options,
   )
   const read = await parseFile(parser, file)

@@ -15,6 +15,8 @@ export interface SparseTable {
   readonly values: Float32Array
   /** Labels in the file. */
   readonly labels: Float32Array
+  /** How many examples each row counts for in a training, above 0. @default 1 each */
+  readonly importance?: Float32Array | undefined
 }
 
 /** Elements of one block of a growing column. */
@@ -67,19 +69,29 @@ export class SparseTableBuilder {
   private readonly indexes = new GrowingColumn((buffer) => new Uint32Array(buffer))
   private readonly values = new GrowingColumn((buffer) => new Float32Array(buffer))
   private readonly labels = new GrowingColumn((buffer) => new Float32Array(buffer))
+  private readonly importance = new GrowingColumn((buffer) => new Float32Array(buffer))
   private features = 0
+  private isWeighted = false
 
   constructor() {
     this.offsets.push(0)
   }
 
-  /** Appends an example of `count` non-zeros, in strictly ascending order of id. Throws NOT_FINITE. */
+  /**
+   * Appends an example of `count` non-zeros, in strictly ascending order of id. `importance`: how many examples it counts for,
+   * above 0. Throws NOT_FINITE, and INVALID_ARGUMENT.
+   */
   add(
     label: number,
     indexes: ArrayLike<number>,
     values: ArrayLike<number>,
     count = indexes.length,
+    importance = 1,
   ): void {
+    requireArgument(
+      importance > 0 && importance < Number.POSITIVE_INFINITY,
+      `the importance of an example is above 0, not ${importance}`,
+    )
     for (let k = 0; k < count; k++) {
       const value = values[k] as number
       if (!Number.isFinite(value)) {
@@ -94,11 +106,14 @@ export class SparseTableBuilder {
       'a table holds at most 2^32 - 1 non-zeros; train on a sample',
     )
     this.labels.push(label)
+    this.importance.push(importance)
+    this.isWeighted ||= importance !== 1
     this.offsets.push(this.indexes.length)
   }
 
   /** The table; the builder is empty afterwards. */
   build(): SparseTable {
+    const importance = this.importance.take()
     return {
       rows: this.labels.length,
       features: this.features,
@@ -106,6 +121,7 @@ export class SparseTableBuilder {
       indexes: this.indexes.take(),
       values: this.values.take(),
       labels: this.labels.take(),
+      ...(this.isWeighted ? { importance } : {}),
     }
   }
 }

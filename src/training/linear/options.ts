@@ -26,7 +26,7 @@ export type LinearSolverKind = 'auto' | 'dual' | 'newton'
 export interface LinearProgress {
   /** Number of the round, from 1. */
   readonly round: number
-  /** Objective of the weights: 1/2 |w|^2 + C sum of losses. */
+  /** Objective of the weights: 1/2 |w|^2 + l1 sum of |w| + C sum of losses. */
   readonly primal: number
   /** Highest dual objective so far; the best possible primal is between the two. */
   readonly dual: number
@@ -47,6 +47,11 @@ export interface LinearOptions {
   readonly loss?: LinearLossName
   /** C: weight of the losses against the square of the weights. @default 1 */
   readonly cost?: number
+  /**
+   * Penalty of the sum of the absolute weights, beside that of their squares (elastic net): weights that say little are exactly
+   * 0. The weight of the constant feature has none. Not with the solver `newton`. @default 0
+   */
+  readonly l1?: number
   /** Cost of a positive example in those of a negative one, for labels of which one is rare. @default 1 */
   readonly positiveWeight?: number
   /**
@@ -111,6 +116,7 @@ const WEIGHTS = kindOf<Float32Array>(
 const LINEAR: OptionShape<LinearOptions> = {
   loss: oneOf('hinge', 'squared-hinge', 'logistic'),
   cost: numberIn({ above: 0 }),
+  l1: numberIn({ min: 0 }),
   positiveWeight: numberIn({ above: 0 }),
   weights: WEIGHTS,
   bias: numberIn(),
@@ -139,6 +145,7 @@ const LINEAR: OptionShape<LinearOptions> = {
 export interface LinearSettings {
   readonly loss: LinearLossName
   readonly cost: number
+  readonly l1: number
   readonly positiveWeight: number
   readonly bias: number
   readonly solver: LinearSolverKind
@@ -166,6 +173,7 @@ export function linearSettings(options: LinearOptions): LinearSettings {
   const settings: LinearSettings = {
     loss: options.loss ?? 'hinge',
     cost: options.cost ?? 1,
+    l1: options.l1 ?? 0,
     positiveWeight: options.positiveWeight ?? 1,
     bias: options.bias ?? 1,
     solver: options.solver ?? 'auto',
@@ -184,6 +192,10 @@ export function linearSettings(options: LinearOptions): LinearSettings {
   requireArgument(
     settings.solver !== 'newton' || settings.loss !== 'hinge',
     "Newton's method needs a loss with a derivative, which hinge has not at its kink; use squared-hinge or logistic, or the solver dual",
+  )
+  requireArgument(
+    settings.solver !== 'newton' || settings.l1 === 0,
+    "Newton's method needs a derivative of the penalty, which l1 has not at 0; use the solver dual or auto, or no l1",
   )
   return settings
 }

@@ -30,7 +30,9 @@ export function linearPrior(
   const rule = new OnlineLinearRule({ loss: model.loss === 'logistic' ? 'logistic' : 'hinge' })
   for (const row of rows) {
     const label = table.labels[row] === model.labels.positive ? 1 : -1
-    const slope = rule.derivative(model.decisionOfRow(table, row), label, NO_VALUES)
+    const importance = table.importance?.[row] ?? 1
+    const decision = model.decisionOfRow(table, row)
+    const slope = rule.derivative(decision, label, NO_VALUES, importance)
     addExample(prior, table, row, TIMES * slope * slope)
   }
   return prior

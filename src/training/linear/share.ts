@@ -14,6 +14,8 @@ export interface LinearShare {
   /** C of each row. */
   readonly costs: RowCosts
   readonly bias: number
+  /** Penalty of the absolute weights. */
+  readonly l1: number
   readonly localPasses: number
   readonly localSteps: number | undefined
   /** Whether the passes of a round are those of `next`. */
@@ -30,7 +32,10 @@ export interface LinearShare {
   readonly signs: Int8Array
   readonly alpha: Float64Array
   readonly squares: Float64Array
-  /** Weights of the features; the last one is that of the constant feature. */
+  /**
+   * Weights of the features; the last one is that of the constant feature. With `l1` they are the sums of the steps, and all but
+   * the last weight are these sums `shrunk`.
+   */
   readonly weights: Float64Array
   /** Copy of the weights for each block, changed by its steps; after `certify` its part of the gradient. */
   readonly local: readonly Float64Array[]
@@ -118,6 +123,7 @@ export function linearShare(
       weights,
     }),
     bias: settings.bias,
+    l1: settings.l1,
     localPasses: settings.localPasses ?? 2,
     localSteps: settings.localSteps,
     // The other losses go on with Newton's method after a few rounds.

@@ -3,7 +3,7 @@ import type { TrainingParticipant } from '../threads/training-threads.ts'
 import { linearLoss, type RowLosses } from './loss.ts'
 import { PrimalNewton } from './newton.ts'
 import type { LinearShare } from './share.ts'
-import { addOnes, addSparse, dotOfOnes, sparseDot } from './sparse.ts'
+import { addOnes, addSparse, dotOfOnes, shrunkDot, sparseDot } from './sparse.ts'
 
 /**
  * One phase of a round. `local`: every block takes coordinate steps against its copy of the weights.
@@ -20,7 +20,9 @@ const FULL_EPOCH_EVERY = 20
 /**
  * Stochastic dual coordinate ascent (Hsieh et al., "A dual coordinate descent method for large-scale
  * linear SVM", ICML 2008, with its shrinking) in CoCoA form with adding (Ma, Smith, Jaggi et al.,
- * "Adding vs. averaging in distributed primal-dual optimization", ICML 2015). With K blocks, the steps
+ * "Adding vs. averaging in distributed primal-dual optimization", ICML 2015). With a penalty of absolute weights a step is that of
+ * Prox-SDCA (Shalev-Shwartz and Zhang, "Accelerated proximal stochastic dual coordinate ascent for regularized loss
+ * minimization", ICML 2014): weights are shrunk sums of the steps, and move by no more than these. With K blocks, the steps
  * of a block count K times in its copy of the weights, so that the changes of all blocks can be added
  * safely. A single block is the plain algorithm. Participants take blocks from a counter. The result
  * of a block depends only on the shared state before the phase, so it is the same in every thread.
@@ -84,7 +86,7 @@ export class LinearSolver implements TrainingParticipant<LinearPhase> {
   private epoch(block: number, weights: Float64Array, first: number, end: number): number {
     const { share } = this
     const { losses, places } = this.losses
-    const { order, alpha, signs, squares, bias, stepSize, table, blocks, hasOnes } = share
+    const { order, alpha, signs, squares, bias, l1, stepSize, table, blocks, hasOnes } = share
     const { offsets, indexes, values, features } = table
     const upperBound = share.upperBounds[block] as number
     const lowerBound = share.lowerBounds[block] as number
@@ -102,9 +104,10 @@ export class LinearSolver implements TrainingParticipant<LinearPhase> {
       const from = offsets[row] as number
       const to = offsets[row + 1] as number
       const constant = bias * (weights[features] as number)
-      const product = hasOnes
-        ? dotOfOnes(weights, indexes, from, to)
-        : sparseDot(weights, indexes, values, from, to)
+      let product: number
+      if (l1 > 0) product = shrunkDot(weights, l1, indexes, values, from, to)
+      else if (hasOnes) product = dotOfOnes(weights, indexes, from, to)
+      else product = sparseDot(weights, indexes, values, from, to)
       const margin = sign * (constant + product)
       steps++
       if (canShrink) {
@@ -187,7 +190,11 @@ export class LinearSolver implements TrainingParticipant<LinearPhase> {
     for (let at = share.starts[block] as number; at < end; at++) {
       const row = sorted[at] as number
       const [from, to] = [offsets[row] as number, offsets[row + 1] as number]
-      const decision = constant + sparseDot(weights, indexes, values, from, to)
+      const product =
+        share.l1 > 0
+          ? shrunkDot(weights, share.l1, indexes, values, from, to)
+          : sparseDot(weights, indexes, values, from, to)
+      const decision = constant + product
       const sign = signs[row] as number
       const loss = rowLosses[places[row]!]!
       losses += loss.primal(sign * decision)

@@ -17,6 +17,26 @@ export function sparseDot(
   return even + odd
 }
 
+/** The weight of a sum of steps with the penalty l1 |w|: the sum, nearer to 0 by l1. */
+export function shrunk(sum: number, l1: number): number {
+  if (sum > l1) return sum - l1
+  return sum < -l1 ? sum + l1 : 0
+}
+
+/** As `sparseDot`, with the weights of sums (`shrunk`). */
+export function shrunkDot(
+  sums: Float64Array,
+  l1: number,
+  indexes: Uint32Array,
+  values: Float32Array,
+  from: number,
+  to: number,
+): number {
+  let product = 0
+  for (let k = from; k < to; k++) product += shrunk(sums[indexes[k]!]!, l1) * values[k]!
+  return product
+}
+
 /** weights += step times the non-zeros `from` to `to`. */
 export function addSparse(
   weights: Float64Array,

@@ -15,16 +15,17 @@ import {
 } from './options.ts'
 import { type LabelPair, type LinearShare, labelPair, linearShare } from './share.ts'
 import { type LinearPhase, LinearSolver } from './solver.ts'
+import { shrunk } from './sparse.ts'
 import { usefulThreads } from './useful-threads.ts'
 
 /**
  * Trains a linear classifier on examples of two labels: minimises
  *
- *   1/2 (|w|^2 + b^2)  +  C sum over rows of weight L(y (w.x + b bias))
+ *   1/2 (|w|^2 + b^2)  +  l1 sum of |w_j|  +  C sum over rows of weight L(y (w.x + b bias))
  *
  * by dual coordinate ascent over blocks of rows (see `LinearSolver`). Where this is slow, which it is for
  * features of very different or large scales, Newton's method goes on from its weights (`PrimalNewton`;
- * not for the hinge loss, which has no derivative), unless `solver` says otherwise. The duality gap limits the distance of the objective
+ * not for the hinge loss, which has no derivative, nor with l1), unless `solver` says otherwise. The duality gap limits the distance of the objective
  * from the optimum; training stops at a small gap. Returns the weights of the lowest primal objective, or
  * with `patience` those of the highest validation accuracy; `converged` says whether the tolerance was
  * reached. The same table, options and number of blocks give the same bits with any number of threads.
@@ -41,14 +42,15 @@ export async function trainLinear(
     table.features <= MOST_FEATURES,
     `the examples have a feature with the id ${table.features - 1}, but at most ${MOST_FEATURES} features can be trained; number the features without large gaps`,
   )
-  const { weights } = options
+  const given = options.weights
   requireArgument(
-    weights === undefined || weights.length === table.rows,
-    `there are ${weights?.length} weights of ${table.rows} rows; give one for each`,
+    given === undefined || given.length === table.rows,
+    `there are ${given?.length} weights of ${table.rows} rows; give one for each`,
   )
   const labels = labelPair(table, rows)
   const scales = featureScales(table, rows, settings.scale)
   const trained = scales === undefined ? table : scaledTable(table, scales)
+  const weights = rowWeights(table, given)
   const share = linearShare(trained, { rows, labels, settings, weights })
   await using threads = linearThreads(share, settings.threads)
   const run = new LinearRun({ share, labels, scales, rows: rows.length, settings, options })
@@ -62,6 +64,20 @@ export async function trainLinear(
   }
   return run.model()
 }
+
+/** How often each row counts: its weight times its importance; undefined where all count once. */
+function rowWeights(
+  { importance }: SparseTable,
+  weights: Float32Array | undefined,
+): Float32Array | undefined {
+  if (importance === undefined || weights === undefined) return weights ?? importance
+  return weights.map((weight, row) =>
+    Math.min(MOST_WEIGHT, Math.max(1 / MOST_WEIGHT, weight * importance[row]!)),
+  )
+}
+
+/** Keeps the weight of a row above 0 and finite in float32. */
+const MOST_WEIGHT = 1e37
 
 function linearThreads(share: LinearShare, threads: number): TrainingThreads<LinearPhase> {
   if (threads === 0) return callingThread(new LinearSolver(share))
@@ -160,8 +176,8 @@ class LinearRun {
 
   finishRound(): void {
     const { share, settings, options } = this
-    const half = halfSquare(share.weights)
-    const primal = half + sum(share.losses)
+    const { half, absolute } = penaltiesOf(share.weights, share.l1)
+    const primal = half + share.l1 * absolute + sum(share.losses)
     const dual = Math.max(sum(share.duals) - half, this.dualOfGradient(primal))
     if (!Number.isFinite(primal) || !Number.isFinite(dual)) {
       throw new WeirError(
@@ -203,8 +219,8 @@ class LinearRun {
    * dual variables of coordinate ascent are about as good and are free.
    */
   private dualOfGradient(primal: number): number {
-    const { weights, local, loss } = this.share
-    if (loss === 'hinge' || local.length === 0 || this.method === 'newton') {
+    const { weights, local, loss, l1 } = this.share
+    if (loss === 'hinge' || l1 > 0 || local.length === 0 || this.method === 'newton') {
       return Number.NEGATIVE_INFINITY
     }
     let square = 0
@@ -225,7 +241,8 @@ class LinearRun {
 
   /** Whether coordinate ascent, at the speed of its last rounds, is far from the tolerance. */
   private isSlow(): boolean {
-    if (this.settings.solver !== 'auto' || this.settings.loss === 'hinge') return false
+    const { solver, loss, l1 } = this.settings
+    if (solver !== 'auto' || loss === 'hinge' || l1 > 0) return false
     if (this.method === 'newton' || this.round <= TRIAL_ROUNDS) return false
     const now = this.history.at(-1)?.relativeGap ?? 0
     const before = this.history.at(-TRIAL_ROUNDS)?.relativeGap ?? 0
@@ -256,7 +273,9 @@ class LinearRun {
   private modelOf(weights: Float64Array): LinearModel {
     const last = weights.length - 1
     const { scales } = this
-    const features = weights.subarray(0, last)
+    const { l1 } = this.settings
+    const sums = weights.subarray(0, last)
+    const features = l1 > 0 ? sums.map((value) => shrunk(value, l1)) : sums
     return new LinearModel({
       loss: this.settings.loss,
       labels: this.labels,
@@ -268,10 +287,20 @@ class LinearRun {
   }
 }
 
-function halfSquare(values: Float64Array): number {
-  let total = 0
-  for (const value of values) total += value * value
-  return total / 2
+/** 1/2 |w|^2 and the sum of |w| of the weights of sums; the last weight, that of the constant feature, is its sum. */
+function penaltiesOf(
+  sums: Float64Array,
+  l1: number,
+): { readonly half: number; readonly absolute: number } {
+  const last = sums.length - 1
+  let squares = 0
+  let absolute = 0
+  for (let j = 0; j <= last; j++) {
+    const weight = j === last ? sums[j]! : shrunk(sums[j]!, l1)
+    squares += weight * weight
+    if (j < last) absolute += Math.abs(weight)
+  }
+  return { half: squares / 2, absolute }
 }
 
 function sum(values: Float64Array): number {

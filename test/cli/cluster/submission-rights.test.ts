@@ -19,7 +19,7 @@ const REACHES = {
     query-threads port allow-non-restored-state take-over accept-lost-transactions sasl-mechanism sasl-username tls
     ratings-per-second item-ratings-per-second window-count window-ms learn-from never-stop event-id event-window write-back delete-deltas rule noise
     new-user-noise user-forgetting item-forgetting newcomers evidence learning-rate schedule decay user-regularization
-    item-regularization order stack-forgetting feedback loss positive under-way
+    item-regularization order stack-forgetting feedback loss positive alpha beta l1 l2 under-way
     max-features hash-bits crosses`,
   code: 'repository',
   place: 'data-dir titles restore-from sasl-password-file tls-ca tls-cert tls-key',

@@ -94,6 +94,15 @@ describe('weir train svm', () => {
     )
   })
 
+  it('prints how many weights are not 0 with a penalty of absolute weights', async () => {
+    const train = ['train', 'svm', '--examples', examples, '--threads', '0', '--l1', '2']
+    const { code, out } = await run(...train)
+    expect(code).toBe(0)
+    expect(out).toMatch(/\n[1-5] of 6 weights are not 0/)
+    const newton = await run(...train, '--loss', 'squared-hinge', '--solver', 'newton')
+    expect(newton).toMatchObject({ code: 2, err: expect.stringContaining('which l1 has not at 0') })
+  })
+
   it('prints the digits of a small objective', async () => {
     const { out } = await run(
       ...['train', 'svm', '--examples', examples, '--threads', '0', '--cost', '1e-5'],

@@ -59,7 +59,11 @@ describe('a line of features with names', () => {
   it.each([
     'x |a b',
     '|a b',
-    '1 2 |a b',
+    '1 0 |a b',
+    '1 -2 |a b',
+    '1 x |a b',
+    '1 1e-60 |a b',
+    '1 1e60 |a b',
     '1 1 1 |a b',
     '1 a:x',
     '1 a:',
@@ -70,6 +74,23 @@ describe('a line of features with names', () => {
     '1 a:3e38 a:3e38',
   ])('is bad if it is %j', (text) => {
     expect(read(text)).toBe('bad')
+  })
+})
+
+describe('the importance of a line', () => {
+  it.each([
+    ['1 2.5 |a b', 2.5],
+    ["1 0.25 'tag|a b", 0.25],
+    ['1 3 tag|a b', 3],
+    // A word next to the bar is a tag.
+    ['1 2|a b', 1],
+    ['1 |a b', 1],
+    ['1 a b', 1],
+  ])('is how many examples it counts for: %j', (text, expected) => {
+    // What the line before had does not count.
+    read('1 7 |x')
+    expect(read(text)).toMatchObject({ label: 1 })
+    expect(line.importance).toBe(expected)
   })
 })
 

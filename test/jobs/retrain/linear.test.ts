@@ -146,6 +146,41 @@ describe('a retraining of a linear model', () => {
     expect((await weightsOf(2)).get(1)).toBeGreaterThan(0)
   })
 
+  it('chooses the half-life by the newest tenth, and says it', async () => {
+    const turned = examples(300).map((line) =>
+      line.startsWith('2') ? `1${line.slice(1)}` : `2${line.slice(1)}`,
+    )
+    await feed([...turned, ...examples(300)])
+    const linear = { loss: 'logistic', threads: 0, range: RANGE, halfLifeMs: 'auto' } as const
+    const steps: string[] = []
+    const outcome = await retrain({ ...options(), linear, onStep: (step) => steps.push(step) })
+    expect(outcome).toMatchObject({
+      version: {
+        lineage: { hyperparameters: { halfLifeMs: 'auto', chosenHalfLifeMs: expect.any(Number) } },
+      },
+    })
+    expect((await weightsOf(1)).get(1)).toBeGreaterThan(0)
+    expect(steps).toContainEqual(
+      expect.stringMatching(/^half-life: .*, which predicts the newest tenth best/),
+    )
+  })
+
+  it('counts an example as often as its importance says, and has zeros with l1', async () => {
+    const named = (label: number, importance: number, name: string): string =>
+      `${label} ${importance} |a ${name}`
+    const both = ['x', 'y'].flatMap((name, n) => [
+      named(2, n === 0 ? 5 : 1, name),
+      named(1, 2, name),
+    ])
+    await feed(Array.from({ length: 50 }, () => [...both, '2 |a none', '1 |a none']).flat())
+    const linear = { loss: 'logistic', threads: 0, range: RANGE, hashBits: 8, crosses: '' } as const
+    const outcome = await retrain({ ...options(), linear: { ...linear, l1: 8 } })
+    expect(outcome).toMatchObject({ version: { lineage: { hyperparameters: { l1: 8 } } } })
+    const weights = [...(await weightsOf(1))].filter(([id]) => id !== BIAS_FEATURE)
+    // Positive examples of x count five times to two, those of y once; the third name says nothing.
+    expect(weights.map(([, weight]) => Math.sign(weight)).sort()).toEqual([-1, 1])
+  })
+
   it('does nothing for the same inputs, and publishes the next number for more', async () => {
     await feed(examples(300))
     await retrain(options())

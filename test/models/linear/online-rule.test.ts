@@ -60,6 +60,14 @@ describe('online learning of a linear model', () => {
     expect(rule.derivative(0, -1, Float32Array.of(0.3))).toBe(1)
   })
 
+  it('has a gradient as many times as an observation counts', () => {
+    const rule = new OnlineLinearRule({ loss: 'logistic' })
+    const [one, three] = [1, 3].map((importance) =>
+      rule.derivative(0.3, 1, Float32Array.of(1), importance),
+    )
+    expect(three! / one!).toBeCloseTo(3, 9)
+  })
+
   it('keeps a published weight where its feature is larger than before, and shrinks a learned one', () => {
     const indices = Uint16Array.of(0, 1)
     const step = { derivative: 0, rate: 1, indices, values: Float32Array.of(4, 4) }

@@ -17,11 +17,14 @@ it('has bytes that never change, and reads back', () => {
   expect(weightMemoryIn(headers, 2)).toEqual(Float32Array.of(1, 4, -0.5, -2))
 })
 
+it('is that of FTRL-proximal where the first part is below 0', () => {
+  expect(weightMemoryIn(headerOf(-4, 1, 0.5, 2), 2)).toEqual(Float32Array.of(-4, 1, 0.5, 2))
+})
+
 it.each([
   ['of no header', []],
   ['of another range', headerOf(1, 1)],
   ['with a number that is not finite', headerOf(1, Number.NaN, 1, 1)],
-  ['with a sum of squares below 0', headerOf(1, -1, 1, 1)],
   ['without a value', [{ key: 'weight-memory', value: null }]],
 ])('is ignored %s: the weights are served all the same', (_, headers) => {
   expect(weightMemoryIn(headers, 2)).toBeUndefined()

@@ -180,7 +180,7 @@ describe('a linear model of features with names', () => {
     })
   })
 
-  it('begins empty, and learns what its topic has', async () => {
+  it('begins empty, and learns what its topic has, here by FTRL-proximal', async () => {
     const own = ['--topic', 'empty-model'] as const
     writeFileSync(at('empty.txt'), 'bias,0\n')
     const load = ['model', 'load', '--kind', 'linear', at('empty.txt'), '--range', '64', ...own]
@@ -194,9 +194,10 @@ describe('a linear model of features with names', () => {
     await run('topic', 'create', 'clicks', '--partitions', '1')
     const clicked = ['topic', 'produce', 'clicks', '--data-dir', data]
     expect(await inProcess(clicked, clicks(1500))).toMatchObject({ code: 0 })
+    const rule = ['--rule', 'ftrl', '--alpha', '0.5', '--l1', '1'] as const
     const flags = ['--loss', 'logistic', '--observations', 'clicks', '--learn-from', 'start']
     await using empty = weir(
-      ['learn', 'svm', ...own, ...flags, '--data-dir', data, '--port', '0', '--json'],
+      ['learn', 'svm', ...own, ...flags, ...rule, '--data-dir', data, '--port', '0', '--json'],
       { env: PATIENT },
     )
     const [, emptyPort] = await empty.printed(/"started","port":(\d+)/)

@@ -181,6 +181,7 @@ export const CALLS: Readonly<Record<string, OptionsCall>> = {
   },
   MapStateOptions: { call: (o) => weir.mapState('s', o) },
   MemorySourceOptions: { call: (o) => new weir.MemorySource([[]], o) },
+  FtrlOptions: { call: (o) => new learning.OnlineLinearRule({ loss: 'hinge', ftrl: o }) },
   ModelTopicsOptions: {
     call: (o, { topics }) => weir.createModelTopics(topics, 'm', o),
   },

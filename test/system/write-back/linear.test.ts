@@ -12,6 +12,7 @@ import type { ServedJob } from '../../../src/jobs/served-job.ts'
 import { publishableWeights, publishLinear } from '../../../src/kinds/linear/publish.ts'
 import { LibsvmWriter } from '../../../src/models/linear/libsvm-writer.ts'
 import { LinearExamples } from '../../../src/models/linear/model-generator.ts'
+import type { OnlineLinearSettings } from '../../../src/models/linear/online-rule.ts'
 import { SVM_MODEL } from '../../../src/models/topic/linear-serving-function.ts'
 import { weightMemoryIn } from '../../../src/models/topic/row-memory.ts'
 import { until } from '../../run/until.ts'
@@ -68,7 +69,10 @@ it('writes learned blocks of a linear model back, and a fresh learner continues 
     await producer.sync()
     await producer.close()
   }
-  const learn = async (process: string): Promise<ServedJob> => {
+  const learn = async (
+    process: string,
+    rule: OnlineLinearSettings = { learningRate: 0.5 },
+  ): Promise<ServedJob> => {
     const learning = Promise.withResolvers<void>()
     const job = await learnSvmJob({
       ...{ topic: TOPIC, slots: 2, queryThreads: 1, port: 0, configuration: {} },
@@ -77,7 +81,7 @@ it('writes learned blocks of a linear model back, and a fresh learner continues 
         checkpoints: join(root, process, 'checkpoints'),
         state: join(root, process, 'state'),
       },
-      job: { observations: OBSERVATIONS, rule: { loss: 'logistic', learningRate: 0.5 } },
+      job: { observations: OBSERVATIONS, rule: { loss: 'logistic', ...rule } },
       writeBackMs: 3_600_000,
       onLive: () => {},
       onLearning: () => learning.resolve(),
@@ -100,7 +104,7 @@ it('writes learned blocks of a linear model back, and a fresh learner continues 
     })
     return rows
   }
-  /** Sums of squared gradients beside the weights, as the topic has them last. */
+  /** Sums of squared gradients beside the weights, as the topic has them last; those of FTRL-proximal are below 0 there. */
   const squares = async (): Promise<number[]> => {
     const blocks = new Map<string, Float32Array>()
     await scanTopic(topics, TOPIC, (record) => {
@@ -109,7 +113,7 @@ it('writes learned blocks of a linear model back, and a fresh learner continues 
       return true
     })
     const sorted = [...blocks].sort(([a], [b]) => (a < b ? -1 : 1))
-    return sorted.flatMap(([, memory]) => [...memory.subarray(0, RANGE)])
+    return sorted.flatMap(([, memory]) => [...memory.subarray(0, RANGE)].map(Math.abs))
   }
   const learned = (job: ServedJob, observations: number): Promise<unknown> =>
     until(`${observations} observations are folded`, async () => {
@@ -127,15 +131,21 @@ it('writes learned blocks of a linear model back, and a fresh learner continues 
   const ofFirst = await squares()
   expectGrown(published, ofFirst)
 
-  const second = await learn('second')
-  expect(await blocks(second)).toEqual(served)
-  await observe(COUNT)
-  await learned(second, COUNT)
-  expect(await metric(second, 'observationsLearned')).toBe(COUNT)
-  const after = await blocks(second)
-  expect(after).not.toEqual(served)
-  await second.close()
-  expect(await written()).toEqual(after)
-  expectGrown(ofFirst, await squares())
+  // The second goes on by FTRL-proximal, and the third one from what that has written.
+  let [before, squaresBefore] = [served, ofFirst]
+  for (const process of ['second', 'third']) {
+    const job = await learn(process, { ftrl: { alpha: 0.1, l1: 0.5 } })
+    expect(await blocks(job)).toEqual(before)
+    await observe(COUNT)
+    await learned(job, COUNT)
+    expect(await metric(job, 'observationsLearned')).toBe(COUNT)
+    const after = await blocks(job)
+    expect(after).not.toEqual(before)
+    await job.close()
+    expect(await written()).toEqual(after)
+    const squaresAfter = await squares()
+    expectGrown(squaresBefore, squaresAfter)
+    ;[before, squaresBefore] = [after, squaresAfter]
+  }
   rmSync(root, { recursive: true, force: true })
 })

@@ -1,11 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { type Random, seededRandom } from '../../../src/core/random.ts'
 import { LinearExamples } from '../../../src/models/linear/model-generator.ts'
-import {
-  foldLinearStep,
-  type LinearStep,
-  OnlineLinearRule,
-} from '../../../src/models/linear/online-rule.ts'
+import { foldLinearStep, OnlineLinearRule } from '../../../src/models/linear/online-rule.ts'
+import type { LinearStep } from '../../../src/models/linear/step.ts'
 import { SparseTableBuilder } from '../../../src/training/data/sparse-table.ts'
 import type { LinearModel } from '../../../src/training/linear/model.ts'
 import { linearPrior } from '../../../src/training/linear/prior.ts'
@@ -195,4 +192,14 @@ it('the prior has the squared gradients of the training examples, each 16 times,
   for (const [i, square] of [4 * a!, a! + 9 * b!, a! + b!].entries()) {
     expect(squares[i]).toBeCloseTo(16 * square, 6)
   }
+})
+
+it('the prior has an example of importance 3 with a gradient three times as long', async () => {
+  const builder = new SparseTableBuilder()
+  builder.add(1, Uint32Array.of(0), Float32Array.of(2), 1, 3)
+  builder.add(-1, Uint32Array.of(1), Float32Array.of(-3))
+  const table = builder.build()
+  const model = await trainLinear(table, { loss: 'logistic', threads: 0 })
+  const slope = 3 / (1 + Math.exp(model.decisionOfRow(table, 0)))
+  expect(linearPrior(table, model).squares[0]).toBeCloseTo(16 * (2 * slope) ** 2, 6)
 })

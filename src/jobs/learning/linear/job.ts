@@ -23,6 +23,7 @@ import { rawKeySerializer } from '../../../dataflow/key-serializer.ts'
 import { encodeLinearDelta, type LinearDelta } from '../../../models/linear/delta.ts'
 import {
   ONLINE_LINEAR_SETTINGS,
+  OnlineLinearRule,
   type OnlineLinearSettings,
 } from '../../../models/linear/online-rule.ts'
 import { type WeightUpdate, WeightUpdateSerializer } from '../../../models/linear/weight-update.ts'
@@ -125,6 +126,8 @@ const onlineSvm: JobDefinition<OnlineSvmOptions> = defineJob<OnlineSvmOptions>({
   name: 'online-svm',
   async build(env, options) {
     checkOptions('online-svm', ONLINE_SVM, options)
+    // What does not fit together is refused here, not in a slot.
+    new OnlineLinearRule({ loss: 'hinge', ...options.rule })
     await using topics = await openTopics(placeIn(options))
     const {
       range,
@@ -158,9 +161,11 @@ const onlineSvm: JobDefinition<OnlineSvmOptions> = defineJob<OnlineSvmOptions>({
     rows
       .union(deltas)
       .keyBy((update) => update.key, rawKeySerializer)
-      .transform<never>('Linear model', () => new LearnedWeightsOperator({ range, neverStop }), {
-        needsKey: true,
-      })
+      .transform<never>(
+        'Linear model',
+        () => new LearnedWeightsOperator({ range, ftrl: rule.ftrl, neverStop }),
+        { needsKey: true },
+      )
       .uid(SVM_MODEL_UID)
       .discard()
     const sink = await topicSink<LinearDelta>(placeIn(options), {

@@ -1,6 +1,10 @@
+import { BIAS_FEATURE } from '../../../core/feature.ts'
 import type { Counter } from '../../../core/metrics.ts'
 import { type ModelVersion, modelVersion } from '../../../core/model-version.ts'
-import { LINEAR_MEMORY } from '../../../models/linear/online-rule.ts'
+import { type FtrlOptions, ftrlFold } from '../../../models/linear/ftrl.ts'
+import { foldLinearStep } from '../../../models/linear/online-rule.ts'
+import type { LinearFold, LinearStep } from '../../../models/linear/step.ts'
+import { dropSums, LINEAR_MEMORY } from '../../../models/linear/weight-memory.ts'
 import type { WeightUpdate } from '../../../models/linear/weight-update.ts'
 import { LinearServingFunction } from '../../../models/topic/linear-serving-function.ts'
 import type {
@@ -23,6 +27,8 @@ const PUT_BACK = { source: 1, partition: 0, offset: 0, eventTime: -1 }
 export interface LearnedWeightsOptions {
   /** Features of one block. */
   readonly range: number
+  /** Steps are folded by FTRL-proximal. @default by the normalised adaptive gradient */
+  readonly ftrl?: FtrlOptions | undefined
   /** No copies are made. */
   readonly neverStop: boolean
   /** Whether learning on a version is stopped, so that its steps are dropped. */
@@ -36,6 +42,7 @@ export interface LearnedWeightsOptions {
  */
 export class LearnedWeights extends LinearServingFunction {
   private readonly guard: LearnedWeightsOptions
+  private readonly folds: BlockFolds
   private frozen!: VectorState
   private frozenMemory!: VectorState
   private stepsLeft!: Counter
@@ -43,6 +50,7 @@ export class LearnedWeights extends LinearServingFunction {
   constructor(options: LearnedWeightsOptions) {
     super(options.range, true)
     this.guard = options
+    this.folds = blockFolds(options)
   }
 
   override open(context: KeyedFunctionContext): void {
@@ -79,6 +87,17 @@ export class LearnedWeights extends LinearServingFunction {
     if (memory === undefined) this.memory?.remove(version, key)
     else this.memory?.replace(version, key, memory.vector, PUT_BACK)
     this.blocks.replace(version, key, weights, PUT_BACK)
+  }
+
+  protected override foldStep(
+    key: Uint8Array,
+    step: LinearStep,
+    block: Float32Array,
+    memory: Float32Array,
+  ): boolean {
+    const { ofIntercept, ofOthers, interceptKey } = this.folds
+    const fold = isEqual(key, interceptKey) ? ofIntercept : ofOthers
+    return fold(step, block, memory)
   }
 
   protected override beforeStep(
@@ -126,8 +145,31 @@ export class LearnedWeights extends LinearServingFunction {
     const { indices, weights } = update
     for (let i = 0; i < indices.length; i++) copy[indices[i]!] = weights[i]!
     this.frozen.put(version, key, copy, NOWHERE)
+    const memory = this.frozenMemory.get(version, key)?.vector
+    if (memory !== undefined && dropSums(memory, indices))
+      this.frozenMemory.put(version, key, memory, NOWHERE)
   }
 }
+
+/** How steps are folded into the block of the intercept, and into others. */
+interface BlockFolds {
+  readonly interceptKey: Uint8Array
+  readonly ofIntercept: LinearFold
+  readonly ofOthers: LinearFold
+}
+
+function blockFolds({ range, ftrl }: LearnedWeightsOptions): BlockFolds {
+  const block = Math.floor(BIAS_FEATURE / range)
+  const interceptKey = new TextEncoder().encode(String(block))
+  if (ftrl === undefined) {
+    return { interceptKey, ofIntercept: foldLinearStep, ofOthers: foldLinearStep }
+  }
+  const ofIntercept = ftrlFold(ftrl, BIAS_FEATURE - block * range)
+  return { interceptKey, ofIntercept, ofOthers: ftrlFold(ftrl, -1) }
+}
+
+const isEqual = (a: Uint8Array, b: Uint8Array): boolean =>
+  a.length === b.length && a.every((byte, i) => byte === b[i])
 
 /** An update of the model topic. */
 type PublishedUpdate = Exclude<WeightUpdate, { kind: 'step' }>

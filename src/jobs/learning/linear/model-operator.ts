@@ -1,4 +1,5 @@
 import { rawKeySerializer } from '../../../dataflow/key-serializer.ts'
+import type { FtrlOptions } from '../../../models/linear/ftrl.ts'
 import type { WeightUpdate } from '../../../models/linear/weight-update.ts'
 import type { OperatorContext } from '../../../operators/port/operator.ts'
 import { KeyedProcessOperator } from '../../../operators/process/keyed-process.ts'
@@ -15,6 +16,8 @@ type BeginOrder = Extract<LearnerOrder<LearnableVersion, null>, { readonly kind:
 export interface LearnedWeightsOperatorOptions {
   /** Features of one block. */
   readonly range: number
+  /** Steps are folded by FTRL-proximal. @default by the normalised adaptive gradient */
+  readonly ftrl?: FtrlOptions | undefined
   /** Learning is never stopped, so that no blocks are copied. @default false */
   readonly neverStop?: boolean | undefined
 }
@@ -34,10 +37,10 @@ export class LearnedWeightsOperator extends KeyedProcessOperator<Uint8Array, Wei
   /** Tickets of parts that were folded before the counts came: other slots may have them earlier. */
   private readonly early: number[] = []
 
-  constructor({ range, neverStop = false }: LearnedWeightsOperatorOptions) {
+  constructor({ range, ftrl, neverStop = false }: LearnedWeightsOperatorOptions) {
     const stages = new Map<number, LearningStage>()
     const isStopped = (version: number): boolean => stages.get(version)?.isStopped === true
-    const weights = new LearnedWeights({ range, neverStop, isStopped })
+    const weights = new LearnedWeights({ range, ftrl, neverStop, isStopped })
     super(weights, rawKeySerializer, false)
     this.weights = weights
     this.stages = stages

@@ -51,6 +51,8 @@ interface HeldExample {
   readonly rule: OnlineLinearRule
   /** 1 or -1. */
   readonly label: number
+  /** How many examples it counts for. */
+  readonly importance: number
   readonly ids: Uint32Array
   readonly values: Float32Array
   readonly timestamp: number
@@ -153,13 +155,13 @@ export class LinearObservationsOperator extends ObservationsGate {
       this.refusals.refuseRecord(record, 'unparsable', timestamp)
       return
     }
-    const { label, ids, values, count } = example
+    const { label, ids, count } = example
     const side = this.sideOf(label)
     // A feature makes a block of weights: without a limit a stranger fills the disk with ids.
     const isTooWide = count > 0 && ids[count - 1]! >= this.maxFeatures
     if (side === 0) this.refusals.refuseRecord(record, 'unknown-label', timestamp)
     else if (isTooWide) this.refusals.refuseRecord(record, 'too-many-features', timestamp)
-    else if (!this.isRepeated(record)) this.learn(side, ids, values, count)
+    else if (!this.isRepeated(record)) this.learn(side, example)
   }
 
   private exampleOf(bytes: Uint8Array | null): ExampleView | undefined {
@@ -197,7 +199,11 @@ export class LinearObservationsOperator extends ObservationsGate {
     this.resumeOffsets?.learns(partition, this.version)
   }
 
-  private learn(label: number, indexes: Uint32Array, given: Float32Array, count: number): void {
+  /** Learns an example of a side, 1 or -1. */
+  private learn(
+    label: number,
+    { ids: indexes, values: given, count, importance }: ExampleView,
+  ): void {
     const ids = new Uint32Array(count + 1)
     const values = new Float32Array(count + 1)
     ids.set(indexes.subarray(0, count))
@@ -205,7 +211,7 @@ export class LinearObservationsOperator extends ObservationsGate {
     ids[count] = BIAS_FEATURE
     values[count] = 1
     const { version, phase, rule, timestamp } = this
-    const example = { version, phase, rule, label, ids, values, timestamp }
+    const example = { version, phase, rule, label, importance, ids, values, timestamp }
     // What the source has read behind an example that waits keeps its place.
     if (this.held.length === 0 && this.inFlight?.tryEnter() !== false) {
       const predicted = this.predict(example, this.context.position())
@@ -263,7 +269,7 @@ export class LinearObservationsOperator extends ObservationsGate {
 
   /** Learns an example that is in flight. */
   private step(example: Omit<HeldExample, 'position'>, predicted: Predicted): void {
-    const { version, phase, rule, label, ids, values, timestamp } = example
+    const { version, phase, rule, label, importance, ids, values, timestamp } = example
     const { context, inFlight } = this
     const { decision } = predicted
     this.measure(example, predicted)
@@ -273,7 +279,7 @@ export class LinearObservationsOperator extends ObservationsGate {
       return
     }
     this.learned.increment()
-    const derivative = rule.derivative(decision, label, values)
+    const derivative = rule.derivative(decision, label, values, importance)
     if (derivative === 0) {
       inFlight?.leave()
       return

@@ -1,9 +1,11 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { BIAS_FEATURE } from '../../../../src/core/feature.ts'
 import { modelVersion } from '../../../../src/core/model-version.ts'
 import { rawKeySerializer } from '../../../../src/dataflow/key-serializer.ts'
 import { InFlightLimit } from '../../../../src/jobs/learning/in-flight-limit.ts'
 import { LearnedWeightsOperator } from '../../../../src/jobs/learning/linear/model-operator.ts'
 import { StepFolds } from '../../../../src/jobs/learning/linear/step-folds.ts'
+import type { FtrlOptions } from '../../../../src/models/linear/ftrl.ts'
 import type { WeightUpdate } from '../../../../src/models/linear/weight-update.ts'
 import { vectorState } from '../../../../src/state/port/descriptors.ts'
 import { OperatorHarness } from '../../../../src/testing/operator-harness.ts'
@@ -11,8 +13,8 @@ import { OperatorHarness } from '../../../../src/testing/operator-harness.ts'
 const RANGE = 8
 
 /** The owner of all blocks, and the counts of an attempt with so many examples in flight. */
-async function open(examples: number, neverStop = false) {
-  const operator = new LearnedWeightsOperator({ range: RANGE, neverStop })
+async function open(examples: number, neverStop = false, ftrl?: FtrlOptions) {
+  const operator = new LearnedWeightsOperator({ range: RANGE, neverStop, ftrl })
   const selectors = [(update: WeightUpdate) => update.key]
   const keys = { selectors: selectors as never, serializer: rawKeySerializer as never }
   const harness = await OperatorHarness.open<WeightUpdate, never>({ operator, keys })
@@ -141,4 +143,78 @@ it('a block that is published again while it is learned is put back to what was 
 it('a job that never stops keeps no copies', async () => {
   const { harness } = await learned(true)
   expect(row(harness, 'frozen-weights', '0')).toBeUndefined()
+})
+
+describe('a job that learns by FTRL-proximal', () => {
+  /** A weight of Algorithm 1 after gradients of -1 from a weight of 0, alpha 1 and beta 1. */
+  const plainWeight = (gradients: number, l1: number): number => {
+    let [z, n, w] = [0, 0, 0]
+    for (let k = 0; k < gradients; k++) {
+      z += -1 - (Math.sqrt(n + 1) - Math.sqrt(n)) * w
+      n += 1
+      w = Math.abs(z) <= l1 ? 0 : -(z - Math.sign(z) * l1) / (1 + Math.sqrt(n))
+    }
+    return w
+  }
+
+  it('keeps weights at 0 until their gradients exceed l1, and the intercept never', async () => {
+    const { harness, begin } = await open(0, false, { alpha: 1, beta: 1, l1: 2.5 })
+    begin()
+    const constant = String(Math.floor(BIAS_FEATURE / RANGE))
+    const ofIntercept = { ...step(constant, 0), indices: Uint16Array.of(BIAS_FEATURE % RANGE) }
+    harness.process(ofIntercept as WeightUpdate, 0)
+    expect(row(harness, 'weights', constant)![BIAS_FEATURE % RANGE]).toBeCloseTo(
+      plainWeight(1, 0),
+      6,
+    )
+    for (const [n, expected] of [0, 0, 0.5 / (1 + Math.sqrt(3))].entries()) {
+      harness.process(step('0', 0), 0)
+      expect(row(harness, 'weights', '0')![3]).toBeCloseTo(expected, 6)
+      expect(expected).toBeCloseTo(plainWeight(n + 1, 2.5), 9)
+    }
+  })
+
+  it('goes on from a weight that is published alone, also after learning was stopped', async () => {
+    const { operator, harness, begin } = await open(0, false, { alpha: 1, beta: 1 })
+    begin()
+    const weightOf = (): number => row(harness, 'weights', '0')![3]!
+    const publish = (weight: number): void => {
+      const [indices, weights] = [Uint16Array.of(3), Float32Array.of(weight)]
+      harness.process({ kind: 'some', key: key('0'), version: 1, indices, weights }, 0)
+    }
+    harness.process({ kind: 'open', key: key('0'), version: 1 }, 0)
+    for (let n = 0; n < 100; n++) harness.process(step('0', 0), 0)
+    const before = weightOf()
+    publish(-7)
+    harness.process(step('0', 0, 0.01), 0)
+    expect(before).toBeGreaterThan(1)
+    expect(weightOf()).toBeCloseTo(-7, 2)
+    begin(1)
+    await operator.prepareSnapshot(1)
+    expect(weightOf()).toBe(-7)
+    begin(2)
+    harness.process(step('0', 0, 0.01), 0)
+    expect(weightOf()).toBeCloseTo(-7, 1)
+  })
+
+  it('puts a weight that was published alone back to it, where a write-back had sums of the weight before', async () => {
+    const { operator, harness, begin } = await open(0, false, { alpha: 1, beta: 1 })
+    begin()
+    const memory = new Float32Array(2 * RANGE)
+    // n is 4 and z is -6: a weight of 2.
+    memory[3] = -4
+    memory[RANGE + 3] = -6
+    const weights = new Float32Array(RANGE).fill(2, 3, 4)
+    harness.process({ kind: 'open', key: key('0'), version: 1 }, 0)
+    harness.process({ kind: 'row', key: key('0'), version: 1, weights, memory }, 0)
+    harness.process(step('0', 0), 0)
+    expect(row(harness, 'weights', '0')![3]).toBeGreaterThan(2)
+    const alone = { indices: Uint16Array.of(3), weights: Float32Array.of(9) }
+    harness.process({ kind: 'some', key: key('0'), version: 1, ...alone }, 0)
+    begin(1)
+    await operator.prepareSnapshot(1)
+    begin(2)
+    harness.process(step('0', 0, 0.01), 0)
+    expect(row(harness, 'weights', '0')![3]).toBeCloseTo(9, 1)
+  })
 })

@@ -209,6 +209,12 @@ it('takes the labels of a version that does not say its own as it is told', asyn
   expect(await sides(2)).toEqual([1, -1, -1])
 })
 
+it('learns an example with a gradient as many times as long as its importance', async () => {
+  const lines = ['1 |a x', "1 3 'tag|a x", '-1 0.5 |a x', '1 |a x']
+  const harness = await learned(lines, { hashing: { bits: 8, crosses: '' } })
+  expect(harness.values.map(({ derivative }) => derivative)).toEqual([-1, -3, 0.5, -1])
+})
+
 it('learns the loss that the version was trained with, if none is given', async () => {
   const derivative = async (
     trainedWith: TrainedWith | undefined,

@@ -2,11 +2,8 @@ import { expect, it } from 'vitest'
 import { seededRandom } from '../../../../src/core/random.ts'
 import { ExampleMeasures } from '../../../../src/jobs/learning/error/example-measures.ts'
 import { LinearExamples } from '../../../../src/models/linear/model-generator.ts'
-import {
-  foldLinearStep,
-  LINEAR_MEMORY,
-  OnlineLinearRule,
-} from '../../../../src/models/linear/online-rule.ts'
+import { foldLinearStep, OnlineLinearRule } from '../../../../src/models/linear/online-rule.ts'
+import { LINEAR_MEMORY } from '../../../../src/models/linear/weight-memory.ts'
 import { campaignSize } from '../../../run/campaign-size.ts'
 
 const FEATURES = 200
