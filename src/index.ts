@@ -136,7 +136,11 @@ export {
   BroadcastStream,
   KeyedBroadcastConnectedStream,
 } from './dataflow/broadcast-stream.ts'
-export { ConnectedStreams, KeyedConnectedStreams } from './dataflow/connected-streams.ts'
+export {
+  ConnectedStreams,
+  type ConnectOptions,
+  KeyedConnectedStreams,
+} from './dataflow/connected-streams.ts'
 export { DataStream } from './dataflow/data-stream.ts'
 export {
   type BuildSettings,
@@ -144,8 +148,8 @@ export {
   defineJob,
   type JobDefinition,
   type JobOptions,
-} from './dataflow/job-definition.ts'
-export type { JobOptionSpec, JobOptionSpecs, OptionsOf } from './dataflow/job-option-specs.ts'
+} from './dataflow/job/job-definition.ts'
+export type { JobOptionSpec, JobOptionSpecs, OptionsOf } from './dataflow/job/job-option-specs.ts'
 export { type PlainKey, plainKeySerializer, rawKeySerializer } from './dataflow/key-serializer.ts'
 export { KeyedStream } from './dataflow/keyed-stream.ts'
 export { DataStreamSink } from './dataflow/node-settings.ts'
@@ -162,6 +166,7 @@ export type {
   StartedJob,
   StreamGraph,
 } from './dataflow/stream-graph.ts'
+export { Table, type TableJoinOptions, type TableOptions } from './dataflow/table.ts'
 export type { GraphIssue } from './dataflow/validate-graph.ts'
 export {
   type AggregateOptions,

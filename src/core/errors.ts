@@ -82,6 +82,10 @@ export const ERROR_CODES = {
     false,
     'A source gives no results, because partitions without records hold its event time back and no idle timeout is set.',
   ),
+  TABLE_LOADING: entry(
+    false,
+    'An operator reads a table to the end that it had at the start, before the stream that it joins with it.',
+  ),
   // Checkpoints
   CHECKPOINT_EXPIRED: entry(true, 'A checkpoint took longer than its timeout.'),
   CHECKPOINT_DECLINED: entry(true, 'A subtask could not take part in a checkpoint.'),

@@ -1,3 +1,5 @@
+import { oneOf } from '../core/options/kinds.ts'
+import { checkOptions, type OptionShape } from '../core/options/shape.ts'
 import type { Serializer } from '../core/serializer.ts'
 import type { StreamOperator } from '../operators/port/operator.ts'
 import { CoFlatMapOperator, CoMapOperator } from '../operators/process/co-map.ts'
@@ -24,6 +26,28 @@ const PROCESS = { call: 'process', methods: ['processElement1', 'processElement2
 
 /** The two inputs of connected streams. */
 export type ConnectedInputs = readonly [readonly StreamOrigin[], readonly StreamOrigin[]]
+
+/** Options of a stream that is connected to another one. */
+export interface ConnectOptions {
+  /**
+   * `loaded`: the other stream is a table. It is read to the end that its sources had when the attempt started, also after a
+   * restore, and no record of this stream is read before; its watermarks do not count. The two must come from different
+   * sources. @default each record is read when it comes, in no order between the streams
+   */
+  readonly wait?: 'loaded'
+}
+
+const CONNECT: OptionShape<ConnectOptions> = { wait: oneOf('loaded') }
+
+/** The outputs of the second input. Throws INVALID_ARGUMENT. */
+export function secondInput(
+  origins: readonly StreamOrigin[],
+  options: ConnectOptions,
+): readonly StreamOrigin[] {
+  checkOptions('connect', CONNECT, options)
+  if (options.wait === undefined) return origins
+  return origins.map((origin) => ({ ...origin, loadsFirst: true }))
+}
 
 /** What two streams have with keys and without; `C` is the context with which functions are opened. */
 abstract class TwoInputs<A, B, C extends FunctionContext> {

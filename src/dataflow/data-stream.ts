@@ -31,38 +31,25 @@ import { FUNCTION_USES, PROCESS } from './checks/function-uses.ts'
 import { requireSerializer, requireSink } from './checks/object-argument.ts'
 import { requireStrategyOfStream } from './checks/strategy-argument.ts'
 import { refuseHalfKeyed, requireStream } from './checks/stream-argument.ts'
-import { ConnectedStreams } from './connected-streams.ts'
-import { commonSerializer, labelOf, type StreamOrigin } from './graph-draft.ts'
+import { ConnectedStreams, type ConnectOptions, secondInput } from './connected-streams.ts'
+import { commonSerializer, labelOf } from './graph-draft.ts'
 import { CoGroupedWindows, JoinedWindows, PairedStreams } from './joined-streams.ts'
 import { type PlainKey, plainKeySerializer } from './key-serializer.ts'
 import { KeyedStream } from './keyed-stream.ts'
-import { DataStreamSink, NodeSettingsBase } from './node-settings.ts'
+import { DataStreamSink } from './node-settings.ts'
 import {
   inspectFunction,
   type NodeSpec,
   type TransformOptions,
   transformSpec,
 } from './node-spec.ts'
-import type { StreamFactory } from './stream-factory.ts'
-import type { Partitioning } from './stream-graph.ts'
+import { PartitionedStream } from './partitioned-stream.ts'
+import { joinTable, type Table, type TableJoinOptions } from './table.ts'
 import { makesWatermarks, type WatermarkStrategy } from './watermark-strategy.ts'
 import { AllWindowedStream } from './windowed-stream.ts'
 
 /** A stream of records of one type. The file is long because each operation is a short method of this class. */
-export class DataStream<T> extends NodeSettingsBase {
-  private readonly factory: StreamFactory
-  /** For the classes of this folder. */
-  readonly origins: readonly StreamOrigin[]
-  /** The type of the records, for the compiler only. */
-  declare readonly recordType: T
-
-  /** For the classes of this folder; jobs get streams from an environment. */
-  constructor(factory: StreamFactory, origins: readonly StreamOrigin[]) {
-    super(origins)
-    this.factory = factory
-    this.origins = origins
-  }
-
+export class DataStream<T> extends PartitionedStream<T> {
   /** One result per record. An asynchronous function does not compile (`Synchronous`). */
   map<OUT>(map: (value: T) => Synchronous<OUT>): DataStream<OUT> {
     requireFunction(map, FUNCTION_USES.map)
@@ -291,17 +278,44 @@ export class DataStream<T> extends NodeSettingsBase {
     return this.factory.stream(origins)
   }
 
-  /** Reads this stream and another one in one function. */
-  connect<B>(other: BroadcastStream<B>): BroadcastConnectedStream<T, B>
-  connect<B>(other: DataStream<B>): ConnectedStreams<T, B>
+  /** Reads this stream and another one in one function; see `ConnectOptions`. */
+  connect<B>(other: BroadcastStream<B>, options?: ConnectOptions): BroadcastConnectedStream<T, B>
+  connect<B>(other: DataStream<B>, options?: ConnectOptions): ConnectedStreams<T, B>
   connect<B>(
     other: BroadcastStream<B> | DataStream<B>,
+    options: ConnectOptions = {},
   ): BroadcastConnectedStream<T, B> | ConnectedStreams<T, B> {
     requireStream(other, this.factory.draft, 'connect')
-    const inputs = [this.origins, other.origins] as const
+    const inputs = [this.origins, secondInput(other.origins, options)] as const
     if (other instanceof DataStream) return new ConnectedStreams(this.factory, inputs)
     if (!(other instanceof BroadcastStream)) refuseHalfKeyed('connect')
     return new BroadcastConnectedStream(this.factory, inputs, other.states)
+  }
+
+  /**
+   * Joins each record with the row of a table whose key `keyOf` returns, as the table is when the record comes: one result
+   * for each record that has a row. A later change of the row changes no result. Throws INVALID_GRAPH.
+   */
+  joinTable<K, V, OUT>(
+    table: Table<K, V>,
+    keyOf: (value: T) => K,
+    join: (value: T, row: V) => OUT,
+    options?: TableJoinOptions & { readonly type?: 'inner' },
+  ): DataStream<OUT>
+  /** With `type: 'left'` also one for each record without a row. */
+  joinTable<K, V, OUT>(
+    table: Table<K, V>,
+    keyOf: (value: T) => K,
+    join: (value: T, row: V | undefined) => OUT,
+    options: TableJoinOptions & { readonly type: 'left' },
+  ): DataStream<OUT>
+  joinTable<K, V, OUT>(
+    table: Table<K, V>,
+    keyOf: (value: T) => K,
+    join: (value: T, row: V) => OUT,
+    options: TableJoinOptions = {},
+  ): DataStream<OUT> {
+    return joinTable<T, K, V, OUT>(this.factory, this.origins, { table, keyOf, join, options })
   }
 
   /**
@@ -317,58 +331,10 @@ export class DataStream<T> extends NodeSettingsBase {
     return new BroadcastStream<T>(this.origins, states)
   }
 
-  /** Spreads the records evenly over the subtasks of the next operator. */
-  rebalance(): DataStream<T> {
-    return this.partitioned({ kind: 'rebalance' })
-  }
-
-  /**
-   * As `rebalance`, but each subtask sends only to its share of the next operator's: with 2 subtasks before 4, to
-   * two of them, and with 4 before 2, to one.
-   */
-  rescale(): DataStream<T> {
-    return this.partitioned({ kind: 'rescale' })
-  }
-
-  /** Sends each record to a random subtask of the next operator. */
-  shuffle(): DataStream<T> {
-    return this.partitioned({ kind: 'shuffle' })
-  }
-
-  /** Sends all records to the first subtask of the next operator. */
-  global(): DataStream<T> {
-    return this.partitioned({ kind: 'global' })
-  }
-
-  /**
-   * Sends each record to the subtask of the next operator whose number, from 0 to `partitions` - 1, the function
-   * returns for the record's key. Another number fails the job with INVALID_ARGUMENT. There is no keyed state.
-   */
-  partitionCustom<K>(
-    partitioner: (key: K, partitions: number) => number,
-    keySelector: (value: T) => K,
-  ): DataStream<T> {
-    const use = { ...FUNCTION_USES.partitionCustom, operator: labelOf(this.origins) }
-    requireFunction(partitioner, use)
-    requireFunction(keySelector, use)
-    const partition = (value: unknown, receivers: number): number =>
-      partitioner(keySelector(value as T), receivers)
-    return this.partitioned({ kind: 'custom', partition })
-  }
-
-  /** Keeps the records in the subtask of the same number. */
-  forward(): DataStream<T> {
-    return this.partitioned({ kind: 'forward' })
-  }
-
   /** Sets the serializer of this stream's records. */
   returns(serializer: Serializer<T>): this {
     for (const { node } of this.origins) node.serializer = requireSerializer(serializer, 'returns')
     return this
-  }
-
-  private partitioned(partitioning: Partitioning): DataStream<T> {
-    return this.factory.stream(this.origins.map((origin) => ({ ...origin, partitioning })))
   }
 
   private operator<OUT>(

@@ -30,7 +30,7 @@ import { FUNCTION_USES } from './checks/function-uses.ts'
 import { requireName } from './checks/name-argument.ts'
 import { requireSerializer } from './checks/object-argument.ts'
 import { refuseHalfKeyed, requireStream } from './checks/stream-argument.ts'
-import { KeyedConnectedStreams } from './connected-streams.ts'
+import { type ConnectOptions, KeyedConnectedStreams, secondInput } from './connected-streams.ts'
 import type { DataStream } from './data-stream.ts'
 import { commonSerializer, hashed, type Keying, type StreamOrigin } from './graph-draft.ts'
 import { IntervalJoin } from './joined-streams.ts'
@@ -158,14 +158,18 @@ export class KeyedStream<K, T> extends FieldFolds<T, DataStream<T>> {
   }
 
   /** Reads in one function this stream and another one, which is keyed by the same type or broadcast. */
-  connect<B>(other: BroadcastStream<B>): KeyedBroadcastConnectedStream<K, T, B>
-  connect<B>(other: KeyedStream<K, B>): KeyedConnectedStreams<K, T, B>
+  connect<B>(
+    other: BroadcastStream<B>,
+    options?: ConnectOptions,
+  ): KeyedBroadcastConnectedStream<K, T, B>
+  connect<B>(other: KeyedStream<K, B>, options?: ConnectOptions): KeyedConnectedStreams<K, T, B>
   connect<B>(
     other: BroadcastStream<B> | KeyedStream<K, B>,
+    options: ConnectOptions = {},
   ): KeyedBroadcastConnectedStream<K, T, B> | KeyedConnectedStreams<K, T, B> {
     const { factory, keySerializer } = this
     requireStream(other, factory.draft, 'connect')
-    const inputs = [this.origins, other.origins] as const
+    const inputs = [this.origins, secondInput(other.origins, options)] as const
     if (other instanceof KeyedStream)
       return new KeyedConnectedStreams(factory, inputs, keySerializer)
     if (!(other instanceof BroadcastStream)) refuseHalfKeyed('connect')

@@ -24,6 +24,7 @@ import { requireMethods } from './checks/object-argument.ts'
 import { requireStrategy } from './checks/strategy-argument.ts'
 import { DataStream } from './data-stream.ts'
 import { GraphDraft, type StreamOrigin } from './graph-draft.ts'
+import type { PlainKey } from './key-serializer.ts'
 import type { NodeSpec } from './node-spec.ts'
 import { StreamFactory } from './stream-factory.ts'
 import {
@@ -35,6 +36,7 @@ import {
   type StartedJob,
   type StreamGraph,
 } from './stream-graph.ts'
+import { type Table, type TableOptions, tableOf } from './table.ts'
 import { type GraphIssue, refuseErrors, validateDraft } from './validate-graph.ts'
 import { makesWatermarks, noWatermarks, type WatermarkStrategy } from './watermark-strategy.ts'
 
@@ -156,6 +158,23 @@ export class StreamExecutionEnvironment {
       sourceSpec(source, watermarks, { name: 'Elements', parallelism: 1 }),
       [],
     )
+  }
+
+  /**
+   * A table of the records of a source: the latest value of each key, as of a compacted topic or a changelog. Streams join
+   * it with `joinTable`. Throws INVALID_ARGUMENT.
+   */
+  table<T, K extends PlainKey, V = T>(
+    source: Source<T>,
+    options: TableOptions<T, K, V> & { readonly keySerializer?: undefined },
+  ): Table<K, V>
+  table<T, K, V = T>(
+    source: Source<T>,
+    options: TableOptions<T, K, V> & { readonly keySerializer: Serializer<K> },
+  ): Table<K, V>
+  table<T, K, V = T>(source: Source<T>, options: TableOptions<T, K, V>): Table<K, V> {
+    const stream = this.fromSource(source, noWatermarks(), 'Table source')
+    return tableOf(this.factory, stream, options)
   }
 
   /**

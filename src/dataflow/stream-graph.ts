@@ -104,6 +104,8 @@ export interface StreamEdge {
   /** Set when the edge carries a side output of `from`. */
   readonly sideOutputTag: string | undefined
   readonly partitioning: Partitioning
+  /** Whether the receiver reads it to the end that its sources had at the start, before its other input. @default false */
+  readonly loadsFirst?: true
   /** Encodes values when the edge crosses slots. */
   readonly serializer: Serializer<unknown>
 }

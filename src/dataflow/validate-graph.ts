@@ -251,6 +251,49 @@ function unequalKeyedInputs(draft: GraphDraft): string[] {
   })
 }
 
+/** A stream that waits for a table of its own source would wait forever, as would sources that wait for each other. */
+function endlessTables(draft: GraphDraft): string[] {
+  const tables = new Map<NodeDraft, Set<NodeDraft>>()
+  return draft.nodes.flatMap((node) => {
+    const edges = draft.edgesInto(node)
+    const first = edges.filter(({ loadsFirst }) => loadsFirst === true)
+    if (first.length === 0) return []
+    const rest = edges.filter(({ loadsFirst }) => loadsFirst !== true)
+    for (const source of sourcesOf(draft, rest)) {
+      const known = tables.get(source) ?? new Set()
+      tables.set(source, new Set([...known, ...sourcesOf(draft, first)]))
+    }
+    const endless = [...tables.keys()].find((source) => waitsForItself(source, tables))
+    return endless === undefined
+      ? []
+      : [
+          `${label(node)} waits until its table is loaded, but ${label(endless)} would then wait for its own records: read the table from a source of its own, or do not wait for it`,
+        ]
+  })
+}
+
+function waitsForItself(
+  source: NodeDraft,
+  tables: ReadonlyMap<NodeDraft, ReadonlySet<NodeDraft>>,
+): boolean {
+  const reached = new Set(tables.get(source))
+  // A set has what is added to it while it is walked.
+  for (const table of reached) for (const next of tables.get(table) ?? []) reached.add(next)
+  return reached.has(source)
+}
+
+/** The sources behind edges. */
+function sourcesOf(draft: GraphDraft, edges: readonly EdgeDraft[]): Set<NodeDraft> {
+  const behind = new Set<NodeDraft>()
+  const visit = ({ node }: EdgeDraft): void => {
+    if (behind.has(node)) return
+    behind.add(node)
+    for (const edge of draft.edgesInto(node)) visit(edge)
+  }
+  for (const edge of edges) visit(edge)
+  return new Set([...behind].filter(({ spec }) => spec.inputs === 0))
+}
+
 function sinkAsInput(draft: GraphDraft): string[] {
   return draft.edges.flatMap((edge) =>
     edge.node.spec.isSink === true
@@ -328,6 +371,7 @@ const ERROR_RULES: readonly Rule[] = [
   movedInPlace,
   unequalKeyedInputs,
   sinkAsInput,
+  endlessTables,
   conflictingBroadcastState,
 ]
 

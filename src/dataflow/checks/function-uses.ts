@@ -26,6 +26,18 @@ export const FUNCTION_USES = {
     operator: 'Source',
     example: 'partitionCustom((key, partitions) => key % partitions, (record) => record.id)',
   },
+  keyOfTable: {
+    call: 'joinTable',
+    operator: 'TableJoin',
+    example:
+      'joinTable(customers, (order) => order.customer, (order, customer) => [order, customer])',
+  },
+  joinTable: {
+    call: 'joinTable',
+    operator: 'TableJoin',
+    example:
+      'joinTable(customers, (order) => order.customer, (order, customer) => [order, customer])',
+  },
   where: { call: 'where', operator: 'Window', example: JOIN_KEYS },
   equalTo: { call: 'equalTo', operator: 'Window', example: JOIN_KEYS },
   reduceOfWindows: { call: 'reduce', operator: 'Window', example: REDUCE },

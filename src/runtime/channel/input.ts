@@ -48,8 +48,8 @@ export class InputChannel {
   }
 
   /**
-   * Takes the next barrier of a checkpoint, or its cancellation, from behind watermarks and progress reports, which are no
-   * part of a checkpoint; undefined where records are in front of it, or there is none.
+   * Takes the next barrier of a checkpoint, or its cancellation, from behind watermarks and reports, which are no part of a
+   * checkpoint; undefined where records are in front of it, or there is none.
    */
   takeBarrier(): ControlMessage | undefined {
     if (this.blocked) return undefined
@@ -62,6 +62,7 @@ export class InputChannel {
         case 'watermark':
         case 'idle':
         case 'progress':
+        case 'loaded':
           break
         default:
           return undefined

@@ -40,6 +40,8 @@ export type ControlMessage =
   | { readonly kind: 'idle'; readonly channel: number; readonly idle: boolean }
   /** Every record of the source partition before `nextOffset` was sent. */
   | { readonly kind: 'progress'; readonly channel: number; readonly report: ProgressReport }
+  /** Every record that the source had when the attempt started was sent. */
+  | { readonly kind: 'loaded'; readonly channel: number; readonly source: number }
   | { readonly kind: 'barrier'; readonly channel: number; readonly barrier: Barrier }
   /** The checkpoint was aborted upstream. */
   | { readonly kind: 'cancel'; readonly channel: number; readonly checkpointId: number }

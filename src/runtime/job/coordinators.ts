@@ -5,6 +5,7 @@ import type { OperatorCoordinators } from '../protocol/operator-coordinator.ts'
 import type { SlotCommand, SlotReport } from '../protocol/slot-messages.ts'
 import { AlignmentGroups } from '../source/alignment-groups.ts'
 import { HeldBackSources, joinedSources } from '../source/silence.ts'
+import { TableLoads } from '../source/table-loads.ts'
 import type { JobExecutionOptions } from './execution-options.ts'
 
 /** What the coordinators of one attempt may do. */
@@ -25,6 +26,7 @@ export class JobCoordinators {
   private readonly coordinators: OperatorCoordinators
   private readonly alignment: AlignmentGroups
   private readonly heldBack: HeldBackSources
+  private readonly tables: TableLoads
 
   /** `warn` gets the notices about sources that are held back. Throws INVALID_GRAPH when an operator asks a model and the job has none. */
   constructor(
@@ -38,6 +40,7 @@ export class JobCoordinators {
     const ofModels = asking.map((node) => [node.uid, (models ?? withoutModels(node))()] as const)
     this.alignment = new AlignmentGroups(graph.nodes)
     this.heldBack = new HeldBackSources(clock, joinedSources(graph), warn)
+    this.tables = new TableLoads(graph)
     this.coordinators = { ...coordinators, ...Object.fromEntries(ofModels) }
   }
 
@@ -53,6 +56,7 @@ export class JobCoordinators {
       }))
     this.heldBack.start()
     this.alignment.start((uid, allowed) => sendTo(uid, undefined, allowed))
+    this.tables.start((uid, event) => sendTo(uid, undefined, event))
     for (const [uid, coordinator] of Object.entries(this.coordinators)) {
       const node = this.graph.nodes.find((candidate) => candidate.uid === uid)
       if (node === undefined) continue
@@ -71,6 +75,7 @@ export class JobCoordinators {
   onEvent({ uid, subtask, event }: Extract<SlotReport, { kind: 'operator-event' }>): void {
     if (this.alignment.onEvent(uid, subtask, event)) return
     if (this.heldBack.onEvent(uid, subtask, event)) return
+    if (this.tables.onEvent(uid, subtask, event)) return
     this.coordinators[uid]?.handleEvent(subtask, event)
   }
 }

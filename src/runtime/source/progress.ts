@@ -28,6 +28,8 @@ export class SourceProgress {
   private readonly changed = new Set<number>()
   /** Partitions whose reader reports by itself how fresh they are. */
   private readonly selfReporting = new Set<number>()
+  /** When each partition was last seen to be read to its end. */
+  private readonly endsSeenMs = new Map<number, number>()
   private version = ANY_VERSION
   private lastReportMs = Number.NEGATIVE_INFINITY
 
@@ -63,7 +65,10 @@ export class SourceProgress {
 
   /** The partition was read up to `nextOffset`; `selfReported`: its reader gave the time `asOfMs`. */
   update(partition: number, nextOffset: number, asOfMs: number, selfReported: boolean): void {
-    if (selfReported) this.selfReporting.add(partition)
+    if (selfReported) {
+      this.selfReporting.add(partition)
+      this.endsSeenMs.set(partition, asOfMs)
+    }
     const counts = selfReported || !(this.reportsEnds || this.selfReporting.has(partition))
     const known = this.byPartition.get(partition)
     if (known === undefined) {
@@ -77,6 +82,14 @@ export class SourceProgress {
       if (counts) known.asOfMs = Math.max(known.asOfMs, asOfMs)
     }
     this.changed.add(partition)
+  }
+
+  /** Whether each partition was read to its end at some time since `sinceMs`: so all is read that it had then. */
+  isLoaded(sinceMs: number): boolean {
+    for (const partition of this.byPartition.keys()) {
+      if ((this.endsSeenMs.get(partition) ?? Number.NEGATIVE_INFINITY) < sinceMs) return false
+    }
+    return true
   }
 
   /** Whether `tick` would report now that the slot is awake. */
@@ -105,7 +118,10 @@ export class SourceProgress {
   report(nowMs: number, atEnd: boolean): void {
     for (const [partition, progress] of this.byPartition) {
       const fresh = atEnd && !this.reportsEnds && !this.selfReporting.has(partition)
-      if (fresh) progress.asOfMs = nowMs
+      if (fresh) {
+        progress.asOfMs = nowMs
+        this.endsSeenMs.set(partition, nowMs)
+      }
       if (!fresh && !this.changed.has(partition)) continue
       this.emit(partition, progress)
     }

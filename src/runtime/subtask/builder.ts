@@ -151,7 +151,7 @@ class SubtaskBuilder {
       source: body.source,
       watermarks: body.watermarks,
       autoWatermarkIntervalMs,
-      number: this.planned.sources[0]!,
+      plan: this.planned,
     })
   }
 
@@ -333,7 +333,9 @@ class SubtaskBuilder {
         const readsKeys = !isOwn && this.keepsKeys(input)
         const keys = readsKeys ? new FrequentKeyReader(maxParallelism) : undefined
         const edge = input.name
-        roles.push({ channel, values, serializer, edge, keyed, keys, progressEdge, sender })
+        const loadsFirst = input.edge.loadsFirst === true
+        const carried = { edge, sources, progressEdge, sender }
+        roles.push({ channel, values, serializer, keyed, keys, loadsFirst, ...carried })
       }
     }
     this.restoreInFlight(roles)

@@ -1,5 +1,6 @@
 import type { FrequentKeyReader } from '../channel/frequent-key-reader.ts'
 import type { InputChannel } from '../channel/input.ts'
+import { LoadedSources } from '../channel/loaded-sources.ts'
 import type { ControlMessage } from '../channel/message.ts'
 import type { OvertakenChannel, OvertakenRecords } from '../channel/overtaken-records.ts'
 import type { ProgressCombiner } from '../channel/progress-combiner.ts'
@@ -11,6 +12,7 @@ import {
   onCancelMarker,
   onOvertaking,
 } from '../checkpoint/protocol/barrier-alignment.ts'
+import { reportLoaded } from '../source/loads.ts'
 import type { OperatorTask } from './operator-task.ts'
 import { Overtaking } from './overtaking.ts'
 import type { Subtask } from './subtask.ts'
@@ -21,6 +23,10 @@ export interface ChannelRole extends OvertakenChannel {
   readonly keyed: boolean
   /** Reads the keys, where the sender remembers frequent ones. */
   readonly keys: FrequentKeyReader | undefined
+  /** Whether the other channels wait until this one has brought what its sources had at the start. */
+  readonly loadsFirst: boolean
+  /** Numbers of the sources whose records it carries. */
+  readonly sources: readonly number[]
   /** Number of the edge for progress. */
   readonly progressEdge: number
   /** Number of the sender on that edge. */
@@ -48,6 +54,7 @@ export class ChannelControl {
   private readonly progress: ProgressCombiner
   private readonly watermarks: WatermarkCombiner
   private readonly overtaking: Overtaking | undefined
+  private readonly loadedSources: LoadedSources
 
   constructor(subtask: Subtask, { task, roles, progress, overtaking }: ChannelControlOptions) {
     this.subtask = subtask
@@ -55,6 +62,11 @@ export class ChannelControl {
     this.roles = roles
     this.progress = progress
     this.watermarks = new WatermarkCombiner(roles.length)
+    this.loadedSources = new LoadedSources(roles.map(({ sources }) => sources))
+    // A table has no time of its own: it holds no window back.
+    for (const [index, { loadsFirst }] of roles.entries()) {
+      if (loadsFirst) this.watermarks.setIdle(index, true)
+    }
     if (!overtaking) return
     this.overtaking = new Overtaking({
       subtask,
@@ -64,6 +76,13 @@ export class ChannelControl {
     })
   }
 
+  /** Whether all channels that come first have brought what their sources had at the start. */
+  get isLoaded(): boolean {
+    return this.roles.every(
+      ({ loadsFirst }, index) => !loadsFirst || this.loadedSources.isLoaded(index),
+    )
+  }
+
   /** Processes a message that came on a channel. */
   process(role: ChannelRole, message: ControlMessage): void {
     const { subtask, watermarks } = this
@@ -71,14 +90,21 @@ export class ChannelControl {
     subtask.clearPosition()
     switch (message.kind) {
       case 'watermark':
+        if (role.loadsFirst) return
         if (watermarks.advance(channel.index, message.timestamp)) this.forwardWatermark()
         return
       case 'idle':
+        if (role.loadsFirst) return
         if (watermarks.setIdle(channel.index, message.idle)) this.forwardWatermark()
         this.task.setIdle(watermarks.idle)
         return
       case 'progress':
         this.forwardProgress(role, message)
+        return
+      case 'loaded':
+        if (this.loadedSources.loaded(channel.index, message.source)) {
+          reportLoaded(subtask, message.source)
+        }
         return
       case 'barrier': {
         const { barrier } = message
@@ -120,6 +146,9 @@ export class ChannelControl {
 
   private endChannel(channel: InputChannel): void {
     channel.ended = true
+    for (const source of this.loadedSources.ended(channel.index)) {
+      reportLoaded(this.subtask, source)
+    }
     const sameInput = this.roles.filter((role) => role.channel.input === channel.input)
     if (!sameInput.every((role) => role.channel.ended)) return
     this.task.operator.endInput(channel.input)

@@ -6,10 +6,16 @@ import type { Serializer } from '../../core/serializer.ts'
 import type { KeyedInput } from '../../state/port/keyed-input.ts'
 import { RecordBatchReader } from '../../wire/batch/record-batch-reader.ts'
 import type { FrequentKeyReader } from '../channel/frequent-key-reader.ts'
-import { type BatchMessage, type BatchSpace, RESTORED } from '../channel/message.ts'
+import {
+  type BatchMessage,
+  type BatchSpace,
+  type ControlMessage,
+  RESTORED,
+} from '../channel/message.ts'
 import type { OwnRecords } from '../channel/own-records.ts'
 import { RecordGroup } from '../channel/record-group.ts'
 import { StepSize } from '../pacing/step-size.ts'
+import { TableLoad } from '../source/loads.ts'
 import { ChannelControl, type ChannelControlOptions, type ChannelRole } from './channel-control.ts'
 import type { SubtaskInput } from './input.ts'
 import type { OperatorTask } from './operator-task.ts'
@@ -36,6 +42,8 @@ export class InputProcessor implements SubtaskInput {
   private readonly roles: readonly ChannelRole[]
   private readonly returnCredit: ReturnCredit
   private readonly control: ChannelControl
+  /** Undefined where no channel comes first. */
+  private readonly load: TableLoad | undefined
   private readonly recordsIn: Counter
   private readonly bytesIn: Counter
   private readonly reader = new RecordBatchReader()
@@ -77,6 +85,9 @@ export class InputProcessor implements SubtaskInput {
     for (const { channel } of roles) this.restoredBatches += channel.length
     this.returnCredit = returnCredit
     this.control = new ChannelControl(subtask, options)
+    if (roles.some(({ loadsFirst }) => loadsFirst)) {
+      this.load = new TableLoad(subtask, task.node)
+    }
     this.recordsIn = task.metrics.counter('numRecordsIn')
     this.bytesIn = subtask.metrics.counter('numBytesIn')
   }
@@ -105,10 +116,12 @@ export class InputProcessor implements SubtaskInput {
     return false
   }
 
-  tick(): void {}
+  tick(nowMs: number): void {
+    this.load?.tick(nowMs)
+  }
 
-  nextTickMs(): undefined {
-    return undefined
+  nextTickMs(): number | undefined {
+    return this.load?.nextTickMs
   }
 
   async close(): Promise<void> {}
@@ -140,10 +153,15 @@ export class InputProcessor implements SubtaskInput {
       const message = role.channel.take()
       if (message.kind === 'batch') this.openBatch(role, message)
       else if (message.kind === 'own') this.openOwn(role, message)
-      else this.control.process(role, message)
+      else this.processControl(role, message)
       return true
     }
     return false
+  }
+
+  private processControl(role: ChannelRole, message: ControlMessage): void {
+    this.control.process(role, message)
+    if (this.load !== undefined && this.control.isLoaded) this.load.end()
   }
 
   private openBatch(role: ChannelRole, message: BatchMessage): void {

@@ -1,5 +1,6 @@
 import type { SourcePosition } from '../../core/position.ts'
 import { type Chain, chainGraph } from '../../dataflow/plan/chain-graph.ts'
+import { waitingOperators } from '../../dataflow/plan/table-order.ts'
 import type { StreamEdge, StreamGraph, StreamNode } from '../../dataflow/stream-graph.ts'
 import type { TrackedSource } from '../../state/catalog/tracked-source.ts'
 import type { FailedRecord } from '../protocol/slot-messages.ts'
@@ -32,6 +33,10 @@ export interface PlannedChain {
   readonly outputs: readonly PlannedEdge[]
   /** Numbers of the sources whose records reach it. */
   readonly sources: readonly number[]
+  /** Whether an operator of the job waits until sources have sent what they had at the start. */
+  readonly tellsLoaded: boolean
+  /** Whether it is a source that is not read before tables are loaded. */
+  readonly waitsForTables: boolean
 }
 
 /** A job as the slots run it: the same in every thread, because it depends on the graph alone. */
@@ -123,11 +128,15 @@ export function planJob(graph: StreamGraph): JobPlan {
       edges.push(planned)
     }
   }
+  const waiting = waitingOperators(graph)
+  const held = new Set(waiting.flatMap(({ held }) => held))
   const planned = chains.map((chain) => ({
     chain,
     inputs: edges.filter(({ to }) => to === chain),
     outputs: edges.filter(({ from }) => from === chain),
     sources: sourcesOf(chain),
+    tellsLoaded: waiting.length > 0,
+    waitsForTables: held.has(chain.head.uid),
   }))
   return {
     jobName: graph.jobName,

@@ -6,15 +6,11 @@ import { MAX_TIMESTAMP } from '../../core/time.ts'
 import type { WatermarkStrategy } from '../../dataflow/watermark-strategy.ts'
 import { AbstractOperator } from '../../operators/port/abstract-operator.ts'
 import type { ChainSource, OperatorContext } from '../../operators/port/operator.ts'
-import type {
-  Source,
-  SourceOutput,
-  SourceReader,
-  SourceSplit,
-} from '../../operators/port/source.ts'
+import type { SourceOutput, SourceReader, SourceSplit } from '../../operators/port/source.ts'
 import { NO_VERSION } from '../../state/catalog/progress-board.ts'
 import { StepSize } from '../pacing/step-size.ts'
 import { type AllowedWatermark, SourceAlignment } from '../source/alignment.ts'
+import { SourceLoad, type SourceLoadOptions } from '../source/loads.ts'
 import { SourceProgress } from '../source/progress.ts'
 import { SILENT_AFTER_MS, tellsSilence } from '../source/silence.ts'
 import { SplitAssignment } from '../source/split-assignment.ts'
@@ -28,12 +24,9 @@ import type { Subtask } from './subtask.ts'
 const SILENCE_EVERY_MS = 5_000
 
 /** Options of a source input. */
-export interface SourceInputOptions {
-  readonly source: Source<unknown>
+export interface SourceInputOptions extends SourceLoadOptions {
   readonly watermarks: WatermarkStrategy<unknown>
   readonly autoWatermarkIntervalMs: number
-  /** Number of the source in the job. */
-  readonly number: number
 }
 
 /**
@@ -51,10 +44,13 @@ export class SourceInput
   private reader: SourceReader<unknown>
   private readonly subtask: Subtask
   private readonly options: SourceInputOptions
+  /** Number of the source in the job. */
+  private readonly number: number
   private readonly watermarks: SourceWatermarks
   /** Undefined when the source waits for no other one. */
   private readonly alignment: SourceAlignment | undefined
   private readonly readProgress: SourceProgress
+  private readonly load: SourceLoad
   private splits!: SplitAssignment
   /** Positions to which `seek` moves the reader, until it is there. */
   private sought: readonly SourceSplit[] | undefined
@@ -79,12 +75,14 @@ export class SourceInput
     super()
     this.subtask = subtask
     this.options = options
+    this.load = new SourceLoad(subtask, options)
     this.reader = options.source.createReader()
     this.watermarks = new SourceWatermarks(options.watermarks)
     const { alignment } = options.watermarks
     this.alignment =
       alignment && new SourceAlignment(alignment, (report) => this.context.sendEvent(report))
-    const source = options.number
+    const [source] = options.plan.sources as readonly [number]
+    this.number = source
     // All records of the subtask come from this source; the input of another chain sets it by run.
     subtask.currentPosition.source = source
     this.readProgress = new SourceProgress((partition, { nextOffset, asOfMs, version }) => {
@@ -99,6 +97,7 @@ export class SourceInput
     if (this.alignment !== undefined) {
       context.metrics.gauge('watermarkAlignmentDrift', () => this.excess(context.clock.nowMs()))
     }
+    this.load.begin()
     await this.openReader()
     const { source } = this.options
     const partitions = await source.discover(this.warn)
@@ -110,6 +109,7 @@ export class SourceInput
 
   async start(): Promise<void> {
     this.started = true
+    this.lastTickMs = this.subtask.clock.nowMs()
     const { source, watermarks } = this.options
     if (tellsSilence(source, watermarks)) this.nextSilenceMs = 0
     this.scheduleDiscovery()
@@ -181,7 +181,7 @@ export class SourceInput
       this.endSource()
       return true
     }
-    if (this.waiting) return false
+    if (this.waiting || !this.load.mayRead) return false
     const { subtask } = this
     let worked = false
     do {
@@ -193,6 +193,9 @@ export class SourceInput
 
   tick(nowMs: number, outOfInput: boolean): void {
     if (!this.started || this.subtask.ended) return
+    // That it waits for others makes no partition idle.
+    if (!this.load.mayRead || this.isAhead(nowMs)) this.watermarks.excuse(nowMs - this.lastTickMs)
+    this.lastTickMs = nowMs
     const idle = outOfInput && this.waiting
     const watermarkAtMs = this.lastWatermarkMs + this.options.autoWatermarkIntervalMs
     if (idle || nowMs >= watermarkAtMs) {
@@ -205,7 +208,7 @@ export class SourceInput
   }
 
   override handleEvent(event: unknown): void {
-    this.alignment?.allow(event as AllowedWatermark)
+    if (!this.load.handleEvent(event)) this.alignment?.allow(event as AllowedWatermark)
   }
 
   /** Reports which partitions hold the watermark back, if that has changed. */
@@ -219,10 +222,8 @@ export class SourceInput
     this.context.sendEvent(silence)
   }
 
-  /** Takes part in watermark alignment. That it waits for other sources makes no partition idle. */
+  /** Takes part in watermark alignment. */
   private align(alignment: SourceAlignment, nowMs: number): void {
-    if (this.isAhead(nowMs)) this.watermarks.excuse(Math.max(0, nowMs - this.lastTickMs))
-    this.lastTickMs = nowMs
     const watermark = this.watermarks.watermark(nowMs)
     alignment.report(nowMs, watermark, this.watermarks.idle(nowMs))
   }
@@ -244,6 +245,7 @@ export class SourceInput
       reader.reportEnds?.(this)
     }
     readProgress.tick(nowMs, idle)
+    this.load.check(readProgress)
   }
 
   nextTickMs(nowMs: number): number | undefined {
@@ -333,6 +335,7 @@ export class SourceInput
   private endSource(): void {
     const { clock } = this.subtask
     this.alignment?.ended()
+    this.load.report()
     this.readProgress.ended(this.draining ? clock.monotonicMs() : Number.POSITIVE_INFINITY)
     this.subtask.clearPosition()
     this.task.setIdle(false)
@@ -372,7 +375,7 @@ export class SourceInput
     const nowMs = this.subtask.clock.nowMs()
     for (const { partition, nextOffset } of splits) {
       this.watermarks.addPartition(partition, nowMs)
-      this.subtask.host.partitionRead(this.options.number, partition, Math.max(nextOffset, 0))
+      this.subtask.host.partitionRead(this.number, partition, Math.max(nextOffset, 0))
     }
     this.readProgress.found(splits)
     await this.reader.addSplits(splits)

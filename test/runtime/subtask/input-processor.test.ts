@@ -102,6 +102,8 @@ function setUp(restored: readonly ForwardMessage[] = []) {
     edge: 'in',
     keyed: false,
     keys: undefined,
+    loadsFirst: false,
+    sources: [],
     progressEdge: -1,
     sender: 0,
   }

@@ -1,13 +1,13 @@
-import { aFunction, count, name, objectWith, recordOf, required } from '../core/options/kinds.ts'
-import { checkOptions, nested, type OptionShape } from '../core/options/shape.ts'
+import { aFunction, count, name, objectWith, recordOf, required } from '../../core/options/kinds.ts'
+import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
+import { StreamExecutionEnvironment } from '../stream-execution-environment.ts'
+import type { JobExecutor, StreamGraph } from '../stream-graph.ts'
 import {
   completeJobOptions,
   JOB_OPTION_SPEC,
   type JobOptionSpecs,
   type OptionsOf,
 } from './job-option-specs.ts'
-import { StreamExecutionEnvironment } from './stream-execution-environment.ts'
-import type { JobExecutor, StreamGraph } from './stream-graph.ts'
 
 /** Options of a job. They are plain data, from the command line or over REST. */
 export type JobOptions = Readonly<Record<string, unknown>>

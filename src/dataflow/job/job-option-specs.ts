@@ -1,7 +1,7 @@
-import { WeirError } from '../core/errors.ts'
-import { either, flag, listOf, numberIn, oneOf, required, text } from '../core/options/kinds.ts'
-import type { OptionShape } from '../core/options/shape.ts'
-import { nearestWord } from '../core/text/nearest-word.ts'
+import { WeirError } from '../../core/errors.ts'
+import { either, flag, listOf, numberIn, oneOf, required, text } from '../../core/options/kinds.ts'
+import type { OptionShape } from '../../core/options/shape.ts'
+import { nearestWord } from '../../core/text/nearest-word.ts'
 
 /** Types of the values of job options. */
 interface OptionTypes {
