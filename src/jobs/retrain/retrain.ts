@@ -218,9 +218,14 @@ function startsFrom(
   options: RetrainOptions,
   live: RegisteredVersion | undefined,
 ): RegisteredVersion | undefined {
+  const canStart = mayStartFromRows(options) && live !== undefined
+  return canStart && kindOf(options).coldStart?.(options, live) === undefined ? live : undefined
+}
+
+/** Whether a training starts from live rows, if there are some that it can start from. */
+function mayStartFromRows(options: RetrainOptions): boolean {
   const { reader, warmStart = true } = options
-  const canStart = warmStart && reader !== undefined && kindOf(options).startsFromRows(options)
-  return canStart ? live : undefined
+  return warmStart && reader !== undefined && kindOf(options).startsFromRows(options)
 }
 
 /** Age after which a folder whose process has ended is deleted, ms. */
@@ -353,11 +358,17 @@ class Retraining {
 
   /** Writes the current rows of the live version into a file; undefined without a warm start. */
   private async startingRows(live: RegisteredVersion | undefined): Promise<string | undefined> {
-    const { reader } = this.options
-    if (reader === undefined || startsFrom(this.options, live) === undefined) return undefined
+    const { options } = this
+    const { reader } = options
+    if (reader === undefined || live === undefined || !mayStartFromRows(options)) return undefined
+    const why = kindOf(options).coldStart?.(options, live)
+    if (why !== undefined) {
+      this.step(`cold start, from random rows: ${why}`)
+      return undefined
+    }
     const file = join(this.inputs.folder, 'live.rows')
-    const { number: version, dimension } = live as RegisteredVersion
-    const rows = await writeLiveRows(reader, kindOf(this.options).state, {
+    const { number: version, dimension } = live
+    const rows = await writeLiveRows(reader, kindOf(options).state, {
       version,
       dimension,
       file,

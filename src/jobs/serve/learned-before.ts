@@ -88,6 +88,23 @@ export async function requireDeltasOf(
   })
 }
 
+/** By partition, the end of the deltas topic of a model. Throws CONNECTOR_FAILED if it cannot be read. */
+export async function deltaEnds({
+  topic,
+  data,
+  place = { logDirectory: data.log },
+}: ModelPlace): Promise<readonly number[]> {
+  const bounds = await persistently(async () => {
+    await using topics = await openTopics(place)
+    return await topics.bounds(deltasTopic(topic))
+  })
+  if (bounds !== undefined) return bounds.map(({ end }) => end)
+  throw new WeirError(
+    'CONNECTOR_FAILED',
+    `the deltas of ${topic} could not be read for ${(READS * READ_EVERY_MS) / 1000} s, so which of them earlier learners have sent is not known`,
+  )
+}
+
 /** A job that begins to learn on a version. */
 export interface FirstVersion {
   readonly version: number

@@ -1,14 +1,14 @@
 import type { ByteSpan } from '../../core/byte-span.ts'
 import { isWeirError } from '../../core/errors.ts'
 import type { Counter } from '../../core/metrics.ts'
-import { modelVersion } from '../../core/model-version.ts'
+import { type ModelVersion, modelVersion } from '../../core/model-version.ts'
 import type {
   KeyedFunctionContext,
   KeyedProcessContext,
   KeyedProcessFunction,
 } from '../../operators/process/function.ts'
 import { type VectorStateDescriptor, vectorState } from '../../state/port/descriptors.ts'
-import type { VectorState } from '../../state/port/handles.ts'
+import type { VectorState, WriteOrigin } from '../../state/port/handles.ts'
 import { DEFAULT_MAX_KEY_BYTES } from '../../state/port/key-length.ts'
 import { KEY_SUFFIXES, kindOfKeyBytes, MEAN_KEYS } from '../als/row-key.ts'
 import type { RowUpdate } from '../als/row-update.ts'
@@ -33,6 +33,42 @@ export function itemRows(
   return rowsOf('I', 'item-rows', { dimension, maxKeyBytes })
 }
 
+/**
+ * Opens a version with as many floats as its rows have. One that was published again with rows of another length begins
+ * again: what is left of the rows before goes.
+ */
+export function openRows(rows: VectorState, version: ModelVersion, dimension?: number): void {
+  const held = rows.dimensionOf(version)
+  if (held !== undefined && dimension !== undefined && held !== dimension) rows.dropVersion(version)
+  rows.openVersion(version, dimension)
+}
+
+/**
+ * Stores a published row. The first row of a version that is not open yet opens it: rows may come before the marker of
+ * another partition. Throws NOT_FINITE, DIMENSION_MISMATCH.
+ */
+export function putRow(
+  rows: VectorState,
+  version: ModelVersion,
+  key: Uint8Array,
+  floats: ByteSpan,
+  origin: WriteOrigin,
+): void {
+  const dimension = floats.length / 4
+  if (dimension !== rows.dimension && rows.dimensionOf(version) === undefined) {
+    rows.openVersion(version, dimension)
+  }
+  rows.putBytes(version, key, floats, origin)
+}
+
+/**
+ * Whether a row must neither be served nor stop the job forever: it has NaN, or another length than the version's rows
+ * that are here. It is counted.
+ */
+export function isBadRow(error: unknown): boolean {
+  return isWeirError(error, 'NOT_FINITE') || isWeirError(error, 'DIMENSION_MISMATCH')
+}
+
 function rowsOf(
   kind: 'U' | 'I',
   name: string,
@@ -40,6 +76,7 @@ function rowsOf(
 ): VectorStateDescriptor {
   return vectorState(name, {
     ...lengths,
+    dimensionByVersion: true,
     queryableName: ALS_MODEL,
     keySuffix: KEY_SUFFIXES[kind],
     meanKey: MEAN_KEYS[kind],
@@ -78,7 +115,7 @@ export class AlsServingFunction implements KeyedProcessFunction<ByteSpan, RowUpd
     if (update.kind === 'retire' || update.kind === 'open') {
       if (update.kind === 'retire') this.variances.drop(version)
       for (const rows of [this.users, this.items]) {
-        if (update.kind === 'open') rows.openVersion(version)
+        if (update.kind === 'open') openRows(rows, version, update.dimension)
         else rows.dropVersion(version)
       }
       return
@@ -97,10 +134,9 @@ export class AlsServingFunction implements KeyedProcessFunction<ByteSpan, RowUpd
       return
     }
     try {
-      rows.putBytes(version, key, update.floats, origin)
+      putRow(rows, version, key, update.floats, origin)
     } catch (error) {
-      // A row with NaN must neither be served nor stop the job forever: it is counted.
-      if (!isWeirError(error, 'NOT_FINITE')) throw error
+      if (!isBadRow(error)) throw error
       this.refused.increment()
     }
   }

@@ -1,8 +1,8 @@
-import { isWeirError, WeirError } from '../../../core/errors.ts'
+import { WeirError } from '../../../core/errors.ts'
 import type { Counter } from '../../../core/metrics.ts'
 import { modelVersion } from '../../../core/model-version.ts'
 import type { PublishedRow, PublishedVariance, RemovedRow } from '../../../models/als/row-update.ts'
-import { itemRows, userRows } from '../../../models/topic/als-serving-function.ts'
+import { isBadRow, itemRows, userRows } from '../../../models/topic/als-serving-function.ts'
 import { VarianceRows } from '../../../models/topic/variance-rows.ts'
 import { AbstractOperator } from '../../../operators/port/abstract-operator.ts'
 import type { OperatorContext } from '../../../operators/port/operator.ts'
@@ -115,7 +115,7 @@ export class OnlineLearner extends AbstractOperator {
         this.steps.switchTo(record)
         return
       case 'open':
-        this.rows.open(record.version)
+        this.rows.open(record.version, record.dimension)
         return
       case 'retire':
         this.retire(record.version)
@@ -182,7 +182,7 @@ export class OnlineLearner extends AbstractOperator {
     const kept = this.versions.constantsOf(metadata)
     const { subtask } = this.context
     const constants =
-      kept ?? this.versions.measure((side) => this.rows.tableOf(side, version, subtask))
+      kept ?? this.versions.measure(metadata, (side) => this.rows.tableOf(side, version, subtask))
     this.report({ kind: 'measured', version, kept: kept !== undefined, constants })
   }
 
@@ -226,8 +226,7 @@ export class OnlineLearner extends AbstractOperator {
     try {
       this.rows.place(row, key, origin)
     } catch (error) {
-      // A row with NaN must neither be served nor stop the job forever: it is counted.
-      if (!isWeirError(error, 'NOT_FINITE')) throw error
+      if (!isBadRow(error)) throw error
       this.dropped.increment()
     }
   }

@@ -1,6 +1,7 @@
 import { type ModelVersion, modelVersion } from '../../../core/model-version.ts'
 import type { LearnedRow, OnlineSide } from '../../../models/als/online/rule.ts'
 import type { PublishedRow, RemovedRow } from '../../../models/als/row-update.ts'
+import { putRow } from '../../../models/topic/als-serving-function.ts'
 import { vectorState } from '../../../state/port/descriptors.ts'
 import type { VectorRowTarget, VectorState, WriteOrigin } from '../../../state/port/handles.ts'
 import type { KeyedState } from '../../../state/port/keyed-state.ts'
@@ -29,8 +30,8 @@ export class OwnRows {
   private readonly evidence: number | RowEvidence
   /** What the rule keeps beside each row: as many floats as the rule of the version has for its layout. */
   private readonly memories: VectorState
-  /** By floats of memory. */
-  private readonly buffers = new Map<number, RowBuffer>()
+  /** One for each length of rows and of memory. */
+  private readonly buffers: RowBuffer[] = []
   private buffer: RowBuffer
 
   constructor({ side, rows, state, evidence, maxKeyBytes }: OwnRowsOptions) {
@@ -40,7 +41,7 @@ export class OwnRows {
     this.memories = state.vector(
       vectorState(memoryState(side), { dimension: 1, dimensionByVersion: true, maxKeyBytes }),
     )
-    this.buffer = this.bufferOf(0)
+    this.buffer = this.bufferOf(0, rows.dimension)
   }
 
   /** The row in the buffer. */
@@ -60,9 +61,9 @@ export class OwnRows {
     return isOfOther
   }
 
-  /** Selects the buffer for rows with `memory` floats of memory. */
-  select(memory: number): void {
-    if (this.buffer.row.memory.length !== memory) this.buffer = this.bufferOf(memory)
+  /** Selects the buffer for rows of `dimension` floats with `memory` floats of memory. */
+  select(memory: number, dimension: number): void {
+    if (!this.buffer.suits(memory, dimension)) this.buffer = this.bufferOf(memory, dimension)
   }
 
   /** Drops what was kept beside the rows of all versions, which stay as they are. */
@@ -70,11 +71,11 @@ export class OwnRows {
     for (const version of this.memories.openVersions()) this.memories.dropVersion(version)
   }
 
-  private bufferOf(memory: number): RowBuffer {
-    const known = this.buffers.get(memory)
+  private bufferOf(memory: number, dimension: number): RowBuffer {
+    const known = this.buffers.find((buffer) => buffer.suits(memory, dimension))
     if (known !== undefined) return known
-    const made = new RowBuffer(this.rows.dimension, memory)
-    this.buffers.set(memory, made)
+    const made = new RowBuffer(dimension, memory)
+    this.buffers.push(made)
     return made
   }
 
@@ -143,12 +144,17 @@ export class OwnRows {
       evidence.place({ side: this.side, version, key, ratings, origin })
     }
     if (update.kind === 'remove') this.rows.remove(version, key)
-    else this.rows.putBytes(version, key, update.floats, origin)
+    else putRow(this.rows, version, key, update.floats, origin)
   }
 
-  /** Opens a version, also without a row of it here. */
-  open(version: number): void {
-    this.rows.openVersion(modelVersion(version))
+  /** Floats of the rows of a version; undefined while it is not open here. */
+  dimensionOf(version: number): number | undefined {
+    return this.rows.dimensionOf(modelVersion(version))
+  }
+
+  /** Opens a version, also without a row of it here. `dimension`: floats of its rows. @default as usual */
+  open(version: number, dimension?: number): void {
+    this.rows.openVersion(modelVersion(version), dimension)
   }
 
   /** Deletes the rows of a version. */
@@ -170,5 +176,10 @@ class RowBuffer {
     this.row = { row: vector, memory: kept, updates: 0, evidence: 0 }
     this.target = { vector, updateCount: 0 }
     this.memory = { vector: kept, updateCount: 0 }
+  }
+
+  /** Whether it is for rows of these lengths. */
+  suits(memory: number, dimension: number): boolean {
+    return this.row.memory.length === memory && this.row.row.length === dimension
   }
 }

@@ -173,6 +173,14 @@ export class ModelDeltaBuffer {
   }
 }
 
+/** Floats of the buffer that reads a value; 0 for one that no buffer reads. */
+export function floatsOfDelta(bytes: Uint8Array, start: number, length: number): number {
+  const format = bytes[start]!
+  const header = format === FORMAT ? HEADER : HEADER_WITHOUT_TAG
+  const floats = (length - header) / 4 + (format === FORMAT_WITHOUT_NEWNESS ? 1 : 0)
+  return Number.isInteger(floats) && floats > 0 ? floats : 0
+}
+
 /** Partition and offset of the rating that a delta comes from. */
 export interface DeltaOrigin {
   readonly partition: number
