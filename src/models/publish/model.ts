@@ -170,12 +170,14 @@ export async function publishModel(
   const { remedy = () => 'use another topic' } = options
   const published = await publishedVersions(topics, topic)
   const made = model.dimension
-  if (isLinear(model)) {
+  // Rows of factors that are counted while they are read have no count yet.
+  const isOfWeights = isLinear(model) && model.items > 0
+  if (isOfWeights) {
     await requireDimensionOf(topics, topic, { made, remedy }, published)
     requireHashingOf(topic, hashingOf(options.facts.hyperparameters), published)
   }
   const version = chosenVersion(published, options, `${topic} in ${topics.place}`)
-  if (!isLinear(model)) requireFactorRows(topic, { version, made }, published)
+  if (!isOfWeights) requireFactorRows(topic, { version, made }, published)
   const register = await registration(published.ready, options)
   const isRegistered = register !== undefined
   await clear(topics, { version, isRegistered, published }, options)

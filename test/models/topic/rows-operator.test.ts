@@ -121,62 +121,60 @@ describe('the operator of model rows', () => {
   })
 
   describe('takes rows of the length that their version has', () => {
-    /** Lengths of the rows that are passed on, by version. */
-    const lengths = (harness: Awaited<ReturnType<typeof open>>) =>
-      harness.take().map((update) => {
-        if (update.kind !== 'row') throw new Error(update.kind)
-        return [update.version, update.floats.length / 4]
+    type Harness = Awaited<ReturnType<typeof open>>
+    /** Version and length of the rows that are passed on of these records; each is read before the next comes. */
+    const lengths = (harness: Harness, records: readonly ModelTopicRecord[]) =>
+      records.flatMap((each) => {
+        harness.process(each, -1, { position: { partition: 1, offset: 9 } })
+        return harness
+          .take()
+          .flatMap((update) =>
+            update.kind === 'row' ? [[update.version, update.floats.length / 4]] : [],
+          )
       })
     const rows = [row('7-U@2', [1, 2, 3]), row('7-U@2', [1, 2]), row('7-U@1', [1, 2])]
-    const reasonsOf = ({ events }: Awaited<ReturnType<typeof open>>) =>
+    const reasonsOf = ({ events }: Harness) =>
       events.flatMap((event) => (event as { readonly reason?: string }).reason ?? [])
 
     it('as its marker before them says, also after a restore', async () => {
       const harness = await open()
-      const position = { partition: 1, offset: 9 }
-      harness.process(ready(2, 3, 'announce'), -1, { position })
-      for (const each of rows) harness.process(each, -1, { position })
-      expect(lengths(harness)).toEqual([
+      const taken = [
         [2, 3],
         [1, 2],
-      ])
+      ]
+      expect(lengths(harness, [ready(2, 3, 'announce'), ...rows])).toEqual(taken)
       expect(reasonsOf(harness)).toEqual([
         expect.stringContaining('has 8 bytes where 3 float32 were expected'),
       ])
       const restored = await open('drop', [await harness.snapshot()])
-      for (const each of rows) restored.process(each, -1, { position })
-      expect(lengths(restored)).toHaveLength(2)
+      expect(lengths(restored, rows)).toEqual(taken)
     })
 
     it('as the job knows, where compaction has left no marker before them', async () => {
       const harness = await open('drop', [], { 2: 3 })
-      for (const each of [...rows, ready(2, 3)]) harness.process(each)
-      expect(reasonsOf(harness)).toHaveLength(1)
-      expect(lengths(harness)).toEqual([
+      expect(lengths(harness, [...rows, ready(2, 3)])).toEqual([
         [2, 3],
         [1, 2],
       ])
+      expect(reasonsOf(harness)).toHaveLength(1)
     })
 
     it('and lets no version go live whose rows were refused before its marker said how long they are', async () => {
       const harness = await open()
-      for (const each of [rows[0]!, ready(2, 3)]) harness.process(each)
+      expect(lengths(harness, [rows[0]!, ready(2, 3)])).toEqual([])
       expect(reasonsOf(harness)).toEqual([
         expect.stringContaining('has 12 bytes where 2 float32 were expected'),
         expect.stringContaining('version 2 has rows of 3 floats, and rows of it came before'),
       ])
       // When it is published again, its rows come behind a marker.
-      for (const each of [ready(2, 3, 'announce'), rows[0]!, ready(2, 3)]) harness.process(each)
+      const again = [ready(2, 3, 'announce'), rows[0]!, ready(2, 3)]
+      expect(lengths(harness, again)).toEqual([[2, 3]])
       expect(reasonsOf(harness)).toHaveLength(2)
     })
 
     it('of the usual length again after it was retired', async () => {
       const harness = await open()
-      for (const each of [ready(2, 3), ready(2, 3, 'retire')])
-        harness.process(each, -1, { position: { partition: 1, offset: 9 } })
-      harness.take()
-      for (const each of rows) harness.process(each, -1, { position: { partition: 1, offset: 9 } })
-      expect(lengths(harness)).toEqual([
+      expect(lengths(harness, [ready(2, 3), ready(2, 3, 'retire'), ...rows])).toEqual([
         [2, 2],
         [1, 2],
       ])
