@@ -1,4 +1,4 @@
-import { mkdir, readdir, rm, stat } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { withoutSettings } from '../../connectors/file/list.ts'
 import { openTopics } from '../../connectors/topics/open.ts'
@@ -42,6 +42,7 @@ import { outcomeError } from '../../models/versions/model-registry.ts'
 import { chosenHalfLifeText } from '../../training/als/choose-half-life.ts'
 import { loadingVersion, type PromotionChecks, recordGolden } from '../promotion/checks.ts'
 import { untilLoaded } from '../promotion/serving-probe.ts'
+import { removeAbandoned } from './abandoned-folders.ts'
 import { archivedHistory } from './archived-history.ts'
 import { candidateVersion, publishCandidate } from './candidate.ts'
 import { CandidateChecks, checkAgain } from './candidate-checks.ts'
@@ -226,31 +227,6 @@ function startsFrom(
 function mayStartFromRows(options: RetrainOptions): boolean {
   const { reader, warmStart = true } = options
   return warmStart && reader !== undefined && kindOf(options).startsFromRows(options)
-}
-
-/** Age after which a folder whose process has ended is deleted, ms. */
-const ABANDONED_MS = 3_600_000
-
-/** Deletes the folders of trainings that were killed. */
-async function removeAbandoned(temporary: string, nowMs: number): Promise<void> {
-  await mkdir(temporary, { recursive: true })
-  for (const name of await readdir(temporary)) {
-    const folder = join(temporary, name)
-    const { mtimeMs } = await stat(folder).catch(() => ({ mtimeMs: nowMs }))
-    // A running training writes its files within minutes; nothing else says who owns a folder.
-    if (nowMs - mtimeMs > ABANDONED_MS && !isRunning(name)) {
-      await rm(folder, { recursive: true, force: true })
-    }
-  }
-}
-
-/** Whether the process of a folder `<process id>-<name>` runs on this machine. */
-function isRunning(folder: string): boolean {
-  try {
-    return process.kill(Number.parseInt(folder, 10), 0)
-  } catch {
-    return false
-  }
 }
 
 /** The candidate's errors, for its record. */

@@ -8,7 +8,7 @@ import type {
   KeyedProcessFunction,
 } from '../../operators/process/function.ts'
 import { type VectorStateDescriptor, vectorState } from '../../state/port/descriptors.ts'
-import type { VectorState, WriteOrigin } from '../../state/port/handles.ts'
+import type { VectorState } from '../../state/port/handles.ts'
 import { DEFAULT_MAX_KEY_BYTES } from '../../state/port/key-length.ts'
 import { KEY_SUFFIXES, kindOfKeyBytes, MEAN_KEYS } from '../als/row-key.ts'
 import type { RowUpdate } from '../als/row-update.ts'
@@ -37,35 +37,17 @@ export function itemRows(
  * Opens a version with as many floats as its rows have. One that was published again with rows of another length begins
  * again: what is left of the rows before goes.
  */
-export function openRows(rows: VectorState, version: ModelVersion, dimension?: number): void {
+function openRows(rows: VectorState, version: ModelVersion, dimension?: number): void {
   const held = rows.dimensionOf(version)
   if (held !== undefined && dimension !== undefined && held !== dimension) rows.dropVersion(version)
   rows.openVersion(version, dimension)
 }
 
 /**
- * Stores a published row. The first row of a version that is not open yet opens it: rows may come before the marker of
- * another partition. Throws NOT_FINITE, DIMENSION_MISMATCH.
- */
-export function putRow(
-  rows: VectorState,
-  version: ModelVersion,
-  key: Uint8Array,
-  floats: ByteSpan,
-  origin: WriteOrigin,
-): void {
-  const dimension = floats.length / 4
-  if (dimension !== rows.dimension && rows.dimensionOf(version) === undefined) {
-    rows.openVersion(version, dimension)
-  }
-  rows.putBytes(version, key, floats, origin)
-}
-
-/**
  * Whether a row must neither be served nor stop the job forever: it has NaN, or another length than the version's rows
  * that are here. It is counted.
  */
-export function isBadRow(error: unknown): boolean {
+function isBadRow(error: unknown): boolean {
   return isWeirError(error, 'NOT_FINITE') || isWeirError(error, 'DIMENSION_MISMATCH')
 }
 
@@ -134,7 +116,7 @@ export class AlsServingFunction implements KeyedProcessFunction<ByteSpan, RowUpd
       return
     }
     try {
-      putRow(rows, version, key, update.floats, origin)
+      rows.putBytes(version, key, update.floats, origin)
     } catch (error) {
       if (!isBadRow(error)) throw error
       this.refused.increment()

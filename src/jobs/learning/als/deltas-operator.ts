@@ -2,7 +2,6 @@ import { emptySpan } from '../../../core/byte-span.ts'
 import { isWeirError } from '../../../core/errors.ts'
 import type { Counter } from '../../../core/metrics.ts'
 import {
-  floatsOfDelta,
   MOST_PHASES,
   ModelDeltaBuffer,
   type ModelDeltaKind,
@@ -116,7 +115,7 @@ export class DeltasOperator extends LearningGate {
 
   private load({ bytes, valueStart, valueLength }: ModelTopicRecord): boolean {
     if (valueLength < 0) return false
-    const floats = floatsOfDelta(bytes, valueStart, valueLength)
+    const floats = ModelDeltaBuffer.floatsOf(bytes, valueStart, valueLength)
     if (floats === 0 || floats > MOST_FLOATS) return false
     if (floats !== this.buffer.values.length) this.buffer = new ModelDeltaBuffer(this.kind, floats)
     try {

@@ -89,7 +89,6 @@ export class FrozenRows {
     const rows = this.of(side)
     const target = this.targetFor(side, row.length)
     if ((!all && rows.size(id) >= MAX_ROWS) || rows.readInto(id, key, target)) return
-    if (rows.dimensionOf(id) === undefined) rows.openVersion(id, row.length)
     rows.put(id, key, row, NOWHERE)
   }
 

@@ -1,8 +1,8 @@
-import { WeirError } from '../../../core/errors.ts'
+import { isWeirError, WeirError } from '../../../core/errors.ts'
 import type { Counter } from '../../../core/metrics.ts'
 import { modelVersion } from '../../../core/model-version.ts'
 import type { PublishedRow, PublishedVariance, RemovedRow } from '../../../models/als/row-update.ts'
-import { isBadRow, itemRows, userRows } from '../../../models/topic/als-serving-function.ts'
+import { itemRows, userRows } from '../../../models/topic/als-serving-function.ts'
 import { VarianceRows } from '../../../models/topic/variance-rows.ts'
 import { AbstractOperator } from '../../../operators/port/abstract-operator.ts'
 import type { OperatorContext } from '../../../operators/port/operator.ts'
@@ -226,7 +226,9 @@ export class OnlineLearner extends AbstractOperator {
     try {
       this.rows.place(row, key, origin)
     } catch (error) {
-      if (!isBadRow(error)) throw error
+      // A row with NaN, or of another length than those of its version, must neither be served nor stop the job forever.
+      const isBad = isWeirError(error, 'NOT_FINITE') || isWeirError(error, 'DIMENSION_MISMATCH')
+      if (!isBad) throw error
       this.dropped.increment()
     }
   }

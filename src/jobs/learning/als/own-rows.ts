@@ -1,7 +1,6 @@
 import { type ModelVersion, modelVersion } from '../../../core/model-version.ts'
 import type { LearnedRow, OnlineSide } from '../../../models/als/online/rule.ts'
 import type { PublishedRow, RemovedRow } from '../../../models/als/row-update.ts'
-import { putRow } from '../../../models/topic/als-serving-function.ts'
 import { vectorState } from '../../../state/port/descriptors.ts'
 import type { VectorRowTarget, VectorState, WriteOrigin } from '../../../state/port/handles.ts'
 import type { KeyedState } from '../../../state/port/keyed-state.ts'
@@ -115,10 +114,7 @@ export class OwnRows {
     }
     this.rows.put(version, key, row.row, origin)
     if (row.memory.length > 0) {
-      // Not before a row has a memory: a version that was retired must not be opened again.
-      if (this.memories.dimensionOf(version) === undefined) {
-        this.memories.openVersion(version, row.memory.length)
-      }
+      // It opens the version, not before a row has a memory: one that was retired must not be opened again.
       this.memories.put(version, key, row.memory, origin)
     }
   }
@@ -144,7 +140,7 @@ export class OwnRows {
       evidence.place({ side: this.side, version, key, ratings, origin })
     }
     if (update.kind === 'remove') this.rows.remove(version, key)
-    else putRow(this.rows, version, key, update.floats, origin)
+    else this.rows.putBytes(version, key, update.floats, origin)
   }
 
   /** Floats of the rows of a version; undefined while it is not open here. */
