@@ -14,6 +14,11 @@ export interface LearnableVersion {
    * that the first one of each observation counts.
    */
   readonly deltaEnds?: readonly number[] | undefined
+  /**
+   * By partition of the observations, the first offset that the version had not learned in the checkpoint or savepoint that the
+   * job was started from; undefined for a version that it did not have.
+   */
+  readonly restoredNext?: readonly number[] | undefined
   /** What a linear version was trained with. */
   readonly trainedWith?: TrainedWith
 }
@@ -37,6 +42,8 @@ export interface GateOrder {
   readonly folded?: readonly SeenOffset[]
   /** As in `LearnableVersion`. @default deltas are never sums */
   readonly deltaEnds?: readonly number[]
+  /** As in `LearnableVersion`. */
+  readonly restoredNext?: readonly number[]
   /** What a linear version was trained with. */
   readonly trainedWith?: TrainedWith
   /** Versions whose deltas every learner can fold. */

@@ -24,6 +24,7 @@ import {
   firstObservations,
   laterObservations,
   requireDeltasOf,
+  restoredNext,
 } from './learned-before.ts'
 import { type ModelJob, requireStartable, type ServeModelOptions, serveModel } from './model.ts'
 import { registryOfJob } from './registry-place.ts'
@@ -145,9 +146,15 @@ export async function serveLearning<
     try {
       await beginning(version)
       const made = await job.metadataOf(version, versions.markerOf(version) ?? marker)
-      const metadata =
-        job.isSummed === undefined ? made : { ...made, deltaEnds: await deltaEnds(options) }
       const { execution } = await started.promise
+      const earlier =
+        job.isSummed === undefined
+          ? {}
+          : {
+              deltaEnds: await deltaEnds(options),
+              restoredNext: isFirst ? restoredNext(version, execution, job.learned) : undefined,
+            }
+      const metadata = { ...made, ...earlier }
       const hasCheckpoint = execution.checkpointStatistics?.latestRestored !== undefined
       const isLater = !isFirst
       isFirst = false

@@ -111,8 +111,9 @@ async function untilFolded(job: ServedJob, { topics }: WriteBackFixture): Promis
   })
 }
 
-it('sums of deltas are written back once each, through kills, the end of a job and the loss of its state', async () => {
-  await using fixture = await WriteBackFixture.start(model(), undefined, undefined, {
+/** Jobs that sum the deltas of some ratings. */
+async function summing(): Promise<WriteBackFixture> {
+  return await WriteBackFixture.start(model(), undefined, undefined, {
     rule: {
       rule: 'sgd',
       deltas: 'step',
@@ -124,6 +125,29 @@ it('sums of deltas are written back once each, through kills, the end of a job a
     window: { count: 5, intervalMs: 100 },
     neverStop: true,
   })
+}
+
+it('a job that is started from an older savepoint leaves out the sums of the run that is given up, and replaces its rows', async () => {
+  await using fixture = await summing()
+  const first = await fixture.learn('first', AT_THE_END)
+  await fixture.rate(ratingsOf(0))
+  await untilFolded(first.job, fixture)
+  const savepoint = await first.job.execution.triggerSavepoint()
+  await fixture.rate(ratingsOf(1))
+  await untilFolded(first.job, fixture)
+  await first.job.close()
+
+  const second = await fixture.learn('first', AT_THE_END, false, undefined, savepoint)
+  await untilFolded(second.job, fixture)
+  expect(await metric(second.job, 'ratingsLearned')).toBe(FACTORS * ITEMS)
+  const served = await servedRows(second.job)
+  expect(farthest(served, 2)).toBeLessThan(1e-6)
+  await second.job.close()
+  expect(await fixture.topicRows()).toEqual(served)
+})
+
+it('sums of deltas are written back once each, through kills, the end of a job and the loss of its state', async () => {
+  await using fixture = await summing()
   const first = await fixture.learn('first', 50)
   await fixture.rate(ratingsOf(0))
   await until('rows are written back', () => first.writtenBack.length > 0)

@@ -14,6 +14,7 @@ import type { OperatorContext } from '../../../operators/port/operator.ts'
 import { DeltaDeduplicator, type SeenOffset } from '../delta-deduplicator.ts'
 import { LearningGate } from '../gate.ts'
 import { type GateOrder, phaseIn } from '../messages.ts'
+import type { ResumeOffset } from '../resume-offsets.ts'
 import { EarlierDeltas } from './earlier-deltas.ts'
 import type { MutableDelta } from './records.ts'
 
@@ -70,11 +71,13 @@ export class DeltasOperator extends LearningGate {
   }
 
   protected override letThrough(order: GateOrder): void {
-    const { known, version, folded = [], deltaEnds, resumeOffsets } = order
+    const { known, version, folded = [], deltaEnds: ends, restoredNext, resumeOffsets } = order
     this.known = new Map(known.map((number) => [number, phaseIn(order, number) % MOST_PHASES]))
-    if (!this.begun.begin(version)) return
-    for (const seen of folded) this.deduplicator.restore(seen)
-    if (deltaEnds !== undefined) this.earlier.begin(version, deltaEnds, resumeOffsets)
+    const isNew = this.begun.begin(version)
+    if (isNew) for (const seen of folded) this.deduplicator.restore(seen)
+    if (ends === undefined) return
+    if (restoredNext !== undefined) this.earlier.found(version, { ends, next: restoredNext })
+    else if (isNew) this.earlier.found(version, { ends, next: nextOf(resumeOffsets) })
   }
 
   processElement(_input: number, value: unknown, timestamp: number): void {
@@ -147,6 +150,13 @@ export class DeltasOperator extends LearningGate {
       if (seen.deltaPartition % parallelism === subtask) this.deduplicator.restore(seen)
     }
   }
+}
+
+/** By partition, the first offset that a version has not learned; 0 where that is not known. */
+function nextOf(offsets: readonly ResumeOffset[]): readonly number[] {
+  const next: number[] = []
+  for (const { partition, next: first } of offsets) next[partition] = first
+  return Array.from(next, (first = 0) => first)
 }
 
 /** Bytes of one offset in a checkpoint. */

@@ -7,7 +7,7 @@ const place = (partition: number, offset: number) => ({ partition, offset })
 /** Begun on version 2: the deltas of before end at 10 and 20, its own ratings begin at 100 in partition 1. */
 function begun(state: OperatorStateMemory): EarlierDeltas {
   const earlier = new EarlierDeltas(state)
-  earlier.begin(2, [10, 20], [{ partition: 1, next: 100 }])
+  earlier.found(2, { ends: [10, 20], next: [0, 100] })
   return earlier
 }
 
@@ -31,8 +31,26 @@ it.each([
 
 it('are forgotten of a version after four others', () => {
   const earlier = begun(new OperatorStateMemory())
-  for (const version of [3, 4, 5]) earlier.begin(version, [1], [])
+  for (const version of [3, 4, 5]) earlier.found(version, { ends: [1], next: [] })
   expect(earlier.leavesOut(2, place(0, 9), place(0, 0))).toBe(true)
-  earlier.begin(6, [1], [])
+  earlier.found(6, { ends: [1], next: [] })
   expect(earlier.leavesOut(2, place(0, 9), place(0, 0))).toBe(false)
+})
+
+it('are those of each start of the job', () => {
+  const state = new OperatorStateMemory()
+  const earlier = begun(state)
+  // The run between both has sent deltas of ratings from 150 on, and was given up.
+  earlier.found(2, { ends: [10, 40], next: [0, 150] })
+  earlier.found(2, { ends: [10, 40], next: [0, 150] })
+  const leftOut = (offset: number, rating: number) =>
+    earlier.leavesOut(2, place(1, offset), place(1, rating))
+  expect([leftOut(19, 120), leftOut(30, 120), leftOut(30, 150), leftOut(40, 150)]).toEqual([
+    true,
+    false,
+    true,
+    false,
+  ])
+  earlier.snapshot()
+  expect(state.entries().map(({ entries }) => entries.length)).toEqual([2])
 })
