@@ -164,7 +164,7 @@ export { LinearServingFunction } from './models/topic/linear-serving-function.ts
 export type { BadRowPolicy } from './models/topic/operator.ts'
 export { keyBytesOf, type ModelTopicRecord, valueBytesOf } from './models/topic/record.ts'
 export { type TopicRecordsOptions, topicRecords } from './models/topic/records.ts'
-export { ModelRowsOperator } from './models/topic/rows-operator.ts'
+export { ModelRowsOperator, type VersionDimensions } from './models/topic/rows-operator.ts'
 export { deltasTopic } from './models/topic/topics.ts'
 export { VarianceRows } from './models/topic/variance-rows.ts'
 export { WeightRowsOperator } from './models/topic/weight-rows-operator.ts'

@@ -76,8 +76,12 @@ describe('a switch of versions', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  const publish = (log: EmbeddedLog, version: number): Promise<unknown> =>
-    publishGeneratedModel(SHAPE, { log, topic: TOPIC, version, clock: systemClock })
+  const publish = (
+    log: EmbeddedLog,
+    version: number,
+    factors: number = SHAPE.factors,
+  ): Promise<unknown> =>
+    publishGeneratedModel({ ...SHAPE, factors }, { log, topic: TOPIC, version, clock: systemClock })
 
   /** Serves the topic with one query thread; the messages of one way are late. */
   async function serve(late: Way, live: number[]): Promise<WeirClient> {
@@ -125,9 +129,12 @@ describe('a switch of versions', () => {
     return client
   }
 
-  it.each<Way>(['slot to main thread', 'main thread to query thread'])(
-    'fails no prediction when messages from %s are late',
-    async (late) => {
+  it.each<[Way, number]>([
+    ['slot to main thread', SHAPE.factors],
+    ['main thread to query thread', 11],
+  ])(
+    'fails no prediction when messages from %s are late, to rows of %i factors',
+    async (late, factors) => {
       const live: number[] = []
       const client = await serve(late, live)
       const failures: unknown[] = []
@@ -142,12 +149,30 @@ describe('a switch of versions', () => {
       })()
       const log = await EmbeddedLog.open(folder)
       open.push(() => log.close())
-      await publish(log, 2)
+      await publish(log, 2, factors)
       await expect.poll(() => live.at(-1), { timeout: 15_000 }).toBe(2)
       await expect.poll(() => versions.has(2), { timeout: 15_000 }).toBe(true)
       isAsking = false
       await asking
       expect(failures).toEqual([])
+      const range = { from: '', to: '\u{10ffff}', limit: 100 }
+      const rows = await client.scan(ALS_MODEL, range)
+      expect(new Set(rows.map(({ value }) => value.length / 4))).toEqual(new Set([factors]))
+      const best = await client.topK(ALS_MODEL, '1-U', { k: 1, suffix: '-I' })
+      if (!best.ok) throw best.error
+      const floatsOf = (key: string) => {
+        const { value } = rows.find((row) => row.key === key)!
+        return new Float32Array(Uint8Array.from(value).buffer)
+      }
+      const scores = rows
+        .filter(({ key }) => key.endsWith('-I'))
+        .map(({ key }) => {
+          const item = floatsOf(key)
+          return { key, score: floatsOf('1-U').reduce((sum, x, n) => sum + x * item[n]!, 0) }
+        })
+        .sort((a, b) => b.score - a.score)
+      expect(best.value[0]?.key).toBe(scores[0]!.key)
+      expect(best.value[0]?.score).toBeCloseTo(scores[0]!.score, 4)
     },
   )
 })

@@ -164,8 +164,8 @@ export const INHERITED_ALS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
 
 /**
  * The training options of a retraining on a kind of feedback: those of the flags, else those that the live version was
- * trained with, else the defaults. Rows that are served cannot change their length, so the factors of a version
- * whose options are not known follow from its rows. Throws UsageError.
+ * trained with, else the defaults. The factors of a version whose options are not known follow from its rows. Throws
+ * UsageError.
  */
 export function inheritedAlsOptions(
   flags: Flags,

@@ -3,7 +3,7 @@ import { systemClock } from '../../core/clock.ts'
 import { dataMetrics, type MeasuredRatings } from '../../kinds/factors/data-metrics.ts'
 import { publishAls } from '../../kinds/factors/publish.ts'
 import { checkKeyLength } from '../../models/publish/key-length.ts'
-import { refuseOtherDimension } from '../../models/publish/topic-dimension.ts'
+import { refuseOtherRows } from '../../models/publish/topic-dimension.ts'
 import type { VersionChoice } from '../../models/publish/version-to-publish.ts'
 import type { TrainedOn } from '../../models/registry/ranges/trained-on.ts'
 import type { Hyperparameters } from '../../models/registry/version.ts'
@@ -118,7 +118,7 @@ export async function trainingInput<
   if (choice === undefined) return { table, target: undefined }
   for (const id of table.users) checkKeyLength(id, 'U', maxKeyBytes)
   for (const id of table.items) checkKeyLength(id, 'I', maxKeyBytes)
-  await refuseOtherDimension(topics, topic, input)
+  await refuseOtherRows(topics, topic, { ...input, version: choice.version ?? 0 })
   return { table, target: { topics, topic, choice: { ...choice, maxKeyBytes } } }
 }
 

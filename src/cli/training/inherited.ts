@@ -60,8 +60,7 @@ function usualTrainer(
 
 /**
  * The trainer and the training options of a factor model that follows a live version: those of the flags, else
- * those of the live version, else the defaults. Rows that are served cannot change their length, so the factors
- * follow from the live rows. `newest`: the newest version, which says the feedback where none is live. Throws UsageError.
+ * those of the live version, else the defaults. Factors that are not given follow from the live rows. `newest`: the newest version, which says the feedback where none is live. Throws UsageError.
  */
 export function inheritedFactorsOptions(
   flags: Flags,

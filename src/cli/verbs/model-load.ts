@@ -217,10 +217,8 @@ async function loadRows(flags: Flags, args: readonly string[], io: CommandIo): P
   const files = await rowFilesOf(args, flags)
   const load = new Load(flags, io, 'als-model')
   await using topics = await topicsOf(flags)
-  const remedy = (): string => 'use another --topic'
   const loaded = await publishRows(files, {
     ...(await load.options(topics)),
-    onDimension: (made) => requireDimension(topics, load.topic, { made, remedy }),
     onProgress: (done, count) => load.progress(done, files.bytes, { count, what: 'rows' }),
   })
   const { users, items, dimension } = loaded

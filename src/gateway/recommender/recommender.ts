@@ -1,4 +1,4 @@
-import { WeirError } from '../../core/errors.ts'
+import { isWeirError, WeirError } from '../../core/errors.ts'
 import { innerProduct } from '../../core/kernels/inner-product.ts'
 import {
   anonymousRow,
@@ -69,13 +69,15 @@ export class Recommender {
     page: RecommendationPage,
     options: QueryOptions,
   ): Promise<IdValue[]> {
-    const keys = users.map((user) => alsKey(user, 'U'))
-    const rows = (await this.rows.read(keys, options)).filter((row) => row !== undefined)
-    if (rows.length === 0) throw unknown(`no user of ${users.slice(0, 10).join(', ')}`)
-    const mean = rows[0]!.map((_, i) => rows.reduce((sum, row) => sum + row[i]!, 0) / rows.length)
-    const known = await this.knownTo(users, page, options)
-    const rescore = this.rescoring({ route: 'recommendToMany', ids: users }, page)
-    return await this.rows.bestItems(mean, page, { ...options, without: known, rescore })
+    return await acrossSwitch(async () => {
+      const keys = users.map((user) => alsKey(user, 'U'))
+      const rows = (await this.rows.read(keys, options)).filter((row) => row !== undefined)
+      if (rows.length === 0) throw unknown(`no user of ${users.slice(0, 10).join(', ')}`)
+      const mean = rows[0]!.map((_, i) => rows.reduce((sum, row) => sum + row[i]!, 0) / rows.length)
+      const known = await this.knownTo(users, page, options)
+      const rescore = this.rescoring({ route: 'recommendToMany', ids: users }, page)
+      return await this.rows.bestItems(mean, page, { ...options, without: known, rescore })
+    })
   }
 
   /** The best items, without the given ones, of someone who rated a few items. Unknown items do not count. */
@@ -84,10 +86,12 @@ export class Recommender {
     page: Page,
     options: QueryOptions,
   ): Promise<IdValue[]> {
-    const row = await this.anonymous(MEAN_KEYS.U, items, options)
-    const given = items.map(({ item }) => item)
-    const rescore = this.rescoring({ route: 'recommendToAnonymous', ids: given }, page)
-    return await this.rows.bestItems(row, page, { ...options, without: given, rescore })
+    return await acrossSwitch(async () => {
+      const row = await this.anonymous(MEAN_KEYS.U, items, options)
+      const given = items.map(({ item }) => item)
+      const rescore = this.rescoring({ route: 'recommendToAnonymous', ids: given }, page)
+      return await this.rows.bestItems(row, page, { ...options, without: given, rescore })
+    })
   }
 
   /** As `recommend`, with a few more ratings of the user. Throws UNKNOWN_KEY. */
@@ -96,14 +100,16 @@ export class Recommender {
     page: RecommendationPage,
     options: QueryOptions,
   ): Promise<IdValue[]> {
-    const [row, known] = await Promise.all([
-      this.anonymous(alsKey(user, 'U'), items, options),
-      this.knownTo([user], page, options),
-    ])
-    const given = items.map(({ item }) => item)
-    const rescore = this.rescoring({ route: 'recommendWithContext', ids: [user, ...given] }, page)
-    const without = [...known, ...given]
-    return await this.rows.bestItems(row, page, { ...options, without, rescore })
+    return await acrossSwitch(async () => {
+      const [row, known] = await Promise.all([
+        this.anonymous(alsKey(user, 'U'), items, options),
+        this.knownTo([user], page, options),
+      ])
+      const given = items.map(({ item }) => item)
+      const rescore = this.rescoring({ route: 'recommendWithContext', ids: [user, ...given] }, page)
+      const without = [...known, ...given]
+      return await this.rows.bestItems(row, page, { ...options, without, rescore })
+    })
   }
 
   /** The predicted ratings of items; 0 for an item that the model does not know. Throws UNKNOWN_KEY. */
@@ -157,23 +163,25 @@ export class Recommender {
     page: Page,
     options: QueryOptions,
   ): Promise<IdValue[]> {
-    const keys = items.map((item) => alsKey(item, 'I'))
-    const [isBiased, rows] = await Promise.all([
-      this.rows.areBiased(options),
-      this.rows.read(keys, options),
-    ])
-    const known = rows.filter((row) => row !== undefined)
-    if (known.length === 0) throw unknown(`any item of ${items.slice(0, 10).join(', ')}`)
-    const dimension = known[0]!.length
-    const columns = isBiased ? dimension - BIAS_COLUMNS : dimension
-    const query = new Float32Array(dimension)
-    for (const row of known) {
-      const norm = Math.sqrt(dot(row, row, columns)) * known.length
-      if (norm > 0) for (let i = 0; i < columns; i++) query[i]! += row[i]! / norm
-    }
-    const rescore = this.rescoring({ route: 'similarity', ids: items }, page)
-    const without = { without: items, normColumns: columns }
-    return await this.rows.bestItems(query, page, { ...options, ...without, rescore })
+    return await acrossSwitch(async () => {
+      const keys = items.map((item) => alsKey(item, 'I'))
+      const [isBiased, rows] = await Promise.all([
+        this.rows.areBiased(options),
+        this.rows.read(keys, options),
+      ])
+      const known = rows.filter((row) => row !== undefined)
+      if (known.length === 0) throw unknown(`any item of ${items.slice(0, 10).join(', ')}`)
+      const dimension = known[0]!.length
+      const columns = isBiased ? dimension - BIAS_COLUMNS : dimension
+      const query = new Float32Array(dimension)
+      for (const row of known) {
+        const norm = Math.sqrt(dot(row, row, columns)) * known.length
+        if (norm > 0) for (let i = 0; i < columns; i++) query[i]! += row[i]! / norm
+      }
+      const rescore = this.rescoring({ route: 'similarity', ids: items }, page)
+      const without = { without: items, normColumns: columns }
+      return await this.rows.bestItems(query, page, { ...options, ...without, rescore })
+    })
   }
 
   /**
@@ -219,20 +227,22 @@ export class Recommender {
 
   /** For each latent factor the item with the largest value in it; an item may be there several times. */
   async popularRepresentativeItems(options: QueryOptions): Promise<string[]> {
-    const [isBiased, [mean]] = await Promise.all([
-      this.rows.areBiased(options),
-      this.rows.read([MEAN_KEYS.I], options),
-    ])
-    if (mean === undefined) return []
-    const columns = isBiased ? mean.length - BIAS_COLUMNS : mean.length
-    const best = await Promise.all(
-      Array.from({ length: columns }, (_, column) => {
-        const factor = new Float32Array(mean.length)
-        factor[column] = 1
-        return this.rows.bestItems(factor, { howMany: 1, offset: 0 }, options)
-      }),
-    )
-    return best.flatMap(([item]) => (item === undefined ? [] : [item.id]))
+    return await acrossSwitch(async () => {
+      const [isBiased, [mean]] = await Promise.all([
+        this.rows.areBiased(options),
+        this.rows.read([MEAN_KEYS.I], options),
+      ])
+      if (mean === undefined) return []
+      const columns = isBiased ? mean.length - BIAS_COLUMNS : mean.length
+      const best = await Promise.all(
+        Array.from({ length: columns }, (_, column) => {
+          const factor = new Float32Array(mean.length)
+          factor[column] = 1
+          return this.rows.bestItems(factor, { howMany: 1, offset: 0 }, options)
+        }),
+      )
+      return best.flatMap(([item]) => (item === undefined ? [] : [item.id]))
+    })
   }
 
   /** All ids of one side, page by page. */
@@ -297,6 +307,19 @@ export class Recommender {
     const isBiased =
       meanUser !== undefined && meanItem !== undefined && haveBiases(meanUser, meanItem)
     return anonymousRow(base, rated, isBiased ? base.length - 1 : -1)
+  }
+}
+
+/**
+ * Asks again where another version has gone live between two requests of one answer: its rows may have another length, so that
+ * the first one's do not fit.
+ */
+async function acrossSwitch<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (!isWeirError(error, 'DIMENSION_MISMATCH')) throw error
+    return await ask()
   }
 }
 

@@ -11,7 +11,12 @@ import { type RowUpdate, RowUpdateSerializer } from '../../models/als/row-update
 import { AlsServingFunction } from '../../models/topic/als-serving-function.ts'
 import { BAD_ROWS, MODEL_ROWS_UID } from '../../models/topic/operator.ts'
 import { topicRecords } from '../../models/topic/records.ts'
-import { type BadRowPolicy, ModelRowsOperator } from '../../models/topic/rows-operator.ts'
+import {
+  type BadRowPolicy,
+  ModelRowsOperator,
+  VERSION_DIMENSIONS,
+  type VersionDimensions,
+} from '../../models/topic/rows-operator.ts'
 import { REFUSED } from '../learning/refused.ts'
 import { TagBitsFunction, TagRowsFunction } from './tag-functions.ts'
 import { type TaggedItem, TagLinesOperator } from './tag-lines-operator.ts'
@@ -27,6 +32,11 @@ export interface AlsServingOptions extends Readonly<Record<string, unknown>> {
   readonly topic: string
   /** Floats of a row. */
   readonly dimension: number
+  /**
+   * Floats of a row of versions that have others. Markers in the topic say it, too, but compaction may have removed the one
+   * that stood before the rows. @default all versions that no marker is read of have `dimension`
+   */
+  readonly dimensions?: VersionDimensions
   /** Longest key `<id>-U` or `<id>-I` in bytes; every row takes as much memory. @default 64 */
   readonly maxKeyBytes?: number
   /** Whether records that are no rows of this model are dropped or fail the job; they are counted. @default 'drop' */
@@ -39,6 +49,7 @@ const ALS_SERVING: OptionShape<NamedOptions<AlsServingOptions>> = {
   ...TOPICS_PLACE,
   topic: required(name),
   dimension: required(count),
+  dimensions: VERSION_DIMENSIONS,
   maxKeyBytes: wholeNumber({ min: 1, max: 1024 }),
   badRows: BAD_ROWS,
   tags: name,
@@ -56,7 +67,13 @@ const alsServing: JobDefinition<AlsServingOptions> = defineJob<AlsServingOptions
     topicRecords(env, topics, { topic: options.topic, name: 'Model topic', uid: 'model-topic' })
       .transform<RowUpdate>(
         'Model rows',
-        () => new ModelRowsOperator(options.dimension, options.badRows ?? 'drop'),
+        () =>
+          new ModelRowsOperator(
+            options.dimension,
+            options.badRows ?? 'drop',
+            false,
+            options.dimensions,
+          ),
         { serializer: new RowUpdateSerializer() },
       )
       .uid(MODEL_ROWS_UID)

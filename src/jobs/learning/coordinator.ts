@@ -297,6 +297,7 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
   private letThrough(): void {
     const { facts, inFlight } = this
     const { resumeOffsets = [], folded = [], trainedWith } = this.metadata!
+    const { deltaEnds, restoredNext } = this.metadata!
     const known = knownVersions(facts)
     const phases = known.map((version) => [version, this.phaseOf(version)] as const)
     const later = phases.filter(([, phase]) => phase > 0)
@@ -305,6 +306,8 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
       version: facts.live,
       resumeOffsets,
       ...(folded.length === 0 ? {} : { folded }),
+      ...(deltaEnds === undefined ? {} : { deltaEnds }),
+      ...(restoredNext === undefined ? {} : { restoredNext }),
       ...(trainedWith === undefined ? {} : { trainedWith }),
       known,
       ...(later.length === 0 ? {} : { phases: later }),

@@ -6,11 +6,14 @@ export interface SeenOffset {
   readonly version: number
   /** Partition of the observations topic. */
   readonly partition: number
-  /** Key group of the observation's key; 0 where a partition is one source. */
+  /** Key group of the observation's key; 0 where a partition is one source, `SUMS` for sums of deltas. */
   readonly sourceKeyGroup: number
-  /** Offset of the observation. */
+  /** Offset of the observation; of sums, the offset of the last one in the deltas topic. */
   readonly offset: number
 }
+
+/** Stands in `SeenOffset` for the key group of sums of deltas (`NO_SOURCE_KEY_GROUP`), which are of many observations. */
+export const SUMS = 0xffff
 
 /** Versions of one delta partition that are tracked: deltas of a version end when the next is learned on. */
 const MOST_VERSIONS = 3
@@ -42,6 +45,11 @@ export class DeltaDeduplicator {
     return offsets.raise(version, partition, sourceKeyGroup, offset)
   }
 
+  /** Records a sum of deltas, by its offset in the deltas topic; false when it came before. */
+  isNewSum(deltaPartition: number, version: number, offset: number): boolean {
+    return this.isNew(deltaPartition, version, 0, SUMS, offset)
+  }
+
   /** Restores an offset of a checkpoint. */
   restore({ deltaPartition, version, partition, sourceKeyGroup, offset }: SeenOffset): void {
     this.isNew(deltaPartition, version, partition, sourceKeyGroup, offset)
@@ -56,12 +64,15 @@ export class DeltaDeduplicator {
 /** Highest offsets of one delta partition, by version, observations partition and source key group. */
 class HighestOffsets {
   private readonly byVersion = new Map<number, Float64Array[]>()
+  /** By version, the offset of the last sum in the deltas topic. */
+  private readonly sums = new Map<number, number>()
   private lastVersion = -1
   private last: Float64Array[] = []
 
   /** Records an offset; false when it is not above the highest. */
   raise(version: number, partition: number, keyGroup: number, offset: number): boolean {
     if (version !== this.lastVersion) this.select(version)
+    if (keyGroup === SUMS) return this.raiseSum(version, offset)
     let offsets = this.last[partition]
     if (offsets === undefined || keyGroup >= offsets.length) {
       offsets = grown(offsets, keyGroup)
@@ -72,7 +83,16 @@ class HighestOffsets {
     return true
   }
 
+  private raiseSum(version: number, offset: number): boolean {
+    if (offset <= (this.sums.get(version) ?? -1)) return false
+    this.sums.set(version, offset)
+    return true
+  }
+
   *seen(deltaPartition: number): Iterable<SeenOffset> {
+    for (const [version, offset] of this.sums) {
+      yield { deltaPartition, version, partition: 0, sourceKeyGroup: SUMS, offset }
+    }
     for (const [version, partitions] of this.byVersion) {
       for (const [partition, offsets] of partitions.entries()) {
         for (const [sourceKeyGroup, offset] of (offsets ?? []).entries()) {
@@ -88,7 +108,10 @@ class HighestOffsets {
       offsets = []
       this.byVersion.set(version, offsets)
       const oldest = Math.min(...this.byVersion.keys())
-      if (this.byVersion.size > MOST_VERSIONS && oldest !== version) this.byVersion.delete(oldest)
+      if (this.byVersion.size > MOST_VERSIONS && oldest !== version) {
+        this.byVersion.delete(oldest)
+        this.sums.delete(oldest)
+      }
     }
     this.lastVersion = version
     this.last = offsets

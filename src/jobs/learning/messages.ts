@@ -9,6 +9,16 @@ export interface LearnableVersion {
   readonly resumeOffsets?: readonly ResumeOffset[] | undefined
   /** Deltas that the version's rows in the model topic include. */
   readonly folded?: readonly SeenOffset[] | undefined
+  /**
+   * By partition of the deltas topic, its end before this job learns on the version; undefined where deltas are never sums, so
+   * that the first one of each observation counts.
+   */
+  readonly deltaEnds?: readonly number[] | undefined
+  /**
+   * By partition of the observations, the first offset that the version had not learned in the checkpoint or savepoint that the
+   * job was started from; undefined for a version that it did not have.
+   */
+  readonly restoredNext?: readonly number[] | undefined
   /** What a linear version was trained with. */
   readonly trainedWith?: TrainedWith
 }
@@ -30,6 +40,10 @@ export interface GateOrder {
   readonly resumeOffsets: readonly ResumeOffset[]
   /** Deltas that the version's rows in the model topic include. @default none */
   readonly folded?: readonly SeenOffset[]
+  /** As in `LearnableVersion`. @default deltas are never sums */
+  readonly deltaEnds?: readonly number[]
+  /** As in `LearnableVersion`. */
+  readonly restoredNext?: readonly number[]
   /** What a linear version was trained with. */
   readonly trainedWith?: TrainedWith
   /** Versions whose deltas every learner can fold. */

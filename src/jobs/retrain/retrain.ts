@@ -1,4 +1,4 @@
-import { mkdir, readdir, rm, stat } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { withoutSettings } from '../../connectors/file/list.ts'
 import { openTopics } from '../../connectors/topics/open.ts'
@@ -42,6 +42,7 @@ import { outcomeError } from '../../models/versions/model-registry.ts'
 import { chosenHalfLifeText } from '../../training/als/choose-half-life.ts'
 import { loadingVersion, type PromotionChecks, recordGolden } from '../promotion/checks.ts'
 import { untilLoaded } from '../promotion/serving-probe.ts'
+import { removeAbandoned } from './abandoned-folders.ts'
 import { archivedHistory } from './archived-history.ts'
 import { candidateVersion, publishCandidate } from './candidate.ts'
 import { CandidateChecks, checkAgain } from './candidate-checks.ts'
@@ -218,34 +219,14 @@ function startsFrom(
   options: RetrainOptions,
   live: RegisteredVersion | undefined,
 ): RegisteredVersion | undefined {
+  const canStart = mayStartFromRows(options) && live !== undefined
+  return canStart && kindOf(options).coldStart?.(options, live) === undefined ? live : undefined
+}
+
+/** Whether a training starts from live rows, if there are some that it can start from. */
+function mayStartFromRows(options: RetrainOptions): boolean {
   const { reader, warmStart = true } = options
-  const canStart = warmStart && reader !== undefined && kindOf(options).startsFromRows(options)
-  return canStart ? live : undefined
-}
-
-/** Age after which a folder whose process has ended is deleted, ms. */
-const ABANDONED_MS = 3_600_000
-
-/** Deletes the folders of trainings that were killed. */
-async function removeAbandoned(temporary: string, nowMs: number): Promise<void> {
-  await mkdir(temporary, { recursive: true })
-  for (const name of await readdir(temporary)) {
-    const folder = join(temporary, name)
-    const { mtimeMs } = await stat(folder).catch(() => ({ mtimeMs: nowMs }))
-    // A running training writes its files within minutes; nothing else says who owns a folder.
-    if (nowMs - mtimeMs > ABANDONED_MS && !isRunning(name)) {
-      await rm(folder, { recursive: true, force: true })
-    }
-  }
-}
-
-/** Whether the process of a folder `<process id>-<name>` runs on this machine. */
-function isRunning(folder: string): boolean {
-  try {
-    return process.kill(Number.parseInt(folder, 10), 0)
-  } catch {
-    return false
-  }
+  return warmStart && reader !== undefined && kindOf(options).startsFromRows(options)
 }
 
 /** The candidate's errors, for its record. */
@@ -353,11 +334,17 @@ class Retraining {
 
   /** Writes the current rows of the live version into a file; undefined without a warm start. */
   private async startingRows(live: RegisteredVersion | undefined): Promise<string | undefined> {
-    const { reader } = this.options
-    if (reader === undefined || startsFrom(this.options, live) === undefined) return undefined
+    const { options } = this
+    const { reader } = options
+    if (reader === undefined || live === undefined || !mayStartFromRows(options)) return undefined
+    const why = kindOf(options).coldStart?.(options, live)
+    if (why !== undefined) {
+      this.step(`cold start, from random rows: ${why}`)
+      return undefined
+    }
     const file = join(this.inputs.folder, 'live.rows')
-    const { number: version, dimension } = live as RegisteredVersion
-    const rows = await writeLiveRows(reader, kindOf(this.options).state, {
+    const { number: version, dimension } = live
+    const rows = await writeLiveRows(reader, kindOf(options).state, {
       version,
       dimension,
       file,

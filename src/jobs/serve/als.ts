@@ -21,7 +21,7 @@ const ALS_SERVING: ModelJob<AlsServingOptions> = {
   name: 'als-serving',
   module: ALS_SERVING_MODULE,
   state: ALS_MODEL,
-  options: (place, topic, dimension) => ({ ...place, topic, dimension }),
+  options: (place, topic, dimension, dimensions) => ({ ...place, topic, dimension, dimensions }),
 }
 
 /** Starts the `als-serving` job of a data folder (`serveModel`). */

@@ -18,7 +18,9 @@ import {
   type VersionOffsetsOptions,
   versionOffsets,
 } from '../learning/version-offsets.ts'
+import { learnedFacts } from '../learning/write-back/checkpoint-facts.ts'
 import { decodeFolded } from '../learning/write-back/folded-deltas.ts'
+import type { LearnedModel } from '../learning/write-back/learned-model.ts'
 import { requireDeltas } from '../learning/write-back/missing-deltas.ts'
 import type { ServedJob } from '../served-job.ts'
 import {
@@ -86,6 +88,38 @@ export async function requireDeltasOf(
     topic: deltasTopic(topic),
     starts: starts ?? [],
   })
+}
+
+/** By partition, the end of the deltas topic of a model. Throws CONNECTOR_FAILED if it cannot be read. */
+export async function deltaEnds({
+  topic,
+  data,
+  place = { logDirectory: data.log },
+}: ModelPlace): Promise<readonly number[]> {
+  const bounds = await persistently(async () => {
+    await using topics = await openTopics(place)
+    return await topics.bounds(deltasTopic(topic))
+  })
+  if (bounds !== undefined) return bounds.map(({ end }) => end)
+  throw new WeirError(
+    'CONNECTOR_FAILED',
+    `the deltas of ${topic} could not be read for ${(READS * READ_EVERY_MS) / 1000} s, so which of them earlier learners have sent is not known`,
+  )
+}
+
+/**
+ * By partition of the observations, the first offset that a version had not learned in the checkpoint that a job began from;
+ * undefined where that does not have the version.
+ */
+export function restoredNext(
+  version: number,
+  { checkpointStatistics }: ServedJob['execution'],
+  model: LearnedModel,
+): readonly number[] | undefined {
+  const manifest = checkpointStatistics?.restoredManifest
+  const facts = manifest && learnedFacts(manifest, model)
+  if (facts?.versions.includes(version) !== true) return undefined
+  return facts.next(version).map((offset) => Math.max(0, offset))
 }
 
 /** A job that begins to learn on a version. */

@@ -4,6 +4,7 @@ import type { OptionShape } from '../../core/options/shape.ts'
 import { LEARNER_RULE, type LearnerRuleOptions, ruleOfKind } from '../../kinds/learner-rules.ts'
 import { type Feedback, feedbackOf } from '../../models/feedback.ts'
 import type { Hyperparameters } from '../../models/registry/version.ts'
+import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import { ALS_MODEL } from '../../models/topic/als-serving-function.ts'
 import { alsLearning } from '../learning/als/coordinator.ts'
 import { ONLINE_ALS, type OnlineAlsOptions } from '../learning/als/job.ts'
@@ -68,13 +69,26 @@ export async function learnAlsJob({ job, ...options }: LearnAlsJobOptions): Prom
   const served = (await servedMarker(options))?.hyperparameters ?? {}
   const feedback = feedbackOf(served)
   requireRuleFor(served, job.rule, `topic ${options.topic}`)
-  requireArgument(
-    window === undefined || options.writeBackMs === undefined,
-    'rows cannot be written back while deltas are summed in windows: a sum does not say which ratings it is of; leave out --window-count or --write-back',
-  )
+  let started: LearnerRuleOptions['rule'] | undefined
+  /** Says that a version of another length is learned by the rule that the job began with. */
+  const sayOtherRule = (version: number, { dimension }: ModelVersionMarker): void => {
+    const usual = job.rule === undefined ? defaultRule(served, dimension).rule : started
+    if (started === undefined || usual === started) return
+    options.onWarning?.(
+      `version ${version} has rows of ${dimension} floats: it is learned with ${started}, the rule that the job began with; start the job again to learn it with ${usual}`,
+    )
+  }
+  const model = alsModel(job, served)
   return await serveLearning(
     {
-      model: alsModel(job, served),
+      model: {
+        ...model,
+        options: (...given) => {
+          const made = model.options(...given)
+          started = made.rule.rule
+          return made
+        },
+      },
       learned: ALS_LEARNED_MODEL,
       loss: 'mean squared error',
       coordinator: (callbacks) =>
@@ -89,11 +103,13 @@ export async function learnAlsJob({ job, ...options }: LearnAlsJobOptions): Prom
         }),
       observations,
       quarantine,
+      isSummed: window !== undefined,
       follows: {
         learnsKind: 'factors',
         learnsFeedback: job.rule === undefined ? feedback : feedbackOfRule(job.rule),
       },
       metadataOf: async (version, marker) => {
+        sayOtherRule(version, marker)
         const rule = job.rule ?? defaultRule(served, marker.dimension)
         requireRuleFor(marker.hyperparameters, rule, `version ${version}`)
         const learned = await learnedBefore(version, marker, { observations, options })
@@ -109,11 +125,12 @@ function alsModel(job: AlsLearningJobOptions, served: Hyperparameters): ModelJob
     name: 'online-als',
     module: ONLINE_ALS_MODULE,
     state: ALS_MODEL,
-    options: (place, topic, dimension) => ({
+    options: (place, topic, dimension, dimensions) => ({
       ...place,
       ...job,
       topic,
       dimension,
+      dimensions,
       rule: job.rule ?? defaultRule(served, dimension),
     }),
   }

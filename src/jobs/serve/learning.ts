@@ -19,7 +19,13 @@ import { WriteBack, type WrittenBack } from '../learning/write-back/write-back.t
 import type { ServedJob } from '../served-job.ts'
 import { deltasStart } from './deltas-start.ts'
 import type { LearnFrom } from './first-observations.ts'
-import { firstObservations, laterObservations, requireDeltasOf } from './learned-before.ts'
+import {
+  deltaEnds,
+  firstObservations,
+  laterObservations,
+  requireDeltasOf,
+  restoredNext,
+} from './learned-before.ts'
 import { type ModelJob, requireStartable, type ServeModelOptions, serveModel } from './model.ts'
 import { registryOfJob } from './registry-place.ts'
 
@@ -72,6 +78,8 @@ export interface LearningJob<
   readonly observations: string
   /** Topic of refused observations. */
   readonly quarantine: string | undefined
+  /** Whether the job sends sums of deltas; undefined for a kind that never does. */
+  readonly isSummed?: boolean | undefined
   /** What it can follow: another version is not promoted. */
   readonly follows: Pick<LearningTopic, 'learnsKind' | 'learnsFeedback' | 'learnsPositive'>
   /** The metadata of a version that went live. */
@@ -137,8 +145,16 @@ export async function serveLearning<
   const metadataOf = async (version: number, marker: ModelVersionMarker): Promise<M> => {
     try {
       await beginning(version)
-      const metadata = await job.metadataOf(version, versions.markerOf(version) ?? marker)
+      const made = await job.metadataOf(version, versions.markerOf(version) ?? marker)
       const { execution } = await started.promise
+      const earlier =
+        job.isSummed === undefined
+          ? {}
+          : {
+              deltaEnds: await deltaEnds(options),
+              restoredNext: isFirst ? restoredNext(version, execution, job.learned) : undefined,
+            }
+      const metadata = { ...made, ...earlier }
       const hasCheckpoint = execution.checkpointStatistics?.latestRestored !== undefined
       const isLater = !isFirst
       isFirst = false
@@ -237,7 +253,15 @@ async function keepBeginning(
 
 /** Write-backs of a job that is to have them. */
 function writeBackOf(
-  { learned, observations }: { readonly learned: LearnedModel; readonly observations: string },
+  {
+    learned,
+    observations,
+    isSummed,
+  }: {
+    readonly learned: LearnedModel
+    readonly observations: string
+    readonly isSummed?: boolean | undefined
+  },
   options: ServeLearningOptions,
   markerOf: (version: number) => ModelVersionMarker | undefined,
 ): WriteBack | undefined {
@@ -251,6 +275,7 @@ function writeBackOf(
   return new WriteBack({
     ...{ model: learned, place, topic, observations, everyMs: writeBackMs, markerOf },
     clock: systemClock,
+    isSummed,
     deleteFrom: deleteDeltas ? deltasTopic(topic) : undefined,
     onNotDeleted: ({ code, message }) =>
       onWarning?.(`deltas were not deleted (${code}: ${message}); the next write-back tries again`),

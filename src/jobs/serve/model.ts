@@ -18,6 +18,7 @@ import {
 } from '../../models/registry/version.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import { MODEL_ROWS_UID } from '../../models/topic/operator.ts'
+import type { VersionDimensions } from '../../models/topic/rows-operator.ts'
 import {
   VersionCoordinator,
   type VersionCoordinatorOptions,
@@ -88,8 +89,8 @@ export interface ModelJob<O extends Readonly<Record<string, unknown>>> {
   readonly module: URL
   /** Name of the model's queryable state. */
   readonly state: string
-  /** Options of the job for rows of `floats` floats. */
-  options(place: TopicsPlace, topic: string, floats: number): O
+  /** Options of the job for rows of `floats` floats, and of other lengths in the versions that `dimensions` names. */
+  options(place: TopicsPlace, topic: string, floats: number, dimensions: VersionDimensions): O
 }
 
 /**
@@ -275,12 +276,14 @@ async function modelTopicOf<O extends Readonly<Record<string, unknown>>>(
   await requireModelTopic(topics, topic)
   await topics.dropAbandoned?.(topic)
   const registry = registryPlace(place, options.data.root)
-  const floats =
-    dimension ?? (await liveDimension(registry, topic)) ?? (await dimensionOfTopic(topics, topic))
+  const registered = await registeredDimensions(registry, topic)
+  const floats = dimension ?? registered.live ?? (await dimensionOfTopic(topics, topic))
   const { partitions } = await topics.describe(topic)
   const jobName = await jobNameOf(topics, model, { place, topic })
   const keys = maxKeyBytes === undefined ? {} : { maxKeyBytes }
-  return { jobOptions: { ...model.options(place, topic, floats), ...keys }, partitions, jobName }
+  const others = Object.entries(registered.all).filter(([, held]) => held !== floats)
+  const made = model.options(place, topic, floats, Object.fromEntries(others))
+  return { jobOptions: { ...made, ...keys }, partitions, jobName }
 }
 
 /**
@@ -296,13 +299,21 @@ async function jobNameOf(
   return `${name}/${topic}${suffix}`
 }
 
-/** Floats of a row of the live version; undefined where no registry has one, or it cannot be read. */
-async function liveDimension(place: TopicsPlace, model: string): Promise<number | undefined> {
+/**
+ * Floats of a row of the live version and of each that is not retired; of the live one undefined where no registry has one.
+ * Nothing is known where the registry cannot be read.
+ */
+async function registeredDimensions(
+  place: TopicsPlace,
+  model: string,
+): Promise<{ readonly live?: number | undefined; readonly all: VersionDimensions }> {
   try {
     const state = await new ModelRegistry({ place, clock: systemClock }).read()
-    return liveVersionOf(state, model)?.dimension
+    const present = versionsOf(state, model).filter((version) => version.state !== 'retired')
+    const all = Object.fromEntries(present.map(({ number, dimension }) => [number, dimension]))
+    return { live: liveVersionOf(state, model)?.dimension, all }
   } catch (error) {
-    if (isWeirError(error)) return undefined
+    if (isWeirError(error)) return { all: {} }
     throw error
   }
 }

@@ -10,7 +10,7 @@ import type { PlacedRating } from '../factors/ratings-profile.ts'
 import type { GoldenRatings } from '../port/golden-set.ts'
 import type { ModelKind } from '../port/kind.ts'
 import { goldenListsId, ImplicitGate } from './implicit-gate.ts'
-import { type AlsRetraining, type AlsTraining, dimensionOf } from './options.ts'
+import { type AlsRetraining, type AlsTraining, coldStart } from './options.ts'
 
 /** ALS models, whose rows alternating least squares or Bayesian factorisation trains. */
 export const ALS: ModelKind<AlsRetraining, AlsTraining, GoldenRatings, PlacedRating> = {
@@ -31,9 +31,11 @@ export const ALS: ModelKind<AlsRetraining, AlsTraining, GoldenRatings, PlacedRat
     const { withFeatureHashes } = await import('./features-file.ts')
     return { als: await withFeatureHashes(als) }
   },
-  dimension: ({ als }) => dimensionOf(als),
+  // Each version may have its own number of factors.
+  dimension: () => undefined,
   // A chain draws its start.
   startsFromRows: ({ als }) => als.trainer !== 'bmf',
+  coldStart: ({ als }, live) => coldStart(als, live),
   training: ({ als, rule }, { startingRows }) => ({
     als,
     rule,

@@ -1,6 +1,7 @@
 import { requireArgument } from '../../core/errors.ts'
 import type { OnlineRuleOptions } from '../../models/als/online/rules.ts'
 import { BIAS_COLUMNS } from '../../models/als/row.ts'
+import type { RegisteredVersion } from '../../models/registry/version.ts'
 import type { AlsOptions } from '../../training/als/solver/options.ts'
 import type { BmfOptions } from '../../training/bmf/options.ts'
 import type { GoldenRatings } from '../port/golden-set.ts'
@@ -63,11 +64,23 @@ export interface AlsTraining {
   readonly startingRows?: string
 }
 
-/** Floats of a row that a training makes, where its options say the factors. */
-export function dimensionOf(options: RetrainAlsOptions): number | undefined {
-  const { trainer, factors, feedback, biases = feedback !== 'implicit' } = options
-  if (factors === undefined) return undefined
-  return factors + (biases || trainer === 'bmf' ? BIAS_COLUMNS : 0)
+/** Factors of a training whose options do not say them: those of `trainAls`. */
+const DEFAULT_FACTORS = 50
+
+/**
+ * Why a training cannot start from rows of a live version: they have more factors than it makes, whose loss could be anything,
+ * or other columns. Undefined where it can: factors that the rows lack start at random.
+ */
+export function coldStart(
+  { factors = DEFAULT_FACTORS, feedback, biases = feedback !== 'implicit' }: RetrainAlsOptions,
+  { number, dimension, biased }: Pick<RegisteredVersion, 'number' | 'dimension' | 'biased'>,
+): string | undefined {
+  if (biased !== biases) {
+    return `version ${number} has ${biased ? 'biases' : 'no biases'}, and this training makes rows with${biases ? '' : 'out'} them`
+  }
+  const held = dimension - (biased ? BIAS_COLUMNS : 0)
+  if (held <= factors) return undefined
+  return `version ${number} has ${held} factors, and this training makes rows with ${factors}`
 }
 
 /** Options of a retraining that `trainAls` does not have, and the half-life. */

@@ -22,8 +22,6 @@ export interface PublishRowsOptions extends Omit<PublishOptions, 'facts' | 'onPr
   readonly facts?: Partial<VersionMetadata>
   /** Called from time to time with the number of bytes and rows read. */
   readonly onProgress?: (bytes: number, rows: number) => void
-  /** Called with the length of the first row, before anything is published. */
-  readonly onDimension?: (dimension: number) => Promise<void>
 }
 
 /**
@@ -52,11 +50,10 @@ async function publishCounted(
   counts: Record<PublishableRow['kind'], number>,
   options: PublishRowsOptions,
 ): Promise<PublishedRows> {
-  const { facts, onProgress: _, onDimension, ...publish } = options
+  const { facts, onProgress: _, ...publish } = options
   const first = await rows.next()
   if (first.done === true) throw new WeirError('EMPTY_DATASET', 'the files have no rows')
   const dimension = first.value.vector.length
-  await onDimension?.(dimension)
   async function* counted(): AsyncGenerator<PublishableRow> {
     for (let next: IteratorResult<PublishableRow> = first; ; next = await rows.next()) {
       if (next.done === true) return

@@ -51,10 +51,12 @@ export interface ModelKind<
   parameters(model: M): Hyperparameters
   /** What changes in the options by what is in files that they name, now: their hashes. @default nothing */
   withFiles?(model: M): Promise<Partial<M>>
-  /** Floats of a row that a training makes; undefined where it takes the length of the live rows. */
+  /** Floats of a row that a training makes, where all versions of a model must have as many; undefined where they may differ. */
   dimension(model: M): number | undefined
   /** Whether a training starts from the live rows, where it can. */
   startsFromRows(model: M): boolean
+  /** Why a training that starts from live rows cannot start from these; undefined where it can. @default it always can */
+  coldStart?(model: M, live: RegisteredVersion): string | undefined
   /** What the training process gets. */
   training(model: M, start: TrainingStart): T
   /** A trainer, whose code is loaded by this call: only the training process needs it. */

@@ -51,6 +51,8 @@ export interface OpenedRows {
   /** Of a key group of the owner, no row; empty after a shuffle. */
   readonly key: ByteSpan
   readonly version: number
+  /** Floats of its rows; undefined in what earlier builds wrote, where all versions have as many. */
+  readonly dimension?: number
 }
 
 /** A change of rows. */
@@ -75,7 +77,8 @@ const NO_KEY = emptySpan()
 /**
  * Row updates between slots, without `ratings`. The row read is valid until the next read.
  *
- *   | kind u8 | version u32 | of a row: float32 x dimension, little-endian; of a variance: its floats |
+ *   | kind u8 | version u32 | of a row: float32 x dimension, little-endian; of a variance: its floats
+ *                           | of an opened version: floats of its rows u32; earlier builds ended before them |
  */
 export class RowUpdateSerializer implements Serializer<RowUpdate> {
   readonly id = 'row-update/1'
@@ -85,6 +88,7 @@ export class RowUpdateSerializer implements Serializer<RowUpdate> {
     const { kind, version } = update
     writer.uint8(KINDS.indexOf(kind))
     writer.uint32(version)
+    if (kind === 'open' && update.dimension !== undefined) writer.uint32(update.dimension)
     if (kind !== 'row' && kind !== 'variance') return
     writer.copy(update.floats.bytes, update.floats.start, update.floats.length)
   }
@@ -93,6 +97,9 @@ export class RowUpdateSerializer implements Serializer<RowUpdate> {
     const kind = KINDS[reader.uint8()]!
     const version = reader.uint32()
     if (kind === 'row') return this.readRow(version, reader)
+    if (kind === 'open' && reader.remaining > 0) {
+      return { kind, key: NO_KEY, version, dimension: reader.uint32() }
+    }
     if (kind !== 'variance') return { kind, key: NO_KEY, version }
     const floats = { bytes: reader.bytes, start: reader.position, length: reader.remaining }
     return { kind, key: NO_KEY, version, floats }

@@ -41,7 +41,7 @@ import { type PublishedVersions, publishedVersions } from '../versions/model-ver
 import { sendMarker } from '../versions/send-marker.ts'
 import { clearIncomplete, collectBefore, isTakenOver, requireKept } from './interrupted.ts'
 import { checkKeyLength } from './key-length.ts'
-import { requireDimensionOf, requireHashingOf } from './topic-dimension.ts'
+import { requireDimensionOf, requireFactorRows, requireHashingOf } from './topic-dimension.ts'
 import { chosenVersion, type VersionChoice } from './version-to-publish.ts'
 
 /** A row that can be published. */
@@ -154,8 +154,8 @@ function topicsOf({ partitions, replicationFactor }: PublishOptions): ModelTopic
  * Publishes a version into the model topic: `announce`, all rows, then `ready` into every partition,
  * so that a reader that has passed the markers has all rows. Creates the topics of the model if they
  * are missing, and deletes what interrupted publications have left. Returns the number of the version. Throws
- * VERSION_EXISTS (`versionToPublish`), DIMENSION_MISMATCH (`requireDimension`) and KEY_TOO_LONG (`checkKeyLength`); the
- * version is then abandoned. Throws ILLEGAL_STATE if the version was dropped meanwhile.
+ * VERSION_EXISTS (`versionToPublish`), DIMENSION_MISMATCH (`requireDimensionOf`, `requireFactorRows`) and KEY_TOO_LONG
+ * (`checkKeyLength`); the version is then abandoned. Throws ILLEGAL_STATE if the version was dropped meanwhile.
  */
 export async function publishModel(
   model: PublishableModel,
@@ -169,11 +169,15 @@ export async function publishModel(
   for (const warning of await checkModelTopics(topics, topic)) options.onWarning?.(warning)
   const { remedy = () => 'use another topic' } = options
   const published = await publishedVersions(topics, topic)
-  await requireDimensionOf(topics, topic, { made: model.dimension, remedy }, published)
-  if (isLinear(model)) {
+  const made = model.dimension
+  // Rows of factors that are counted while they are read have no count yet.
+  const isOfWeights = isLinear(model) && model.items > 0
+  if (isOfWeights) {
+    await requireDimensionOf(topics, topic, { made, remedy }, published)
     requireHashingOf(topic, hashingOf(options.facts.hyperparameters), published)
   }
   const version = chosenVersion(published, options, `${topic} in ${topics.place}`)
+  if (!isOfWeights) requireFactorRows(topic, { version, made }, published)
   const register = await registration(published.ready, options)
   const isRegistered = register !== undefined
   await clear(topics, { version, isRegistered, published }, options)

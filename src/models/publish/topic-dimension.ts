@@ -8,6 +8,7 @@ import {
   isSameHashing,
 } from '../../core/features/hashing.ts'
 import { BIAS_COLUMNS } from '../als/row.ts'
+import { isLinear } from '../registry/version.ts'
 import { isMarkerKey, readableMarker } from '../registry/version-marker.ts'
 import { floatsOfRow } from '../topic/row-form.ts'
 import { type PublishedVersions, publishedVersions } from '../versions/model-versions.ts'
@@ -40,8 +41,8 @@ interface MadeRows {
 }
 
 /**
- * Throws DIMENSION_MISMATCH if a topic has rows of another length than `made`: such a version would never go
- * live. `remedy` says what to change.
+ * Throws DIMENSION_MISMATCH if a topic has rows of another length than `made`, of a model whose versions all have rows of
+ * one length: such a version would never go live. `remedy` says what to change.
  */
 export async function requireDimension(
   topics: TopicStore,
@@ -75,6 +76,31 @@ export async function requireDimensionOf(
 }
 
 /**
+ * Throws DIMENSION_MISMATCH where a version of factor rows cannot be one of a topic: the topic has weights of a linear model,
+ * or the version replaces one of the same number whose rows have another length, which jobs may be serving. Otherwise each
+ * version has rows of its own length.
+ */
+export function requireFactorRows(
+  topic: string,
+  { version, made }: { readonly version: number; readonly made: number },
+  { ready }: Pick<PublishedVersions, 'ready'>,
+): void {
+  const [first] = ready
+  if (first !== undefined && isLinear(first)) {
+    throw new WeirError(
+      'DIMENSION_MISMATCH',
+      `topic ${topic} has blocks of ${first.dimension} weights of a linear model, but this model has rows of ${made} factors; use another topic`,
+    )
+  }
+  const replaced = ready.find((marker) => marker.version === version)
+  if (replaced === undefined || replaced.dimension === made) return
+  throw new WeirError(
+    'DIMENSION_MISMATCH',
+    `version ${version} of topic ${topic} has rows of ${replaced.dimension} floats, but this model has rows of ${made}; publish it under a new number`,
+  )
+}
+
+/**
  * Throws INVALID_ARGUMENT if the versions of a topic hash the names of features in another way than a new one: who asks
  * a model of this name, or learns it, does not look at the version.
  */
@@ -92,10 +118,24 @@ export function requireHashingOf(
   )
 }
 
-/**
- * Throws DIMENSION_MISMATCH if the rows of a topic have another length than those of the training
- * options: such a version would never go live.
- */
+/** As `requireFactorRows`, before a training with these options; rows as long as the first ones of the topic need no look. */
+export async function refuseOtherRows(
+  topics: TopicStore,
+  topic: string,
+  {
+    factors,
+    biases,
+    version,
+  }: { readonly factors?: number; readonly biases?: boolean; readonly version: number },
+): Promise<void> {
+  if (factors === undefined || !(await topics.has(topic))) return
+  const made = factors + (biases === true ? BIAS_COLUMNS : 0)
+  const first = await dimensionOfTopic(topics, topic).catch(() => made)
+  if (first === made) return
+  requireFactorRows(topic, { version, made }, await publishedVersions(topics, topic))
+}
+
+/** Throws DIMENSION_MISMATCH if the rows of a topic have another length than those of the training options. */
 export async function refuseOtherDimension(
   topics: TopicStore,
   topic: string,

@@ -1,7 +1,7 @@
 import type { ByteSpan } from '../../core/byte-span.ts'
 import { isWeirError } from '../../core/errors.ts'
 import type { Counter } from '../../core/metrics.ts'
-import { modelVersion } from '../../core/model-version.ts'
+import { type ModelVersion, modelVersion } from '../../core/model-version.ts'
 import type {
   KeyedFunctionContext,
   KeyedProcessContext,
@@ -33,6 +33,24 @@ export function itemRows(
   return rowsOf('I', 'item-rows', { dimension, maxKeyBytes })
 }
 
+/**
+ * Opens a version with as many floats as its rows have. One that was published again with rows of another length begins
+ * again: what is left of the rows before goes.
+ */
+function openRows(rows: VectorState, version: ModelVersion, dimension?: number): void {
+  const held = rows.dimensionOf(version)
+  if (held !== undefined && dimension !== undefined && held !== dimension) rows.dropVersion(version)
+  rows.openVersion(version, dimension)
+}
+
+/**
+ * Whether a row must neither be served nor stop the job forever: it has NaN, or another length than the version's rows
+ * that are here. It is counted.
+ */
+function isBadRow(error: unknown): boolean {
+  return isWeirError(error, 'NOT_FINITE') || isWeirError(error, 'DIMENSION_MISMATCH')
+}
+
 function rowsOf(
   kind: 'U' | 'I',
   name: string,
@@ -40,6 +58,7 @@ function rowsOf(
 ): VectorStateDescriptor {
   return vectorState(name, {
     ...lengths,
+    dimensionByVersion: true,
     queryableName: ALS_MODEL,
     keySuffix: KEY_SUFFIXES[kind],
     meanKey: MEAN_KEYS[kind],
@@ -78,7 +97,7 @@ export class AlsServingFunction implements KeyedProcessFunction<ByteSpan, RowUpd
     if (update.kind === 'retire' || update.kind === 'open') {
       if (update.kind === 'retire') this.variances.drop(version)
       for (const rows of [this.users, this.items]) {
-        if (update.kind === 'open') rows.openVersion(version)
+        if (update.kind === 'open') openRows(rows, version, update.dimension)
         else rows.dropVersion(version)
       }
       return
@@ -99,8 +118,7 @@ export class AlsServingFunction implements KeyedProcessFunction<ByteSpan, RowUpd
     try {
       rows.putBytes(version, key, update.floats, origin)
     } catch (error) {
-      // A row with NaN must neither be served nor stop the job forever: it is counted.
-      if (!isWeirError(error, 'NOT_FINITE')) throw error
+      if (!isBadRow(error)) throw error
       this.refused.increment()
     }
   }

@@ -128,8 +128,10 @@ export abstract class ModelTopicOperator extends AbstractOperator {
   }
 
   override onProcessingTime(): void {
-    const kinds = new Map(this.restored.map(({ version, event }) => [version, kindOf(event)]))
-    for (const [version, kind] of kinds) this.versionSeen(kind, version)
+    const last = new Map(this.restored.map((marker) => [marker.version, marker]))
+    for (const marker of last.values()) {
+      this.versionSeen(kindOf(marker.event), marker.version, marker.dimension)
+    }
     this.restored = []
   }
 
@@ -170,18 +172,34 @@ export abstract class ModelTopicOperator extends AbstractOperator {
   /** Sends the row of a record on. Throws UNPARSABLE_RECORD if it is no row of the model. */
   protected abstract emit(record: ModelTopicRecord, timestamp: number): void
 
-  /** Lets every owner of rows open a version, so that it knows it without a row of it, or drop it. */
-  protected abstract versionSeen(kind: 'open' | 'retire', version: number): void
+  /**
+   * Lets every owner of rows open a version, so that it knows it without a row of it, or drop it. `dimension`: floats of its
+   * rows.
+   */
+  protected abstract versionSeen(kind: 'open' | 'retire', version: number, dimension: number): void
+
+  /** Throws UNPARSABLE_RECORD for a version whose rows this operator does not take. */
+  protected requireRows({ version, dimension }: ModelVersionMarker): void {
+    if (dimension === this.dimension) return
+    // Its rows are dropped, so the version must not go live without them.
+    throw new WeirError(
+      'UNPARSABLE_RECORD',
+      `version ${version} has rows of ${dimension} floats where ${this.dimension} are served`,
+    )
+  }
+
+  /** A marker of a partition is known from here on: it was read, or a checkpoint has it. */
+  protected markerKnown(_seen: MarkerSeen): void {}
 
   /** A marker of a version that is published was read, after every owner of rows had been asked to open the version. */
   protected versionRead(_marker: ModelVersionMarker): void {}
 
   /** A marker was read. Compaction may have left only the last one of a version. */
   private markerSeen(marker: ModelVersionMarker): void {
-    const { event, version } = marker
+    const { event, version, dimension } = marker
     const kind = kindOf(event)
     if (kind === 'retire' || this.context.position().partition === 0) {
-      this.versionSeen(kind, version)
+      this.versionSeen(kind, version, dimension)
       if (kind === 'open') this.versionRead(marker)
     }
   }
@@ -204,13 +222,7 @@ export abstract class ModelTopicOperator extends AbstractOperator {
       return
     }
     const marker = decodeMarker(value)
-    if (marker.dimension !== this.dimension) {
-      // Its rows are dropped, so the version must not go live without them.
-      throw new WeirError(
-        'UNPARSABLE_RECORD',
-        `version ${marker.version} has rows of ${marker.dimension} floats where ${this.dimension} are served`,
-      )
-    }
+    this.requireRows(marker)
     this.record({ kind: 'marker-seen', partition, offset, marker })
     this.markerSeen(marker)
     const { forgotten = [] } = marker
@@ -243,6 +255,7 @@ export abstract class ModelTopicOperator extends AbstractOperator {
     const { event, version } = seen.marker
     if (event === 'retire') this.forget(version)
     this.seen.set(`${seen.marker.version}/${seen.marker.event}/${seen.partition}`, seen)
+    this.markerKnown(seen)
     this.context.sendEvent(seen)
   }
 

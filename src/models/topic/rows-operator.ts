@@ -1,7 +1,7 @@
 import type { ByteSpan, MutableByteSpan } from '../../core/byte-span.ts'
 import { WeirError } from '../../core/errors.ts'
 import { keyOfEveryGroup } from '../../core/key-group-keys.ts'
-import { flag } from '../../core/options/kinds.ts'
+import { count, flag, type OptionKind, recordOf } from '../../core/options/kinds.ts'
 import { checkArgument } from '../../core/options/shape.ts'
 import type { RecordHeader } from '../../wire/batch/record-batch-format.ts'
 import { encodeFactors } from '../als/row.ts'
@@ -16,7 +16,7 @@ import { varianceRow } from '../als/row-variance.ts'
 import { MEAN_ID_IS_TAKEN } from '../mean-id.ts'
 import type { ModelVersionMarker } from '../registry/version-marker.ts'
 import { keyLengthWithoutVersion, readableVersion, versionOfKeyBytes } from '../versioned-key.ts'
-import { type BadRowPolicy, ModelTopicOperator } from './operator.ts'
+import { type BadRowPolicy, type MarkerSeen, ModelTopicOperator } from './operator.ts'
 import { keyBytesOf, type ModelTopicRecord, valueBytesOf } from './record.ts'
 import { mayBeText, textRowIn } from './row-form.ts'
 import { varianceOf } from './row-memory.ts'
@@ -29,17 +29,52 @@ const encoder = new TextEncoder()
 const NO_FLOATS = new Uint8Array(0)
 const decoder = new TextDecoder()
 
-/** Splits the model topic of an ALS model: sends rows to the owners of their keys. */
+/** Floats of a row by version, as options of a job have them: of those versions whose rows are not as long as usual. */
+export type VersionDimensions = Readonly<Record<string, number>>
+
+/** The values of `VersionDimensions`. */
+export const VERSION_DIMENSIONS: OptionKind<VersionDimensions> = recordOf(count, /^[1-9][0-9]*$/)
+
+/**
+ * Splits the model topic of an ALS model: sends rows to the owners of their keys. Versions may have rows of different
+ * lengths: the markers of a version say its own, and so do the options of the job, because compaction may have removed the
+ * marker that stood before the rows.
+ */
 export class ModelRowsOperator extends ModelTopicOperator {
   /** The row that is sent on; every record fills it again. */
   private readonly row = emptyRow()
   private readonly readsRatings: boolean
+  private readonly lengths: RowLengths
 
-  /** `readsRatings`: rows say on how many ratings they were trained. */
-  constructor(dimension: number, policy: BadRowPolicy, readsRatings = false) {
+  /**
+   * `dimension`: floats of a row of a version that nothing else is known of. `readsRatings`: rows say on how many ratings
+   * they were trained. `dimensions`: of versions that are known to have others.
+   */
+  constructor(
+    dimension: number,
+    policy: BadRowPolicy,
+    readsRatings = false,
+    dimensions: VersionDimensions = {},
+  ) {
     super(dimension, policy)
     checkArgument('new ModelRowsOperator', 'readsRatings', flag, readsRatings)
+    checkArgument('new ModelRowsOperator', 'dimensions', VERSION_DIMENSIONS, dimensions)
     this.readsRatings = readsRatings
+    this.lengths = new RowLengths(dimension, dimensions)
+  }
+
+  protected override requireRows({ event, version, dimension }: ModelVersionMarker): void {
+    const { partition } = this.context.position()
+    if (event !== 'ready' || !this.lengths.hasRefused(partition, version, dimension)) return
+    // Without its rows the version must not go live.
+    throw new WeirError(
+      'UNPARSABLE_RECORD',
+      `version ${version} has rows of ${dimension} floats, and rows of it came before a marker that says so, where rows of ${this.dimension} were expected: they are dropped, and the version stays out until the job is started again without its checkpoints`,
+    )
+  }
+
+  protected override markerKnown({ partition, marker }: MarkerSeen): void {
+    this.lengths.learn(partition, marker)
   }
 
   protected emit(record: ModelTopicRecord, timestamp: number): void {
@@ -81,26 +116,44 @@ export class ModelRowsOperator extends ModelTopicOperator {
     const headers = (): readonly RecordHeader[] => record.headers?.() ?? []
     const text = textRowIn(keyBytesOf(record), valueBytesOf(record), headers)
     if (text === undefined) return undefined
-    if (text.factors.length !== this.dimension) {
+    const { row } = this
+    row.version = readableVersion(text.version)
+    const floats = this.floatsOf(row.version)
+    if (text.factors.length !== floats) {
+      this.refused(row.version)
       throw new WeirError(
         'UNPARSABLE_RECORD',
-        `the text row of ${text.key} has ${text.factors.length} floats where ${this.dimension} were expected`,
+        `the text row of ${text.key} has ${text.factors.length} floats where ${floats} were expected`,
       )
     }
-    if (valueLength === this.dimension * 4) this.tookText()
-    const { row } = this
+    if (valueLength === floats * 4) this.tookText()
     setSpan(row.key, encoder.encode(text.key))
     checkKey(row.key)
     setSpan(row.floats, encodeFactors(text.factors))
-    row.version = readableVersion(text.version)
     if (this.readsRatings) row.ratings = ratingsIn(headers())
     return row
   }
 
-  protected override versionSeen(kind: 'open' | 'retire', version: number): void {
+  protected override versionSeen(
+    kind: 'open' | 'retire',
+    version: number,
+    dimension: number,
+  ): void {
     for (const bytes of keyOfEveryGroup(this.context.maxParallelism)) {
-      this.context.output.collect({ kind, key: spanOf(bytes), version } satisfies RowUpdate, -1)
+      const key = spanOf(bytes)
+      const update: RowUpdate =
+        kind === 'open' ? { kind, key, version, dimension } : { kind, key, version }
+      this.context.output.collect(update, -1)
     }
+  }
+
+  private floatsOf(version: number): number {
+    return this.lengths.of(this.context.position().partition, version)
+  }
+
+  /** A row of a version has another length than expected. */
+  private refused(version: number): void {
+    this.lengths.refuse(this.context.position().partition, version)
   }
 
   private updateOf(record: ModelTopicRecord): RowUpdate {
@@ -125,19 +178,66 @@ export class ModelRowsOperator extends ModelTopicOperator {
   /** Fills in the floats where they are; the row table checks for NaN. */
   private withFloats(record: ModelTopicRecord): PublishedRow {
     const { bytes, valueStart, valueLength } = record
-    if (valueLength !== this.dimension * 4) {
+    const { row } = this
+    const expected = this.floatsOf(row.version)
+    if (valueLength !== expected * 4) {
+      this.refused(row.version)
       throw new WeirError(
         'UNPARSABLE_RECORD',
-        `a model row has ${valueLength} bytes where ${this.dimension} float32 were expected, and is no text row <id>,U|I,f1;f2;...`,
+        `a model row has ${valueLength} bytes where ${expected} float32 were expected, and is no text row <id>,U|I,f1;f2;...`,
       )
     }
-    const { row } = this
     const { floats } = row
     floats.bytes = bytes
     floats.start = valueStart
     floats.length = valueLength
     if (this.readsRatings) row.ratings = ratingsIn(record.headers?.() ?? [])
     return row
+  }
+}
+
+/** How long the rows of each version are, as far as it is known where a record is read. */
+class RowLengths {
+  private readonly usual: number
+  private readonly given: ReadonlyMap<number, number>
+  /** By partition, what markers say: another partition may still have rows of a version before under the same number. */
+  private readonly said: Map<number, number>[] = []
+  /** By partition, versions of which a row was refused before a marker of them was read. */
+  private readonly early: Set<number>[] = []
+  /** Whether all rows are as long as usual: most jobs need not look. */
+  private isUniform: boolean
+
+  constructor(usual: number, given: VersionDimensions) {
+    this.usual = usual
+    this.given = new Map(
+      Object.entries(given).map(([version, floats]) => [Number(version), floats]),
+    )
+    this.isUniform = [...this.given.values()].every((floats) => floats === usual)
+  }
+
+  of(partition: number, version: number): number {
+    if (this.isUniform) return this.usual
+    return this.said[partition]?.get(version) ?? this.given.get(version) ?? this.usual
+  }
+
+  learn(partition: number, { event, version, dimension }: ModelVersionMarker): void {
+    const said = this.said[partition] ?? new Map<number, number>()
+    this.said[partition] = said
+    if (event !== 'ready') this.early[partition]?.delete(version)
+    if (event === 'retire') said.delete(version)
+    else said.set(version, dimension)
+    this.isUniform &&= event === 'retire' || dimension === this.usual
+  }
+
+  refuse(partition: number, version: number): void {
+    if (this.said[partition]?.has(version) === true || this.given.has(version)) return
+    const early = this.early[partition] ?? new Set<number>()
+    this.early[partition] = early.add(version)
+  }
+
+  /** Whether rows of a version of `dimension` floats may be among those that were refused. */
+  hasRefused(partition: number, version: number, dimension: number): boolean {
+    return dimension !== this.usual && this.early[partition]?.has(version) === true
   }
 }
 

@@ -169,11 +169,12 @@ export class JobExecution implements AttemptListener {
   }
 
   /**
-   * Takes a checkpoint and returns it with the storage of its files, which later checkpoints delete.
-   * Throws as `triggerCheckpoint`.
+   * Takes a checkpoint and returns it with the storage of its files, which later checkpoints delete; `committed`: when
+   * its sinks have committed, too. Throws as `triggerCheckpoint`.
    */
-  async takeCheckpoint(): Promise<StoredCheckpoint> {
+  async takeCheckpoint(committed = false): Promise<StoredCheckpoint> {
     const manifest = await this.requireCheckpoints().triggerCheckpoint()
+    if (committed) await this.attempts.current?.committed(manifest.checkpointId)
     return { manifest, storage: this.options.storage! }
   }
 

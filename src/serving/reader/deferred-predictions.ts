@@ -145,7 +145,8 @@ export class LocalDeferredPredictions {
   ): Promise<Answer<Prediction>[]> {
     const incarnations = this.requests.incarnations()
     const envelopes = this.requests.envelopes(request)
-    const rows = new DeferredRows(spans.length / 2, request.state.keyClasses[0]!.dimension)
+    const dimension = request.state.keyClasses[0]!.dimensionOf(request.version)
+    const rows = new DeferredRows(spans.length / 2, dimension)
     const batches: SlotRows[] = []
     for (let n = 0; 2 * n < spans.length; n++) {
       this.gather(request, rows, n, bytes, spans[2 * n]!, spans[2 * n + 1]!, batches)
@@ -174,8 +175,7 @@ export class LocalDeferredPredictions {
     const keyClass = request.state.keyClassOf(bytes, at, length)
     const hash = murmur3(bytes, at, length) | 0
     const reader = keyClass?.versions.get(request.version)?.readerOf(hash)
-    if (keyClass === undefined || reader === undefined || keyClass.dimension !== rows.dimension)
-      return
+    if (keyClass === undefined || reader?.layout.dimension !== rows.dimension) return
     const row = reader.find(bytes, at, length, hash)
     if (row >= 0) rows.copy(n, reader, row, this.meta)
     if (row !== SPILLED || keyClass.isMeanKey(bytes, at, length)) return

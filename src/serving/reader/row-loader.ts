@@ -172,7 +172,10 @@ export class LocalRowLoader {
     if (answer.kind === 'restoring') throw failureOf('RESTORING', key)
     if (answer.kind === 'unknown-state') throw failureOf('UNKNOWN_STATE', key)
     const keyClass = request.state.keyClassOf(key, 0, key.length)!
-    const { vector, partition, offset } = decodeVectorRow(answer.value, keyClass.dimension)
+    const { vector, partition, offset } = decodeVectorRow(
+      answer.value,
+      keyClass.dimensionOf(request.version),
+    )
     return { vector, partition, offset, slot: keyClass.slotOf(murmur3(key) | 0), cold: false }
   }
 }

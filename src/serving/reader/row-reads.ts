@@ -105,8 +105,8 @@ export class RowReads implements SparseTerms {
   ): ReadStatus {
     const keyClass = this.state.keyClassOf(bytes, at, length)
     if (keyClass === undefined) return UNKNOWN_KEY
-    target.resize(keyClass.dimension)
     const version = keyClass.versions.get(this.modelVersion)
+    target.resize(version?.dimension ?? keyClass.dimension)
     const reader = version?.readerOf(hash)
     const outcome =
       reader === undefined ? MISSING : this.read(reader, bytes, at, length, hash, target)
@@ -184,7 +184,7 @@ export class RowReads implements SparseTerms {
     if (this.absence === 'row-on-its-way') return RESTORING_STATUS
     if (this.lacksTables(keyClass, version)) return RESTORING_STATUS
     if (version === undefined) return UNKNOWN_KEY
-    const dimension = version.keyClass.dimension
+    const { dimension } = version
     if (this.sums.length !== dimension) this.sums = new Float64Array(dimension)
     this.sums.fill(0)
     let count = 0

@@ -104,9 +104,9 @@ export function requireNotCheckpoint(request: LocalRequest, what: string): void 
 }
 
 /** Adds the floats of a row. Throws as `checkVectorRow`. */
-function addFloats({ state }: VectorRequest, page: ScanPage, entry: EntryPlace): void {
+function addFloats({ state, version }: VectorRequest, page: ScanPage, entry: EntryPlace): void {
   const { bytes, keyAt, valueAt, end } = entry
-  const dimension = state.keyClassOf(bytes, keyAt, valueAt - keyAt)?.dimension ?? 0
+  const dimension = state.keyClassOf(bytes, keyAt, valueAt - keyAt)?.dimensionOf(version) ?? 0
   checkVectorRowAt(bytes, valueAt, end - valueAt, dimension)
   page.add(entry, valueAt + VECTOR_ROW_HEADER_BYTES, valueAt + vectorRowBytes(dimension))
 }

@@ -119,7 +119,7 @@ export class LocalTopKReads {
   }
 
   private requireReady(request: VectorRequest, keyClass: KeyClass, vector: Float32Array): void {
-    requireSameLength(vector, { length: keyClass.dimension })
+    requireSameLength(vector, { length: keyClass.dimensionOf(request.version) })
     this.requests.requireAllRows(request, [keyClass])
   }
 }

@@ -19,11 +19,14 @@ export function stateInfosOf(catalog: JobCatalog, facts: StateFacts): QueryableS
     const known = infos.get(name)?.versions ?? []
     const versions = [...new Set([...known, version])].sort((a, b) => a - b)
     const liveVersion = facts.liveVersionOf(name)
+    const before = infos.get(name)?.dimension
     const isOpen = (one: { readonly version: number }): boolean => versions.includes(one.version)
     const labels = facts.labelsOf(name)?.filter(isOpen)
     const terms = facts.termsOf(name)?.filter(isOpen)
     infos.set(name, {
-      ...{ name, kind: 'vector', dimension, versions, liveVersion },
+      ...{ name, kind: 'vector', versions, liveVersion },
+      // Versions may differ: it is that of the live one.
+      dimension: before === undefined || version === liveVersion ? dimension : before,
       ...(labels === undefined ? {} : { labels }),
       ...(terms === undefined ? {} : { terms }),
     })

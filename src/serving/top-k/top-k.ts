@@ -213,7 +213,8 @@ export class LocalTopK {
     slot: number,
     heaps: readonly TopKHeap[],
   ): Promise<void> {
-    const { operatorUid, state, dimension } = version.keyClass
+    const { operatorUid, state } = version.keyClass
+    const { dimension } = version
     let from: Uint8Array = new Uint8Array(0)
     for (;;) {
       const reply = await this.asker.ask(slot, UNBOUNDED, (id) => ({

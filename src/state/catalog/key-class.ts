@@ -11,11 +11,14 @@ export class StateVersion {
   readonly version: number
   /** Open tables; another list after every change. */
   readers: readonly RowTableReader[] = []
+  /** Floats of a row: versions of one state may differ. */
+  dimension: number
   private readonly byKeyGroup: (RowTableReader | undefined)[]
 
   constructor(keyClass: KeyClass, version: number) {
     this.keyClass = keyClass
     this.version = version
+    this.dimension = keyClass.dimension
     this.byKeyGroup = new Array<RowTableReader | undefined>(keyClass.maxParallelism).fill(undefined)
   }
 
@@ -29,6 +32,7 @@ export class StateVersion {
   replace(slot: number, reader: RowTableReader | undefined): void {
     const others = this.readers.filter((other) => other.share.slot !== slot)
     this.readers = reader === undefined ? others : [...others, reader]
+    if (reader !== undefined) this.dimension = reader.layout.dimension
     this.byKeyGroup.fill(undefined)
     for (const open of this.readers) {
       const { firstKeyGroup, lastKeyGroup } = open.share
@@ -43,6 +47,7 @@ export class KeyClass {
   readonly state: string
   readonly suffix: Uint8Array
   readonly meanKey: Uint8Array | undefined
+  /** Floats of a row of the first version that was opened; `dimensionOf` says those of each. */
   readonly dimension: number
   readonly maxParallelism: number
   /** Versions with open tables. */
@@ -81,6 +86,11 @@ export class KeyClass {
     open?.replace(slot, undefined)
     if (dropped !== undefined) reclaimTable(dropped.share.memory)
     if (open?.readers.length === 0) this.versions.delete(version)
+  }
+
+  /** Floats of a row of a version; those of the first one for a version without open tables. */
+  dimensionOf(version: number): number {
+    return this.versions.get(version)?.dimension ?? this.dimension
   }
 
   /** The slot that owns a key with this hash (as int32), -1 if none here does. */

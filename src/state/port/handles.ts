@@ -126,7 +126,10 @@ export interface WriteOrigin {
  */
 export interface VectorState {
   readonly dimension: number
-  /** Stores a row, [dimension]. Throws DIMENSION_MISMATCH, NOT_FINITE, KEY_TOO_LONG. */
+  /**
+   * Stores a row, [dimension]. The first row of a version that is not open opens it, with as many floats as it has where the
+   * state's descriptor has `dimensionByVersion`. Throws DIMENSION_MISMATCH, NOT_FINITE, KEY_TOO_LONG.
+   */
   put(version: ModelVersion, key: Uint8Array, vector: Float32Array, origin: WriteOrigin): void
   /** As `put`, of float32 x dimension as little-endian bytes. Throws as `put`. */
   putBytes(version: ModelVersion, key: Uint8Array, floats: ByteSpan, origin: WriteOrigin): void

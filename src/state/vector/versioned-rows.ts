@@ -68,28 +68,39 @@ export class VersionedRows implements VectorState {
   put(version: ModelVersion, key: Uint8Array, vector: Float32Array, origin: WriteOrigin): void {
     this.checkVector(version, vector)
     const hash = this.ownKeys.hash(key)
-    this.opened.open(version).put(key, hash, vector, origin)
+    this.opened.open(version, vector.length).put(key, hash, vector, origin)
   }
 
   replace(version: ModelVersion, key: Uint8Array, vector: Float32Array, origin: WriteOrigin): void {
     this.checkVector(version, vector)
     const hash = this.ownKeys.hash(key)
-    this.opened.open(version).replace(key, hash, vector, origin)
+    this.opened.open(version, vector.length).replace(key, hash, vector, origin)
   }
 
   putBytes(version: ModelVersion, key: Uint8Array, floats: ByteSpan, origin: WriteOrigin): void {
-    this.put(version, key, this.given.take(floats, this.opened.dimensionOf(version)), origin)
+    const dimension = this.dimensionFor(version, floats.length / 4)
+    this.put(version, key, this.given.take(floats, dimension), origin)
   }
 
   add(version: ModelVersion, key: Uint8Array, delta: Float32Array, origin: WriteOrigin): void {
     this.checkVector(version, delta)
     const hash = this.ownKeys.hash(key)
-    this.opened.open(version).add(key, hash, delta, origin)
+    this.opened.open(version, delta.length).add(key, hash, delta, origin)
   }
 
   private checkVector(version: ModelVersion, vector: Float32Array): void {
-    this.given.checkLength(vector.length, this.opened.dimensionOf(version))
+    this.given.checkLength(vector.length, this.dimensionFor(version, vector.length))
     checkFinite(vector)
+  }
+
+  /** Floats that a row of a version must have: those of its first row, where versions may differ and it is not open yet. */
+  private dimensionFor(version: ModelVersion, given: number): number {
+    const isFirst =
+      this.options.descriptor.dimensionByVersion === true &&
+      given >= 1 &&
+      Number.isInteger(given) &&
+      this.opened.of(version) === undefined
+    return isFirst ? given : this.opened.dimensionOf(version)
   }
 
   get(version: ModelVersion, key: Uint8Array): VectorRow | undefined {

@@ -56,8 +56,8 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** By command, its words; each makes rows of another length than the topic has. */
-const PUBLISHERS: Readonly<Record<string, () => readonly string[]>> = {
+/** By command, its words; each makes rows of factors of another length than the topic has. */
+const FACTORS_PUBLISHERS: Readonly<Record<string, () => readonly string[]>> = {
   'train als': () => ['train', 'als', '--ratings', at('ratings.csv'), '--threads', '0', ...LONGER],
   'train bmf': () => [
     ...['train', 'bmf', '--ratings', at('ratings.csv'), '--threads', '0', '--sweeps', '4'],
@@ -73,6 +73,10 @@ const PUBLISHERS: Readonly<Record<string, () => readonly string[]>> = {
     ...['retrain', '--once', '--no-serving', '--trainer', 'als', '--iterations', '1'],
     ...['--threads', '0', ...LONGER],
   ],
+}
+
+/** The same for blocks of weights, of which all versions have one length. */
+const WEIGHTS_PUBLISHERS: Readonly<Record<string, () => readonly string[]>> = {
   'train svm': () => [
     ...['train', 'svm', '--examples', at('examples.svm'), '--threads', '0'],
     ...['--publish', '--range', '32', '--allow-unconverged'],
@@ -84,16 +88,34 @@ const PUBLISHERS: Readonly<Record<string, () => readonly string[]>> = {
   'model import, linear': () => ['model', 'import', at('svm-model'), '--model', 'svm-model'],
 }
 
-it.each(Object.entries(PUBLISHERS))(
-  'weir %s publishes no rows of another length than those of its topic',
+/** State and length of the rows of each version. */
+async function versionsOf(model: string): Promise<readonly (readonly [string, number])[]> {
+  const { out } = await run('here', ['model', 'list', '--model', model, '--json'])
+  return out.split('\n').map((line) => {
+    const { state, dimension } = JSON.parse(line) as { state: string; dimension: number }
+    return [state, dimension] as const
+  })
+}
+
+it.each(Object.entries(FACTORS_PUBLISHERS))(
+  'weir %s publishes rows of another length as a version beside the live one',
+  async (_, words) => {
+    const before = (await versionsOf('als-model')).length
+    await done('here', words())
+    const versions = await versionsOf('als-model')
+    expect(versions).toHaveLength(before + 1)
+    expect(versions[0]).toEqual(['live', 4])
+    expect(versions.at(-1)?.[0]).toBe('candidate')
+    expect(versions.at(-1)?.[1]).not.toBe(4)
+  },
+)
+
+it.each(Object.entries(WEIGHTS_PUBLISHERS))(
+  'weir %s publishes no blocks of another length than those of its topic',
   async (_, words) => {
     const { code, err } = await run('here', words())
     expect(err).toContain('DIMENSION_MISMATCH')
     expect(code).toBe(1)
-    for (const model of ['als-model', 'svm-model']) {
-      const { out } = await run('here', ['model', 'list', '--model', model, '--json'])
-      const versions = out.split('\n').map((line) => JSON.parse(line) as { state: string })
-      expect(versions.map(({ state }) => state)).toEqual(['live'])
-    }
+    expect(await versionsOf('svm-model')).toEqual([['live', 16]])
   },
 )

@@ -22,6 +22,8 @@ const TERMS: ImplicitTerms = {
 /** A job whose live version 2 has these terms, and whose routing table is fetched `refreshed` times. */
 class Job {
   readonly queries: (string | Float32Array)[] = []
+  /** Lists that are refused first: another version has gone live since their query was made. */
+  refusals = 0
   refreshed = 0
   private table: ServedState['routing']
   private readonly newest: ServedState['routing']
@@ -62,6 +64,12 @@ class Job {
         ),
       topK: async (_: string, query: string | Float32Array) => {
         this.queries.push(query)
+        if (this.refusals-- > 0) {
+          return {
+            ok: false,
+            error: new WeirError('DIMENSION_MISMATCH', 'rows of 2 and of 3 floats'),
+          }
+        }
         return { ok: true, value: [], envelope: { modelVersion: 2 } }
       },
     } as unknown as ServedState
@@ -117,5 +125,25 @@ describe('the row of someone who used a few items', () => {
     const row = implicitRow(undefined, events(3), TERMS)
     expect(job.queries).toEqual([row, row])
     expect(job.refreshed).toBe(1)
+  })
+})
+
+describe('a version with rows of another length that goes live while a list is made', () => {
+  const page = { howMany: 1, offset: 0 }
+  const asked: Readonly<Record<string, (recommender: Recommender) => Promise<unknown>>> = {
+    'of a group': (recommender) => recommender.recommendToMany(['ada'], page, {}),
+    'of someone who rated a few items': (recommender) =>
+      recommender.recommendToAnonymous([{ item: 'a', strength: 1 }], page, {}),
+    'of similar items': (recommender) => recommender.similarity(['a'], page, {}),
+  }
+
+  it.each(Object.entries(asked))('has a list %s made again, once', async (_, ask) => {
+    const job = new Job(undefined)
+    job.refusals = 1
+    expect(await ask(job.recommender())).toEqual([])
+    expect(job.queries).toHaveLength(2)
+    job.refusals = 2
+    await expect(ask(job.recommender())).rejects.toMatchObject({ code: 'DIMENSION_MISMATCH' })
+    expect(job.queries).toHaveLength(4)
   })
 })

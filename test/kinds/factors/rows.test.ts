@@ -131,11 +131,6 @@ describe('rows of files', () => {
     const files: RowFiles = { bytes: 1, rows }
     await expect(published(temporaryFolder(), files)).rejects.toThrow(/has 1 floats/)
     expect(closed).toBe(1)
-    const onDimension = () => Promise.reject(new Error('another dimension'))
-    const options = { topic: 'm', version: 3, partitions: 2, clock: systemClock, onDimension }
-    await using log = new LogTopics(join(temporaryFolder(), 'log'))
-    await expect(publishRows(files, { ...options, log })).rejects.toThrow('another dimension')
-    expect(closed).toBe(2)
   })
 
   it('that are missing are reported', async () => {

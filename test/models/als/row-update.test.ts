@@ -36,6 +36,16 @@ it.each([
   expect([read.version, read.ratings]).toEqual([70_000, ratings])
 })
 
+it('an opened version is read back with the length of its rows, and without it as earlier builds wrote it', () => {
+  const open = { kind: 'open', key, version: 3 } as const
+  expect(copied(new RowUpdateSerializer(), { ...open, dimension: 6 })).toMatchObject({
+    kind: 'open',
+    version: 3,
+    dimension: 6,
+  })
+  expect(copied(new LearnableRowSerializer(), open)).not.toHaveProperty('dimension')
+})
+
 it('a row of unknown ratings is read back as one', () => {
   const read = copied(new LearnableRowSerializer(), { ...row, ratings: undefined })
   expect(read).toMatchObject({ kind: 'row', ratings: undefined })

@@ -12,15 +12,20 @@ import {
   type MarkerSeen,
   ModelRowsOperator,
   type ModelTopicRecord,
+  type VersionDimensions,
 } from '../../../src/models/topic/rows-operator.ts'
 import type { HarnessSnapshot } from '../../../src/testing/harness-snapshot.ts'
 import { OperatorHarness } from '../../../src/testing/operator-harness.ts'
 
 const encoder = new TextEncoder()
 
-const open = (policy: BadRowPolicy = 'drop', restore: readonly HarnessSnapshot[] = []) =>
+const open = (
+  policy: BadRowPolicy = 'drop',
+  restore: readonly HarnessSnapshot[] = [],
+  dimensions: VersionDimensions = {},
+) =>
   OperatorHarness.open<ModelTopicRecord, RowUpdate>({
-    operator: new ModelRowsOperator(2, policy),
+    operator: new ModelRowsOperator(2, policy, false, dimensions),
     restore,
   })
 
@@ -45,7 +50,7 @@ const bytesOf = ({ bytes, start, length }: ByteSpan): Uint8Array<ArrayBuffer> =>
 const ready = (
   version: number,
   dimension = 2,
-  event: 'ready' | 'retire' = 'ready',
+  event: 'announce' | 'ready' | 'retire' = 'ready',
   facts: Partial<ModelVersionMarker> = {},
 ): ModelTopicRecord => {
   const marker = encodeMarker({
@@ -104,7 +109,6 @@ describe('the operator of model rows', () => {
       record('k', encoder.encode('MEAN,U,1;2')),
       '"MEAN" is the id',
     ],
-    ['a version of another shape', ready(2, 9), 'has rows of 9 floats where 2 are served'],
   ])('drops, counts and reports %s', async (_, bad, reason) => {
     const harness = await open()
     const position = { partition: 1, offset: 5 }
@@ -114,6 +118,67 @@ describe('the operator of model rows', () => {
       { kind: 'row-dropped', ...position, reason: expect.stringContaining(reason) },
     ])
     expect(harness.metrics.snapshot()).toMatchObject({ numRecordsDropped: 1 })
+  })
+
+  describe('takes rows of the length that their version has', () => {
+    type Harness = Awaited<ReturnType<typeof open>>
+    /** Version and length of the rows that are passed on of these records; each is read before the next comes. */
+    const lengths = (harness: Harness, records: readonly ModelTopicRecord[]) =>
+      records.flatMap((each) => {
+        harness.process(each, -1, { position: { partition: 1, offset: 9 } })
+        return harness
+          .take()
+          .flatMap((update) =>
+            update.kind === 'row' ? [[update.version, update.floats.length / 4]] : [],
+          )
+      })
+    const rows = [row('7-U@2', [1, 2, 3]), row('7-U@2', [1, 2]), row('7-U@1', [1, 2])]
+    const reasonsOf = ({ events }: Harness) =>
+      events.flatMap((event) => (event as { readonly reason?: string }).reason ?? [])
+
+    it('as its marker before them says, also after a restore', async () => {
+      const harness = await open()
+      const taken = [
+        [2, 3],
+        [1, 2],
+      ]
+      expect(lengths(harness, [ready(2, 3, 'announce'), ...rows])).toEqual(taken)
+      expect(reasonsOf(harness)).toEqual([
+        expect.stringContaining('has 8 bytes where 3 float32 were expected'),
+      ])
+      const restored = await open('drop', [await harness.snapshot()])
+      expect(lengths(restored, rows)).toEqual(taken)
+    })
+
+    it('as the job knows, where compaction has left no marker before them', async () => {
+      const harness = await open('drop', [], { 2: 3 })
+      expect(lengths(harness, [...rows, ready(2, 3)])).toEqual([
+        [2, 3],
+        [1, 2],
+      ])
+      expect(reasonsOf(harness)).toHaveLength(1)
+    })
+
+    it('and lets no version go live whose rows were refused before its marker said how long they are', async () => {
+      const harness = await open()
+      expect(lengths(harness, [rows[0]!, ready(2, 3)])).toEqual([])
+      expect(reasonsOf(harness)).toEqual([
+        expect.stringContaining('has 12 bytes where 2 float32 were expected'),
+        expect.stringContaining('version 2 has rows of 3 floats, and rows of it came before'),
+      ])
+      // When it is published again, its rows come behind a marker.
+      const again = [ready(2, 3, 'announce'), rows[0]!, ready(2, 3)]
+      expect(lengths(harness, again)).toEqual([[2, 3]])
+      expect(reasonsOf(harness)).toHaveLength(2)
+    })
+
+    it('of the usual length again after it was retired', async () => {
+      const harness = await open()
+      expect(lengths(harness, [ready(2, 3), ready(2, 3, 'retire'), ...rows])).toEqual([
+        [2, 2],
+        [1, 2],
+      ])
+    })
   })
 
   it('reads text rows, and says once which reading it took of those that could be floats', async () => {
@@ -163,15 +228,18 @@ describe('the operator of model rows', () => {
   it('lets every owner of rows open a version once, at a marker of the first partition, and again after a restore', async () => {
     const harness = await open()
     const opened = (from: typeof harness) => {
-      return from.take().map(({ kind, version }) => `${kind} ${version}`)
+      return from.take().map((update) => {
+        const { kind, version } = update
+        return kind === 'open' ? `${kind} ${version} of ${update.dimension}` : `${kind} ${version}`
+      })
     }
-    harness.process(ready(2), -1, { position: { partition: 1, offset: 9 } })
+    harness.process(ready(2, 5), -1, { position: { partition: 1, offset: 9 } })
     expect(opened(harness)).toEqual([])
     // Compaction has deleted the markers before this one.
-    harness.process(ready(2), -1, { position: { partition: 0, offset: 9 } })
+    harness.process(ready(2, 5), -1, { position: { partition: 0, offset: 9 } })
     harness.process(ready(3, 2, 'retire'), -1, { position: { partition: 1, offset: 10 } })
     const all = opened(harness)
-    expect(new Set(all)).toEqual(new Set(['open 2', 'retire 3']))
+    expect(new Set(all)).toEqual(new Set(['open 2 of 5', 'retire 3']))
     const restored = await open('drop', [await harness.snapshot()])
     restored.clock.advance(1)
     expect(opened(restored)).toEqual(all)

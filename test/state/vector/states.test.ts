@@ -185,6 +185,24 @@ describe('a vector state whose versions have rows of different dimensions', () =
     expect(codeOf(() => backend.vector(users).openVersion(V1, 3))).toBe('DIMENSION_MISMATCH')
   })
 
+  it('opens a version with its first row, of any length', async () => {
+    const backend = await backends.create()
+    const state = backend.vector(memories)
+    const bytes = new Uint8Array(Float32Array.of(1, 2, 3).buffer)
+    state.putBytes(V1, text('a'), { bytes, start: 0, length: 12 }, ORIGIN)
+    state.put(V2, text('a'), Float32Array.of(4, 5), ORIGIN)
+    expect([V1, V2].map((version) => state.dimensionOf(version))).toEqual([3, 2])
+    expect(state.get(V1, text('a'))?.vector).toEqual(Float32Array.of(1, 2, 3))
+    const put = (length: number) => () =>
+      state.putBytes(modelVersion(3), text('a'), { bytes, start: 0, length }, ORIGIN)
+    expect([0, 5].map((length) => codeOf(put(length)))).toEqual(Array(2).fill('DIMENSION_MISMATCH'))
+    expect(state.dimensionOf(modelVersion(3))).toBeUndefined()
+    const other = backend.vector(users)
+    expect(codeOf(() => other.put(V1, text('b'), Float32Array.of(1), ORIGIN))).toBe(
+      'DIMENSION_MISMATCH',
+    )
+  })
+
   it.each([2, 3])(
     'does not get back rows of a version that was dropped and opened again with %i floats',
     async (dimension) => {

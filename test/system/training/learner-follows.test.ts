@@ -13,11 +13,14 @@ import { FRESH_RATINGS, LearningService, TRAINED_RATINGS } from './learners/lear
 /** Both have rows of 6 floats: 4 factors and 2 biases, or 6 factors. */
 let biased: AlsModel
 let plain: AlsModel
+/** Rows of 9 floats. */
+let longer: AlsModel
 
 beforeAll(async () => {
   const table = ratingsTable(TRAINED_RATINGS)
   biased = await trainAls(table, { factors: 4, biases: true, threads: 0 })
   plain = await trainAls(table, { factors: 6, biases: false, threads: 0 })
+  longer = await trainAls(table, { factors: 7, biases: true, threads: 0 })
 })
 
 const RULES = ['gram', 'stack', 'sgd', 'fold-in'] as const
@@ -29,7 +32,7 @@ const spanOf = (bytes: Uint8Array) => ({ bytes, start: 0, length: bytes.length }
 const INTERVAL = 0.03
 
 it.each(FOLLOWING)(
-  '%s follows a promotion to rows of another layout, and the way back',
+  '%s follows promotions to rows of another layout and of another length, and the way back',
   async (rule) => {
     const service = new LearningService()
     await service.publish(biased)
@@ -39,15 +42,23 @@ it.each(FOLLOWING)(
     expect(await service.publish(plain)).toBe(2)
     await service.promote(2)
     await service.learn(500)
+    expect(await service.publish(longer)).toBe(3)
+    await service.promote(3)
+    const before = await service.rmse()
+    await service.learn(500)
+    expect(await service.rmse()).toBeLessThan(before + INTERVAL)
+    expect([...(await service.rows()).values()].every(({ length }) => length === 9)).toBe(true)
     await service.promote(1)
-    // It learns what was observed while version 2 was live.
-    await service.untilLearned(1500)
+    // It learns what was observed while the others were live.
+    await service.untilLearned(2500)
     expect(await service.rmse()).toBeLessThan(trained + INTERVAL)
     const rows = await service.rows()
     await service.stop()
     await service.start({ rule }, { slots: 1 })
     expect(await service.rows()).toEqual(rows)
     await service.learn(200)
+    await service.promote(3)
+    expect(await service.rmse()).toBeLessThan(before + INTERVAL)
     await service.stop()
   },
 )

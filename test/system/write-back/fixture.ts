@@ -11,7 +11,7 @@ import { systemClock } from '../../../src/core/clock.ts'
 import { isWeirError } from '../../../src/core/errors.ts'
 import { serveAlsJob } from '../../../src/jobs/serve/als.ts'
 import { dataDirectory } from '../../../src/jobs/serve/data-directory.ts'
-import { learnAlsJob } from '../../../src/jobs/serve/learning-als.ts'
+import { type AlsLearningJobOptions, learnAlsJob } from '../../../src/jobs/serve/learning-als.ts'
 import type { ServedJob } from '../../../src/jobs/served-job.ts'
 import { publishAls } from '../../../src/kinds/factors/publish.ts'
 import type { Rating } from '../../../src/models/ratings/rating.ts'
@@ -32,6 +32,9 @@ const KILLED = new URL('./killed.process.ts', import.meta.url)
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
+/** How a job learns. */
+export type LearningRule = Pick<AlsLearningJobOptions, 'rule' | 'window' | 'neverStop'>
+
 /** A job that learns, and how many rows each of its write-backs wrote. */
 export interface Learning {
   readonly job: ServedJob
@@ -50,18 +53,26 @@ export class WriteBackFixture implements AsyncDisposable {
   readonly topics: TopicStore
   readonly root: string
   private readonly place: TopicsPlace
+  private readonly learns: LearningRule
 
-  private constructor(root: string, place: TopicsPlace, topics: TopicStore) {
+  private constructor(
+    root: string,
+    place: TopicsPlace,
+    topics: TopicStore,
+    learns: LearningRule = { rule: { rule: 'gram' } },
+  ) {
     this.root = root
     this.place = place
     this.topics = topics
+    this.learns = learns
   }
 
-  /** Topics in a log of a new folder, or in a Kafka. `segmentBytes`: of the deltas. */
+  /** Topics in a log of a new folder, or in a Kafka. `segmentBytes`: of the deltas. `learns`: how jobs learn. @default gram */
   static async start(
     model: AlsModel,
     kafka?: { brokers: string },
     segmentBytes?: number,
+    learns?: LearningRule,
   ): Promise<WriteBackFixture> {
     const root = mkdtempSync(join(tmpdir(), 'weir-write-back-'))
     const place = kafka === undefined ? { logDirectory: dataDirectory(root).log } : { kafka }
@@ -70,7 +81,7 @@ export class WriteBackFixture implements AsyncDisposable {
     if (segmentBytes !== undefined) {
       await topics.create(deltasTopic(TOPIC), { partitions: 3, segmentBytes })
     }
-    const fixture = new WriteBackFixture(root, place, topics)
+    const fixture = new WriteBackFixture(root, place, topics, learns)
     await fixture.publish(model, 1)
     return fixture
   }
@@ -113,7 +124,7 @@ export class WriteBackFixture implements AsyncDisposable {
     const job = await learnAlsJob({
       ...this.options(process, savepoint),
       slots: 2,
-      job: { observations, rule: { rule: 'gram' } },
+      job: { observations, ...this.learns },
       writeBackMs,
       deleteDeltas,
       onLive: () => {},

@@ -165,7 +165,18 @@ describe('starting rows', () => {
     expect(Math.abs((reached ?? 0) / (expected ?? 1) - 1)).toBeLessThan(1e-5)
   })
 
-  it('may miss ids, but not have another dimension', async () => {
+  it('of fewer factors fill the first ones: training goes on where they end', async () => {
+    const options = { solver: 'cholesky', biases: true } as const
+    const four = await trainHere({ ...options, factors: 4, iterations: 8 })
+    const longer = { ...options, factors: 6, iterations: 1 }
+    const warm = await trainHere({ ...longer, startingRows: (kind, id) => four.rowOf(kind, id) })
+    const cold = await trainHere(longer)
+    const [warmed, started] = [warm, cold].map(({ history }) => history[0]?.objective ?? 0)
+    expect(warmed).toBeLessThan(0.97 * started!)
+    expect(warm.row('U', 0)).toHaveLength(8)
+  })
+
+  it('may miss ids, but not be longer', async () => {
     const first = await trainHere({ biases: true, iterations: 2 })
     const startingRows: AlsOptions['startingRows'] = (kind, id) =>
       id.endsWith('7') ? undefined : first.rowOf(kind, id)

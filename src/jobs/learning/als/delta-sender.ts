@@ -38,6 +38,8 @@ export class DeltaSender {
   private dueMs = Number.POSITIVE_INFINITY
   /** Version and phase of the deltas that wait in the window. */
   private waitingFor = { version: 0, phase: 0 }
+  /** Where the last rating of the window is. */
+  private readonly lastRating = { partition: 0, offset: 0 }
 
   constructor(context: OperatorContext, window: DeltaWindowOptions | undefined) {
     this.context = context
@@ -82,13 +84,13 @@ export class DeltaSender {
     this.dueMs = Number.POSITIVE_INFINITY
     const { window, outgoing, context } = this
     if (window === undefined || window.waiting === 0) return
-    const { partition, offset } = context.position()
+    const { partition, offset } = this.lastRating
     window.drain(({ key, values }) => {
       outgoing.key = key
       outgoing.version = this.waitingFor.version
       outgoing.phase = this.waitingFor.phase
       outgoing.sourceKeyGroup = NO_SOURCE_KEY_GROUP
-      outgoing.partition = Math.max(0, partition)
+      outgoing.partition = partition
       outgoing.offset = offset
       outgoing.values = values
       context.output.collect(outgoing, context.clock.nowMs())
@@ -105,6 +107,9 @@ export class DeltaSender {
     if (version !== waitingFor.version || phase !== waitingFor.phase) this.flush()
     waitingFor.version = version
     waitingFor.phase = phase
+    const { partition, offset } = this.context.position()
+    this.lastRating.partition = partition
+    this.lastRating.offset = offset
     if (window.waiting === 0) {
       this.dueMs = this.context.clock.nowMs() + this.options!.intervalMs
       this.context.scheduleProcessingTime(this.dueMs)

@@ -14,7 +14,12 @@ import type { OperatorContext } from '../../../operators/port/operator.ts'
 import { DeltaDeduplicator, type SeenOffset } from '../delta-deduplicator.ts'
 import { LearningGate } from '../gate.ts'
 import { type GateOrder, phaseIn } from '../messages.ts'
+import type { ResumeOffset } from '../resume-offsets.ts'
+import { EarlierDeltas } from './earlier-deltas.ts'
 import type { MutableDelta } from './records.ts'
+
+/** Most floats of a delta: those of the longest row, and what a rule adds. */
+const MOST_FLOATS = 2 ** 17
 
 /** Operator state of the deltas seen. */
 export const SEEN_DELTAS = 'lanes'
@@ -26,20 +31,31 @@ export const SEEN_DELTAS = 'lanes'
  * time. Deltas of a version that some learner does not know are dropped and not recorded as seen: the
  * version learns their ratings again when it goes live. A delta of an attempt before is in flight from here on, until it
  * is folded (`InFlightLimit`). Deltas of another phase of learning are dropped alike: what was learned in it is forgotten.
+ *
+ * Sums of deltas come once, in transactions of checkpoints. Those that the rows of a version include when the job begins on it
+ * are told by their own offsets, and those that the job sends again are left out (`EarlierDeltas`).
  */
 export class DeltasOperator extends LearningGate {
-  private readonly buffer: ModelDeltaBuffer
+  private readonly kind: ModelDeltaKind
+  private readonly sendsSums: boolean
+  private buffer: ModelDeltaBuffer
   private readonly record: MutableDelta
   private readonly deduplicator = new DeltaDeduplicator()
   private begun!: BegunVersions
+  private earlier!: EarlierDeltas
   /** The phases of learning of the versions whose deltas are taken. */
   private known: ReadonlyMap<number, number> = new Map()
   private duplicates!: Counter
   private dropped!: Counter
 
-  /** Kind and floats of the rule's deltas. */
-  constructor(kind: ModelDeltaKind, length: number) {
+  /**
+   * Kind of the rule's deltas, and floats of most of them: versions may have rows of different lengths. `sendsSums`: this job
+   * sums deltas, so none that comes again is recognized.
+   */
+  constructor(kind: ModelDeltaKind, length: number, sendsSums = false) {
     super()
+    this.kind = kind
+    this.sendsSums = sendsSums
     this.buffer = new ModelDeltaBuffer(kind, length)
     const { values } = this.buffer
     this.record = { kind: 'delta', key: emptySpan(), version: 0, partition: 0, offset: 0, values }
@@ -50,13 +66,18 @@ export class DeltasOperator extends LearningGate {
     this.duplicates = context.metrics.counter('deltasDuplicate')
     this.dropped = context.metrics.counter('deltasDropped')
     this.begun = new BegunVersions(context.operatorState)
+    this.earlier = new EarlierDeltas(context.operatorState)
     for (const bytes of context.operatorState.restored(SEEN_DELTAS)) this.restore(bytes)
   }
 
   protected override letThrough(order: GateOrder): void {
-    const { known, version, folded = [] } = order
+    const { known, version, folded = [], deltaEnds: ends, restoredNext, resumeOffsets } = order
     this.known = new Map(known.map((number) => [number, phaseIn(order, number) % MOST_PHASES]))
-    if (this.begun.begin(version)) for (const seen of folded) this.deduplicator.restore(seen)
+    const isNew = this.begun.begin(version)
+    if (isNew) for (const seen of folded) this.deduplicator.restore(seen)
+    if (ends === undefined) return
+    if (restoredNext !== undefined) this.earlier.found(version, { ends, next: restoredNext })
+    else if (isNew) this.earlier.found(version, { ends, next: nextOf(resumeOffsets) })
   }
 
   processElement(_input: number, value: unknown, timestamp: number): void {
@@ -68,6 +89,7 @@ export class DeltasOperator extends LearningGate {
     }
     const { buffer, record } = this
     const { key } = record
+    record.values = buffer.values
     key.bytes = bytes
     key.start = keyStart
     key.length = keyLengthWithoutVersion(bytes, keyStart, keyLength)
@@ -78,7 +100,7 @@ export class DeltasOperator extends LearningGate {
     // The ratings of other attempts are not in the count of this one.
     const isCounted = buffer.attemptTag === inFlight?.attemptTag
     const isKnown = this.known.get(record.version) === buffer.phase
-    if (isKnown && this.isNew(this.context.position().partition)) {
+    if (isKnown && this.isNew(this.context.position())) {
       if (!isCounted) inFlight?.enter()
       this.context.output.collect(record, timestamp)
       return
@@ -90,11 +112,15 @@ export class DeltasOperator extends LearningGate {
 
   override prepareSnapshot(): void {
     this.begun.snapshot()
+    this.earlier.snapshot()
     this.context.operatorState.update(SEEN_DELTAS, 'union', encodeSeen(this.deduplicator.seen()))
   }
 
   private load({ bytes, valueStart, valueLength }: ModelTopicRecord): boolean {
     if (valueLength < 0) return false
+    const floats = ModelDeltaBuffer.floatsOf(bytes, valueStart, valueLength)
+    if (floats === 0 || floats > MOST_FLOATS) return false
+    if (floats !== this.buffer.values.length) this.buffer = new ModelDeltaBuffer(this.kind, floats)
     try {
       this.buffer.load(bytes, valueStart, valueLength)
       return true
@@ -104,11 +130,17 @@ export class DeltasOperator extends LearningGate {
     }
   }
 
-  private isNew(deltaPartition: number): boolean {
+  /** `delta`: where it is in the deltas topic. */
+  private isNew(delta: { readonly partition: number; readonly offset: number }): boolean {
     const { sourceKeyGroup } = this.buffer
-    if (sourceKeyGroup === NO_SOURCE_KEY_GROUP) return true
-    const { version, partition, offset } = this.record
-    return this.deduplicator.isNew(deltaPartition, version, partition, sourceKeyGroup, offset)
+    const { record, deduplicator } = this
+    const { version, partition, offset } = record
+    const isSum = sourceKeyGroup === NO_SOURCE_KEY_GROUP
+    const isNew = isSum
+      ? deduplicator.isNewSum(delta.partition, version, delta.offset)
+      : deduplicator.isNew(delta.partition, version, partition, sourceKeyGroup, offset)
+    if (!isNew || !(isSum || this.sendsSums)) return isNew
+    return !this.earlier.leavesOut(version, delta, record)
   }
 
   /** Every subtask gets all entries; it takes those of the partitions that it reads. */
@@ -118,6 +150,13 @@ export class DeltasOperator extends LearningGate {
       if (seen.deltaPartition % parallelism === subtask) this.deduplicator.restore(seen)
     }
   }
+}
+
+/** By partition, the first offset that a version has not learned; 0 where that is not known. */
+function nextOf(offsets: readonly ResumeOffset[]): readonly number[] {
+  const next: number[] = []
+  for (const { partition, next: first } of offsets) next[partition] = first
+  return Array.from(next, (first = 0) => first)
 }
 
 /** Bytes of one offset in a checkpoint. */

@@ -20,7 +20,7 @@ const NOWHERE = { partition: -1, offset: 0, eventTime: -1 }
 /** Where the copies are. */
 export interface FrozenRowsOptions {
   readonly state: KeyedState
-  /** Floats of a row. */
+  /** Floats of a row of a version that does not say them. */
   readonly dimension: number
   readonly maxKeyBytes: number
   readonly catalog: StateCatalog
@@ -46,25 +46,34 @@ export class FrozenRows {
   private readonly users: VectorState
   private readonly items: VectorState
   private readonly itemReader: SlotRowReader
-  private readonly user: VectorRowTarget
-  private readonly item: VectorRowTarget
+  private user: VectorRowTarget
+  private item: VectorRowTarget
   /** Whether `item` is the copy of the item that was read last. */
   private isItemKept = false
 
   constructor({ state, dimension, maxKeyBytes, catalog, uid, slot }: FrozenRowsOptions) {
     this.uid = uid
     this.slot = slot
-    const seldom = { dimension, maxKeyBytes, isReadAhead: false }
+    const seldom = { dimension, dimensionByVersion: true, maxKeyBytes, isReadAhead: false }
     this.users = state.vector(vectorState(frozenState('user'), seldom))
     this.items = state.vector(vectorState(frozenState('item'), seldom))
     this.itemReader = new SlotRowReader(catalog, uid, frozenState('item'))
-    this.user = { vector: new Float32Array(dimension), updateCount: 0 }
-    this.item = { vector: new Float32Array(dimension), updateCount: 0 }
+    this.user = targetOf(dimension)
+    this.item = targetOf(dimension)
   }
 
-  /** Opens a version, so that the other slots know its copies before the first one is read. */
-  open(version: number): void {
-    for (const rows of [this.users, this.items]) rows.openVersion(modelVersion(version))
+  /**
+   * Opens a version, so that the other slots know its copies before the first one is read. `dimension`: floats of its rows.
+   * @default as usual
+   */
+  open(version: number, dimension?: number): void {
+    for (const rows of [this.users, this.items]) rows.openVersion(modelVersion(version), dimension)
+  }
+
+  /** The target of a side, for rows of `dimension` floats. */
+  private targetFor(side: OnlineSide, dimension: number): VectorRowTarget {
+    if (this[side].vector.length !== dimension) this[side] = targetOf(dimension)
+    return this[side]
   }
 
   /** Keeps a row of this slot before it changes; only the first time counts. `all`: however many they are. */
@@ -78,7 +87,7 @@ export class FrozenRows {
     if (updates > PUBLISHED) return
     const id = modelVersion(version)
     const rows = this.of(side)
-    const target = side === 'user' ? this.user : this.item
+    const target = this.targetFor(side, row.length)
     if ((!all && rows.size(id) >= MAX_ROWS) || rows.readInto(id, key, target)) return
     rows.put(id, key, row, NOWHERE)
   }
@@ -90,8 +99,10 @@ export class FrozenRows {
 
   /** The copy of a row of this slot, valid until the next call; undefined where there is none. */
   copyOf(side: OnlineSide, version: number, key: Uint8Array): Float32Array | undefined {
-    const target = side === 'user' ? this.user : this.item
-    return this.of(side).readInto(modelVersion(version), key, target) ? target.vector : undefined
+    const id = modelVersion(version)
+    const rows = this.of(side)
+    const target = this.targetFor(side, rows.dimensionOf(id) ?? rows.dimension)
+    return rows.readInto(id, key, target) ? target.vector : undefined
   }
 
   private of(side: OnlineSide): VectorState {
@@ -102,8 +113,13 @@ export class FrozenRows {
    * Reads the copy of an item of any slot, whose row was read before it, for the next `score`; false where another slot has
    * it in its store: `askedItem` is what to ask.
    */
-  readItem(version: number, { bytes, start, length }: ByteSpan, { updates }: LearnedRow): boolean {
-    const { itemReader, item } = this
+  readItem(
+    version: number,
+    { bytes, start, length }: ByteSpan,
+    { row, updates }: LearnedRow,
+  ): boolean {
+    const { itemReader } = this
+    const item = this.targetFor('item', row.length)
     const found = itemReader.read(version, bytes, start, length, item.vector)
     this.isItemKept = found === 'found'
     // A row that was not learned has no copy.
@@ -114,17 +130,16 @@ export class FrozenRows {
     return true
   }
 
-  /** What to ask of the slot of an item, after its row: a row that was learned by then has its copy. */
-  askedItem(version: number, slot: number, key: Uint8Array): StoredRows {
+  /** What to ask of the slot of an item, after its row, as it was asked: a row that was learned by then has its copy. */
+  askedItem({ version, slot, dimension }: StoredRows, key: Uint8Array): StoredRows {
     const { uid: operatorUid } = this
-    const { dimension } = this.items
     return { slot, operatorUid, state: frozenState('item'), version, dimension, keys: [key] }
   }
 
   /** Takes the answer to `askedItem` for the next `score`. */
   answeredItem(kept: VectorRow | undefined): void {
     this.isItemKept = kept !== undefined
-    if (kept !== undefined) this.item.vector.set(kept.vector)
+    if (kept !== undefined) this.targetFor('item', kept.vector.length).vector.set(kept.vector)
   }
 
   /** Score of the frozen rows of a user of this slot and of the item that was read last; undefined where one was not kept. */
@@ -134,8 +149,9 @@ export class FrozenRows {
     user: LearnedRow,
     item: LearnedRow,
   ): number | undefined {
-    const isKept = this.users.readInto(modelVersion(version), userKey, this.user)
-    const left = isKept ? this.user.vector : publishedIn(user)
+    const target = this.targetFor('user', user.row.length)
+    const isKept = this.users.readInto(modelVersion(version), userKey, target)
+    const left = isKept ? target.vector : publishedIn(user)
     const right = this.isItemKept ? this.item.vector : publishedIn(item)
     return left === undefined || right === undefined ? undefined : scoreOf(left, right)
   }
@@ -149,6 +165,10 @@ export class FrozenRows {
   drop(version: number): void {
     for (const rows of [this.users, this.items]) rows.dropVersion(modelVersion(version))
   }
+}
+
+function targetOf(dimension: number): VectorRowTarget {
+  return { vector: new Float32Array(dimension), updateCount: 0 }
 }
 
 /**

@@ -30,7 +30,12 @@ import { LearnableRowSerializer } from '../../../models/als/row-update.ts'
 import { PREQUENTIAL, type PrequentialOptions } from '../../../models/quality/prequential-error.ts'
 import { BAD_ROWS, MODEL_ROWS_UID } from '../../../models/topic/operator.ts'
 import { topicRecords } from '../../../models/topic/records.ts'
-import { type BadRowPolicy, ModelRowsOperator } from '../../../models/topic/rows-operator.ts'
+import {
+  type BadRowPolicy,
+  ModelRowsOperator,
+  VERSION_DIMENSIONS,
+  type VersionDimensions,
+} from '../../../models/topic/rows-operator.ts'
 import { deltasTopic } from '../../../models/topic/topics.ts'
 import { LearningErrorFunction } from '../error/learning-error.ts'
 import { joinedRatingError } from '../error/rating-error.ts'
@@ -65,6 +70,11 @@ export interface OnlineAlsOptions extends SameEventOptions, Readonly<Record<stri
   readonly quarantine?: string
   /** Floats of a row. */
   readonly dimension: number
+  /**
+   * Floats of a row of versions that have others. Markers in the topic say it, too, but compaction may have removed the one
+   * that stood before the rows. @default all versions that no marker is read of have `dimension`
+   */
+  readonly dimensions?: VersionDimensions
   /** Longest key `<id>-U` or `<id>-I` in bytes; every row takes as much memory. @default 64 */
   readonly maxKeyBytes?: number
   readonly rule: LearnerRuleOptions
@@ -114,6 +124,7 @@ export const ONLINE_ALS: OptionShape<NamedOptions<OnlineAlsOptions>> = {
   observations: required(name),
   quarantine: name,
   dimension: required(count),
+  dimensions: VERSION_DIMENSIONS,
   maxKeyBytes: wholeNumber({ min: 1, max: 1024 }),
   rule: required(LEARNER_RULE),
   evidence: numberIn({ min: 0 }),
@@ -166,7 +177,7 @@ const onlineAls: JobDefinition<OnlineAlsOptions> = defineJob<OnlineAlsOptions>({
     })
       .transform<LearnerInput>(
         'Model rows',
-        () => new ModelRowsOperator(dimension, options.badRows ?? 'drop', true),
+        () => new ModelRowsOperator(dimension, options.badRows ?? 'drop', true, options.dimensions),
         { serializer: new LearnableRowSerializer() },
       )
       .uid(MODEL_ROWS_UID)
@@ -198,9 +209,13 @@ const onlineAls: JobDefinition<OnlineAlsOptions> = defineJob<OnlineAlsOptions>({
       uid: 'deltas-topic',
       from: options.deltasFrom,
     })
-      .transform<LearnerInput>('Deltas', () => new DeltasOperator(kind, length), {
-        serializer: new DeltaRecordSerializer(),
-      })
+      .transform<LearnerInput>(
+        'Deltas',
+        () => new DeltasOperator(kind, length, window !== undefined),
+        {
+          serializer: new DeltaRecordSerializer(),
+        },
+      )
       .uid(DELTAS_UID)
     const learner = rows
       .union(ratings, deltas)

@@ -85,11 +85,16 @@ export class LearnedRows {
     if (update.kind === 'remove') this.frozen.remove(side, update.version, key)
   }
 
-  /** Opens a published version, also without a row of it here. */
-  open(version: number): void {
-    this.users.open(version)
-    this.items.open(version)
-    this.frozen.open(version)
+  /**
+   * Opens a published version, also without a row of it here. One that was published again with rows of another length
+   * begins again. `dimension`: floats of its rows. @default as usual
+   */
+  open(version: number, dimension?: number): void {
+    const held = this.users.dimensionOf(version) ?? this.items.dimensionOf(version)
+    if (held !== undefined && dimension !== undefined && held !== dimension) this.drop(version)
+    this.users.open(version, dimension)
+    this.items.open(version, dimension)
+    this.frozen.open(version, dimension)
   }
 
   /** Deletes the rows of a retired version with everything that was learned of them. */
@@ -120,13 +125,13 @@ export class LearnedRows {
 
   /** The row of a user of this slot; the cold row for a new user. */
   user(version: LearnedVersion, key: Uint8Array): LearnedRow {
-    this.users.select(version.rule.userMemory)
+    this.users.select(version.rule.userMemory, version.rule.shape.dimension)
     return this.users.read(version.metadata.version, key, version.coldUser)
   }
 
   /** The row of an item of this slot; the cold row for a new item. */
   ownItem(version: LearnedVersion, key: Uint8Array): LearnedRow {
-    this.items.select(version.rule.itemMemory)
+    this.items.select(version.rule.itemMemory, version.rule.shape.dimension)
     return this.items.read(version.metadata.version, key, version.coldItem)
   }
 
@@ -135,7 +140,7 @@ export class LearnedRows {
    * it in its store: `askedItem` is what to ask.
    */
   item(version: LearnedVersion, key: ByteSpan): LearnedRow | undefined {
-    this.items.select(version.rule.itemMemory)
+    this.items.select(version.rule.itemMemory, version.rule.shape.dimension)
     const { bytes, start, length } = key
     const id = version.metadata.version
     const found = this.itemReader.read(id, bytes, start, length, this.items.row.row)
@@ -160,7 +165,7 @@ export class LearnedRows {
 
   /** The row of the answers to `askedItem`; the cold row where there is none. */
   answeredItem(version: LearnedVersion, answers: readonly (VectorRow | undefined)[]): LearnedRow {
-    this.items.select(version.rule.itemMemory)
+    this.items.select(version.rule.itemMemory, version.rule.shape.dimension)
     const { row } = this.items
     const [found, kept] = answers
     if (found === undefined) return this.items.cold(version.coldItem)

@@ -115,7 +115,7 @@ export class OnlineLearner extends AbstractOperator {
         this.steps.switchTo(record)
         return
       case 'open':
-        this.rows.open(record.version)
+        this.rows.open(record.version, record.dimension)
         return
       case 'retire':
         this.retire(record.version)
@@ -182,7 +182,7 @@ export class OnlineLearner extends AbstractOperator {
     const kept = this.versions.constantsOf(metadata)
     const { subtask } = this.context
     const constants =
-      kept ?? this.versions.measure((side) => this.rows.tableOf(side, version, subtask))
+      kept ?? this.versions.measure(metadata, (side) => this.rows.tableOf(side, version, subtask))
     this.report({ kind: 'measured', version, kept: kept !== undefined, constants })
   }
 
@@ -226,8 +226,9 @@ export class OnlineLearner extends AbstractOperator {
     try {
       this.rows.place(row, key, origin)
     } catch (error) {
-      // A row with NaN must neither be served nor stop the job forever: it is counted.
-      if (!isWeirError(error, 'NOT_FINITE')) throw error
+      // A row with NaN, or of another length than those of its version, must neither be served nor stop the job forever.
+      const isBad = isWeirError(error, 'NOT_FINITE') || isWeirError(error, 'DIMENSION_MISMATCH')
+      if (!isBad) throw error
       this.dropped.increment()
     }
   }

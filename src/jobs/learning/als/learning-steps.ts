@@ -193,9 +193,8 @@ export class LearningSteps {
     const bytes = item.bytes.slice(item.start, item.start + item.length)
     const held = { kind, key: spanOf(user), item: spanOf(bytes), rating }
     const ofItem = rows.askedItem(version, bytes)
-    const { version: number } = version.metadata
     const frozen = isSampled(version, user, held.item)
-      ? [rows.frozen.askedItem(number, ofItem[0]!.slot, bytes)]
+      ? [rows.frozen.askedItem(ofItem[0]!, bytes)]
       : []
     const asked = [...ofItem, ...frozen]
     context.suspend(async () => {
@@ -297,7 +296,7 @@ export class LearningSteps {
     this.inFlight?.leave()
     const version = this.versions.get(delta.version)
     // What was learned before learning was stopped is forgotten, also what is still on its way.
-    if (version === undefined || version.isStopped) {
+    if (version === undefined || version.isStopped || !isOfVersion(delta, version)) {
       this.dropped.increment()
       return
     }
@@ -362,6 +361,11 @@ export class LearningSteps {
     const value = encoder.encode(`${idOfKeyBytes(user)},${idOfKeyBytes(itemKey)},${rating}`)
     this.refusals.refuse(value, reason, timestamp)
   }
+}
+
+/** Whether a delta is as long as the rule of its version makes them: a number of versions may have had others before. */
+function isOfVersion({ values }: DeltaRecord, { rule }: LearnedVersion): boolean {
+  return values.length === rule.deltaLength
 }
 
 /** Whether a rating is also predicted without learning. */

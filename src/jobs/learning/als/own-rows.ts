@@ -29,8 +29,8 @@ export class OwnRows {
   private readonly evidence: number | RowEvidence
   /** What the rule keeps beside each row: as many floats as the rule of the version has for its layout. */
   private readonly memories: VectorState
-  /** By floats of memory. */
-  private readonly buffers = new Map<number, RowBuffer>()
+  /** One for each length of rows and of memory. */
+  private readonly buffers: RowBuffer[] = []
   private buffer: RowBuffer
 
   constructor({ side, rows, state, evidence, maxKeyBytes }: OwnRowsOptions) {
@@ -40,7 +40,7 @@ export class OwnRows {
     this.memories = state.vector(
       vectorState(memoryState(side), { dimension: 1, dimensionByVersion: true, maxKeyBytes }),
     )
-    this.buffer = this.bufferOf(0)
+    this.buffer = this.bufferOf(0, rows.dimension)
   }
 
   /** The row in the buffer. */
@@ -60,9 +60,9 @@ export class OwnRows {
     return isOfOther
   }
 
-  /** Selects the buffer for rows with `memory` floats of memory. */
-  select(memory: number): void {
-    if (this.buffer.row.memory.length !== memory) this.buffer = this.bufferOf(memory)
+  /** Selects the buffer for rows of `dimension` floats with `memory` floats of memory. */
+  select(memory: number, dimension: number): void {
+    if (!this.buffer.suits(memory, dimension)) this.buffer = this.bufferOf(memory, dimension)
   }
 
   /** Drops what was kept beside the rows of all versions, which stay as they are. */
@@ -70,11 +70,11 @@ export class OwnRows {
     for (const version of this.memories.openVersions()) this.memories.dropVersion(version)
   }
 
-  private bufferOf(memory: number): RowBuffer {
-    const known = this.buffers.get(memory)
+  private bufferOf(memory: number, dimension: number): RowBuffer {
+    const known = this.buffers.find((buffer) => buffer.suits(memory, dimension))
     if (known !== undefined) return known
-    const made = new RowBuffer(this.rows.dimension, memory)
-    this.buffers.set(memory, made)
+    const made = new RowBuffer(dimension, memory)
+    this.buffers.push(made)
     return made
   }
 
@@ -114,10 +114,7 @@ export class OwnRows {
     }
     this.rows.put(version, key, row.row, origin)
     if (row.memory.length > 0) {
-      // Not before a row has a memory: a version that was retired must not be opened again.
-      if (this.memories.dimensionOf(version) === undefined) {
-        this.memories.openVersion(version, row.memory.length)
-      }
+      // It opens the version, not before a row has a memory: one that was retired must not be opened again.
       this.memories.put(version, key, row.memory, origin)
     }
   }
@@ -146,9 +143,14 @@ export class OwnRows {
     else this.rows.putBytes(version, key, update.floats, origin)
   }
 
-  /** Opens a version, also without a row of it here. */
-  open(version: number): void {
-    this.rows.openVersion(modelVersion(version))
+  /** Floats of the rows of a version; undefined while it is not open here. */
+  dimensionOf(version: number): number | undefined {
+    return this.rows.dimensionOf(modelVersion(version))
+  }
+
+  /** Opens a version, also without a row of it here. `dimension`: floats of its rows. @default as usual */
+  open(version: number, dimension?: number): void {
+    this.rows.openVersion(modelVersion(version), dimension)
   }
 
   /** Deletes the rows of a version. */
@@ -170,5 +172,10 @@ class RowBuffer {
     this.row = { row: vector, memory: kept, updates: 0, evidence: 0 }
     this.target = { vector, updateCount: 0 }
     this.memory = { vector: kept, updateCount: 0 }
+  }
+
+  /** Whether it is for rows of these lengths. */
+  suits(memory: number, dimension: number): boolean {
+    return this.row.memory.length === memory && this.row.row.length === dimension
   }
 }

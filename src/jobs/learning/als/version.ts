@@ -16,6 +16,8 @@ import { ComparedVersion } from '../stops/stage.ts'
 
 /** Metadata of a version, from its marker. */
 export interface AlsVersionMetadata extends LearnableVersion {
+  /** Floats of a row; undefined in checkpoints of earlier builds, where all versions have those of the job. */
+  readonly dimension?: number | undefined
   readonly biased: boolean
   readonly feedback: Feedback
   readonly globalMean: number
@@ -37,7 +39,7 @@ export interface EncodedMoments {
 
 /** What a version is learned with. */
 export interface LearnedVersionOptions {
-  /** Floats of a row. */
+  /** Floats of a row of a version that does not say them. */
   readonly dimension: number
   readonly rule: LearnerRuleOptions
   readonly prequential?: PrequentialOptions
@@ -64,7 +66,7 @@ export class LearnedVersion extends ComparedVersion {
     options: LearnedVersionOptions,
   ) {
     super()
-    const { dimension, rule, prequential } = options
+    const { rule, prequential } = options
     const { biased, globalMean, noise, minRating, maxRating } = metadata
     this.metadata = metadata
     this.moments = moments
@@ -72,6 +74,7 @@ export class LearnedVersion extends ComparedVersion {
       user: RowMoments.decode(moments.user),
       item: RowMoments.decode(moments.item),
     }
+    const { dimension } = decoded.user
     const shape = { dimension, biased }
     const facts = { globalMean, ...(noise === undefined ? {} : { noise }), moments: () => decoded }
     this.newRule = () => learnerRule(shape, metadata.own ?? rule, facts)
@@ -102,11 +105,12 @@ export function alsVersionMetadata(
   version: number,
   marker: ModelVersionMarker,
 ): AlsVersionMetadata {
-  const { biased, globalMean } = marker
+  const { dimension, biased, globalMean } = marker
   const minRating = marker.minRating ?? Number.NEGATIVE_INFINITY
   const maxRating = marker.maxRating ?? Number.POSITIVE_INFINITY
   return {
     version,
+    dimension,
     biased,
     feedback: feedbackOf(marker.hyperparameters),
     globalMean,
@@ -180,6 +184,7 @@ export function decodeVersion(bytes: Uint8Array): {
   return {
     metadata: {
       version: json['version'] ?? 0,
+      dimension: json['dimension'] ?? undefined,
       biased: json.biased === true,
       feedback: json.feedback === 'implicit' ? 'implicit' : 'explicit',
       globalMean: json['globalMean'] ?? 0,

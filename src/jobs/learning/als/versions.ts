@@ -97,8 +97,11 @@ export class LearnedVersions {
   }
 
   /** Measures this slot's rows of a version that was published without moments. */
-  measure(tableOf: (side: OnlineSide) => RowTableReader | undefined): EncodedMoments {
-    const { dimension, rule } = this.options
+  measure(
+    { dimension = this.options.dimension }: AlsVersionMetadata,
+    tableOf: (side: OnlineSide) => RowTableReader | undefined,
+  ): EncodedMoments {
+    const { rule } = this.options
     const meanOnly = rule.rule === 'sgd'
     const measured = (side: OnlineSide): Float64Array =>
       tableMoments(tableOf(side), dimension, meanOnly).encode()

@@ -34,6 +34,11 @@ export interface WriteBackOptions {
   /** Time between two write-backs, ms. */
   readonly everyMs: number
   readonly clock: Clock
+  /**
+   * Deltas are sums that come with the transactions of checkpoints: a checkpoint is written back when its own are in the
+   * topic, because rows of users that include its ratings must not be there without them. @default false
+   */
+  readonly isSummed?: boolean | undefined
   /** The newest `ready` marker of a version; undefined for one that was retired. */
   readonly markerOf: (version: number) => ModelVersionMarker | undefined
   readonly onWritten?: ((written: WrittenBack) => void) | undefined
@@ -123,7 +128,8 @@ export class WriteBack implements AsyncDisposable {
 
   private async run(): Promise<void> {
     const { job } = this
-    if (job?.status === 'RUNNING') await this.write(job, () => job.takeCheckpoint())
+    const { isSummed } = this.options
+    if (job?.status === 'RUNNING') await this.write(job, () => job.takeCheckpoint(isSummed))
   }
 
   private async write(job: JobExecution, take: () => Promise<StoredCheckpoint>): Promise<void> {

@@ -72,6 +72,14 @@ export class ModelDeltaBuffer {
     this.sourceView = this.view
   }
 
+  /** Floats of the buffer that reads a value of `length` bytes at `start`; 0 for one that no buffer reads. */
+  static floatsOf(bytes: Uint8Array, start: number, length: number): number {
+    const format = bytes[start]!
+    const header = format === FORMAT ? HEADER : HEADER_WITHOUT_TAG
+    const floats = (length - header) / 4 + (format === FORMAT_WITHOUT_NEWNESS ? 1 : 0)
+    return Number.isInteger(floats) && floats > 0 ? floats : 0
+  }
+
   /** Key group of the user whose rating the delta comes from. */
   get sourceKeyGroup(): number {
     return this.view.getUint16(2, true)

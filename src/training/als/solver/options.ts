@@ -86,7 +86,10 @@ export interface AlsOptions {
   readonly onDevice?: (device: AlsDeviceName, reason?: string) => void
   /** Seed of the initial factors. @default 1 */
   readonly seed?: number
-  /** Rows of an earlier model to start from; other rows start at random. */
+  /**
+   * Rows of an earlier model to start from, with biases as here and as many factors or fewer; other rows start at random, and
+   * so do the factors that these lack.
+   */
   readonly startingRows?: StartingRows
   /** Validation ratings: their error is reported, and training can stop on it. */
   readonly validation?: RatingsTable

@@ -22,7 +22,8 @@ export interface InitialFactors {
  * Fills both matrices with the starting rows, and other rows with small random factors. With explicit
  * feedback and no biases, the first factor starts at the mean rating of the row (items) or at 1
  * (users), as in Zhou et al., "Large-scale parallel collaborative filtering" (2008), so that the
- * first solve already explains the means. Throws INVALID_ARGUMENT for rows of another dimension.
+ * first solve already explains the means. Starting rows of fewer factors fill the first ones: the others keep their small
+ * random values. Throws INVALID_ARGUMENT for longer rows.
  */
 export function initialiseFactors(share: AlsShare, options: InitialFactors): void {
   const { table, settings, startingRows } = options
@@ -64,12 +65,13 @@ function copyServed(
   row: Float32Array,
   { settings: { factors, biases }, mean }: InitialFactors,
 ): void {
-  const expected = factors + (biases ? BIAS_COLUMNS : 0)
+  const others = biases ? BIAS_COLUMNS : 0
+  const known = served.length - others
   requireArgument(
-    served.length === expected,
-    `a starting row has ${served.length} floats instead of ${expected}; use the factors and biases of its model`,
+    known >= 0 && known <= factors,
+    `a starting row has ${served.length} floats, and this training makes rows of ${factors + others}; use the biases of its model, and as many factors or more`,
   )
-  row.set(served.subarray(0, factors))
+  row.set(served.subarray(0, known))
   if (biases) row[factors + 1] = biasOfRow(kind, served, mean)
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { DeltasOperator } from '../../../../src/jobs/learning/als/deltas-operator.ts'
 import type { DeltaRecord } from '../../../../src/jobs/learning/als/records.ts'
 import { InFlightLimit } from '../../../../src/jobs/learning/in-flight-limit.ts'
+import type { GateOrder } from '../../../../src/jobs/learning/messages.ts'
 import {
   ModelDeltaBuffer,
   NO_SOURCE_KEY_GROUP,
@@ -16,8 +17,10 @@ const encoder = new TextEncoder()
 async function open(
   restore: readonly HarnessSnapshot[] = [],
   phases: readonly (readonly [number, number])[] = [],
+  before: Partial<GateOrder> = {},
+  sendsSums = false,
 ) {
-  const operator = new DeltasOperator('step', 1)
+  const operator = new DeltasOperator('step', 1, sendsSums)
   const harness = await OperatorHarness.open<ModelTopicRecord, DeltaRecord>({ operator, restore })
   const inFlight = InFlightLimit.newBuffer()
   operator.handleEvent({
@@ -27,6 +30,7 @@ async function open(
     known: [1, 2],
     phases,
     inFlight,
+    ...before,
   })
   return { harness, inFlight: new InFlightLimit(inFlight) }
 }
@@ -39,6 +43,8 @@ interface Delta {
   readonly attemptTag?: number
   /** @default 0 */
   readonly phase?: number
+  /** @default one, of 0.5 */
+  readonly values?: readonly number[]
 }
 
 function record({
@@ -47,11 +53,12 @@ function record({
   offset,
   attemptTag = 1,
   phase = 0,
+  values = [0.5],
 }: Delta): ModelTopicRecord {
-  const buffer = new ModelDeltaBuffer('step', 1)
+  const buffer = new ModelDeltaBuffer('step', values.length)
   buffer.setOrigin(sourceKeyGroup, 5, offset, attemptTag)
   buffer.phase = phase
-  buffer.values[0] = 0.5
+  buffer.values.set(values)
   const keyBytes = encoder.encode(key)
   return {
     bytes: Uint8Array.of(...keyBytes, ...buffer.bytes),
@@ -135,12 +142,97 @@ describe('the reader of deltas', () => {
     )
   })
 
-  it('lets every sum of deltas through: transactions keep duplicates out', async () => {
+  it('takes deltas of any length: versions may have rows of different lengths', async () => {
     const { harness } = await open()
-    for (const offset of [9, 9]) {
-      harness.process(record({ sourceKeyGroup: NO_SOURCE_KEY_GROUP, offset }), 4, { position })
+    const taken = [[1], [2, 3, 4], [5]].map((values, n) => {
+      const delta = record({ key: `7-I@${1 + (n % 2)}`, offset: n, values })
+      harness.process(delta, 4, { position: { partition: 1, offset: n } })
+      return harness.take().map(({ version, values: read }) => [version, ...read])
+    })
+    expect(taken).toEqual([[[1, 1]], [[2, 2, 3, 4]], [[1, 5]]])
+  })
+
+  describe('of sums', () => {
+    /** The offsets of the deltas topic whose deltas are taken: each is of a rating of partition 5 at the same place below. */
+    function takenAt(
+      harness: Awaited<ReturnType<typeof open>>['harness'],
+      deltas: readonly (readonly [at: number, rating: number])[],
+      sourceKeyGroup = NO_SOURCE_KEY_GROUP,
+    ): number[] {
+      return deltas.flatMap(([at, offset]) => {
+        const position = { partition: 1, offset: at }
+        harness.process(record({ sourceKeyGroup, offset }), 4, { position })
+        return harness.take().map(() => at)
+      })
     }
-    expect(harness.take()).toHaveLength(2)
+
+    it('lets all through: transactions keep duplicates out', async () => {
+      const { harness } = await open()
+      expect(
+        takenAt(harness, [
+          [3, 9],
+          [4, 9],
+        ]),
+      ).toEqual([3, 4])
+    })
+
+    it('leaves out those that the rows of a version include, and no others, also after a checkpoint', async () => {
+      const folded = [
+        {
+          deltaPartition: 1,
+          version: 2,
+          partition: 0,
+          sourceKeyGroup: NO_SOURCE_KEY_GROUP,
+          offset: 4,
+        },
+      ]
+      const { harness } = await open([], [], { folded })
+      expect(
+        takenAt(harness, [
+          [3, 9],
+          [4, 9],
+          [5, 9],
+        ]),
+      ).toEqual([5])
+      const { harness: restored } = await open([await harness.snapshot()])
+      expect(
+        takenAt(restored, [
+          [5, 9],
+          [6, 9],
+        ]),
+      ).toEqual([6])
+    })
+
+    it('leaves out those of ratings that the job learns itself, where a learner before it has sent them', async () => {
+      const before = {
+        deltaEnds: [0, 7],
+        resumeOffsets: [{ partition: 5, start: 0, next: 100 }],
+      }
+      const { harness } = await open([], [], before)
+      // Offset 7 and those behind it are of this job.
+      const deltas = [
+        [3, 99],
+        [4, 100],
+        [5, 250],
+        [7, 100],
+        [8, 101],
+      ] as const
+      expect(takenAt(harness, deltas.slice(0, 2))).toEqual([3])
+      const { harness: restored } = await open([await harness.snapshot()])
+      expect(takenAt(restored, deltas.slice(2))).toEqual([7, 8])
+    })
+
+    it('leaves out single deltas of such ratings, too, if the job sends sums', async () => {
+      const before = { deltaEnds: [0, 7], resumeOffsets: [{ partition: 5, start: 0, next: 100 }] }
+      const deltas = [
+        [3, 99],
+        [4, 100],
+      ] as const
+      const { harness } = await open([], [], before, true)
+      expect(takenAt(harness, deltas, 3)).toEqual([3])
+      const { harness: single } = await open([], [], before)
+      expect(takenAt(single, deltas, 3)).toEqual([3, 4])
+    })
   })
 
   it('counts what is no delta of the rule', async () => {

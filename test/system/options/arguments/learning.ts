@@ -14,7 +14,7 @@ export const LEARNING_CALLS: ArgumentsCalls = {
   'new InFlightLimit': made(learning.InFlightLimit, new SharedArrayBuffer(8), 1),
   'InFlightLimit.newBuffer': of(learning.InFlightLimit.newBuffer, 1),
   'new LinearServingFunction': made(learning.LinearServingFunction, 1, false),
-  'new ModelRowsOperator': made(learning.ModelRowsOperator, 2, 'fail', false),
+  'new ModelRowsOperator': made(learning.ModelRowsOperator, 2, 'fail', false, { 2: 3 }),
   'new WeightRowsOperator': made(learning.WeightRowsOperator, 2, 'fail'),
   'new PrequentialError': made(learning.PrequentialError),
   'new OnlineLinearRule': made(learning.OnlineLinearRule),
