@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import type { PlacedRating } from '../../../src/kinds/factors/ratings-profile.ts'
+import { seededRandom } from '../../../src/core/random.ts'
 import { scoreOf } from '../../../src/models/als/online/rule.ts'
 import { alsKey, idOfKey, kindOfKey } from '../../../src/models/als/row-key.ts'
 import { generateRatings } from '../../../src/models/ratings/generator.ts'
@@ -14,6 +15,9 @@ import { PromotionLab } from '../../jobs/promotion/lab.ts'
 const NAME = 'als-model'
 const BASE = 9000
 const GOLDEN = 2000
+/** Golden events that are trained on, and random ones beside them. */
+const LEAKED = 100
+const NOISE = 1500
 
 /** Uses of items: each value is a count from 1 to 10. */
 function uses(): Rating[] {
@@ -119,4 +123,39 @@ it('lists decide on a model of implicit feedback, not the distance of a preferen
   expect((await lab.check(explicit, more)).join()).toMatch(
     /certain fall of NDCG@10 against live,certain fall of NDCG@10 against version \d, the best/,
   )
+})
+
+/** Uses of random items by random users. */
+function noise(count: number, seed: number): Rating[] {
+  const random = seededRandom(seed)
+  return Array.from({ length: count }, (_, n) => {
+    const [user, item] = [String(1 + random.below(400)), String(1 + random.below(200))]
+    return { user, item, rating: 1 + random.below(10), timestamp: n }
+  })
+}
+
+it('golden events that a candidate was trained on do not hide what it has become worse at', async () => {
+  const all = uses()
+  const golden = all.slice(0, GOLDEN)
+  const base = all.slice(GOLDEN, GOLDEN + BASE)
+  const poisoned = [...base, ...golden.slice(0, LEAKED), ...noise(NOISE, 7)]
+  const lab = new ImplicitLab(poisoned, golden)
+  expect(await lab.check(await implicit(base), BASE)).toEqual([])
+  const failed = await lab.check(await implicit(poisoned), poisoned.length)
+  expect(failed).toContain('certain fall of NDCG@10 against live')
+})
+
+it('a candidate that has more uses is promoted, also where some of the golden ones are among them', async () => {
+  const all = uses()
+  const golden = all.slice(0, GOLDEN)
+  const observations = [
+    ...all.slice(GOLDEN, GOLDEN + BASE),
+    ...golden.slice(0, LEAKED),
+    ...all.slice(GOLDEN + BASE),
+  ]
+  const lab = new ImplicitLab(observations, golden)
+  expect(await lab.check(await implicit(observations.slice(0, BASE)), BASE)).toEqual([])
+  for (const more of [BASE + 1000, BASE + 2500, BASE + 4000]) {
+    expect(await lab.check(await implicit(observations.slice(0, more)), more)).toEqual([])
+  }
 })
