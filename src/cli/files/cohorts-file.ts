@@ -16,10 +16,14 @@ const COHORTS_FILE: DataFileKind = {
 export async function cohortsOfFile(
   place: string,
 ): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
-  const { ids, names, offsets, features } = await readDataFile(place, COHORTS_FILE, async (path) => {
-    const { pieces } = await openRows(path, { wanted: () => undefined })
-    return await readFeatures(pieces)
-  })
+  const { ids, names, offsets, features } = await readDataFile(
+    place,
+    COHORTS_FILE,
+    async (path) => {
+      const { pieces } = await openRows(path, { wanted: () => undefined })
+      return await readFeatures(pieces)
+    },
+  )
   const cohorts = new Map<string, Set<string>>()
   for (const [row, id] of ids.entries()) {
     for (const feature of features.subarray(offsets[row], offsets[row + 1])) {

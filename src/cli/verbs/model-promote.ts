@@ -151,7 +151,9 @@ async function checkedData(
   const hashing = hashingOf(hyperparameters)
   const isOfRatings = kind.observations === 'ratings'
   if (!isOfRatings && flags.optional('cohorts') !== undefined) {
-    throw new UsageError('--cohorts is not of a linear model: its examples have no users; leave it out')
+    throw new UsageError(
+      '--cohorts is not of a linear model: its examples have no users; leave it out',
+    )
   }
   return {
     golden: isOfRatings

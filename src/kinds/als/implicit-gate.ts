@@ -1,6 +1,6 @@
 import { alsKey, MEAN_KEYS } from '../../models/als/row-key.ts'
-import type { DataLimits } from '../../models/registry/checks/data.ts'
 import type { CohortErrors, CohortPair } from '../../models/registry/checks/cohorts.ts'
+import type { DataLimits } from '../../models/registry/checks/data.ts'
 import type { CheckMeasure } from '../../models/registry/checks/measure.ts'
 import { type QualityLimits, rankingMeasures } from '../../models/registry/checks/quality.ts'
 import { meanOf } from '../../models/registry/forgotten-versions.ts'

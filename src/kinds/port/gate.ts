@@ -1,5 +1,5 @@
-import type { DataLimits } from '../../models/registry/checks/data.ts'
 import type { CohortErrors } from '../../models/registry/checks/cohorts.ts'
+import type { DataLimits } from '../../models/registry/checks/data.ts'
 import type { CheckMeasure } from '../../models/registry/checks/measure.ts'
 import type { QualityLimits } from '../../models/registry/checks/quality.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'

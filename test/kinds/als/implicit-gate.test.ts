@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
 import type { PlacedRating } from '../../../src/kinds/factors/ratings-profile.ts'
-import { seededRandom } from '../../../src/core/random.ts'
 import { scoreOf } from '../../../src/models/als/online/rule.ts'
 import { alsKey, idOfKey, kindOfKey } from '../../../src/models/als/row-key.ts'
 import { generateRatings } from '../../../src/models/ratings/generator.ts'
@@ -15,9 +14,8 @@ import { PromotionLab } from '../../jobs/promotion/lab.ts'
 const NAME = 'als-model'
 const BASE = 9000
 const GOLDEN = 2000
-/** Golden events that are trained on, and random ones beside them. */
-const LEAKED = 100
-const NOISE = 1500
+/** Golden events that are trained on. */
+const LEAKED = 150
 
 /** Uses of items: each value is a count from 1 to 10. */
 function uses(): Rating[] {
@@ -125,23 +123,18 @@ it('lists decide on a model of implicit feedback, not the distance of a preferen
   )
 })
 
-/** Uses of random items by random users. */
-function noise(count: number, seed: number): Rating[] {
-  const random = seededRandom(seed)
-  return Array.from({ length: count }, (_, n) => {
-    const [user, item] = [String(1 + random.below(400)), String(1 + random.below(200))]
-    return { user, item, rating: 1 + random.below(10), timestamp: n }
-  })
-}
-
-it('golden events that a candidate was trained on do not hide what it has become worse at', async () => {
+it('golden events that a candidate was trained on do not hide that it ranks the others worse', async () => {
   const all = uses()
   const golden = all.slice(0, GOLDEN)
   const base = all.slice(GOLDEN, GOLDEN + BASE)
-  const poisoned = [...base, ...golden.slice(0, LEAKED), ...noise(NOISE, 7)]
-  const lab = new ImplicitLab(poisoned, golden)
+  const leaked = [...base, ...golden.slice(0, LEAKED)]
+  const lab = new ImplicitLab(leaked, golden)
   expect(await lab.check(await implicit(base), BASE)).toEqual([])
-  const failed = await lab.check(await implicit(poisoned), poisoned.length)
+  // It remembers what it was trained on: NDCG over all golden events rises from 0.508 to 0.532.
+  const remembering = await trainAls(ratingsTable(leaked.map((use) => ({ ...use, rating: 1 }))), {
+    ...{ feedback: 'implicit', alpha: 3, factors: 16, iterations: 8, threads: 0 },
+  })
+  const failed = await lab.check(remembering, leaked.length)
   expect(failed).toContain('certain fall of NDCG@10 against live')
 })
 

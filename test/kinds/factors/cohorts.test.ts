@@ -19,20 +19,21 @@ const ratingsOf = (user: number): number => [3, 12, 40][user % 3]!
 function goldenSet() {
   const random = seededRandom(5)
   const golden: Rating[] = []
-  const off = new Map<string, number>()
+  const [off, values] = [new Map<string, number>(), new Map<string, number>()]
   for (let user = 0; user < USERS; user++) {
     for (let n = 0; n < ratingsOf(user) / 2; n++) {
       const item = (user * 7 + n * 3) % ITEMS
       const rating = 1 + random.below(5)
       golden.push({ user: String(user), item: String(item), rating, timestamp: n })
+      values.set(`${user}/${item}`, rating)
       // Predictions stay within 1 to 5, so that they are not clipped.
       off.set(`${user}/${item}`, (rating >= 3 ? -1 : 1) * Math.abs(random.normal()))
     }
   }
-  return { golden, off }
+  return { golden, off, values }
 }
 
-const { golden, off } = goldenSet()
+const { golden, off, values } = goldenSet()
 const items = Array.from({ length: 10 }, (_, n) => alsKey(String(n), 'I'))
 
 /** Checks versions whose error of each user is known: `errorOf` gives it for each user, by version. */
@@ -72,7 +73,7 @@ class CohortLab {
   private readonly reader = {
     predict: async (_: string, left: string, right: string, { version }: { version: number }) => {
       const [user, item] = [idOfKey(left), idOfKey(right)]
-      const { rating } = golden.find((each) => each.user === user && each.item === item)!
+      const rating = values.get(`${user}/${item}`)!
       const error = this.errors[version - 1]!(Number(user))
       const score = rating + error * off.get(`${user}/${item}`)!
       return { score, leftCold: false, rightCold: false }
@@ -123,7 +124,9 @@ it('a version that is 1 % better but 10 % worse for new users is refused, with t
 
 it('a version that is better but worse for a named group of users is refused, with its name', async () => {
   const inGroup = (user: number): boolean => user % 5 === 0
-  const ids = Array.from({ length: USERS }, (_, user) => user).filter(inGroup).map(String)
+  const ids = Array.from({ length: USERS }, (_, user) => user)
+    .filter(inGroup)
+    .map(String)
   const other = Array.from({ length: USERS }, (_, user) => user).filter((user) => !inGroup(user))
   const worse = (user: number): number => (inGroup(user) ? 0.53 : 0.48)
   const lab = new CohortLab(

@@ -166,7 +166,9 @@ it('a popularity model is trained, served, learned, checked, trained again and p
   const promoted = await run('retrain', '--model', MODEL, '--once', ...cohorts, '--port', port)
   expect(promoted.stdout, promoted.stderr).toContain('version 2 is live')
   const said = promoted.stdout + promoted.stderr
-  expect(said).toMatch(/\busers of half=(odd|even): MSE [\d.]+ against [\d.]+ of live, on \d+ golden/)
+  expect(said).toMatch(
+    /\busers of half=(odd|even): MSE [\d.]+ against [\d.]+ of live, on \d+ golden/,
+  )
   expect(said).toContain('certain rise of MSE of')
   await learning.printed(/"event":"learning","version":2/)
   const shown = JSON.parse(await ok('model', 'show', '2', '--model', MODEL, '--json'))

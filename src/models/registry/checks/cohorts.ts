@@ -137,7 +137,9 @@ export function activityCohorts(users: readonly ActiveUser[]): ReadonlyMap<numbe
     const from = n === 0 ? 0 : ends[n - 1]! + 1
     const to = ends[n]!
     if (to === Number.POSITIVE_INFINITY) return `${third} users (${from} ratings or more)`
-    return from >= to ? `${third} users (${to} ratings)` : `${third} users (${from} to ${to} ratings)`
+    return from >= to
+      ? `${third} users (${to} ratings)`
+      : `${third} users (${from} to ${to} ratings)`
   })
   return new Map(
     users.map(({ user, ratings }) => [user, names[ends.findIndex((end) => ratings <= end)]!]),
