@@ -93,7 +93,7 @@ export const CHECK_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     needs: [needs('golden')],
     value: share({ min: 0 }),
     default: '0.02',
-    help: 'Largest certain rise of the MSE of one group of users over that of the live version, of the live one',
+    help: 'Largest certain rise of the error of one group of users over that of the live version, of the live one (implicit: of its NDCG)',
   },
   'max-leaked': {
     type: 'string',

@@ -42,7 +42,7 @@ const MIN_USERS = 10
 const MIN_PAIRS = 30
 /** Probability that an interval of one of the cohorts does not hold. */
 const LEVEL = 0.05
-/** Most certain rise of the mean squared error of a cohort, of that of live: as much as 1 % of the RMSE. */
+/** Most certain rise of the error of a cohort: of the mean squared error as much as 1 % of the RMSE. */
 const MAX_RISE = 0.02
 
 /**

@@ -83,7 +83,7 @@ export interface QualityLimits {
   readonly maxMovedError?: number
   /**
    * Maximum certain rise of the mean squared error of a group of users over that of the live version, as a share of the
-   * live one. @default 0.02
+   * live one; of implicit feedback the fall of NDCG, as a share of its NDCG. @default 0.02
    */
   readonly maxCohortRise?: number
   /** Linear models: minimum share of golden examples with the label that the live version predicts. @default 0.5 */
