@@ -168,12 +168,19 @@ export class ImplicitGate implements ModelGate {
     return comparedCohorts(pairs, groups, { error: this.error, baseOf: (error) => 1 - error })
   }
 
-  /** Low end of the interval of the fall of NDCG from the list of the mean row to those of the users. */
+  /**
+   * Low end of the interval of the fall of NDCG from the list of the mean row to those of the users, on all golden events: it
+   * is a lower bound of any use, and where users come back to items, that is a use, too.
+   */
   private async fallBelowOneList({ candidate }: GoldenComparison): Promise<number> {
-    const { left } = await this.golden()
-    const errors = sampled(await this.errorsOf(candidate.number, () => MEAN_KEYS.U, left))
-    const oneList = { number: candidate.number, summary: undefined, errors, left: errors }
-    return differenceOf(candidate, oneList, await this.compared()).low
+    const { all } = await this.golden()
+    const { number, summary, errors } = candidate
+    const oneList = sampled(await this.errorsOf(number, () => MEAN_KEYS.U, all))
+    return differenceOf(
+      { number, summary, errors },
+      { number, summary: undefined, errors: oneList },
+      allCompared(all.length),
+    ).low
   }
 
   /** The errors of a version on the events that are left. `errors`: on all of them. */

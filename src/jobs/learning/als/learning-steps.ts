@@ -227,7 +227,12 @@ export class LearningSteps {
     const known = user.updates + user.evidence > 0 && item.updates + item.evidence > 0
     const { partition, offset } = this.context.position()
     if (version.isStopped || this.phaseOf[partition] !== version.phase) {
-      this.leaveOut(version, rating, { score, known, timestamp })
+      this.leaveOut(version, rating, {
+        score,
+        frozen: this.scoreWithout(version, key, user, item),
+        known,
+        timestamp,
+      })
       return
     }
     const frozen = this.frozenScore(version, key, user, item)
@@ -245,14 +250,9 @@ export class LearningSteps {
     this.deltas.send(of, rating.item, delta, key, timestamp)
   }
 
-  /** Predicts a rating, and does not learn it: while learning is stopped, the rows that are served are those without learning. */
-  private leaveOut(
-    version: LearnedVersion,
-    rating: RatingRecord,
-    predicted: Omit<Predicted, 'frozen'>,
-  ): void {
-    const frozen = this.comparison.isSampled ? predicted.score : undefined
-    this.measure(version, rating, { ...predicted, frozen })
+  /** Predicts a rating, and does not learn it: learning is stopped. */
+  private leaveOut(version: LearnedVersion, rating: RatingRecord, predicted: Predicted): void {
+    this.measure(version, rating, predicted)
     this.left.increment()
     this.inFlight?.leave()
   }
@@ -285,6 +285,20 @@ export class LearningSteps {
     const { isCompared } = this.comparison
     if (isGuarded || isCompared) frozen.keep('user', metadata.version, userKey, user, isGuarded)
     return isCompared ? frozen.score(metadata.version, userKey, user, item) : undefined
+  }
+
+  /**
+   * The score without learning of a rating that is left out; undefined outside the sample. It is not that of the rows: until
+   * they are put back they are as learned.
+   */
+  private scoreWithout(
+    { metadata }: LearnedVersion,
+    userKey: Uint8Array,
+    user: LearnedRow,
+    item: LearnedRow,
+  ): number | undefined {
+    if (!this.comparison.isSampled) return undefined
+    return this.rows.frozen.score(metadata.version, userKey, user, item)
   }
 
   /** Puts the rows of a version in this slot back to what they were before they were learned. A step is a row. */
