@@ -225,6 +225,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'jobs/promotion',
     'models/quality',
     'models/registry',
+    'models/registry/checks',
     'models/registry/ranges',
     'models/versions',
   ],
