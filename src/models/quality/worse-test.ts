@@ -3,7 +3,7 @@ import type { ByteWriter } from '../../core/byte-writer.ts'
 
 /** Where the compared losses are equal on the average, one alarm comes in so many comparisons, or in more. */
 const COMPARISONS_TO_A_FALSE_ALARM = 1e8
-/** Mean of the capitals from which the test is suspicious: where the losses are equal on the average, in a twentieth of the time. */
+/** Mean of the capitals from which the test is suspicious: where the losses are equal on the average, in a twentieth of the time at most. */
 const SUSPICION = 20
 const LOG_SUSPICION = Math.log(SUSPICION)
 /** Parts of a capital that are staked: large ones soon see a large difference, small ones see a small one. */
