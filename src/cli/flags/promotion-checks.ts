@@ -8,6 +8,7 @@ import { ALS_MODEL } from '../../models/topic/als-serving-function.ts'
 import { SVM_MODEL } from '../../models/topic/linear-serving-function.ts'
 import { jobAddressOptions } from '../command/address.ts'
 import { type Flags, needs, type OptionSpec } from '../command/command.ts'
+import { cohortsOfFile } from '../files/cohorts-file.ts'
 import { examplesOfFile } from '../files/examples-file.ts'
 import { ratingsOfFile } from '../files/ratings-file.ts'
 import { type RatingsReading, ratingsOptionsOf } from '../files/ratings-reading.ts'
@@ -80,6 +81,19 @@ export const CHECK_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     value: share(),
     default: '0.05',
     help: 'Largest certain distance of moved predictions of one item, or user, beyond its golden ratings, of the range',
+  },
+  cohorts: {
+    type: 'string',
+    needs: [needs('golden')],
+    value: input(),
+    help: 'File of groups of users, in the form of --user-features of "weir train bmf": each value of a column of categories is a group (default: groups by activity alone)',
+  },
+  'max-cohort-rise': {
+    type: 'string',
+    needs: [needs('golden')],
+    value: share({ min: 0 }),
+    default: '0.02',
+    help: 'Largest certain rise of the error of one group of users over that of the live version, of the live one (implicit: of its NDCG)',
   },
   'max-leaked': {
     type: 'string',
@@ -172,10 +186,19 @@ export function stateOf(flags: Flags, kind: RegisteredKind): string {
   return flags.optional('state') ?? kind.state
 }
 
-/** The golden ratings of a file; their subject is path and hash. */
-export async function goldenRatings(path: string, reading: RatingsReading): Promise<GoldenRatings> {
+/** The golden ratings of a file, with the groups of users of `--cohorts`; their subject is path and hash. */
+export async function goldenRatings(
+  path: string,
+  reading: RatingsReading,
+  flags: Flags,
+): Promise<GoldenRatings> {
   const ratings = await ratingsOfFile(path, reading)
-  return { ratings, subject: await subjectOf(path, counted(ratings.size, 'rating')) }
+  const cohorts = flags.optional('cohorts')
+  return {
+    ratings,
+    ...(cohorts === undefined ? {} : { cohorts: await cohortsOfFile(cohorts) }),
+    subject: await subjectOf(path, counted(ratings.size, 'rating')),
+  }
 }
 
 /** The golden examples of a LIBSVM file; their subject is path and hash. `hashing`: their features have names. */
@@ -217,6 +240,7 @@ export function limitsOf(flags: Flags): PromotionLimits {
       minOverlap: flags.number('min-overlap'),
       maxItemRise: flags.number('max-item-rise'),
       maxMovedError: flags.number('max-moved-error'),
+      maxCohortRise: flags.number('max-cohort-rise'),
       minAgreement: flags.number('min-agreement'),
     },
     serving: {

@@ -130,7 +130,7 @@ function checkText({
     `check            ${check} ${passed ? 'passed' : 'FAILED'} (${subject}${live})`,
     ...measures.map(
       (measure) =>
-        `                   ${measure.passed ? ' ' : '!'} ${measure.name}: ${shortNumber(measure.value)} ${measure.relation} ${shortNumber(measure.bound)}`,
+        `                   ${measure.passed ? ' ' : '!'} ${measure.name}: ${shortNumber(measure.value)} ${measure.relation} ${shortNumber(measure.bound)}${measure.detail === undefined ? '' : ` (${measure.detail})`}`,
     ),
   ]
 }

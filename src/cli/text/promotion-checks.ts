@@ -1,6 +1,10 @@
 import type { PromotionChecks } from '../../jobs/promotion/checks.ts'
 import type { Interval } from '../../models/quality/intervals.ts'
+import { cohortText } from '../../models/registry/checks/cohorts.ts'
 import { shortNumber } from './model-version.ts'
+
+/** Groups of users that are printed, worst first. */
+const PRINTED_COHORTS = 3
 
 /** Lines that say what the checks of a promotion measured. */
 export function checkLines({
@@ -8,6 +12,7 @@ export function checkLines({
   error,
   difference,
   best,
+  cohorts,
   advice,
 }: PromotionChecks): readonly string[] {
   const lines = checks.map(({ check, passed, measures }) => {
@@ -26,6 +31,7 @@ export function checkLines({
       : [
           `${error} of the candidate minus version ${best.number}, the best: ${intervalText(best.difference)}`,
         ]),
+    ...cohorts.slice(0, PRINTED_COHORTS).map((cohort) => `${cohort.name}: ${cohortText(cohort)}`),
     ...advice,
   ]
 }

@@ -37,7 +37,7 @@ export const KIND_FLAGS: Readonly<Record<string, KindFlags>> = {
   als: {
     flags: [
       ...['trainer', 'sweeps', 'factors', 'iterations', 'lambda', 'penalty', 'no-biases'],
-      ...['no-warm-start', 'implicit', 'alpha', 'device', 'ratings'],
+      ...['no-warm-start', 'implicit', 'alpha', 'device', 'ratings', 'cohorts'],
       ...Object.keys(INHERITED_FEATURES_OPTIONS),
     ],
     async modelOf(flags, { live, newest, io }) {
@@ -58,7 +58,7 @@ export const KIND_FLAGS: Readonly<Record<string, KindFlags>> = {
     },
   },
   popularity: {
-    flags: [...Object.keys(POPULARITY_FLAGS), 'ratings'],
+    flags: [...Object.keys(POPULARITY_FLAGS), 'ratings', 'cohorts'],
     async modelOf(flags, { live, io }) {
       const known = live === undefined ? undefined : dampingOf(live.lineage.hyperparameters)
       const damping = flags.optionalNumber('damping') ?? known
@@ -73,7 +73,7 @@ export const KIND_FLAGS: Readonly<Record<string, KindFlags>> = {
 async function goldenRatingsOf(flags: Flags, io: CommandIo) {
   const golden = flags.optional('golden')
   if (golden === undefined) return {}
-  return { golden: await goldenRatings(golden, ratingsReadingOf(flags, io)) }
+  return { golden: await goldenRatings(golden, ratingsReadingOf(flags, io), flags) }
 }
 
 /** How a candidate learns what came after its training data. Throws UsageError. */

@@ -15,7 +15,7 @@ import {
 } from '../../models/registry/version.ts'
 import type { ModelRegistry } from '../../models/versions/model-registry.ts'
 import { presentVersion } from '../../models/versions/trained-ranges.ts'
-import { type Command, type CommandIo, Flags } from '../command/command.ts'
+import { type Command, type CommandIo, Flags, UsageError } from '../command/command.ts'
 import { type RatingsReading, ratingsReadingOf } from '../files/ratings-reading.ts'
 import { versionNamed } from '../flag-kinds/named.ts'
 import { wholeNumber } from '../flag-kinds/numbers.ts'
@@ -123,7 +123,7 @@ async function check(
   for (const note of new Set(notes.flatMap((each) => each.note ?? []))) given.io.err(note)
   const found = await runPromotionChecks({
     reader: client,
-    ...(await checkedData(version, given, topics)),
+    ...(await checkedData(flags, version, given, topics)),
     state: stateOf(flags, kindOfVersion(version)),
     version: candidate.version,
     live,
@@ -140,6 +140,7 @@ async function check(
 
 /** The golden set of a file, and the reader of the same kind of observations. */
 async function checkedData(
+  flags: Flags,
   version: RegisteredVersion,
   given: { readonly golden: string; readonly reading: RatingsReading },
   topics: TopicStore,
@@ -149,9 +150,14 @@ async function checkedData(
   const { hyperparameters } = version.lineage
   const hashing = hashingOf(hyperparameters)
   const isOfRatings = kind.observations === 'ratings'
+  if (!isOfRatings && flags.optional('cohorts') !== undefined) {
+    throw new UsageError(
+      '--cohorts is not of a linear model: its examples have no users; leave it out',
+    )
+  }
   return {
     golden: isOfRatings
-      ? await goldenRatings(golden, reading)
+      ? await goldenRatings(golden, reading, flags)
       : await goldenExamples(golden, hashing),
     observations: (ranges) => kind.read(topics, ranges, hyperparameters),
   }

@@ -16,6 +16,7 @@ import {
 } from '../../kinds/port/measured-errors.ts'
 import { kindOfVersion } from '../../kinds/registered.ts'
 import type { Interval } from '../../models/quality/intervals.ts'
+import type { CohortErrors } from '../../models/registry/checks/cohorts.ts'
 import type { DataLimits } from '../../models/registry/checks/data.ts'
 import {
   type ServingLimits,
@@ -73,6 +74,8 @@ export interface PromotionChecks {
   readonly difference: Interval
   /** The best version ever promoted, and the difference to it. */
   readonly best: { readonly number: number; readonly difference: Interval } | undefined
+  /** The errors of groups of users beside those of live, worst first; empty where none were compared. */
+  readonly cohorts: readonly CohortErrors[]
   /** What the checks cannot judge, and what would help a candidate that failed the quality check, in words. */
   readonly advice: readonly string[]
   /** Errors to store with the versions that were measured (`record-golden`). */
@@ -112,6 +115,7 @@ export async function runPromotionChecks(
       storedCheck('serving', servingMeasures(serving, limits.serving), metadata),
     ],
     advice: [
+      ...(compared?.note === undefined ? [] : [compared.note]),
       ...goldenAge(options, compared?.goldenMs),
       ...(!ofQuality.passed && compared?.isOutdated ? [halfLifeAdvice(options.version)] : []),
     ],
@@ -120,6 +124,7 @@ export async function runPromotionChecks(
     live: found?.live?.summary,
     difference: found?.difference ?? NO_DIFFERENCE,
     best: found?.best,
+    cohorts: (await gate.cohorts?.()) ?? [],
     golden: measured.map((each) => ({
       number: each.number,
       golden: storedErrors(gate.id, each),
@@ -194,6 +199,8 @@ interface MeasuredComparison {
   readonly isOutdated: boolean
   /** Times of the golden examples; undefined where they have none. */
   readonly goldenMs: TimeSpan | undefined
+  /** Why fewer versions were compared, in words; undefined where all were. */
+  readonly note: string | undefined
 }
 
 async function compareOnGolden(
@@ -229,5 +236,6 @@ async function compareOnGolden(
     measured: [candidate, ...earlier, ...asPromoted],
     isOutdated,
     goldenMs: timeSpan(compared.times ?? []),
+    note: compared.note,
   }
 }

@@ -3,6 +3,7 @@ import { isWeirError } from '../../core/errors.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
 import { alsKey, MEAN_IF_UNKNOWN } from '../../models/als/row-key.ts'
 import { RunningMean } from '../../models/quality/intervals.ts'
+import type { CohortErrors, CohortPair } from '../../models/registry/checks/cohorts.ts'
 import { type DataLimits, dataMeasures } from '../../models/registry/checks/data.ts'
 import type { CheckMeasure } from '../../models/registry/checks/measure.ts'
 import { type PredictedPair, worstMoved } from '../../models/registry/checks/moved-predictions.ts'
@@ -34,6 +35,7 @@ import {
   sampled,
   storedExamples,
 } from '../port/measured-errors.ts'
+import { comparedCohorts, type UserGroups } from './cohorts.ts'
 import { isSupported, type ListMove } from './golden-support.ts'
 import { type PlacedRating, type RatingsProfile, ratingsProfile } from './ratings-profile.ts'
 import { compareLists } from './top-lists.ts'
@@ -166,6 +168,7 @@ export class RatingsGate implements ModelGate {
           : { number: best.number, mse: best.mean, differenceLow: best.difference.certain },
       lists: live === 0 || found === undefined ? undefined : await this.lists(['rise', 'fall']),
       moved: live === 0 || found === undefined ? undefined : await this.moved(),
+      cohorts: await this.cohorts(),
     }
     return qualityMeasures(facts, limits)
   }
@@ -201,6 +204,31 @@ export class RatingsGate implements ModelGate {
       appendTo(users, user, pair)
     }
     return { item: worstMoved(items, width), user: worstMoved(users, width) }
+  }
+
+  async cohorts(): Promise<readonly CohortErrors[]> {
+    const { version, live } = this.options
+    const [candidate, before] = [this.scores.get(version.number), this.scores.get(live)]
+    if (candidate === undefined || before === undefined) return []
+    const isTrained = await this.isTrained()
+    const { user, item, rating } = this.ratings
+    const pairs: CohortPair[] = []
+    for (let n = 0; n < this.size; n++) {
+      if (isTrained(n)) continue
+      const errors = {
+        candidate: (rating[n]! - candidate[n]!) ** 2,
+        live: (rating[n]! - before[n]!) ** 2,
+      }
+      pairs.push({ user: user[n]!, item: item[n]!, ...errors })
+    }
+    return comparedCohorts(pairs, await this.groups(), { error: this.error, baseOf: (mse) => mse })
+  }
+
+  /** Groups of the golden users. */
+  async groups(): Promise<UserGroups> {
+    const { golden } = this.options
+    const activity = (await this.profile())?.activity
+    return { users: this.ratings.users, activity, cohorts: golden.cohorts }
   }
 
   /** RMSE of predicting the mean rating for every pair outside the training. */

@@ -28,6 +28,8 @@ export interface RatingsProfile {
   readonly facts: ProfileFacts
   /** 1 for each golden rating whose user has rated its item in the training, with any value. */
   readonly trained: Uint8Array
+  /** Ratings in the training of each user of the golden set, in its order of users. */
+  readonly activity: readonly number[]
 }
 
 /**
@@ -65,6 +67,7 @@ class ProfileBuilder {
   /** Places of the golden ratings of a pair. */
   private readonly pairs = new Map<string, number[]>()
   private readonly trained: Uint8Array
+  private readonly goldenUsers: readonly string[]
   private readonly ofItems: NewAgainstGolden
   private readonly ofUsers: NewAgainstGolden
   private readonly users = new Map<string, number>()
@@ -88,6 +91,7 @@ class ProfileBuilder {
       this.pairs.set(pair, [...(this.pairs.get(pair) ?? []), place++])
     }
     this.trained = new Uint8Array(golden.size)
+    this.goldenUsers = golden.users
     const groupsOf = (of: 'user' | 'item') =>
       [...ratingsOf(golden)].map((each) => ({ group: each[of], rating: each.rating }))
     this.ofItems = new NewAgainstGolden(groupsOf('item'))
@@ -117,7 +121,8 @@ class ProfileBuilder {
   }
 
   build(): RatingsProfile {
-    return { facts: this.facts(), trained: this.trained }
+    const activity = this.goldenUsers.map((user) => this.users.get(user) ?? 0)
+    return { facts: this.facts(), trained: this.trained, activity }
   }
 
   private facts(): ProfileFacts {

@@ -1,3 +1,4 @@
+import type { CohortErrors } from '../../models/registry/checks/cohorts.ts'
 import type { DataLimits } from '../../models/registry/checks/data.ts'
 import type { CheckMeasure } from '../../models/registry/checks/measure.ts'
 import type { QualityLimits } from '../../models/registry/checks/quality.ts'
@@ -44,6 +45,8 @@ export interface ModelGate {
     found: GoldenComparison | undefined,
     limits?: QualityLimits,
   ): Promise<readonly CheckMeasure[]>
+  /** The errors of groups of users beside those of live, worst first, after `quality`. @default none are compared */
+  cohorts?(): Promise<readonly CohortErrors[]>
 }
 
 /** Facts that a gate is made from. */

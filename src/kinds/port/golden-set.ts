@@ -6,6 +6,8 @@ import type { SparseTable } from '../../training/data/sparse-table.ts'
 /** Ratings to measure the versions of a model of factor rows on; no version is trained on them. */
 export interface GoldenRatings {
   readonly ratings: RatingsTable
+  /** Ids of users by the name of their group, such as `country=DE`: no group may become worse. @default none */
+  readonly cohorts?: ReadonlyMap<string, ReadonlySet<string>>
   /** Description for the registry: file or topic, and a hash. */
   readonly subject: string
 }
@@ -24,6 +26,7 @@ export type GoldenSet = GoldenRatings | GoldenExamples
 export const GOLDEN_SET: OptionKind<GoldenSet> = either(
   nested<GoldenRatings>({
     ratings: required(objectWith('a table of ratings: ratingsTable(ratings)')),
+    cohorts: objectWith('a Map of sets of ids of users by the name of their group'),
     subject: required(text),
   }),
   nested<GoldenExamples>({

@@ -23,6 +23,11 @@ export interface MeasuredErrors {
   readonly summary: GoldenSummary | undefined
   /** Squared errors or losses of the stored examples, in the order of the golden set. */
   readonly errors: Float32Array
+  /**
+   * The same on what is left of each example without that which the candidate or the live version was trained on, measured
+   * in this check; NaN where nothing is left. Undefined where an example is left as a whole or not at all.
+   */
+  readonly left?: Float32Array
 }
 
 /** Measures a version by query. */
@@ -36,6 +41,8 @@ export interface ComparedErrors {
   readonly pairs?: readonly { readonly user: number; readonly item: number }[]
   /** Time of each, ms since 1970; undefined where one has none. */
   readonly times?: readonly number[] | undefined
+  /** Why fewer versions are compared, in words. @default all are */
+  readonly note?: string
 }
 
 /** Golden examples whose errors are stored, of `size`: all, or those at equal distances. */
@@ -98,11 +105,12 @@ async function served(
   }
 }
 
-/** The errors with the smallest mean over the compared examples, and this mean; undefined of none. */
+/** The errors with the smallest mean over the compared examples, and this mean; undefined of no versions, or examples. */
 export function bestOf(
   measured: readonly MeasuredErrors[],
   { places }: ComparedErrors,
 ): { readonly version: MeasuredErrors; readonly mean: number } | undefined {
+  if (places.length === 0) return undefined
   const means = measured.map((version) => {
     const sum = places.reduce((total, place) => total + (version.errors[place] as number), 0)
     return { version, mean: sum / places.length }
@@ -125,6 +133,10 @@ export function differenceOf(
   other: MeasuredErrors,
   { places, pairs }: ComparedErrors,
 ): ErrorDifference {
+  // Errors of a checked version on what is left cannot be compared with stored ones, which are of whole examples.
+  if (candidate.left !== undefined && other.left !== undefined) {
+    return differenceLeft(candidate.left, other.left)
+  }
   const [joined, single] = [new TwoWayMean(), new RunningMean()]
   for (const [n, place] of places.entries()) {
     const difference = (candidate.errors[place] as number) - (other.errors[place] as number)
@@ -133,6 +145,14 @@ export function differenceOf(
     else joined.add(difference, pair.user, pair.item)
   }
   const mean = pairs === undefined ? single : joined
+  return { ...mean.interval(), certain: mean.interval(0.9).low }
+}
+
+function differenceLeft(candidate: Float32Array, other: Float32Array): ErrorDifference {
+  const mean = new RunningMean()
+  for (const [n, error] of candidate.entries()) {
+    if (!Number.isNaN(error)) mean.add(error - other[n]!)
+  }
   return { ...mean.interval(), certain: mean.interval(0.9).low }
 }
 

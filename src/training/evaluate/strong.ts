@@ -80,17 +80,21 @@ export async function evaluateStrong(
   const rows = new KnownRows(reader, options)
   const { strangers, knownUsers } = await strangersIn(ratings, rows, options)
   const unknownItems = await dropUnknown(strangers, rows)
-  const cases = [...strangers].flatMap(([user, items]) => splitOf(user, items, options) ?? [])
   const { measures = new StrongMeasures() } = options
-  for (let at = 0; at < cases.length; at += OUTSTANDING) {
-    const piece = cases.slice(at, at + OUTSTANDING)
+  const users = [...strangers.keys()]
+  let ranked = 0
+  for (let at = 0; at < users.length; at += OUTSTANDING) {
+    const piece = users
+      .slice(at, at + OUTSTANDING)
+      .flatMap((user) => splitOf(user, strangers.get(user)!, options) ?? [])
     const lists = await Promise.all(piece.map(({ folded }) => listFor(folded, LIST)))
     for (const [i, { folded, relevant }] of piece.entries()) {
       measures.add(lists[i]!, relevant, folded.length)
     }
-    options.onProgress?.(at + piece.length)
+    ranked += piece.length
+    options.onProgress?.(ranked)
   }
-  const smallUsers = strangers.size - cases.length
+  const smallUsers = users.length - ranked
   return { ...measures.summary(), knownUsers, smallUsers, unknownItems }
 }
 
@@ -155,11 +159,15 @@ async function dropUnknown(
   strangers: ReadonlyMap<string, ItemsOfUser>,
   rows: KnownRows,
 ): Promise<number> {
-  const items = new Set([...strangers.values()].flatMap((own) => [...own.keys()]))
+  const items = new Set<string>()
+  for (const own of strangers.values()) for (const item of own.keys()) items.add(item)
   await rows.look([...items].map((item) => alsKey(item, 'I')))
-  const unknown = [...items].filter((item) => !rows.has(alsKey(item, 'I')))
-  for (const own of strangers.values()) for (const item of unknown) own.delete(item)
-  return unknown.length
+  const unknown = new Set([...items].filter((item) => !rows.has(alsKey(item, 'I'))))
+  if (unknown.size === 0) return 0
+  for (const own of strangers.values()) {
+    for (const item of own.keys()) if (unknown.has(item)) own.delete(item)
+  }
+  return unknown.size
 }
 
 /** The items of a user in two parts: those that are folded in, and the relevant ones of the others. */

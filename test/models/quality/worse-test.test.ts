@@ -99,3 +99,60 @@ it('forgets everything where it begins again', () => {
   test.restart()
   expect(test.add(1e6, 1)).toBe(false)
 })
+
+/** After how many records an alarm comes where one in `every` is compared, and where `follows` all of them while it is suspicious. */
+function recordsToAlarm(
+  next: () => readonly [first: number, second: number],
+  { every, follows }: { readonly every: number; readonly follows: boolean },
+): number {
+  const test = new WorseTest(BOUND)
+  for (let n = 1; n <= 500_000; n++) {
+    const losses = next()
+    const isCompared = n % every === 0 || (follows && test.isSuspicious)
+    if (isCompared && test.add(...losses)) return n
+  }
+  return Number.POSITIVE_INFINITY
+}
+
+it.each([
+  ['diverges', () => (): readonly [number, number] => [1e6, 1]],
+  ['is worse by half a star', (seed: number) => losses(0.5, seed)],
+  ['is worse by a star', (seed: number) => losses(1, seed)],
+])(
+  'one record in 16, and all while it is suspicious, find a first one that %s as early as one in four',
+  (_, of) => {
+    const seeds = [1, 2, 3, 4, 5, 6, 7]
+    const median = (records: readonly number[]): number => [...records].sort((a, b) => a - b)[3]!
+    const few = median(seeds.map((n) => recordsToAlarm(of(n), { every: 16, follows: true })))
+    const four = median(seeds.map((n) => recordsToAlarm(of(n), { every: 4, follows: false })))
+    console.info(`after ${few} records, with one in four after ${four}`)
+    expect(few).toBeLessThan(1.5 * four)
+  },
+)
+
+it('is suspicious of losses that are alike in less than a tenth of the time, and seldom of better ones', () => {
+  const shareOf = (bias: number, isTurned: boolean): number => {
+    const test = new WorseTest(BOUND)
+    const next = losses(bias, 11)
+    let suspicious = 0
+    for (let n = 0; n < 200_000; n++) {
+      const [first, second] = next()
+      if (isTurned) test.add(second, first)
+      else test.add(first, second)
+      if (test.isSuspicious) suspicious++
+    }
+    return suspicious / 200_000
+  }
+  const [alike, better] = [shareOf(0, false), shareOf(0.2, true)]
+  console.info(`suspicious in ${alike} and ${better} of the time`)
+  expect(alike).toBeLessThan(0.1)
+  expect(better).toBeLessThan(0.01)
+})
+
+it('a suspicion is in a checkpoint, too, and ends where the test begins again', () => {
+  const test = new WorseTest(BOUND)
+  while (!test.isSuspicious) test.add(1e6, 1)
+  expect(copyOf(test).isSuspicious).toBe(true)
+  test.restart()
+  expect(test.isSuspicious).toBe(false)
+})

@@ -164,7 +164,11 @@ it('every measure goes on through stop and start, a kill and another parallelism
 it('the error is of what was served when each rating came, also of a model that learns', async () => {
   const rule = { rule: 'gram' } as const
   await using learner = await Learner.of(rule, 1, { learned: model })
-  const stream = fresh.slice(0, 160)
+  // Every fourth one is in the sample.
+  const [sampled, others] = [fresh.filter(isSampled), fresh.filter((each) => !isSampled(each))]
+  const stream = Array.from({ length: 160 }, (_, n) => {
+    return n % 4 === 0 ? sampled[n / 4]! : others[n]!
+  })
   const squares: number[] = []
   /** Rates one after the other, each when the one before has changed its rows. */
   const rate = async (to: number): Promise<void> => {

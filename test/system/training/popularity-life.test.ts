@@ -160,17 +160,16 @@ it('a popularity model is trained, served, learned, checked, trained again and p
   const { score } = (await answer.json()) as Predicted
   expect(score).toBeCloseTo((await predicted('1')).score, 6)
 
-  const promoted = await ok(
-    'retrain',
-    '--model',
-    MODEL,
-    '--once',
-    '--golden',
-    at('golden.csv'),
-    '--port',
-    port,
+  const halves = Array.from({ length: 400 }, (_, n) => `${n + 1},${n % 2 === 0 ? 'odd' : 'even'}\n`)
+  writeFileSync(at('users.csv'), `user,half\n${halves.join('')}`)
+  const cohorts = ['--golden', at('golden.csv'), '--cohorts', at('users.csv')]
+  const promoted = await run('retrain', '--model', MODEL, '--once', ...cohorts, '--port', port)
+  expect(promoted.stdout, promoted.stderr).toContain('version 2 is live')
+  const said = promoted.stdout + promoted.stderr
+  expect(said).toMatch(
+    /\busers of half=(odd|even): MSE [\d.]+ against [\d.]+ of live, on \d+ golden/,
   )
-  expect(promoted).toContain('version 2 is live')
+  expect(said).toContain('certain rise of MSE of')
   await learning.printed(/"event":"learning","version":2/)
   const shown = JSON.parse(await ok('model', 'show', '2', '--model', MODEL, '--json'))
   expect(shown.lineage).toMatchObject({

@@ -8,9 +8,8 @@ import { vectorState } from '../../../state/port/descriptors.ts'
 import type { VectorRow, VectorRowTarget, VectorState } from '../../../state/port/handles.ts'
 import type { KeyedState } from '../../../state/port/keyed-state.ts'
 
-/** One user of this number is in the sample; of pairs, where learning may have to be stopped soon, one of that. */
-const SAMPLED_USERS = 16
-const SAMPLED_PAIRS = 4
+/** One user of this number is in the sample, or one pair, where learning is stopped when it makes predictions worse. */
+const SAMPLED = 16
 /** Maximum number of copies of a side in a slot where not all rows are copied; later rows are not in the sample. */
 const MAX_ROWS = 20_000
 /** Updates of a row that was published and not learned since: its publication. A new row has none. */
@@ -179,19 +178,18 @@ export function isPairInSample(user: Uint8Array, { bytes, start, length }: ByteS
   let sum = 0
   for (let i = 0; i < user.length; i++) sum = (sum * 31 + user[i]!) | 0
   for (let i = start; i < start + length; i++) sum = (sum * 31 + bytes[i]!) | 0
-  return isSampled(sum, SAMPLED_PAIRS)
+  return isSampled(sum)
 }
 
 /** Whether predictions for a user, by key, are in the sample where only rows of the sample have copies. */
 export function isInSample(user: Uint8Array): boolean {
   let sum = 0
   for (let i = 0; i < user.length; i++) sum = (sum * 31 + user[i]!) | 0
-  return isSampled(sum, SAMPLED_USERS)
+  return isSampled(sum)
 }
 
-/** `one`: of how many, a power of two. */
-function isSampled(sum: number, one: number): boolean {
-  return ((sum ^ (sum >>> 15)) & (one - 1)) === 0
+function isSampled(sum: number): boolean {
+  return ((sum ^ (sum >>> 15)) & (SAMPLED - 1)) === 0
 }
 
 /** A row that was not learned yet: it is as it was published. */

@@ -50,11 +50,19 @@ export interface LearningStepsParts {
 /** What is predicted of a rating. */
 interface Predicted {
   readonly score: number
-  /** Without learning; undefined outside the sample. */
+  /** Without learning; undefined where it is not compared. */
   readonly frozen: number | undefined
   /** Both rows existed. */
   readonly known: boolean
   readonly timestamp: number
+}
+
+/** How the prediction of a rating is compared with that without learning. */
+interface Comparison {
+  /** The pair is in the sample: the error without learning is that of the sample. */
+  isSampled: boolean
+  /** Both are predicted: it is in the sample, or learning is suspected to make predictions worse. */
+  isCompared: boolean
 }
 
 const encoder = new TextEncoder()
@@ -97,6 +105,8 @@ export class LearningSteps {
   private readonly refusals: Refusals
   private readonly dropped: Counter
   private readonly asked: Counter
+  /** How the rating that is learned now is compared. */
+  private readonly comparison: Comparison = { isSampled: false, isCompared: false }
 
   constructor({ versions, rows, state, context, options, onWorse }: LearningStepsParts) {
     this.versions = versions
@@ -158,21 +168,18 @@ export class LearningSteps {
       this.refuse(rating, key, refusal, timestamp)
       return
     }
-    const { rows } = this
+    const { rows, comparison } = this
+    comparison.isSampled = isSampled(version, key, rating.item)
+    comparison.isCompared = comparison.isSampled || version.isSuspicious
     const item = rows.item(version, rating.item)
-    if (item === undefined || !this.readsFrozen(version, key, rating.item, item)) {
+    if (item === undefined || !this.readsFrozen(version, rating.item, item)) {
       this.learnWhenAnswered(version, rating, key, timestamp)
     } else this.step(version, rating, key, item, timestamp)
   }
 
-  /** Reads the frozen row of the item for a user of the sample; false where another slot has it in its store. */
-  private readsFrozen(
-    version: LearnedVersion,
-    user: Uint8Array,
-    key: ByteSpan,
-    item: LearnedRow,
-  ): boolean {
-    if (!isSampled(version, user, key)) return true
+  /** Reads the frozen row of the item where it is compared; false where another slot has it in its store. */
+  private readsFrozen(version: LearnedVersion, key: ByteSpan, item: LearnedRow): boolean {
+    if (!this.comparison.isCompared) return true
     return this.rows.frozen.readItem(version.metadata.version, key, item)
   }
 
@@ -193,9 +200,7 @@ export class LearningSteps {
     const bytes = item.bytes.slice(item.start, item.start + item.length)
     const held = { kind, key: spanOf(user), item: spanOf(bytes), rating }
     const ofItem = rows.askedItem(version, bytes)
-    const frozen = isSampled(version, user, held.item)
-      ? [rows.frozen.askedItem(ofItem[0]!, bytes)]
-      : []
+    const frozen = this.comparison.isCompared ? [rows.frozen.askedItem(ofItem[0]!, bytes)] : []
     const asked = [...ofItem, ...frozen]
     context.suspend(async () => {
       const answers = (await Promise.all(asked.map((one) => context.storedRows(one)))).flat()
@@ -219,10 +224,15 @@ export class LearningSteps {
     const known = user.updates + user.evidence > 0 && item.updates + item.evidence > 0
     const { partition, offset } = this.context.position()
     if (version.isStopped || this.phaseOf[partition] !== version.phase) {
-      this.leaveOut(version, rating, key, { score, known, timestamp })
+      this.leaveOut(version, rating, {
+        score,
+        frozen: this.scoreWithout(version, key, user, item),
+        known,
+        timestamp,
+      })
       return
     }
-    const frozen = this.frozenScore(version, rating, key, user, item)
+    const frozen = this.frozenScore(version, key, user, item)
     const delta = rows.deltaOf(version)
     if (version.rule.learn(user, item, rating.rating, delta) === 'refused') {
       this.refuse(rating, key, 'not-finite', timestamp)
@@ -237,15 +247,9 @@ export class LearningSteps {
     this.deltas.send(of, rating.item, delta, key, timestamp)
   }
 
-  /** Predicts a rating, and does not learn it: while learning is stopped, the rows that are served are those without learning. */
-  private leaveOut(
-    version: LearnedVersion,
-    rating: RatingRecord,
-    key: Uint8Array,
-    predicted: Omit<Predicted, 'frozen'>,
-  ): void {
-    const frozen = isSampled(version, key, rating.item) ? predicted.score : undefined
-    this.measure(version, rating, { ...predicted, frozen })
+  /** Predicts a rating, and does not learn it: learning is stopped. */
+  private leaveOut(version: LearnedVersion, rating: RatingRecord, predicted: Predicted): void {
+    this.measure(version, rating, predicted)
     this.left.increment()
     this.inFlight?.leave()
   }
@@ -261,23 +265,37 @@ export class LearningSteps {
     const target = targetOf(metadata.feedback, rating)
     measures.add(target - score, known, clock, timestamp)
     if (frozen === undefined) return
-    measures.addFrozen(target - frozen, known, clock, timestamp)
+    // The error without learning is of the sample alone: the other pairs are compared while learning is suspected.
+    if (this.comparison.isSampled) measures.addFrozen(target - frozen, known, clock, timestamp)
     if (version.isWorse((target - score) ** 2, (target - frozen) ** 2)) this.onWorse(version)
   }
 
-  /** The score without learning, before the step changes the rows; undefined outside the sample. */
+  /** The score without learning, before the step changes the rows; undefined where it is not compared. */
   private frozenScore(
     version: LearnedVersion,
-    { item: itemKey }: RatingRecord,
     userKey: Uint8Array,
     user: LearnedRow,
     item: LearnedRow,
   ): number | undefined {
     const { frozen } = this.rows
     const { isGuarded, metadata } = version
-    const sampled = isSampled(version, userKey, itemKey)
-    if (isGuarded || sampled) frozen.keep('user', metadata.version, userKey, user, isGuarded)
-    return sampled ? frozen.score(metadata.version, userKey, user, item) : undefined
+    const { isCompared } = this.comparison
+    if (isGuarded || isCompared) frozen.keep('user', metadata.version, userKey, user, isGuarded)
+    return isCompared ? frozen.score(metadata.version, userKey, user, item) : undefined
+  }
+
+  /**
+   * The score without learning of a rating that is left out; undefined outside the sample. It is not that of the rows: until
+   * they are put back they are as learned.
+   */
+  private scoreWithout(
+    { metadata }: LearnedVersion,
+    userKey: Uint8Array,
+    user: LearnedRow,
+    item: LearnedRow,
+  ): number | undefined {
+    if (!this.comparison.isSampled) return undefined
+    return this.rows.frozen.score(metadata.version, userKey, user, item)
   }
 
   /** Puts the rows of a version in this slot back to what they were before they were learned. A step is a row. */
@@ -368,7 +386,7 @@ function isOfVersion({ values }: DeltaRecord, { rule }: LearnedVersion): boolean
   return values.length === rule.deltaLength
 }
 
-/** Whether a rating is also predicted without learning. */
+/** Whether the prediction of a rating is in the sample of those without learning. */
 function isSampled({ isGuarded }: LearnedVersion, user: Uint8Array, item: ByteSpan): boolean {
   return isGuarded ? isPairInSample(user, item) : isInSample(user)
 }

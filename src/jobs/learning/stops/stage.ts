@@ -30,6 +30,11 @@ export abstract class ComparedVersion extends LearningStage {
   /** What is measured of its predictions. */
   abstract readonly measures: { readonly worse: WorseTest }
 
+  /** Whether learning may have to stop soon, so that every prediction is compared. */
+  get isSuspicious(): boolean {
+    return this.isGuarded && !this.isStopped && this.measures.worse.isSuspicious
+  }
+
   override advanceTo(phase: number): boolean {
     if (phase > this.phase) this.measures.worse.restart()
     return super.advanceTo(phase)

@@ -6,6 +6,8 @@ export interface CheckMeasure {
   readonly bound: number
   readonly relation: '<=' | '>='
   readonly passed: boolean
+  /** What the value comes from, in words. */
+  readonly detail?: string
 }
 
 /** A measure that must be at most its bound. */

@@ -103,11 +103,12 @@ export function verdictText(verdict: PromotionVerdict): string {
     case 'not-learnable':
       return notLearnableText(verdict)
     case 'failed': {
-      const { name, value, bound, relation } = verdict.measure
+      const { name, value, bound, relation, detail } = verdict.measure
       const by = rounded(Math.abs(value - bound))
       const side = relation === '<=' ? 'above' : 'below'
       const distance = Number.isFinite(value) ? `${by} ${side} the limit of` : 'the limit is'
-      return `the ${verdict.check} check failed: ${name} is ${rounded(value)}, ${distance} ${rounded(bound)}`
+      const reason = detail === undefined ? '' : ` (${detail})`
+      return `the ${verdict.check} check failed: ${name} is ${rounded(value)}, ${distance} ${rounded(bound)}${reason}`
     }
   }
 }

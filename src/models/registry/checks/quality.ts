@@ -1,3 +1,4 @@
+import { type CohortErrors, cohortMeasures } from './cohorts.ts'
 import { atLeast, atMost, type CheckMeasure } from './measure.ts'
 import type { WorstGroup } from './worst-group.ts'
 
@@ -16,6 +17,8 @@ export interface QualityFacts {
   readonly lists?: ListFacts | undefined
   /** Undefined while no version is live. */
   readonly moved?: MovedFacts | undefined
+  /** Groups of users, worst first (`cohortErrors`); none while no version is live. */
+  readonly cohorts?: readonly CohortErrors[]
 }
 
 /**
@@ -78,6 +81,11 @@ export interface QualityLimits {
    * away from them, as a share of the range of ratings. @default 0.05
    */
   readonly maxMovedError?: number
+  /**
+   * Maximum certain rise of the mean squared error of a group of users over that of the live version, as a share of the
+   * live one; of implicit feedback the fall of NDCG, as a share of its NDCG. @default 0.02
+   */
+  readonly maxCohortRise?: number
   /** Linear models: minimum share of golden examples with the label that the live version predicts. @default 0.5 */
   readonly minAgreement?: number
 }
@@ -85,7 +93,8 @@ export interface QualityLimits {
 /**
  * The quality check of an ALS model: better than the mean rating, worse than live by at most the tolerance, not certainly
  * worse than the best version ever promoted (so that many small losses cannot add up), with lists like
- * those of the live version, and with no item or user whose predictions have moved away from its golden ratings.
+ * those of the live version, with no item or user whose predictions have moved away from its golden ratings, and with no
+ * group of users for whom it is certainly worse than live.
  */
 export function qualityMeasures(
   facts: QualityFacts,
@@ -101,6 +110,7 @@ export function qualityMeasures(
     ...(facts.best === undefined ? [] : [bestMeasure(facts.best, limits)]),
     ...(facts.lists === undefined ? [] : listMeasures(facts.lists, limits)),
     ...(facts.moved === undefined ? [] : movedMeasures(facts.moved, limits)),
+    ...cohortMeasures(facts.cohorts ?? [], limits.maxCohortRise),
   ]
 }
 
@@ -108,6 +118,7 @@ export function qualityMeasures(
 export interface RankingFacts {
   /** Length of the lists. */
   readonly k: number
+  /** Those with golden events that no compared version was trained on. */
   readonly users: number
   /** Low end of the 95 % interval of the fall of NDCG from one list for all users, that of the mean row, to their own. */
   readonly fallBelowOneList: number
@@ -124,20 +135,22 @@ export interface RankingFacts {
     | { readonly number: number; readonly error: number; readonly fallLow: number }
     | undefined
   readonly lists?: ListFacts | undefined
+  /** Groups of users, worst first (`cohortErrors`); none while no version is live. */
+  readonly cohorts?: readonly CohortErrors[]
 }
 
 /**
  * The quality check of a model of implicit feedback, whose scores only rank: not certainly worse than one list for all
- * users, nor than live by more than the tolerance, not certainly worse than the best version ever promoted, and with
- * lists like those of the live version.
+ * users, nor than live by more than the tolerance, not certainly worse than the best version ever promoted, with lists like
+ * those of the live version, and with no group of users for whom it is certainly worse than live.
  */
 export function rankingMeasures(
   facts: RankingFacts,
   limits: QualityLimits = {},
 ): readonly CheckMeasure[] {
-  const { k, users, fallBelowOneList, live, best, lists } = facts
+  const { k, users, fallBelowOneList, live, best, lists, cohorts = [] } = facts
   return [
-    atLeast('golden users', users, limits.minPairs ?? 100),
+    atLeast('golden users with events outside the training data', users, limits.minPairs ?? 100),
     atMost(`certain fall of NDCG@${k} against one list for all`, Math.max(0, fallBelowOneList), 0),
     ...(live === undefined
       ? []
@@ -158,6 +171,7 @@ export function rankingMeasures(
           ),
         ]),
     ...(lists === undefined ? [] : listMeasures(lists, limits)),
+    ...cohortMeasures(cohorts, limits.maxCohortRise),
   ]
 }
 
