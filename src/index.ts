@@ -148,8 +148,8 @@ export {
   defineJob,
   type JobDefinition,
   type JobOptions,
-} from './dataflow/job/job-definition.ts'
-export type { JobOptionSpec, JobOptionSpecs, OptionsOf } from './dataflow/job/job-option-specs.ts'
+} from './dataflow/job/definition.ts'
+export type { JobOptionSpec, JobOptionSpecs, OptionsOf } from './dataflow/job/option-specs.ts'
 export { type PlainKey, plainKeySerializer, rawKeySerializer } from './dataflow/key-serializer.ts'
 export { KeyedStream } from './dataflow/keyed-stream.ts'
 export { DataStreamSink } from './dataflow/node-settings.ts'

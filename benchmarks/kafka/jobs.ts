@@ -4,7 +4,7 @@ import { deserializeValue } from '../../src/connectors/records/value-deserialize
 import { serializeValue } from '../../src/connectors/records/value-serializer.ts'
 import { spanSerializer } from '../../src/core/byte-span.ts'
 import { bytesSerializer, float64Serializer, type Serializer } from '../../src/core/serializer.ts'
-import { defineJob, type JobDefinition } from '../../src/dataflow/job/job-definition.ts'
+import { defineJob, type JobDefinition } from '../../src/dataflow/job/definition.ts'
 import type { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
 import { noWatermarks } from '../../src/dataflow/watermark-strategy.ts'
 import { type RowUpdate, RowUpdateSerializer } from '../../src/models/als/row-update.ts'

@@ -3,7 +3,7 @@ import { GeneratorSource } from '../../src/connectors/memory/generator-source.ts
 import { systemClock } from '../../src/core/clock.ts'
 import { float64Serializer, type Serializer } from '../../src/core/serializer.ts'
 import type { DataStream } from '../../src/dataflow/data-stream.ts'
-import { defineJob, type JobDefinition } from '../../src/dataflow/job/job-definition.ts'
+import { defineJob, type JobDefinition } from '../../src/dataflow/job/definition.ts'
 import { rawKeySerializer } from '../../src/dataflow/key-serializer.ts'
 import type { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
 import { noWatermarks } from '../../src/dataflow/watermark-strategy.ts'

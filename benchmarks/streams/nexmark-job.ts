@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs'
 import { GeneratorSource } from '../../src/connectors/memory/generator-source.ts'
 import { systemClock } from '../../src/core/clock.ts'
-import { defineJob } from '../../src/dataflow/job/job-definition.ts'
+import { defineJob } from '../../src/dataflow/job/definition.ts'
 import { boundedOutOfOrderness } from '../../src/dataflow/watermark-strategy.ts'
 import { type NexmarkEvent, nexmarkEvent } from './nexmark-events.ts'
 import { type NexmarkQuery, nexmarkRows } from './nexmark-queries.ts'

@@ -17,7 +17,7 @@ import {
 } from '../core/options/kinds.ts'
 import { checkOptions, nested, type OptionShape } from '../core/options/shape.ts'
 import { seededRandom } from '../core/random.ts'
-import type { JobOptions } from '../dataflow/job/job-definition.ts'
+import type { JobOptions } from '../dataflow/job/definition.ts'
 import type { AccessControl, AccessShare } from '../http/access/control.ts'
 import { httpAccess } from '../http/access/people/http-access.ts'
 import { type ConfigurationMap, parseConfiguration } from '../runtime/configuration/keys.ts'

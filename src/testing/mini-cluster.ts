@@ -12,7 +12,7 @@ import {
 } from '../core/options/kinds.ts'
 import { checkArgument, checkOptions, type OptionShape } from '../core/options/shape.ts'
 import { seededRandom } from '../core/random.ts'
-import type { JobOptions } from '../dataflow/job/job-definition.ts'
+import type { JobOptions } from '../dataflow/job/definition.ts'
 import type { JobResult, StreamGraph } from '../dataflow/stream-graph.ts'
 import type { ConfigurationMap } from '../runtime/configuration/keys.ts'
 import type { JobExecution, JobExecutionOptions } from '../runtime/job/execution.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { stringSerializer } from '../../src/core/serializer.ts'
 import type { DataStream } from '../../src/dataflow/data-stream.ts'
-import { buildJob, defineJob } from '../../src/dataflow/job/job-definition.ts'
+import { buildJob, defineJob } from '../../src/dataflow/job/definition.ts'
 import { graphFingerprint } from '../../src/dataflow/plan/graph-fingerprint.ts'
 import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
 import type { StreamGraph } from '../../src/dataflow/stream-graph.ts'

@@ -1,7 +1,7 @@
 import { KafkaSink } from '../../src/connectors/kafka/sink.ts'
 import { KafkaSource } from '../../src/connectors/kafka/source.ts'
 import { modelVersion } from '../../src/core/model-version.ts'
-import { defineJob, type JobDefinition } from '../../src/dataflow/job/job-definition.ts'
+import { defineJob, type JobDefinition } from '../../src/dataflow/job/definition.ts'
 import { noWatermarks } from '../../src/dataflow/watermark-strategy.ts'
 import type { DeliveryGuarantee } from '../../src/operators/port/sink.ts'
 import type {

@@ -1,6 +1,6 @@
 import { KafkaSource } from '../../src/connectors/kafka/source.ts'
 import { modelVersion } from '../../src/core/model-version.ts'
-import { defineJob, type JobDefinition } from '../../src/dataflow/job/job-definition.ts'
+import { defineJob, type JobDefinition } from '../../src/dataflow/job/definition.ts'
 import { rawKeySerializer } from '../../src/dataflow/key-serializer.ts'
 import { noWatermarks } from '../../src/dataflow/watermark-strategy.ts'
 import { ModelDeltaBuffer } from '../../src/models/als/online/model-delta.ts'

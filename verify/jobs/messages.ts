@@ -1,4 +1,4 @@
-import type { JobOptions } from '../../src/dataflow/job/job-definition.ts'
+import type { JobOptions } from '../../src/dataflow/job/definition.ts'
 import type { JobStatus } from '../../src/runtime/job/status.ts'
 
 /** Settings of a job process; its first argument, as JSON. */

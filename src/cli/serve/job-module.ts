@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { loadedCopies, WeirError } from '../../core/errors.ts'
-import type { JobDefinition } from '../../dataflow/job/job-definition.ts'
-import type { JobOptionSpec } from '../../dataflow/job/job-option-specs.ts'
+import type { JobDefinition } from '../../dataflow/job/definition.ts'
+import type { JobOptionSpec } from '../../dataflow/job/option-specs.ts'
 import { loadProblem } from './load-problem.ts'
 
 /** A job that the user wrote. */

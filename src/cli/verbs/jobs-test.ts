@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { messageOf } from '../../core/errors.ts'
-import type { JobDefinition, JobOptions } from '../../dataflow/job/job-definition.ts'
+import type { JobDefinition, JobOptions } from '../../dataflow/job/definition.ts'
 import type { JobBuilder, RestoreFailure, RestoreTestReport } from '../../testing/test-restores.ts'
 import type { TimedEvent } from '../../testing/timed-events.ts'
 import { type Command, type CommandIo, Flags } from '../command/command.ts'
@@ -68,7 +68,7 @@ Examples:
     const path = args[0]!
     const events = await eventsOf(flags.string('events'))
     const { loadJobModule, logOptions } = await import('../serve/job-module.ts')
-    const { checkedOptions } = await import('../../dataflow/job/job-definition.ts')
+    const { checkedOptions } = await import('../../dataflow/job/definition.ts')
     const module = await loadJobModule(path, (warning) => io.err(`warning: ${warning}`))
     const log = mkdtempSync(join(tmpdir(), 'weir-jobs-test-'))
     try {
@@ -104,7 +104,7 @@ function startsOf({ url }: JobModule, options: JobOptions): JobBuilder {
   let starts = 0
   return async () => {
     starts += 1
-    const { buildJob } = await import('../../dataflow/job/job-definition.ts')
+    const { buildJob } = await import('../../dataflow/job/definition.ts')
     const module = (await import(`${url.href}?start=${starts}`)) as { default: JobDefinition }
     return await buildJob(module.default, options, { parallelism: 1 })
   }

@@ -341,7 +341,7 @@ async function runModule(path: string, flags: Flags, io: CommandIo): Promise<Ser
     { jobIdOf },
     { jobModelsOf },
   ] = await Promise.all([
-    import('../../dataflow/job/job-definition.ts'),
+    import('../../dataflow/job/definition.ts'),
     import('../serve/job-module.ts'),
     import('../../jobs/served-job.ts'),
     import('../../jobs/serve/als.ts'),

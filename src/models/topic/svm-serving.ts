@@ -1,7 +1,7 @@
 import type { KafkaClientOptions } from '../../connectors/kafka/client/options.ts'
 import { openTopics } from '../../connectors/topics/open.ts'
 import { placeIn } from '../../connectors/topics/place.ts'
-import { defineJob, type JobDefinition } from '../../dataflow/job/job-definition.ts'
+import { defineJob, type JobDefinition } from '../../dataflow/job/definition.ts'
 import { rawKeySerializer } from '../../dataflow/key-serializer.ts'
 import { type WeightUpdate, WeightUpdateSerializer } from '../linear/weight-update.ts'
 import { LinearServingFunction } from './linear-serving-function.ts'

@@ -1,7 +1,7 @@
 import type { Worker } from 'node:worker_threads'
 import { sleep, systemClock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
-import type { JobOptions } from '../../dataflow/job/job-definition.ts'
+import type { JobOptions } from '../../dataflow/job/definition.ts'
 import { type SlotHost, type SlotListener, slotLost } from '../protocol/slot-host.ts'
 import type { MessagePortLike, SlotCommand, SlotReport } from '../protocol/slot-messages.ts'
 import { startSlotThread } from './threads.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { copiesWarning, jobOptionsHelp, logOptions } from '../../../src/cli/serve/job-module.ts'
-import { checkedOptions, defineJob } from '../../../src/dataflow/job/job-definition.ts'
+import { checkedOptions, defineJob } from '../../../src/dataflow/job/definition.ts'
 
 const build = (): void => {}
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { buildJob } from '../../../src/dataflow/job/job-definition.ts'
+import { buildJob } from '../../../src/dataflow/job/definition.ts'
 import alsServing from '../../../src/jobs/als-serving/job.ts'
 import { MODEL_ROWS_UID } from '../../../src/models/topic/operator.ts'
 

@@ -1,6 +1,6 @@
 import { LogSink } from '../../../src/connectors/log/sink.ts'
 import { LogSource } from '../../../src/connectors/log/source.ts'
-import { defineJob, type JobDefinition } from '../../../src/dataflow/job/job-definition.ts'
+import { defineJob, type JobDefinition } from '../../../src/dataflow/job/definition.ts'
 import { noWatermarks } from '../../../src/dataflow/watermark-strategy.ts'
 import type {
   Collector,

@@ -29,6 +29,7 @@ const { systemClock: clock, jsonFormat } = weir
 const place = { logDirectory: 'log' }
 const registry = { read() {}, execute() {} }
 const fn = (): void => {}
+const same = <T>(value: T): T => value
 const env = (): weir.StreamExecutionEnvironment => new weir.StreamExecutionEnvironment()
 const stream = (): weir.DataStream<number> => env().fromElements([1])
 const kafka = { brokers: 'localhost:9092', topic: 't' }
@@ -53,6 +54,8 @@ const summing: weir.AggregateFunction<number, number, number> = {
 }
 const inKafka = (options: object): unknown =>
   new KafkaSink({ ...kafka, serialize: fn, ...options } as never)
+
+const numbers = new weir.GeneratorSource({ generate: (index) => index })
 
 /** A call for each type of options, by its name: `index.ts` and the other entries export no other one. */
 export const CALLS: Readonly<Record<string, OptionsCall>> = {
@@ -85,6 +88,12 @@ export const CALLS: Readonly<Record<string, OptionsCall>> = {
     call: (o, { client }) => connect(client, { cache: o }),
   },
   ClientOptions: { call: (o, { client }) => connect(client, o) },
+  ConnectOptions: {
+    call: (o) => {
+      const own = stream()
+      own.connect(own, o)
+    },
+  },
   CsvFormatOptions: { valid: { columns: { a: 'string' } }, call: (o) => weir.csvFormat(o) },
   EmbeddedLearningOptions: { call: (o) => weir.learnAls(o) },
   EmbeddedModelOptions: { call: (o) => weir.serveAls(o) },
@@ -295,6 +304,14 @@ export const CALLS: Readonly<Record<string, OptionsCall>> = {
     call: (o, { topics }) => topics.source(o),
   },
   TopicsPlace: { call: (o) => new weir.ModelRegistry({ place: o, clock }) },
+  TableJoinOptions: {
+    call: (o) => {
+      const job = env()
+      const table = job.table(numbers, { keyOf: same })
+      job.fromElements([1]).joinTable(table, same, same, o)
+    },
+  },
+  TableOptions: { valid: { keyOf: same }, call: (o) => env().table(numbers, o) },
   TransformOptions: { call: (o) => stream().transform('T', () => new DiscardingOperator(), o) },
   TtlOptions: { valid: { ttlMs: 1 }, call: (ttl) => weir.valueState('s', { ttl }) },
   ValueDeserializerOptions: { call: (o) => weir.deserializeValue(jsonFormat(), o) },

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { nexmarkRows } from '../../../benchmarks/streams/nexmark-queries.ts'
 import { LineFileSink } from '../../../src/connectors/file/sink.ts'
-import { defineJob } from '../../../src/dataflow/job/job-definition.ts'
+import { defineJob } from '../../../src/dataflow/job/definition.ts'
 import { type Compared, nexmarkStream } from './nexmark-stream.ts'
 
 /** Options of the job. */

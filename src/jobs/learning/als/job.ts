@@ -20,7 +20,7 @@ import {
   type OptionShape,
 } from '../../../core/options/shape.ts'
 import type { DataStream } from '../../../dataflow/data-stream.ts'
-import { defineJob, type JobDefinition } from '../../../dataflow/job/job-definition.ts'
+import { defineJob, type JobDefinition } from '../../../dataflow/job/definition.ts'
 import {
   LEARNER_RULE,
   type LearnerRuleOptions,

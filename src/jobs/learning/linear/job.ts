@@ -18,7 +18,7 @@ import {
   nested,
   type OptionShape,
 } from '../../../core/options/shape.ts'
-import { defineJob, type JobDefinition } from '../../../dataflow/job/job-definition.ts'
+import { defineJob, type JobDefinition } from '../../../dataflow/job/definition.ts'
 import { rawKeySerializer } from '../../../dataflow/key-serializer.ts'
 import { encodeLinearDelta, type LinearDelta } from '../../../models/linear/delta.ts'
 import {

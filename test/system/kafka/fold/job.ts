@@ -4,7 +4,7 @@ import { deserializeValue } from '../../../../src/connectors/records/value-deser
 import { serializeValue } from '../../../../src/connectors/records/value-serializer.ts'
 import { csvFormat } from '../../../../src/core/formats/csv.ts'
 import { jsonFormat } from '../../../../src/core/formats/json.ts'
-import { defineJob, type JobDefinition } from '../../../../src/dataflow/job/job-definition.ts'
+import { defineJob, type JobDefinition } from '../../../../src/dataflow/job/definition.ts'
 import { noWatermarks } from '../../../../src/dataflow/watermark-strategy.ts'
 import { valueState } from '../../../../src/state/port/descriptors.ts'
 import type { ValueState } from '../../../../src/state/port/handles.ts'

@@ -39,6 +39,9 @@ const broadcastKeyed = () => {
   const numbers = stream()
   return numbers.keyBy((n) => n).connect(numbers.broadcast(...states))
 }
+const withTable = env()
+const table = withTable.table(new weir.MemorySource([[1]]), { keyOf: (n: number) => n })
+const besideTable = () => withTable.fromElements([1])
 const graph = () => {
   const job = env()
   job.fromElements([1]).discard()
@@ -108,6 +111,10 @@ export const STREAM_CALLS: ArgumentsCalls = {
   ),
   'dataStream.keyBy': on(stream, 'keyBy', same),
   'dataStream.reinterpretAsKeyedStream': on(stream, 'reinterpretAsKeyedStream', same),
+  'dataStream.joinTable': on(besideTable, 'joinTable', table, same, same),
+  ...settings('table', () =>
+    withTable.table(new weir.MemorySource([[1]]), { keyOf: (n: number) => n }),
+  ),
   'dataStream.join': on(stream, 'join', undefined),
   'dataStream.coGroup': on(stream, 'coGroup', undefined),
   'dataStream.windowAll': on(stream, 'windowAll', windows),
@@ -147,6 +154,9 @@ export const STREAM_CALLS: ArgumentsCalls = {
   'streamExecutionEnvironment.onError': on(env, 'onError', 'skip'),
   'streamExecutionEnvironment.setJobName': on(env, 'setJobName', 'j'),
   'streamExecutionEnvironment.fromSource': on(env, 'fromSource', new weir.MemorySource([[1]])),
+  'streamExecutionEnvironment.table': on(env, 'table', new weir.MemorySource([[1]]), {
+    keyOf: same,
+  }),
   'streamExecutionEnvironment.fromElements': on(env, 'fromElements', [1]),
   'streamExecutionEnvironment.fromSequence': on(env, 'fromSequence', 1, 2),
   'streamExecutionEnvironment.graph': on(env, 'graph', 'j'),

@@ -1,6 +1,6 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { buildJob, defineJob } from '../../../src/dataflow/job/job-definition.ts'
-import { completeJobOptions } from '../../../src/dataflow/job/job-option-specs.ts'
+import { buildJob, defineJob } from '../../../src/dataflow/job/definition.ts'
+import { completeJobOptions } from '../../../src/dataflow/job/option-specs.ts'
 
 const SPECS = {
   output: { type: 'string', help: 'Folder of the reports' },

@@ -7,7 +7,7 @@ import {
   JOB_OPTION_SPEC,
   type JobOptionSpecs,
   type OptionsOf,
-} from './job-option-specs.ts'
+} from './option-specs.ts'
 
 /** Options of a job. They are plain data, from the command line or over REST. */
 export type JobOptions = Readonly<Record<string, unknown>>
