@@ -122,19 +122,21 @@ export {
   type LinearDelta,
 } from './models/linear/delta.ts'
 export { ExampleRecordReader, type ExampleView } from './models/linear/example-record.ts'
-export type { FtrlOptions } from './models/linear/ftrl.ts'
+export { type FtrlOptions, ftrlFold } from './models/linear/ftrl.ts'
 export {
   LibsvmParser,
   type LibsvmParserOptions,
   type LibsvmSink,
 } from './models/linear/libsvm-format.ts'
 export {
+  foldLinearStep,
   type OnlineLinearOptions,
   OnlineLinearRule,
   type OnlineLinearSettings,
 } from './models/linear/online-rule.ts'
-export type { LinearStep } from './models/linear/step.ts'
+export type { LinearFold, LinearStep } from './models/linear/step.ts'
 export { type TrainedWith, trainedWith } from './models/linear/trained-with.ts'
+export { dropSums } from './models/linear/weight-memory.ts'
 export { type WeightUpdate, WeightUpdateSerializer } from './models/linear/weight-update.ts'
 export {
   type AlarmsByDetector,

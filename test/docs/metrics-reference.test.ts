@@ -11,6 +11,7 @@ import {
 } from '../../src/cluster/rest/prometheus/metric-names.ts'
 import { EmbeddedLog } from '../../src/connectors/log/embedded-log.ts'
 import { MemorySink } from '../../src/connectors/memory/sink.ts'
+import { MemorySource } from '../../src/connectors/memory/source.ts'
 import { MetricGroup } from '../../src/core/metrics.ts'
 import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
 import { monotonousTimestamps } from '../../src/dataflow/watermark-strategy.ts'
@@ -57,6 +58,14 @@ async function reportedByJob(folder: string): Promise<string[]> {
     .window(tumblingEventTimeWindows(2))
     .reduce((a, b) => a + b)
     .onError('skip')
+    .sinkTo(new MemorySink())
+  env
+    .fromElements([1])
+    .joinTable(
+      env.table(new MemorySource([[1]]), { keyOf: (n) => n }),
+      (n) => n,
+      (n) => n,
+    )
     .sinkTo(new MemorySink())
   await using cluster = new MiniCluster({
     configuration: {

@@ -969,7 +969,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
     now: [
       {
         file: `${SYSTEM}/training/learner-follows.test.ts`,
-        test: '%s follows a promotion to rows of another layout, and the way back',
+        test: '%s follows promotions to rows of another layout and of another length, and the way back',
       },
     ],
   },

@@ -19,7 +19,7 @@ export interface Mutant {
 const SINK = 'connectors/transactions/two-phase-sink-writer.ts'
 const VECTORS = 'state/vector/versioned-rows.ts'
 const KAFKA_READER = 'connectors/kafka/source-reader.ts'
-const ADD = 'this.opened.open(version).add(key, hash, delta, origin)'
+const ADD = 'this.opened.open(version, delta.length).add(key, hash, delta, origin)'
 const POSITION = `      partition,
       nextOffset,
       origin,`
@@ -69,7 +69,7 @@ export const MUTANTS: readonly Mutant[] = [
         file: 'runtime/subtask/input-processor.ts',
         text: `      if (message.kind === 'batch') this.openBatch(role, message)
       else if (message.kind === 'own') this.openOwn(role, message)
-      else this.control.process(role, message)`,
+      else this.processControl(role, message)`,
         replacement: `      if (message.kind === 'batch' || message.kind === 'own') {
         if (this.late === true) {
           this.late = false
@@ -80,7 +80,7 @@ export const MUTANTS: readonly Mutant[] = [
         else this.openBatch(role, message)
       } else {
         if (message.kind === 'barrier') this.late = true
-        this.control.process(role, message)
+        this.processControl(role, message)
       }`,
       },
     ],

@@ -173,12 +173,12 @@ export const TESTED_MUTANTS: readonly TestedMutant[] = [
     edits: [
       {
         file: 'jobs/learning/als/own-rows.ts',
-        text: 'if (this.buffer.row.memory.length !== memory) this.buffer',
-        replacement: 'if (this.buffer.row.memory.length === 0) this.buffer',
+        text: 'return this.row.memory.length === memory && this.row.row.length === dimension',
+        replacement: 'return this.row.memory.length > 0 || memory + dimension === 0',
       },
     ],
     file: 'test/system/training/learner-follows.test.ts',
-    test: 'follows a promotion to rows of another layout, and the way back',
+    test: 'follows promotions to rows of another layout and of another length, and the way back',
   },
   {
     name: 'promotion-without-the-learner',

@@ -153,6 +153,10 @@ export const OPERATOR_METRICS: ScopeMetrics = {
     'weir_operator_late_records_dropped_total',
     'Records too late for any window.',
   ),
+  numRecordsWithoutRow: counter(
+    'weir_operator_records_without_row_total',
+    'Records of a join with a table that has no row of their key.',
+  ),
   numRecordsFailed: counter(
     'weir_operator_failed_records_total',
     'Records at which a function threw, and that onError left out.',
