@@ -11,7 +11,7 @@ import {
   type RowChange,
   type TableJoin,
 } from '../operators/joins/table-join.ts'
-import { mapState, valueState } from '../state/port/descriptors.ts'
+import { type MapStateDescriptor, mapState, valueState } from '../state/port/descriptors.ts'
 import { BroadcastConnectedStream, BroadcastStream } from './broadcast-stream.ts'
 import { requireFunction } from './checks/function-argument.ts'
 import { FUNCTION_USES } from './checks/function-uses.ts'
@@ -92,11 +92,11 @@ export function tableOf<T, K, V>(
   options: TableOptions<T, K, V>,
 ): Table<K, V> {
   checkOptions('table', TABLE as OptionShape<TableOptions<T, K, V>>, options)
-  const { keyOf, rowOf, name: operator = 'Table' } = options
+  const { keyOf, rowOf = (record: T) => record as unknown as V, name: operator = 'Table' } = options
   const changeOf = (record: T): RowChange<K, V> => {
     const key = keyOf(record)
     if (key === null || key === undefined) throw missingKey(operator, String(key))
-    return { key, value: rowOf === undefined ? (record as unknown as V) : rowOf(record) }
+    return { key, value: rowOf(record) }
   }
   const changes = factory.add<RowChange<K, V>>(
     {
@@ -173,9 +173,8 @@ function joinGlobal<T, K, V, OUT>(
     keySerializer,
     ...(valueSerializer === undefined ? {} : { serializer: valueSerializer }),
   })
-  const { origins, states } = new BroadcastStream<RowChange<K, V>>(changes, [
-    rows as unknown as ReturnType<typeof mapState<unknown, unknown>>,
-  ])
+  const all = [rows as MapStateDescriptor<unknown, unknown>]
+  const { origins, states } = new BroadcastStream<RowChange<K, V>>(changes, all)
   return new BroadcastConnectedStream<T, RowChange<K, V>>(factory, [stream, origins], states)
     .process(() => new GlobalTableJoin(how, rows))
     .name('TableJoin')

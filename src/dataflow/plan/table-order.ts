@@ -3,6 +3,7 @@ import type { StreamGraph } from '../stream-graph.ts'
 /** An operator that has its table before the records of its stream. */
 export interface WaitingOperator {
   readonly uid: string
+  readonly name: string
   readonly parallelism: number
   /** Uids of the sources of its stream, which are not read before. */
   readonly held: readonly string[]
@@ -10,7 +11,7 @@ export interface WaitingOperator {
 
 /** The operators of a graph that wait for tables. */
 export function waitingOperators({ nodes, edges }: StreamGraph): readonly WaitingOperator[] {
-  return nodes.flatMap(({ id, uid, parallelism }) => {
+  return nodes.flatMap(({ id, uid, name, parallelism }) => {
     const into = edges.filter(({ to }) => to === id)
     if (into.every(({ loadsFirst }) => loadsFirst !== true)) return []
     const streams = into.filter(({ loadsFirst }) => loadsFirst !== true)
@@ -21,6 +22,6 @@ export function waitingOperators({ nodes, edges }: StreamGraph): readonly Waitin
       for (const { from, to } of edges) if (to === node.id) behind.add(from)
     }
     const held = nodes.filter((node) => node.body.kind === 'source' && behind.has(node.id))
-    return [{ uid, parallelism, held: held.map((node) => node.uid) }]
+    return [{ uid, name, parallelism, held: held.map((node) => node.uid) }]
   })
 }

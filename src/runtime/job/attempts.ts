@@ -214,6 +214,7 @@ export class JobAttempts {
   async close(): Promise<WeirError | undefined> {
     const { attempt } = this
     if (attempt === undefined) return undefined
+    this.coordinators.stop()
     const silent = await attempt.close()
     this.attempt = undefined
     this.lastFailure = attempt.failure

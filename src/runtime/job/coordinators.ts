@@ -40,7 +40,7 @@ export class JobCoordinators {
     const ofModels = asking.map((node) => [node.uid, (models ?? withoutModels(node))()] as const)
     this.alignment = new AlignmentGroups(graph.nodes)
     this.heldBack = new HeldBackSources(clock, joinedSources(graph), warn)
-    this.tables = new TableLoads(graph)
+    this.tables = new TableLoads(graph, clock, warn)
     this.coordinators = { ...coordinators, ...Object.fromEntries(ofModels) }
   }
 
@@ -69,6 +69,11 @@ export class JobCoordinators {
         sendEvent: (subtask, event) => sendTo(uid, subtask, event),
       })
     }
+  }
+
+  /** The attempt is over: what it waits for is not said any more. */
+  stop(): void {
+    this.tables.stop()
   }
 
   /** A subtask sent an event; without a coordinator of that operator it is dropped. */

@@ -1,6 +1,4 @@
 import type { Clock } from '../../core/clock.ts'
-import type { WeirError } from '../../core/errors.ts'
-import { waitEndNotice, waitNotice } from '../../core/lifetime/wait.ts'
 import type { Source } from '../../operators/port/source.ts'
 import type { ControlMessage } from '../channel/message.ts'
 import type { SourceProgress } from './progress.ts'
@@ -12,11 +10,7 @@ export interface LoadingSubtask {
   readonly deferred: { afterAll(action: () => void): void }
   control(make: (channel: number) => ControlMessage): void
   sendEvent(uid: string, event: unknown): void
-  warn(warning: WeirError): void
 }
-
-/** Time after which a load is said, ms: nothing waits in silence. */
-const SAID_AFTER_MS = 5_000
 
 /** Says behind all records of the chain that it has sent those that a source had at the start. */
 export function reportLoaded(subtask: LoadingSubtask, source: number): void {
@@ -83,44 +77,19 @@ export class SourceLoad {
 export class TableLoad {
   private readonly subtask: LoadingSubtask
   private readonly uid: string
-  private readonly waitsFor: string
-  private readonly sinceMs: number
-  private isSaid = false
   private isDone = false
 
-  constructor(
-    subtask: LoadingSubtask,
-    { name, uid }: { readonly name: string; readonly uid: string },
-  ) {
+  /** `uid`: that of the operator. */
+  constructor(subtask: LoadingSubtask, uid: string) {
     this.subtask = subtask
     this.uid = uid
-    this.waitsFor = `the table of operator "${name}"`
-    this.sinceMs = subtask.clock.nowMs()
-  }
-
-  /** When `tick` must be called at the latest, ms of the wall clock; undefined once that is of no use. */
-  get nextTickMs(): number | undefined {
-    return this.isSaid || this.isDone ? undefined : this.sinceMs + SAID_AFTER_MS
   }
 
   /** All is there: says so to the job. */
   end(): void {
     if (this.isDone) return
     this.isDone = true
-    const { subtask, uid, waitsFor } = this
     const event: TableLoaded = { tableLoaded: true }
-    subtask.sendEvent(uid, event)
-    if (this.isSaid) subtask.warn(waitEndNotice('TABLE_LOADING', `${waitsFor} is loaded`, waitsFor))
-  }
-
-  /** Says that the load takes long. */
-  tick(nowMs: number): void {
-    const at = this.nextTickMs
-    if (at === undefined || nowMs < at) return
-    this.isSaid = true
-    const { waitsFor, sinceMs } = this
-    const why = 'its sources have not been read to the end that they had at the start'
-    const message = `${waitsFor} is being loaded: ${why}, and no record of the other stream is read before`
-    this.subtask.warn(waitNotice('TABLE_LOADING', message, { waitsFor, why, sinceMs }))
+    this.subtask.sendEvent(this.uid, event)
   }
 }

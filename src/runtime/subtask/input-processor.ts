@@ -86,7 +86,7 @@ export class InputProcessor implements SubtaskInput {
     this.returnCredit = returnCredit
     this.control = new ChannelControl(subtask, options)
     if (roles.some(({ loadsFirst }) => loadsFirst)) {
-      this.load = new TableLoad(subtask, task.node)
+      this.load = new TableLoad(subtask, task.node.uid)
     }
     this.recordsIn = task.metrics.counter('numRecordsIn')
     this.bytesIn = subtask.metrics.counter('numBytesIn')
@@ -116,12 +116,10 @@ export class InputProcessor implements SubtaskInput {
     return false
   }
 
-  tick(nowMs: number): void {
-    this.load?.tick(nowMs)
-  }
+  tick(): void {}
 
-  nextTickMs(): number | undefined {
-    return this.load?.nextTickMs
+  nextTickMs(): undefined {
+    return undefined
   }
 
   async close(): Promise<void> {}

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { GeneratorSource } from '../../../src/connectors/memory/generator-source.ts'
-import type { WeirError } from '../../../src/core/errors.ts'
 import type { ControlMessage } from '../../../src/runtime/channel/message.ts'
 import { SourceLoad, TableLoad } from '../../../src/runtime/source/loads.ts'
 import { SourceProgress } from '../../../src/runtime/source/progress.ts'
@@ -10,16 +9,13 @@ function subtask() {
   const clock = new ManualClock(1_000)
   const sent: ControlMessage[] = []
   const events: unknown[] = []
-  const warnings: WeirError[] = []
   return {
     clock,
     sent,
     events,
-    warnings,
     deferred: { afterAll: (action: () => void) => action() },
     control: (make: (channel: number) => ControlMessage) => void sent.push(make(3)),
     sendEvent: (uid: string, event: unknown) => void events.push([uid, event]),
-    warn: (warning: WeirError) => void warnings.push(warning),
   }
 }
 
@@ -89,32 +85,10 @@ describe('the load of a source', () => {
   })
 })
 
-describe('the load of a table', () => {
-  const operator = { name: 'TableJoin', uid: 'join' }
-
-  it('is said after five seconds, once, and its end then, too', () => {
-    const of = subtask()
-    const load = new TableLoad(of, operator)
-    expect(load.nextTickMs).toBe(6_000)
-    load.tick(5_999)
-    expect(of.warnings).toEqual([])
-    load.tick(6_000)
-    load.tick(12_000)
-    load.end()
-    load.end()
-    expect(of.warnings.map(({ code, message }) => `${code} ${message}`)).toEqual([
-      'TABLE_LOADING the table of operator "TableJoin" is being loaded: its sources have not been read to the end that they had at the start, and no record of the other stream is read before',
-      'TABLE_LOADING the table of operator "TableJoin" is loaded',
-    ])
-    expect(of.events).toEqual([['join', { tableLoaded: true }]])
-    expect(load.nextTickMs).toBeUndefined()
-  })
-
-  it('that is quick is not said', () => {
-    const of = subtask()
-    const load = new TableLoad(of, operator)
-    load.end()
-    load.tick(60_000)
-    expect(of.warnings).toEqual([])
-  })
+it('the load of a table is reported once', () => {
+  const of = subtask()
+  const load = new TableLoad(of, 'join')
+  load.end()
+  load.end()
+  expect(of.events).toEqual([['join', { tableLoaded: true }]])
 })

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { GeneratorSource } from '../../../src/connectors/memory/generator-source.ts'
+import type { WeirError } from '../../../src/core/errors.ts'
 import { StreamExecutionEnvironment } from '../../../src/dataflow/stream-execution-environment.ts'
 import { TableLoads } from '../../../src/runtime/source/table-loads.ts'
+import { ManualClock } from '../../../src/testing/manual-clock.ts'
 
 /** Orders that wait for customers, at parallelism 2, and for prices, at 1. */
 function loads() {
@@ -23,12 +25,15 @@ function loads() {
     .setParallelism(1)
     .discard()
   const released: string[] = []
-  const tables = new TableLoads(env.graph())
+  const clock = new ManualClock(1_000)
+  const said: string[] = []
+  const say = ({ code, message }: WeirError): void => void said.push(`${code} ${message}`)
+  const tables = new TableLoads(env.graph(), clock, say)
   tables.start((uid, event) => {
     expect(event).toEqual({ mayRead: true })
     released.push(uid)
   })
-  return { tables, released }
+  return { tables, released, clock, said }
 }
 
 const LOADED = { tableLoaded: true }
@@ -52,6 +57,33 @@ describe('the loads of tables', () => {
     tables.onEvent('named', 1, LOADED)
     tables.onEvent('priced', 0, LOADED)
     expect(released).toEqual(['customers'])
+  })
+
+  it('that take five seconds are said, and that they have ended then, too', () => {
+    const { tables, clock, said } = loads()
+    tables.onEvent('priced', 0, LOADED)
+    tables.onEvent('named', 0, LOADED)
+    clock.advance(4_999)
+    expect(said).toEqual([])
+    clock.advance(1)
+    expect(said).toEqual([
+      'TABLE_LOADING the table of operator "CoMap" is being loaded: its sources have not been read to the end that they had at the start, and no record of the stream that joins it is read before',
+    ])
+    tables.onEvent('named', 1, LOADED)
+    expect(said.slice(1)).toEqual(['TABLE_LOADING the table of operator "CoMap" is loaded'])
+  })
+
+  it('that are quick, or of an attempt that is over, are not said', () => {
+    const { tables, clock, said } = loads()
+    tables.start(() => {})
+    for (const subtask of [0, 1]) tables.onEvent('named', subtask, LOADED)
+    tables.onEvent('priced', 0, LOADED)
+    clock.advance(60_000)
+    tables.start(() => {})
+    tables.stop()
+    clock.advance(60_000)
+    expect(said).toEqual([])
+    expect(clock.pending).toBe(0)
   })
 
   it('take no other event', () => {

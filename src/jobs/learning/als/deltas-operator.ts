@@ -33,7 +33,7 @@ export const SEEN_DELTAS = 'lanes'
  * is folded (`InFlightLimit`). Deltas of another phase of learning are dropped alike: what was learned in it is forgotten.
  *
  * Sums of deltas come once, in transactions of checkpoints. Those that the rows of a version include when the job begins on it
- * are told by their own offsets, and those that the job sends again are left out (`EarlierDeltas`).
+ * are known by their own offsets, and those that the job sends again are left out (`EarlierDeltas`).
  */
 export class DeltasOperator extends LearningGate {
   private readonly kind: ModelDeltaKind
