@@ -68,7 +68,8 @@ export class HarnessNode {
       const to = nodes.find(({ id }) => id === edge.to)
       if (to === undefined) continue
       this.links.push({ to, edge, passed: 0 })
-      to.watermarks.set(edge, MIN_TIMESTAMP)
+      // A table holds no watermark back, as in a job.
+      to.watermarks.set(edge, edge.loadsFirst === true ? MAX_TIMESTAMP : MIN_TIMESTAMP)
     }
   }
 

@@ -31,6 +31,34 @@ function twoSources(): StreamGraph {
 }
 
 describe('JobHarness', () => {
+  it('has tables as the test feeds them, and they hold no watermark back', async () => {
+    const env = new StreamExecutionEnvironment({ jobName: 'orders' })
+    const names = env.table(new MemorySource<readonly [number, string]>([[]]), {
+      keyOf: ([id]) => id,
+      rowOf: ([, name]) => name,
+      name: 'names',
+    })
+    env
+      .fromSource(new MemorySource<Order>([[]]), boundedOutOfOrderness(1_000_000), 'orders')
+      .joinTable(
+        names,
+        ({ id }) => id,
+        (_, name) => name,
+      )
+      .keyBy((name) => name)
+      .window(tumblingEventTimeWindows(10))
+      .apply<string>((name, _, elements, out) => out.collect(`${name} ${elements.length}`))
+      .sinkTo(new MemorySink<string>())
+      .uid('counts')
+    const harness = await JobHarness.open(env.graph())
+    await harness.feed({ value: { id: 1 }, timestamp: 1, source: 'orders' })
+    await harness.feed({ value: [1, 'ann'], source: 'Table source' })
+    await harness.feed({ value: { id: 1 }, timestamp: 2, source: 'orders' })
+    await harness.feed({ watermark: 50, source: 'orders' })
+    expect(harness.results().get('counts')).toMatchObject([{ value: 'ann 1' }])
+    await harness.close()
+  })
+
   it('feeds sources by uid or name, and moves their watermarks', async () => {
     const harness = await JobHarness.open(twoSources())
     const results = () =>
