@@ -1041,6 +1041,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ],
   'kinds/als': [
     'connectors/file',
+    'connectors/topics',
     'core',
     'core/options',
     'kinds/factors',

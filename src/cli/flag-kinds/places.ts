@@ -33,6 +33,22 @@ export function input(shown = 'FILE'): FlagKind {
   }
 }
 
+/** As `input`, or a topic, `topic:films`. */
+export function inputOrTopic(shown = 'FILE'): FlagKind {
+  const file = input(shown)
+  const isTopic = (text: string): boolean => /^topic:[A-Za-z0-9._-]+$/.test(text)
+  const orTopic =
+    (problemOf: FlagKind['problem']) =>
+    (text: string): string | undefined =>
+      isTopic(text) ? undefined : problemOf(text)
+  return {
+    ...file,
+    takes: `${file.takes}, or topic:NAME`,
+    problem: orTopic(file.problem),
+    problemHere: orTopic((text) => file.problemHere?.(text)),
+  }
+}
+
 /** A file that a command writes: its folder exists and can be written. With "/" at its end a folder, if that is taken. */
 export function output({ shown = 'FILE', takesFolder = false } = {}): FlagKind {
   const takes = `a file that can be written${takesFolder ? ', or a folder with "/" at its end' : ''}`

@@ -1,22 +1,24 @@
 import { FEATURED_SIDES, featuresAt, featuresSaid } from '../../kinds/als/features-file.ts'
+import { topicNamed } from '../../kinds/als/features-topic.ts'
 import type { Hyperparameters } from '../../models/registry/version.ts'
 import type { BmfOptions } from '../../training/bmf/options.ts'
 import type { FeatureTable } from '../../training/data/feature-table.ts'
 import type { Flags, OptionSpec } from '../command/command.ts'
 import { type DataFileKind, readDataFile } from '../files/data-file.ts'
-import { input } from '../flag-kinds/places.ts'
+import { inputOrTopic } from '../flag-kinds/places.ts'
+import { topicsOf } from '../flags/kafka.ts'
 
 /** Flags of the files of features of a Bayesian factorisation. */
 const FILE_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   'item-features': {
     type: 'string',
-    value: input(),
-    help: 'File of features of items: a line that names the columns, then "id,value,..." with numbers, categories, or several ("drama|war")',
+    value: inputOrTopic(),
+    help: 'File of features of items: a line that names the columns, then "id,value,..." with numbers, categories, or several ("drama|war"); or topic:NAME, with the id as key and a JSON object of columns as value',
   },
   'user-features': {
     type: 'string',
-    value: input(),
-    help: 'File of features of users, in the same form; ids without ratings get a row from their features',
+    value: inputOrTopic(),
+    help: 'File or topic of features of users, in the same form; ids without ratings get a row from their features',
   },
 }
 
@@ -56,8 +58,8 @@ export async function featuresOf(
   flags: Flags,
 ): Promise<Pick<BmfOptions, 'userFeatures' | 'itemFeatures' | 'whoRated'>> {
   const [userFeatures, itemFeatures] = [
-    await featuresOfFile(flags.optional('user-features')),
-    await featuresOfFile(flags.optional('item-features')),
+    await featuresNamed(flags, 'user-features'),
+    await featuresNamed(flags, 'item-features'),
   ]
   return {
     ...(userFeatures === undefined ? {} : { userFeatures }),
@@ -71,13 +73,17 @@ export async function saidFeatures(flags: Flags, given: BmfOptions): Promise<Hyp
   const said = FEATURED_SIDES.map(async (side) => {
     const features = side === 'user' ? given.userFeatures : given.itemFeatures
     if (features === undefined) return {}
-    return await featuresSaid(side, flags.string(`${side}-features`), features)
+    const place = flags.string(`${side}-features`)
+    return await featuresSaid(side, { place, features }, () => topicsOf(flags))
   })
   const whoRated = given.whoRated === true ? { whoRated: true } : {}
   return { ...Object.assign({}, ...(await Promise.all(said))), ...whoRated }
 }
 
-async function featuresOfFile(place: string | undefined): Promise<FeatureTable | undefined> {
+async function featuresNamed(flags: Flags, flag: string): Promise<FeatureTable | undefined> {
+  const place = flags.optional(flag)
   if (place === undefined) return undefined
-  return await readDataFile(place, FEATURES_FILE, featuresAt)
+  const read = (named: string): Promise<FeatureTable> => featuresAt(named, () => topicsOf(flags))
+  if (topicNamed(place) !== undefined) return await read(place)
+  return await readDataFile(place, FEATURES_FILE, read)
 }

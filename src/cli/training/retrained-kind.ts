@@ -7,17 +7,18 @@ import { KIND_FLAGS } from './kind-flags.ts'
 export const KIND_NAMES: readonly string[] = KINDS.map(({ name }) => name).sort()
 
 /**
- * The kind of the model: that of its versions, else that of `--kind`, else als. Throws UsageError for flags of
- * another kind.
+ * The kind of the model: that of its live version, else that of the newest one, else that of `--kind`, else als. Throws
+ * UsageError for flags of another kind.
  */
 export function retrainedKindOf(flags: Flags, state: RegistryState): RegisteredKind {
-  const newest = versionsOf(state, flags.string('model')).at(-1)
-  const known = newest === undefined ? undefined : kindOfVersion(newest)
+  const model = flags.string('model')
+  const versions = versionsOf(state, model)
+  const live = state.models.get(model)?.live
+  const version = versions.find(({ number }) => number === live) ?? versions.at(-1)
+  const known = version === undefined ? undefined : kindOfVersion(version)
   const given = flags.optionalChoice('kind', KIND_NAMES)
   if (known !== undefined && given !== undefined && known.name !== given) {
-    throw new UsageError(
-      `${flags.string('model')} has versions of kind ${known.name}, not ${given}`,
-    )
+    throw new UsageError(`${model} has versions of kind ${known.name}, not ${given}`)
   }
   const kind = known ?? (kindNamed(given ?? 'als') as RegisteredKind)
   const own = KIND_FLAGS[kind.name]?.flags ?? []

@@ -69,7 +69,7 @@ export async function retrainWith(given: RetrainOptions): Promise<RetrainOutcome
   await using topics = await openTopics(given.place)
   const { observations, model } = given
   const archived = await archivedHistory(topics, observations, given.history)
-  const named = Object.assign({ ...given }, await kindOf(given).withFiles?.(given))
+  const named = Object.assign({ ...given }, await kindOf(given).withFiles?.(given, given.place))
   const options = archived.history === undefined ? named : { ...named, history: archived.history }
   await collect(topics, options)
   const state = await options.registry.read()

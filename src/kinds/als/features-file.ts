@@ -5,15 +5,21 @@ import { readStored } from '../../connectors/file/open-folder.ts'
 import { openRows } from '../../connectors/file/open-rows.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { Hyperparameters } from '../../models/registry/version.ts'
-import type { FeatureTable } from '../../training/data/feature-table.ts'
+import { type FeatureTable, featureTable } from '../../training/data/feature-table.ts'
 import { readFeatures } from '../../training/data/read-features.ts'
+import { featureLinesOf, hashOfTopic, type OpenTopics, topicNamed } from './features-topic.ts'
 import type { RetrainAlsOptions } from './options.ts'
 
 /** The sides of a factorisation whose rows may have features of a file. */
 export const FEATURED_SIDES = ['user', 'item'] as const
 
-/** Features of a file at a path or URL: lines, Parquet or Arrow. Throws UNPARSABLE_RECORD, EMPTY_DATASET, and errors of the file. */
-export async function featuresAt(place: string): Promise<FeatureTable> {
+/**
+ * Features of a file at a path or URL (lines, Parquet or Arrow), or of a topic, `topic:films`. Throws UNPARSABLE_RECORD,
+ * EMPTY_DATASET, and errors of the file or of the topic.
+ */
+export async function featuresAt(place: string, topics: OpenTopics): Promise<FeatureTable> {
+  const topic = topicNamed(place)
+  if (topic !== undefined) return featureTable(await featureLinesOf(topic, topics))
   const { pieces } = await openRows(place, { wanted: () => undefined })
   return await readFeatures(pieces)
 }
@@ -21,27 +27,31 @@ export async function featuresAt(place: string): Promise<FeatureTable> {
 /** What a version says of the features of a side, so that a retraining reads them again. */
 export async function featuresSaid(
   side: (typeof FEATURED_SIDES)[number],
-  place: string,
-  features: FeatureTable,
+  { place, features }: { readonly place: string; readonly features: FeatureTable },
+  topics: OpenTopics,
 ): Promise<Hyperparameters> {
   return {
     [`${side}Features`]: features.names.length,
     [`${side}FeaturesFile`]: absolute(place),
-    [`${side}FeaturesSha256`]: await sha256Of(place),
+    [`${side}FeaturesSha256`]: await sha256Of(place, topics),
   }
 }
 
 /** The place of a file for a command in another folder. */
 function absolute(place: string): string {
+  if (topicNamed(place) !== undefined) return place
   return place.includes('://') ? withoutSettings(place) : resolve(place)
 }
 
 /** The options with the hashes of their files as they are now. Throws INVALID_ARGUMENT for one that cannot be read. */
-export async function withFeatureHashes(als: RetrainAlsOptions): Promise<RetrainAlsOptions> {
+export async function withFeatureHashes(
+  als: RetrainAlsOptions,
+  topics: OpenTopics,
+): Promise<RetrainAlsOptions> {
   const { userFeaturesFile, itemFeaturesFile } = als
   const [userFeaturesSha256, itemFeaturesSha256] = [
-    await hashFor('user', userFeaturesFile),
-    await hashFor('item', itemFeaturesFile),
+    await hashFor('user', userFeaturesFile, topics),
+    await hashFor('item', itemFeaturesFile, topics),
   ]
   return {
     ...als,
@@ -50,10 +60,14 @@ export async function withFeatureHashes(als: RetrainAlsOptions): Promise<Retrain
   }
 }
 
-async function hashFor(side: string, place: string | undefined): Promise<string | undefined> {
+async function hashFor(
+  side: string,
+  place: string | undefined,
+  topics: OpenTopics,
+): Promise<string | undefined> {
   if (place === undefined) return undefined
   try {
-    return await sha256Of(place)
+    return await sha256Of(place, topics)
   } catch (cause) {
     throw new WeirError(
       'INVALID_ARGUMENT',
@@ -63,7 +77,9 @@ async function hashFor(side: string, place: string | undefined): Promise<string 
   }
 }
 
-async function sha256Of(place: string): Promise<string> {
+async function sha256Of(place: string, topics: OpenTopics): Promise<string> {
+  const topic = topicNamed(place)
+  if (topic !== undefined) return await hashOfTopic(topic, topics)
   const hash = createHash('sha256')
   for await (const piece of readStored(place)) hash.update(piece)
   return hash.digest('hex')

@@ -1,3 +1,4 @@
+import { openTopics } from '../../connectors/topics/open.ts'
 import { objectWith } from '../../core/options/kinds.ts'
 import { ONLINE_RULE } from '../../models/als/online/rules.ts'
 import { feedbackOf } from '../../models/feedback.ts'
@@ -27,9 +28,9 @@ export const ALS: ModelKind<AlsRetraining, AlsTraining, GoldenRatings, PlacedRat
   code: ({ als }) => `${als.trainer ?? 'als'}/1`,
   // Neither changes the model.
   parameters: ({ als: { threads: _, device: __, ...parameters } }): Hyperparameters => parameters,
-  async withFiles({ als }) {
+  async withFiles({ als }, place) {
     const { withFeatureHashes } = await import('./features-file.ts')
-    return { als: await withFeatureHashes(als) }
+    return { als: await withFeatureHashes(als, () => openTopics(place)) }
   },
   // Each version may have its own number of factors.
   dimension: () => undefined,

@@ -1,3 +1,6 @@
+import { openTopics } from '../../connectors/topics/open.ts'
+import type { TopicsPlace } from '../../connectors/topics/place.ts'
+import type { TopicStore } from '../../connectors/topics/store.ts'
 import { ratingNoise } from '../../models/als/online/prior.ts'
 import { onlineRule, withVersionFacts } from '../../models/als/online/rules.ts'
 import { alsKey } from '../../models/als/row-key.ts'
@@ -12,27 +15,28 @@ import type { RowVariances } from '../../training/bmf/score-variances.ts'
 import { trainBmf } from '../../training/bmf/train.ts'
 import type { RatingsTable } from '../../training/data/ratings-table.ts'
 import type { TrainedFactors } from '../factors/trainer.ts'
-import type { OnTrained } from '../port/trainer.ts'
+import type { OnTrained, TrainingData } from '../port/trainer.ts'
 import { featuresAt } from './features-file.ts'
 import { type AlsTraining, alsOptionsIn, bmfOptionsIn, type RetrainAlsOptions } from './options.ts'
 
 /** Trains the rows of an ALS model, by alternating least squares or by a chain of Bayesian factorisation. */
 export async function trainAlsFactors(
   table: RatingsTable,
-  { als, rule, startingRows: file }: AlsTraining,
+  { als, rule, startingRows: file, place }: TrainingData & AlsTraining,
   onProgress: OnTrained,
 ): Promise<TrainedFactors> {
   const halfLifeMs = await resolvedHalfLife(table, als.halfLifeMs, {
     feedback: als.feedback,
     train: async (older, tried) => {
       const weighted = { ...als, halfLifeMs: tried }
-      return (await trained(older, weighted, { file: undefined, onProgress: () => {} })).model
+      return (await trained(older, weighted, { file: undefined, place, onProgress: () => {} }))
+        .model
     },
   })
   const { model, metrics, device, variances } = await trained(
     table,
     { ...als, halfLifeMs },
-    { file, onProgress },
+    { file, place, onProgress },
   )
   const { dimension, biased, globalMean, range } = model
   const noise = ratingNoise(metrics['trainRmse'], range)
@@ -64,6 +68,8 @@ type WeighedOptions = Omit<RetrainAlsOptions, 'halfLifeMs'> & {
 /** What a training gets besides: the file of the rows to start from. */
 interface TrainingRun {
   readonly file: string | undefined
+  /** The topics, of which one may have features. */
+  readonly place: TopicsPlace
   readonly onProgress: OnTrained
 }
 
@@ -73,7 +79,7 @@ async function trained(
   run: TrainingRun,
 ): Promise<TrainedModel> {
   return options.trainer === 'bmf'
-    ? await chained(table, options, run.onProgress)
+    ? await chained(table, options, run)
     : await alternated(table, options, run)
 }
 
@@ -101,11 +107,11 @@ async function alternated(
 async function chained(
   table: RatingsTable,
   { halfLifeMs, ...options }: WeighedOptions,
-  onProgress: OnTrained,
+  { place, onProgress }: TrainingRun,
 ): Promise<TrainedModel> {
   const total = options.sweeps ?? 30
   let device = 'cpu'
-  const features = await featuresIn(options)
+  const features = await featuresIn(options, place)
   const { model, history, variances } = await trainBmf(table, {
     ...bmfOptionsIn(options),
     ...features,
@@ -119,14 +125,15 @@ async function chained(
   return { model, device, variances, metrics: definedOf({ noise, trainRmse }) }
 }
 
-/** The features of the files of a training. */
-async function featuresIn({
-  userFeaturesFile: users,
-  itemFeaturesFile: items,
-}: RetrainAlsOptions): Promise<Pick<BmfOptions, 'userFeatures' | 'itemFeatures'>> {
+/** The features of the files and topics of a training. */
+async function featuresIn(
+  { userFeaturesFile: users, itemFeaturesFile: items }: RetrainAlsOptions,
+  place: TopicsPlace,
+): Promise<Pick<BmfOptions, 'userFeatures' | 'itemFeatures'>> {
+  const topics = (): Promise<TopicStore> => openTopics(place)
   return {
-    ...(users === undefined ? {} : { userFeatures: await featuresAt(users) }),
-    ...(items === undefined ? {} : { itemFeatures: await featuresAt(items) }),
+    ...(users === undefined ? {} : { userFeatures: await featuresAt(users, topics) }),
+    ...(items === undefined ? {} : { itemFeatures: await featuresAt(items, topics) }),
   }
 }
 

@@ -49,7 +49,7 @@ export interface TrainedFactors {
 /** How a kind trains factor rows. `T`: what it gets. */
 export type TrainFactors<T> = (
   table: RatingsTable,
-  training: T,
+  training: TrainingData & T,
   onProgress: OnTrained,
 ) => Promise<TrainedFactors>
 

@@ -1,3 +1,4 @@
+import type { TopicsPlace } from '../../connectors/topics/place.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import type { OptionShape } from '../../core/options/shape.ts'
 import type { ObservationKind } from '../../models/observations/compared-records.ts'
@@ -49,8 +50,8 @@ export interface ModelKind<
   code(model: M): string
   /** The hyperparameters that the rows depend on. */
   parameters(model: M): Hyperparameters
-  /** What changes in the options by what is in files that they name, now: their hashes. @default nothing */
-  withFiles?(model: M): Promise<Partial<M>>
+  /** What changes in the options by what is in files and topics that they name, now: their hashes. @default nothing */
+  withFiles?(model: M, place: TopicsPlace): Promise<Partial<M>>
   /** Floats of a row that a training makes, where all versions of a model must have as many; undefined where they may differ. */
   dimension(model: M): number | undefined
   /** Whether a training starts from the live rows, where it can. */

@@ -106,3 +106,36 @@ it('a retraining goes on with the features of the live version, as they are in i
   const none = await retrain('--no-features', '--item-features', at('u.csv'))
   expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('exclude each other') })
 })
+
+/** The features of the file as records of a topic: the id, a tab, a JSON object. */
+function records(newYear: number): string {
+  const [, ...lines] = features(newYear).split('\n')
+  const objects = lines.map((line) => {
+    const [id, genre, year] = line.split(',')
+    return `${id}\t${JSON.stringify({ genre, year: Number(year) })}`
+  })
+  return `${objects.join('\n')}\n`
+}
+
+it('features may come from a topic, which a retraining reads again', async () => {
+  const produce = (year: number) =>
+    run(['topic', 'produce', 'films', '--key-separator', '\t'], records(year))
+  await run(['topic', 'create', 'films', '--partitions', '2'])
+  await produce(1999)
+  const made = await retrain('--item-features', 'topic:films')
+  expect(made.code, made.stderr).toBe(0)
+  const first = candidateOf(made)
+  expect(first.hyperparameters).toMatchObject({
+    trainer: 'bmf',
+    itemFeaturesFile: 'topic:films',
+  })
+  expect(await versionsWith(NEW_ITEM)).toContain(`${NEW_ITEM}-I@${first.number}`)
+  await run(['model', 'promote', String(first.number), '--force', 'a test'])
+  expect(jsonLines((await retrain()).stdout)).toMatchObject([{ event: 'exists' }])
+  await produce(1950)
+  const second = candidateOf(await retrain())
+  expect(second.number).toBe(first.number + 1)
+  const none = await retrain('--item-features', 'topic:movies')
+  expect(none.code).not.toBe(0)
+  expect(none.stderr).toContain('the features of items at topic:movies cannot be read')
+})

@@ -9,7 +9,7 @@ import { MemorySink } from '../../../src/connectors/memory/sink.ts'
 import { StreamExecutionEnvironment } from '../../../src/dataflow/stream-execution-environment.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
 import { type SharedKafka, sharedKafka } from '../../services/lending/kafka.ts'
-import { bytes, newTopic, openCluster, openProducer, produce, text } from './fixture.ts'
+import { bytes, newTopic, openCluster, openProducer, produce, text } from '../kafka/fixture.ts'
 
 let broker: SharedKafka
 const client = (): { brokers: string } => ({ brokers: broker.bootstrap })
