@@ -30,6 +30,24 @@ describe('the kind of a model that is retrained', () => {
     expect(retrainedKindOf(flags(), NONE).name).toBe('als')
   })
 
+  it('is that of the live version, whatever the newest one is', () => {
+    const [live, newest] = [registry(5, {}), registry(5, { trainer: 'popularity' })].map(
+      ({ versions }) => versions.get('m')!.get(1)!,
+    )
+    const of = new Map([
+      [1, live!],
+      [2, { ...newest!, number: 2 }],
+    ])
+    const model = { name: 'm', live: 1, rollback: 0, revision: 1 }
+    const state: RegistryState = {
+      models: new Map([['m', model]]),
+      versions: new Map([['m', of]]),
+    }
+    expect(retrainedKindOf(flags(), state).name).toBe('als')
+    const unset = { ...state, models: new Map([['m', { ...model, live: 0 }]]) }
+    expect(retrainedKindOf(flags(), unset).name).toBe('popularity')
+  })
+
   it('is refused where the versions are of another one', () => {
     expect(() => retrainedKindOf(flags({ kind: 'popularity' }), registry(5, {}))).toThrow(
       'm has versions of kind als, not popularity',
