@@ -3,7 +3,7 @@ import type { OptionShape } from '../../core/options/shape.ts'
 import type { LinearFold } from './step.ts'
 import { MOST_SQUARES, UNKNOWN_EXAMPLES } from './weight-memory.ts'
 
-/** Options of FTRL-proximal (`foldFtrlStep`), by the names of the paper. */
+/** Options of FTRL-proximal (`ftrlFold`), by the names of the paper. */
 export interface FtrlOptions {
   /** How far a weight moves at first. @default 0.1 */
   readonly alpha?: number
