@@ -169,18 +169,6 @@ export const TESTED_MUTANTS: readonly TestedMutant[] = [
     test: 'the parts of slots from before a start with fewer slots no longer count',
   },
   {
-    name: 'memory-of-the-first-layout',
-    edits: [
-      {
-        file: 'jobs/learning/als/own-rows.ts',
-        text: 'return this.row.memory.length === memory && this.row.row.length === dimension',
-        replacement: 'return this.row.memory.length > 0 || memory + dimension === 0',
-      },
-    ],
-    file: 'test/system/training/learner-follows.test.ts',
-    test: 'follows promotions to rows of another layout and of another length, and the way back',
-  },
-  {
     name: 'promotion-without-the-learner',
     edits: [
       {
