@@ -133,7 +133,7 @@ export function joinTable<T, K, V, OUT>(
   checkOptions('joinTable', TABLE_JOIN, options)
   requireStream(table, factory.draft, 'joinTable')
   if (!(table instanceof Table)) refuseArgument('joinTable(...)', table, 'a table: env.table(...)')
-  requireFunction(keyOf, FUNCTION_USES.keyOfTable)
+  requireFunction(keyOf, FUNCTION_USES.joinTable)
   requireFunction(join, FUNCTION_USES.joinTable)
   const how: TableJoin<T, K, V, OUT> = { keyOf, join, isLeft: options.type === 'left' }
   const wait = options.wait === 'nothing' ? {} : ({ wait: 'loaded' } as const)

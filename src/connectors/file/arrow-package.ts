@@ -1,6 +1,7 @@
 import zlib from 'node:zlib'
-import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
+import { messageOf, WeirError } from '../../core/errors.ts'
 import { unpackLz4 } from '../../wire/batch/lz4-frame.ts'
+import { readByLibrary } from './foreign-formats.ts'
 
 /** The library. */
 export type Arrow = typeof import('apache-arrow')
@@ -9,18 +10,13 @@ export type Arrow = typeof import('apache-arrow')
 const MOST_BYTES = 2 ** 31 - 1
 
 /** The result of `read`; what the library throws means that the file is damaged, or of a kind that it does not know. */
-export async function wholeArrow<T>(place: string, read: () => T | Promise<T>): Promise<T> {
-  try {
-    return await read()
-  } catch (cause) {
-    // Errors of the file system and of HDFS are as they are.
-    if (isWeirError(cause) || (cause instanceof Error && 'syscall' in cause)) throw cause
-    throw new WeirError(
-      'MALFORMED_DATA',
-      `${place} is an Arrow file that is damaged, cut off or of a type that is not read: ${messageOf(cause)}; get it again, or convert it with: python3 -c "import pandas; pandas.read_feather('${place}').to_csv('${place}.csv', index=False)"`,
-      { cause, details: { path: place } },
-    )
-  }
+export function wholeArrow<T>(place: string, read: () => T | Promise<T>): Promise<T> {
+  return readByLibrary(
+    place,
+    read,
+    (reason) =>
+      `${place} is an Arrow file that is damaged, cut off or of a type that is not read: ${reason}; get it again, or convert it with: python3 -c "import pandas; pandas.read_feather('${place}').to_csv('${place}.csv', index=False)"`,
+  )
 }
 
 /** The library, with what unpacks columns. Throws UNSUPPORTED with the command that installs it. */

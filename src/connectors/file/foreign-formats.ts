@@ -1,4 +1,4 @@
-import { WeirError } from '../../core/errors.ts'
+import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
 
 /** A format that no reader of lines can read, how its files begin, and what converts them. */
 interface ForeignFormat {
@@ -81,6 +81,24 @@ const FORMATS: readonly ForeignFormat[] = [
     convert: 'curl -fLO URL (this page is probably the error of a download)',
   },
 ]
+
+/**
+ * The result of `read`, which reads a file by the library of its format: what the library throws means that the file is
+ * damaged, and becomes MALFORMED_DATA with the words of `damage`. Errors of the file system and of HDFS are as they are.
+ */
+export async function readByLibrary<T>(
+  place: string,
+  read: () => T | Promise<T>,
+  damage: (reason: string) => string,
+): Promise<T> {
+  try {
+    return await read()
+  } catch (cause) {
+    if (isWeirError(cause) || (cause instanceof Error && 'syscall' in cause)) throw cause
+    const details = { path: place }
+    throw new WeirError('MALFORMED_DATA', damage(messageOf(cause)), { cause, details })
+  }
+}
 
 /** So many first bytes decide. */
 export const FORMAT_BYTES = 264

@@ -1,7 +1,8 @@
 import zlib from 'node:zlib'
 import type { AsyncBuffer, Compressors } from 'hyparquet'
-import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
+import { messageOf, WeirError } from '../../core/errors.ts'
 import { lz4Module } from '../../wire/batch/compression-modules.ts'
+import { readByLibrary } from './foreign-formats.ts'
 import type { LineFileInput } from './line-folder.ts'
 import { PARSERS } from './parquet-columns.ts'
 
@@ -59,18 +60,13 @@ async function bytesOf(input: LineFileInput, start: number, end: number): Promis
 }
 
 /** The result of `read`; what the library throws means that the file is damaged. */
-export async function whole<T>(place: string, read: () => Promise<T>): Promise<T> {
-  try {
-    return await read()
-  } catch (cause) {
-    // Errors of the file system and of HDFS are as they are.
-    if (isWeirError(cause) || (cause instanceof Error && 'syscall' in cause)) throw cause
-    throw new WeirError(
-      'MALFORMED_DATA',
-      `${place} is a Parquet file that is damaged or cut off: ${messageOf(cause)}; get it again, or test it with: duckdb -c "SELECT count(*) FROM '${place}'"`,
-      { cause, details: { path: place } },
-    )
-  }
+export function whole<T>(place: string, read: () => Promise<T>): Promise<T> {
+  return readByLibrary(
+    place,
+    read,
+    (reason) =>
+      `${place} is a Parquet file that is damaged or cut off: ${reason}; get it again, or test it with: duckdb -c "SELECT count(*) FROM '${place}'"`,
+  )
 }
 
 /** The library. Throws UNSUPPORTED with the command that installs it. */

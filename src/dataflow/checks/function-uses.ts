@@ -26,12 +26,6 @@ export const FUNCTION_USES = {
     operator: 'Source',
     example: 'partitionCustom((key, partitions) => key % partitions, (record) => record.id)',
   },
-  keyOfTable: {
-    call: 'joinTable',
-    operator: 'TableJoin',
-    example:
-      'joinTable(customers, (order) => order.customer, (order, customer) => [order, customer])',
-  },
   joinTable: {
     call: 'joinTable',
     operator: 'TableJoin',

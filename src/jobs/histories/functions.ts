@@ -97,7 +97,7 @@ export class ItemCountsFunction implements KeyedProcessFunction<string, CountedI
     const { source = 0, partition, offset } = context.position
     const origin = { source, partition, offset, eventTime: context.timestamp }
     this.counts.add(VERSION, item, by === 1 ? PLUS_ONE : MINUS_ONE, origin)
-    // An item without users says that somebody had rated it.
+    // An item without users says that a user had rated it.
     if (by === -1 && !(this.counts.get(VERSION, item)!.vector[0]! > 0)) {
       this.counts.remove(VERSION, item)
     }

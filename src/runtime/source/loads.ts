@@ -25,7 +25,7 @@ export interface SourceLoadOptions {
   readonly plan: {
     /** Its number in the job. */
     readonly sources: readonly number[]
-    readonly tellsLoaded: boolean
+    readonly reportsLoads: boolean
     readonly waitsForTables: boolean
   }
 }
@@ -43,7 +43,7 @@ export class SourceLoad {
     this.subtask = subtask
     this.options = options
     this.mayRead = !options.plan.waitsForTables
-    this.isReported = !options.plan.tellsLoaded
+    this.isReported = !options.plan.reportsLoads
   }
 
   /** The reader is opened: what the source has from now on is no part of the load. */

@@ -334,7 +334,8 @@ class SubtaskBuilder {
         const keys = readsKeys ? new FrequentKeyReader(maxParallelism) : undefined
         const edge = input.name
         const loadsFirst = input.edge.loadsFirst === true
-        const carried = { edge, sources, progressEdge, sender }
+        const loads = planned.reportsLoads ? sources : []
+        const carried = { edge, sources: loads, progressEdge, sender }
         roles.push({ channel, values, serializer, keyed, keys, loadsFirst, ...carried })
       }
     }

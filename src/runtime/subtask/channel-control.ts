@@ -25,7 +25,7 @@ export interface ChannelRole extends OvertakenChannel {
   readonly keys: FrequentKeyReader | undefined
   /** Whether the other channels wait until this one has brought what its sources had at the start. */
   readonly loadsFirst: boolean
-  /** Numbers of the sources whose records it carries. */
+  /** Numbers of the sources whose records it carries; none in a job without tables. */
   readonly sources: readonly number[]
   /** Number of the edge for progress. */
   readonly progressEdge: number

@@ -34,7 +34,7 @@ export interface PlannedChain {
   /** Numbers of the sources whose records reach it. */
   readonly sources: readonly number[]
   /** Whether an operator of the job waits until sources have sent what they had at the start. */
-  readonly tellsLoaded: boolean
+  readonly reportsLoads: boolean
   /** Whether it is a source that is not read before tables are loaded. */
   readonly waitsForTables: boolean
 }
@@ -135,7 +135,7 @@ export function planJob(graph: StreamGraph): JobPlan {
     inputs: edges.filter(({ to }) => to === chain),
     outputs: edges.filter(({ from }) => from === chain),
     sources: sourcesOf(chain),
-    tellsLoaded: waiting.length > 0,
+    reportsLoads: waiting.length > 0,
     waitsForTables: held.has(chain.head.uid),
   }))
   return {

@@ -194,7 +194,9 @@ export class SourceInput
   tick(nowMs: number, outOfInput: boolean): void {
     if (!this.started || this.subtask.ended) return
     // That it waits for others makes no partition idle.
-    if (!this.load.mayRead || this.isAhead(nowMs)) this.watermarks.excuse(nowMs - this.lastTickMs)
+    if (!this.load.mayRead || this.isAhead(nowMs)) {
+      this.watermarks.excuse(Math.max(0, nowMs - this.lastTickMs))
+    }
     this.lastTickMs = nowMs
     const idle = outOfInput && this.waiting
     const watermarkAtMs = this.lastWatermarkMs + this.options.autoWatermarkIntervalMs

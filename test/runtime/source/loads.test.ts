@@ -19,7 +19,7 @@ function subtask() {
   }
 }
 
-const plan = { sources: [5], tellsLoaded: true, waitsForTables: false }
+const plan = { sources: [5], reportsLoads: true, waitsForTables: false }
 const unbounded = new GeneratorSource<number>({ generate: (index) => index })
 const bounded = new GeneratorSource<number>({ generate: (index) => index, countPerPartition: 9 })
 const LOADED = { kind: 'loaded', channel: 3, source: 5 }
@@ -66,7 +66,7 @@ describe('the load of a source', () => {
 
   it('is not said where no operator waits', () => {
     const of = subtask()
-    const load = new SourceLoad(of, { source: bounded, plan: { ...plan, tellsLoaded: false } })
+    const load = new SourceLoad(of, { source: bounded, plan: { ...plan, reportsLoads: false } })
     load.report()
     expect(of.sent).toEqual([])
     expect(load.mayRead).toBe(true)

@@ -190,20 +190,16 @@ describe('the package', () => {
         string,
         Record<string, unknown>
       >
-    expect(Object.keys(peerDependencies!)).toEqual([
+    const names = [
       '@huggingface/tokenizers',
       'apache-arrow',
       'hyparquet',
       'onnxruntime-node',
       'sharp',
-    ])
-    expect(peerDependenciesMeta).toEqual({
-      '@huggingface/tokenizers': { optional: true },
-      'apache-arrow': { optional: true },
-      hyparquet: { optional: true },
-      'onnxruntime-node': { optional: true },
-      sharp: { optional: true },
-    })
+    ]
+    expect(Object.keys(peerDependencies!)).toEqual(names)
+    const optional = names.map((name) => [name, { optional: true }])
+    expect(peerDependenciesMeta).toEqual(Object.fromEntries(optional))
     expect(
       Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies }).sort(),
     ).toEqual([...importedPackages(join(built, 'dist'))].sort())
