@@ -134,7 +134,7 @@ export async function createGateway(
   options: GatewayOptions,
   given?: GatewayParts,
 ): Promise<FastifyInstance> {
-  const services: GatewayServices = { ...served, state: withSessions(served.state) }
+  const services: GatewayServices = { ...served, state: withSessions(served.state, options.clock) }
   const bodies = options.bodies ?? bodiesOf(options.siblings?.threads ?? 1)
   const { budget, requests, inference, repository, answers, parts } =
     given ?? gatewayParts(services, options.clock, bodies)

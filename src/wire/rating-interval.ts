@@ -70,7 +70,15 @@ export async function predictInterval(
   checkArgument('predictInterval', 'reader', READER, reader)
   checkOptions('predictInterval', ASKED, asked)
   checkOptions('predictInterval', PREDICT, options)
-  const { state, left, right, share } = asked
+  return readInterval(reader, asked, options)
+}
+
+/** As `predictInterval`, where the reader's own options are right already. Rejects as the reader does. */
+export async function readInterval(
+  reader: Pick<ModelReader, 'predictWithEnvelope'>,
+  { state, left, right, share }: AskedInterval,
+  options: PredictOptions,
+): Promise<Answer<IntervalPrediction>> {
   if (state !== MODEL) return { ok: false, error: new WeirError('UNSUPPORTED', otherState(state)) }
   const answer = await reader.predictWithEnvelope(state, left, right, options)
   if (!answer.ok) return answer

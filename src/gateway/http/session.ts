@@ -1,6 +1,8 @@
 import type { FastifyRequest } from 'fastify'
-import { requireArgument } from '../../core/errors.ts'
+import type { Clock } from '../../core/clock.ts'
+import { isWeirError, requireArgument, type WeirError } from '../../core/errors.ts'
 import { isPlace } from '../../core/position.ts'
+import type { PairPredictions } from '../../wire/encoded-pairs.ts'
 import type { Consistency, QueryOptions, ReadPosition } from '../../wire/model-reader.ts'
 import type { RoutingTable, SourceInfo } from '../../wire/routing-table.ts'
 import type { ServedState, StoredPosition } from '../port/services.ts'
@@ -15,7 +17,7 @@ import type { ServedState, StoredPosition } from '../port/services.ts'
 /** Header of a session, in requests and answers. */
 export const SESSION_HEADER = 'weir-session'
 
-/** Most partitions of a session: a read waits for one after the other. */
+/** Most partitions of a session: each costs a read more. */
 const MOST_POSITIONS = 16
 
 /** Schema of the header. */
@@ -30,7 +32,7 @@ export const SESSION_SCHEMA = {
 /** The uid of the source from which a job learns. */
 export const OBSERVATIONS_SOURCE = 'observations'
 
-/** The consistency of a session: that of its last position, after reads of the others. */
+/** The consistency of a session: that of its last position, after reads that wait for the others. */
 export type SessionConsistency = Consistency & { readonly also?: readonly Consistency[] }
 
 /** The positions of a session. Throws INVALID_ARGUMENT. */
@@ -152,10 +154,10 @@ function textOf({ source, partition, offset }: Required<ReadPosition>): string {
 }
 
 /**
- * State whose reads wait for all positions of a session: one read after the other waits for a position each, because
- * a request to the job names one.
+ * State whose reads wait for all positions of a session: a request to the job names one position, so that a read for
+ * each of the others comes before the last one. A position that one of them does not reach is the answer's error.
  */
-export function withSessions(state: ServedState): ServedState {
+export function withSessions(state: ServedState, clock: Clock): ServedState {
   const methods = new Map<PropertyKey, unknown>()
   // Members of the state itself may be read-only, and a proxy must return those as they are.
   return new Proxy({} as ServedState, {
@@ -168,7 +170,7 @@ export function withSessions(state: ServedState): ServedState {
       const call = (given: readonly unknown[]): unknown => member.apply(state, given)
       const method = (...args: readonly unknown[]): unknown => {
         const also = alsoOf(args.at(-1))
-        return also.length === 0 ? call(args) : callInTurn(call, args, also)
+        return also.length === 0 ? call(args) : callAfter(call, args, also, clock)
       }
       methods.set(name, method)
       return method
@@ -176,16 +178,50 @@ export function withSessions(state: ServedState): ServedState {
   })
 }
 
-async function callInTurn(
+/** One call after the others, with the errors of all: a position that was not reached is missing in the answer. */
+async function callAfter(
   call: (args: readonly unknown[]) => unknown,
   args: readonly unknown[],
   also: readonly Consistency[],
+  clock: Clock,
 ): Promise<unknown> {
   const before = args.slice(0, -1)
   const options = args.at(-1) as QueryOptions
   const { also: _, ...last } = options.consistency as SessionConsistency
-  for (const consistency of also) await call([...before, { ...options, consistency }])
-  return await call([...before, { ...options, consistency: last }])
+  const beganMs = clock.monotonicMs()
+  const waits = also.map((consistency) => call([...before, { ...options, consistency }]))
+  const earlier = await Promise.all(waits)
+  const failed = earlier.find(isFailed)
+  if (failed !== undefined) return failed
+  const restMs = Math.max(1, (options.deadlineMs ?? 0) - (clock.monotonicMs() - beganMs))
+  const deadline = options.deadlineMs === undefined ? {} : { deadlineMs: Math.ceil(restMs) }
+  const answer = await call([...before, { ...options, ...deadline, consistency: last }])
+  return earlier.reduce(withErrorsOf, answer)
+}
+
+/** An answer with the errors of an earlier one to the same rows or pairs. */
+function withErrorsOf(answer: unknown, earlier: unknown): unknown {
+  if (Array.isArray(answer) && Array.isArray(earlier)) {
+    return answer.map((one: unknown, n) => (isFailed(earlier[n]) ? earlier[n] : one))
+  }
+  if (!isPairs(answer) || !isPairs(earlier)) return answer
+  const { scores, flags, versions } = answer
+  const missing = [...earlier.errors].filter(([, error]) => isMissing(error))
+  return { scores, flags, versions, errors: new Map([...answer.errors, ...missing]) }
+}
+
+function isPairs(answer: unknown): answer is PairPredictions {
+  return typeof answer === 'object' && answer !== null && 'errors' in answer && 'scores' in answer
+}
+
+function isFailed(answer: unknown): answer is { readonly ok: false; readonly error: WeirError } {
+  if (typeof answer !== 'object' || answer === null || !('ok' in answer)) return false
+  return answer.ok === false && 'error' in answer && isMissing(answer.error)
+}
+
+/** A row that one position does not have may come with the next one: the last read decides. */
+function isMissing(error: unknown): boolean {
+  return !isWeirError(error, 'UNKNOWN_KEY')
 }
 
 function alsoOf(options: unknown): readonly Consistency[] {

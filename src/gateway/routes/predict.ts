@@ -5,7 +5,7 @@ import { alsKey, MEAN_IF_UNKNOWN } from '../../models/als/row-key.ts'
 import type { EncodedPairs } from '../../wire/encoded-pairs.ts'
 import { FrameWriter } from '../../wire/frame-writer.ts'
 import type { Answer, Prediction } from '../../wire/model-reader.ts'
-import { type IntervalPrediction, predictInterval } from '../../wire/rating-interval.ts'
+import { type IntervalPrediction, readInterval } from '../../wire/rating-interval.ts'
 import { namedState } from '../http/objects.ts'
 import {
   QUERY_OPTION_SCHEMAS,
@@ -123,7 +123,7 @@ function addPairRoute(app: FastifyInstance, state: ServedState): void {
       const answer: Answer<Prediction & Partial<IntervalPrediction>> =
         share === undefined
           ? await state.predictWithEnvelope(query.state, left, right, options)
-          : await predictInterval(state, { state: query.state, left, right, share }, options)
+          : await readInterval(state, { state: query.state, left, right, share }, options)
       if (!answer.ok) throw answer.error
       reply.type(JSON_TYPE)
       return predictionBody(params, answer)
