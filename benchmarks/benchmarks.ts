@@ -57,6 +57,7 @@ import {
   nexmarkSpilledBenchmark,
 } from './streams/nexmark.ts'
 import { streamBenchmarks } from './streams/operators.ts'
+import { tableJoinBenchmark } from './tables/tables.ts'
 import { trainA9aBenchmark } from './training/a9a.ts'
 import { trainAlsBenchmark } from './training/als.ts'
 import { trainAlsGpuBenchmark } from './training/als-gpu.ts'
@@ -83,6 +84,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   nexmarkSpilledBenchmark,
   asyncIoBenchmark,
   ...streamBenchmarks,
+  tableJoinBenchmark,
   modelLoadBenchmark,
   kafkaRatingsBenchmark,
   kafkaModelLoadBenchmark,
