@@ -59,6 +59,7 @@ export class SplitReader<T, Split extends PolledSplit> {
   private refused: Counter | undefined
   private skipped: Counter | undefined
   private next = 0
+  private held: ReadonlySet<number> = new Set()
   private wake: (() => void) | undefined
 
   constructor(options: SplitReaderOptions<T>) {
@@ -126,12 +127,22 @@ export class SplitReader<T, Split extends PolledSplit> {
   }
 
   private pending(): PollResult {
-    return this.mayDeliver() && this.splits.some((split) => split.isReady) ? 'more' : 'idle'
+    return this.mayDeliver() && this.splits.some((split) => this.mayPoll(split)) ? 'more' : 'idle'
+  }
+
+  /** See `SourceReader.holdBack`. What is fetched of a partition stays, and no more is fetched. */
+  holdBack(partitions: ReadonlySet<number>): void {
+    this.held = partitions
+    this.wakeUp()
+  }
+
+  private mayPoll({ isReady, partition }: Split): boolean {
+    return isReady && !this.held.has(partition)
   }
 
   /** Delivers up to `max` records of a split and returns their number. */
   private pollSplit(split: Split, output: SourceOutput<T>, max: number): number {
-    if (!split.isReady) return 0
+    if (!this.mayPoll(split)) return 0
     const before = split.nextOffset
     let delivered = 0
     while (delivered < max && this.mayDeliver() && !isAtEnd(split) && split.openBatch()) {

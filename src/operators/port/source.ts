@@ -67,6 +67,11 @@ export interface SourceReader<T> {
    * input. A reader without it counts as up to date while it waits.
    */
   reportEnds?(output: Pick<SourceOutput<T>, 'progress'>): void
+  /**
+   * Delivers no records of these partitions from now on, and those of all others: the event time of these is too far
+   * ahead. The reader of a source without it stops as a whole.
+   */
+  holdBack?(partitions: ReadonlySet<number>): void
   /** Resolves when `poll` may deliver records again. At most one call is outstanding. */
   available(): Promise<void>
   /** The position of every split after the last delivered record, for a checkpoint. */

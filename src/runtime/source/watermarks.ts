@@ -107,9 +107,18 @@ export class SourceWatermarks {
     return { silentPartitions, sinceMs, hasActive }
   }
 
-  /** The source did not read for some time, by no fault of its partitions: it does not count as silence. */
-  excuse(durationMs: number): void {
-    for (const clock of this.partitions.values()) clock.activeAtMs += durationMs
+  /** The partitions whose watermark is beyond a limit, ms. */
+  beyond(limit: number): Set<number> {
+    const partitions = new Set<number>()
+    for (const [partition, clock] of this.partitions) {
+      if (this.watermarkOf(clock) > limit) partitions.add(partition)
+    }
+    return partitions
+  }
+
+  /** The source did not read partitions for some time, by no fault of theirs: it does not count as silence. */
+  excuse(durationMs: number, partitions: Iterable<number> = this.partitions.keys()): void {
+    for (const partition of partitions) this.partitions.get(partition)!.activeAtMs += durationMs
   }
 
   /** When the next partition may become idle, or undefined. */

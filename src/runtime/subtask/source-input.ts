@@ -22,6 +22,7 @@ import type { Subtask } from './subtask.ts'
 
 /** Time between two looks for partitions that hold the watermark back, ms. */
 const SILENCE_EVERY_MS = 5_000
+const NONE_HELD: ReadonlySet<number> = new Set()
 
 /** Options of a source input. */
 export interface SourceInputOptions extends SourceLoadOptions {
@@ -80,7 +81,10 @@ export class SourceInput
     this.watermarks = new SourceWatermarks(options.watermarks)
     const { alignment } = options.watermarks
     this.alignment =
-      alignment && new SourceAlignment(alignment, (report) => this.context.sendEvent(report))
+      alignment &&
+      new SourceAlignment(alignment, options.source.boundedness, (report) =>
+        this.context.sendEvent(report),
+      )
     const [source] = options.plan.sources as readonly [number]
     this.number = source
     // All records of the subtask come from this source; the input of another chain sets it by run.
@@ -159,6 +163,7 @@ export class SourceInput
   private async openReader(): Promise<void> {
     const { subtask, parallelism, clock, metrics } = this.context
     await this.reader.open({ subtask, parallelism, clock, metrics, warn: this.warn })
+    this.alignment?.readerOpened()
   }
 
   /** Delivers no records until `resume`; barriers still pass. */
@@ -194,11 +199,12 @@ export class SourceInput
   tick(nowMs: number, outOfInput: boolean): void {
     if (!this.started || this.subtask.ended) return
     // That it waits for others makes no partition idle.
-    if (!this.load.mayRead || this.isAhead(nowMs)) {
-      this.watermarks.excuse(Math.max(0, nowMs - this.lastTickMs))
-    }
+    const held = this.alignment?.held ?? NONE_HELD
+    const isHeld = !this.load.mayRead || this.isAhead(nowMs)
+    this.watermarks.excuse(Math.max(0, nowMs - this.lastTickMs), isHeld ? undefined : held)
     this.lastTickMs = nowMs
-    const idle = outOfInput && this.waiting
+    // A source that holds a partition back has not seen its end.
+    const idle = outOfInput && this.waiting && held.size === 0
     const watermarkAtMs = this.lastWatermarkMs + this.options.autoWatermarkIntervalMs
     if (idle || nowMs >= watermarkAtMs) {
       this.watermarks.periodic()
@@ -210,7 +216,9 @@ export class SourceInput
   }
 
   override handleEvent(event: unknown): void {
-    if (!this.load.handleEvent(event)) this.alignment?.allow(event as AllowedWatermark)
+    if (this.load.handleEvent(event) || this.alignment === undefined) return
+    this.alignment.allow(event as AllowedWatermark)
+    this.alignment.holdBack(this.reader, this.watermarks)
   }
 
   /** Reports which partitions hold the watermark back, if that has changed. */
@@ -228,6 +236,7 @@ export class SourceInput
   private align(alignment: SourceAlignment, nowMs: number): void {
     const watermark = this.watermarks.watermark(nowMs)
     alignment.report(nowMs, watermark, this.watermarks.idle(nowMs))
+    alignment.holdBack(this.reader, this.watermarks)
   }
 
   /** Whether the source waits for others of its group. */

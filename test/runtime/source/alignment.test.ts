@@ -6,12 +6,14 @@ import { monotonousTimestamps } from '../../../src/dataflow/watermark-strategy.t
 import { DiscardingSink } from '../../../src/operators/basic/discarding-sink.ts'
 import { SourceAlignment } from '../../../src/runtime/source/alignment.ts'
 import { AlignmentGroups } from '../../../src/runtime/source/alignment-groups.ts'
+import { SourceWatermarks } from '../../../src/runtime/source/watermarks.ts'
 
 describe('SourceAlignment', () => {
-  function alignmentWithReports() {
+  function alignmentWithReports(boundedness: 'bounded' | 'unbounded' = 'unbounded') {
     const reports: number[] = []
     const alignment = new SourceAlignment(
       { group: 'g', maxDriftMs: 10, updateIntervalMs: 100 },
+      boundedness,
       ({ sourceWatermark }) => reports.push(sourceWatermark),
     )
     return { alignment, reports }
@@ -41,6 +43,41 @@ describe('SourceAlignment', () => {
     alignment.allow({ allowedWatermark: 50 })
     expect(alignment.excessOf(50)).toBe(0)
     expect(alignment.excessOf(51)).toBe(1)
+  })
+})
+
+describe('the partitions of an aligned source', () => {
+  const watermarks = new SourceWatermarks(monotonousTimestamps<unknown>({ timestampOf: Number }))
+  for (const [partition, time] of [10, 100, 200].entries()) {
+    watermarks.timestampOf(time, -1, partition)
+  }
+
+  function aligned(boundedness: 'bounded' | 'unbounded') {
+    const held: number[][] = []
+    const reader = { holdBack: (partitions: ReadonlySet<number>) => held.push([...partitions]) }
+    const alignment = { group: 'g', maxDriftMs: 10 }
+    const source = new SourceAlignment(alignment, boundedness, () => {})
+    const allow = (allowedWatermark: number): number[][] => {
+      source.allow({ allowedWatermark })
+      source.holdBack(reader, watermarks)
+      return held.splice(0)
+    }
+    return { source, allow }
+  }
+
+  it('are held back where they are beyond what is allowed, and read on when it is more', () => {
+    const { source, allow } = aligned('unbounded')
+    expect(allow(50)).toEqual([[1, 2]])
+    expect(source.held).toEqual(new Set([1, 2]))
+    expect(allow(60)).toEqual([])
+    expect(allow(150)).toEqual([[2]])
+    source.readerOpened()
+    expect(allow(150)).toEqual([[2]])
+    expect(allow(MAX_TIMESTAMP)).toEqual([[]])
+  })
+
+  it('wait as a whole in a bounded source, of which one may be at its end', () => {
+    expect(aligned('bounded').allow(50)).toEqual([])
   })
 })
 
