@@ -82,7 +82,7 @@ function buildEdge(draft: GraphDraft, edge: EdgeDraft): StreamEdge {
     input: edge.input,
     sideOutputTag: edge.tag?.id,
     partitioning,
-    ...(edge.loadsFirst === true ? { loadsFirst: true } : {}),
+    ...(edge.order === 'first' ? { loadsFirst: true } : {}),
     serializer: fold?.serializer ?? serializerOf(edge),
   }
 }

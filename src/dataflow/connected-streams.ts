@@ -32,12 +32,13 @@ export interface ConnectOptions {
   /**
    * `loaded`: the other stream is a table. It is read to the end that its sources had when the attempt started, also after a
    * restore, and no record of this stream is read before; its watermarks do not count. The two must come from different
-   * sources. @default each record is read when it comes, in no order between the streams
+   * sources. `nothing`: each record is read when it comes, in no order between the streams. @default nothing, with a warning
+   * where the other stream is a broadcast one
    */
-  readonly wait?: 'loaded'
+  readonly wait?: 'loaded' | 'nothing'
 }
 
-const CONNECT: OptionShape<ConnectOptions> = { wait: oneOf('loaded') }
+const CONNECT: OptionShape<ConnectOptions> = { wait: oneOf('loaded', 'nothing') }
 
 /** The outputs of the second input. Throws INVALID_ARGUMENT. */
 export function secondInput(
@@ -46,7 +47,8 @@ export function secondInput(
 ): readonly StreamOrigin[] {
   checkOptions('connect', CONNECT, options)
   if (options.wait === undefined) return origins
-  return origins.map((origin) => ({ ...origin, loadsFirst: true }))
+  const order = options.wait === 'loaded' ? 'first' : 'any'
+  return origins.map((origin) => ({ ...origin, order }))
 }
 
 /** What two streams have with keys and without; `C` is the context with which functions are opened. */

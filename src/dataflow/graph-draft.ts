@@ -40,8 +40,8 @@ export interface StreamOrigin {
   readonly tag: OutputTag<unknown> | undefined
   /** Undefined: forward where the parallelism is equal, else rebalance. */
   readonly partitioning: Partitioning | undefined
-  /** See `StreamEdge`. @default false */
-  readonly loadsFirst?: true
+  /** `first`: read before the other input of its operator. `any`: the user says that no order is needed. */
+  readonly order?: 'first' | 'any'
 }
 
 /** An edge of a graph under construction. */
@@ -137,7 +137,7 @@ export class GraphDraft {
   hasEventTime(node: NodeDraft, memo: Map<NodeDraft, boolean> = new Map()): boolean {
     const known = memo.get(node)
     if (known !== undefined) return known
-    const inputs = this.edgesInto(node).filter(({ loadsFirst }) => loadsFirst !== true)
+    const inputs = this.edgesInto(node).filter(({ order }) => order !== 'first')
     const answer =
       node.spec.makesWatermarks === true ||
       (inputs.length > 0 && inputs.every((edge) => this.hasEventTime(edge.node, memo)))

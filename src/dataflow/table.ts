@@ -136,7 +136,7 @@ export function joinTable<T, K, V, OUT>(
   requireFunction(keyOf, FUNCTION_USES.joinTable)
   requireFunction(join, FUNCTION_USES.joinTable)
   const how: TableJoin<T, K, V, OUT> = { keyOf, join, isLeft: options.type === 'left' }
-  const wait = options.wait === 'nothing' ? {} : ({ wait: 'loaded' } as const)
+  const wait = { wait: options.wait ?? 'loaded' } as const
   return table.scope === 'global'
     ? joinGlobal(factory, [origins, secondInput(table.origins, wait)], { table, how })
     : joinKeyed(factory, [origins, secondInput(table.origins, wait)], { table, how })

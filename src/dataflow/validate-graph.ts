@@ -251,14 +251,25 @@ function unequalKeyedInputs(draft: GraphDraft): string[] {
   })
 }
 
+/** Records may come before the broadcast rules that they need, in another order in each run. */
+function undefinedOrder(draft: GraphDraft): string[] {
+  return draft.edges.flatMap(({ partitioning, to, order }) =>
+    partitioning?.kind !== 'broadcast' || to.spec.inputs < 2 || order !== undefined
+      ? []
+      : [
+          `${label(to)} reads its broadcast stream and the other one in no defined order, so that records may come before it: connect(..., { wait: 'loaded' }) reads it first; { wait: 'nothing' } says that no order is needed`,
+        ],
+  )
+}
+
 /** A stream that waits for a table of its own source would wait forever, as would sources that wait for each other. */
 function endlessTables(draft: GraphDraft): string[] {
   const tables = new Map<NodeDraft, Set<NodeDraft>>()
   return draft.nodes.flatMap((node) => {
     const edges = draft.edgesInto(node)
-    const first = edges.filter(({ loadsFirst }) => loadsFirst === true)
+    const first = edges.filter(({ order }) => order === 'first')
     if (first.length === 0) return []
-    const rest = edges.filter(({ loadsFirst }) => loadsFirst !== true)
+    const rest = edges.filter(({ order }) => order !== 'first')
     for (const source of sourcesOf(draft, rest)) {
       const known = tables.get(source) ?? new Set()
       tables.set(source, new Set([...known, ...sourcesOf(draft, first)]))
@@ -375,4 +386,4 @@ const ERROR_RULES: readonly Rule[] = [
   conflictingBroadcastState,
 ]
 
-const WARNING_RULES: readonly Rule[] = [unusedStream, manyWindows]
+const WARNING_RULES: readonly Rule[] = [unusedStream, manyWindows, undefinedOrder]

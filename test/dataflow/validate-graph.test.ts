@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { stringSerializer } from '../../src/core/serializer.ts'
+import type { ConnectOptions } from '../../src/dataflow/connected-streams.ts'
 import type { DataStream } from '../../src/dataflow/data-stream.ts'
 import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
 import { boundedOutOfOrderness } from '../../src/dataflow/watermark-strategy.ts'
@@ -285,6 +286,23 @@ describe('graph validation', () => {
     ])
     const declared: Build = (stream) => fine(stream).reduce(sum, { associative: true }).discard()
     expect(messages(declared, 'warning')).toEqual([])
+  })
+
+  it('warns of records that may come before their broadcast rules, unless the job says which order it needs', () => {
+    const rules = mapState<string, number>('rules')
+    const connected =
+      (options?: ConnectOptions): Build =>
+      (stream, env) =>
+        stream
+          .connect(env.fromElements([2]).broadcast(rules), options)
+          .process(() => ({ processElement() {}, processBroadcastElement() {} }))
+          .discard()
+    expect(messages(connected(), 'warning')).toEqual([
+      expect.stringContaining("connect(..., { wait: 'loaded' }) reads it first"),
+    ])
+    for (const wait of ['loaded', 'nothing'] as const) {
+      expect(messages(connected({ wait }), 'warning')).toEqual([])
+    }
   })
 
   it('reports all errors in one', () => {
