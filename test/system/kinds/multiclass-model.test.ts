@@ -134,6 +134,11 @@ describe('a linear model of several classes', () => {
     await run(...train, '--examples', at('train.svm'), '--multiclass', '--publish', '--cost', '2')
     const promote = ['model', 'promote', '--model', MODEL, '--golden', at('test.svm')]
     const wait = ['--max-latency', '60000', '--port', port]
+    const grouped = await here(...promote, '2', ...wait, '--cohorts', at('test.svm'))
+    expect([grouped.code, grouped.stderr]).toEqual([
+      2,
+      expect.stringContaining('--cohorts is not of a linear model: its examples have no users'),
+    ])
     const promoted = await here(...promote, '2', ...wait)
     expect(promoted.code, promoted.stderr + promoted.stdout).toBe(0)
     await serving.printed(/"version":2/)
