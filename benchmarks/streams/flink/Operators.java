@@ -149,7 +149,17 @@ public final class Operators {
     }
   }
 
+  /** What makes a job of readings. */
+  interface Job {
+    DataStream<?> of(StreamExecutionEnvironment env, DataStream<Reading> readings);
+  }
+
   public static void main(String[] args) throws Exception {
+    measure(args, (env, readings) -> job(args[0], readings));
+  }
+
+  /** Runs a job and prints what it took. */
+  static void measure(String[] args, Job job) throws Exception {
     long records = Long.parseLong(args[1]);
     Configuration configuration = new Configuration();
     configuration.setString("rest.bind-port", "0");
@@ -164,7 +174,7 @@ public final class Operators {
                 WatermarkStrategy.<Reading>forBoundedOutOfOrderness(
                         Duration.ofMillis(Long.parseLong(args[4])))
                     .withTimestampAssigner((reading, timestamp) -> reading.time));
-    discard(job(args[0], readings));
+    discard(job.of(env, readings));
     boolean areTimers = args[0].equals("stream-timers");
     env.execute(args[0]);
     double us = (System.nanoTime() - startNanos) / 1e3;
