@@ -38,7 +38,9 @@ export class FlinkProgram {
     const jars = await mavenClassPath(pom)
     const program = join(import.meta.dirname, `flink/${main}.java`)
     mkdirSync(folder, { recursive: true })
-    await runTool('javac', JDK, ['-nowarn', '-cp', jars, '-d', folder, program])
+    const sources = join(import.meta.dirname, 'flink')
+    const compile = ['-nowarn', '-cp', jars, '-sourcepath', sources, '-d', folder, program]
+    await runTool('javac', JDK, compile)
     return new FlinkProgram(`${folder}:${jars}`, main)
   }
 

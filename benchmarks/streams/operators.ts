@@ -15,14 +15,14 @@ import { rounded } from '../load/statistics.ts'
 import { FLINK_ROCKSDB_POM, FlinkProgram } from './flink.ts'
 
 /** A record of the benchmarks. */
-interface Reading {
+export interface Reading {
   readonly key: number
   readonly time: number
   readonly value: number
 }
 
 /** How the records of a benchmark come. */
-interface Shape {
+export interface Shape {
   readonly records: number
   readonly keys: number
   /** Records of one ms. */
@@ -32,14 +32,27 @@ interface Shape {
 }
 
 /** One job over a stream of readings. */
-interface Measured {
+export interface Measured {
   readonly name: string
   readonly summary: string
   readonly shape: Shape
-  /** At most so many us a record. */
-  readonly mostUs: number
+  /** At most so many us a record. @default no limit but Flink's */
+  readonly mostUs?: number
+  /** Flink's program that has the job, and how much of its processor time the job may take. @default Operators */
+  readonly flink?: FlinkJobs
   build(readings: DataStream<Reading>): { discard(): unknown }
 }
+
+/** A program with jobs for Flink. */
+export interface FlinkJobs {
+  readonly main: string
+  /** Its dependencies. */
+  readonly pom: string
+  /** The processor time of a job, over Flink's, at most. */
+  readonly mostOfFlink: number
+}
+
+const OPERATORS: FlinkJobs = { main: 'Operators', pom: FLINK_ROCKSDB_POM, mostOfFlink: 1.2 }
 
 /** Share of the records before the clock starts: the compiler is done with the operators then. */
 const WARM_UP = 0.2
@@ -94,18 +107,16 @@ type FlinkCosts = Pick<Costs, 'us' | 'cpuUs'>
 const FLINK = 'Flink 1.20, heap'
 /** For 10 M timers. */
 const FLINK_HEAP_GB = 6
-/** The processor time of Flink that is allowed, times. */
-const MOST_OF_FLINK = 1.2
-
 /** Flink's costs of a job; undefined without Java or Maven. */
 async function runFlink(
   name: string,
   { records, keys, perMs, behindMs }: Shape,
   { scratch, say }: BenchmarkOptions,
+  { main, pom }: FlinkJobs = OPERATORS,
 ): Promise<FlinkCosts | undefined> {
   try {
     const folder = join(scratch, 'classes')
-    const program = await FlinkProgram.compile('Operators', folder, FLINK_ROCKSDB_POM)
+    const program = await FlinkProgram.compile(main, folder, pom)
     const output = await program.run([name, records, keys, perMs, behindMs], FLINK_HEAP_GB)
     return JSON.parse(output) as FlinkCosts
   } catch (error) {
@@ -115,18 +126,24 @@ async function runFlink(
 }
 
 /** The processor time of a record, beside Flink's. */
-function cpuFigure(name: string, cpuUs: number, flink: FlinkCosts | undefined): Figure {
+function cpuFigure(
+  name: string,
+  cpuUs: number,
+  flink: FlinkCosts | undefined,
+  { mostOfFlink }: FlinkJobs = OPERATORS,
+): Figure {
   return {
     name: `${name}-cpu`,
     value: rounded(cpuUs),
     unit: 'us a record',
-    targetRatio: MOST_OF_FLINK,
+    targetRatio: mostOfFlink,
     higher: false,
     ...(flink === undefined ? {} : { rival: rounded(flink.cpuUs), rivalName: FLINK }),
   }
 }
 
-async function measure(measured: Measured, options: BenchmarkOptions): Promise<Figure[]> {
+/** The figures of a job: the time of a record, and that of processors. */
+export async function measure(measured: Measured, options: BenchmarkOptions): Promise<Figure[]> {
   const { scale } = options
   const records = Math.max(1000, Math.round(measured.shape.records * scale))
   const plain = await run(
@@ -134,12 +151,17 @@ async function measure(measured: Measured, options: BenchmarkOptions): Promise<F
     records,
   )
   const { us, cpuUs, longestMs } = await run(measured, records)
-  const flink = await runFlink(measured.name, { ...measured.shape, records }, options)
+  const flink = await runFlink(
+    measured.name,
+    { ...measured.shape, records },
+    options,
+    measured.flink,
+  )
   const figure: Figure = {
     name: measured.name,
     value: rounded(us),
     unit: 'us a record',
-    target: measured.mostUs,
+    ...(measured.mostUs === undefined ? {} : { target: measured.mostUs }),
     higher: false,
     ...(flink === undefined ? {} : { rival: rounded(flink.us), rivalName: FLINK }),
     details: {
@@ -148,7 +170,7 @@ async function measure(measured: Measured, options: BenchmarkOptions): Promise<F
       longestTurnMs: rounded(longestMs),
     },
   }
-  return [figure, cpuFigure(measured.name, cpuUs, flink)]
+  return [figure, cpuFigure(measured.name, cpuUs, flink, measured.flink)]
 }
 
 const joined =
