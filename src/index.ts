@@ -31,6 +31,11 @@ export { type GeneratorOptions, GeneratorSource } from './connectors/memory/gene
 export { MemorySink } from './connectors/memory/sink.ts'
 export { MemorySource, type MemorySourceOptions } from './connectors/memory/source.ts'
 export { serializeFailedRecord } from './connectors/records/failed-record-serializer.ts'
+export {
+  type FormatContext,
+  FormatNotReady,
+  type OpeningFormat,
+} from './connectors/records/opening-format.ts'
 export type { OutgoingRecord, RecordSerializer } from './connectors/records/outgoing-record.ts'
 export type {
   CleanupPolicy,

@@ -504,7 +504,14 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'wire/batch',
   ],
   'connectors/memory': ['core', 'core/options', 'operators/basic', 'operators/port'],
-  'connectors/records': ['core', 'core/options', 'core/text', 'operators/port', 'wire/batch'],
+  'connectors/records': [
+    'core',
+    'core/lifetime',
+    'core/options',
+    'core/text',
+    'operators/port',
+    'wire/batch',
+  ],
   'connectors/topics': [
     'connectors/kafka',
     'connectors/kafka/client',

@@ -51,7 +51,7 @@ export class KafkaSourceReader<T> extends SplitReader<T, KafkaSplit> implements 
       errors: context.metrics.counter('fetchErrors'),
       onReady: () => this.wakeUp(),
     })
-    await this.openPolling(context.metrics, async (deadLetterTopic, makeSmaller) => {
+    await this.openPolling(context, async (deadLetterTopic, makeSmaller) => {
       const options = { makeSmaller }
       this.deadLetterProducer = await KafkaProducer.open(this.cluster!, deadLetterTopic, options)
       return this.deadLetterProducer
@@ -151,6 +151,7 @@ export class KafkaSourceReader<T> extends SplitReader<T, KafkaSplit> implements 
     this.deadLetterProducer?.close()
     await this.cluster?.close()
     await stopped
+    await this.closePolling()
     this.splits.length = 0
   }
 }

@@ -126,7 +126,7 @@ export class LogSourceReader<T> extends SplitReader<T, LogSplit> implements Sour
   async open(context: SourceReaderContext): Promise<void> {
     const { directory } = this.options
     this.context = context
-    await this.openPolling(context.metrics, async (deadLetterTopic) => {
+    await this.openPolling(context, async (deadLetterTopic) => {
       this.deadLetterLog = await EmbeddedLog.open(directory)
       return this.deadLetterLog.producer(deadLetterTopic)
     })
@@ -243,5 +243,6 @@ export class LogSourceReader<T> extends SplitReader<T, LogSplit> implements Sour
     this.splits.length = 0
     await this.settled()
     await this.deadLetterLog?.close()
+    await this.closePolling()
   }
 }

@@ -1,10 +1,19 @@
 import { messageOf, requireArgument, WeirError } from '../../core/errors.ts'
-import type { Counter, MetricGroup } from '../../core/metrics.ts'
-import { aFunction, flag, name, required } from '../../core/options/kinds.ts'
+import type { Counter } from '../../core/metrics.ts'
+import { flag, name, required } from '../../core/options/kinds.ts'
 import type { OptionShape } from '../../core/options/shape.ts'
 import type { PollResult, SourceOutput } from '../../operators/port/source.ts'
 import type { RecordBatchReader } from '../../wire/batch/record-batch-reader.ts'
 import { type DeadLetterProducer, DeadLetters, smallerDeadLetter } from './dead-letters.ts'
+import {
+  closeFormat,
+  type FormatContext,
+  FormatNotReady,
+  functionOrFormat,
+  type OpeningFormat,
+  openFormat,
+  reported,
+} from './opening-format.ts'
 import type { MakeSmaller } from './smaller-record.ts'
 import { UNDECODABLE, type UndecodablePolicy } from './topic-options.ts'
 import type { RecordDeserializer } from './topic-record.ts'
@@ -33,7 +42,7 @@ export interface PolledSplit {
 /** Options of a `SplitReader`, which every source of a topic has. */
 export interface SplitReaderOptions<T> {
   readonly topic: string
-  readonly deserialize: RecordDeserializer<T>
+  readonly deserialize: RecordDeserializer<T> | OpeningFormat<RecordDeserializer<T>>
   /** End at the offsets that exist when the reader gets its splits; default false. */
   readonly bounded?: boolean
   /** Default `fail`. */
@@ -43,7 +52,7 @@ export interface SplitReaderOptions<T> {
 /** The options of a `SplitReader`. */
 export const SPLIT_READER: OptionShape<SplitReaderOptions<unknown>> = {
   topic: required(name),
-  deserialize: required(aFunction()),
+  deserialize: required(functionOrFormat<RecordDeserializer<unknown>>()),
   bounded: flag,
   undecodable: UNDECODABLE,
 }
@@ -52,7 +61,9 @@ export const SPLIT_READER: OptionShape<SplitReaderOptions<unknown>> = {
 export class SplitReader<T, Split extends PolledSplit> {
   protected readonly splits: Split[] = []
   private readonly topic: string
-  private readonly deserialize: RecordDeserializer<T>
+  private readonly format: SplitReaderOptions<T>['deserialize']
+  private deserialize!: RecordDeserializer<T>
+  private formatContext!: FormatContext
   private readonly bounded: boolean
   private readonly undecodable: UndecodablePolicy
   private deadLetters: DeadLetters | undefined
@@ -60,6 +71,9 @@ export class SplitReader<T, Split extends PolledSplit> {
   private skipped: Counter | undefined
   private next = 0
   private held: ReadonlySet<number> = new Set()
+  /** Splits whose next record waits for its format, and those whose record is read again. */
+  private readonly unreadable = new Set<Split>()
+  private readonly again = new Set<Split>()
   private wake: (() => void) | undefined
 
   constructor(options: SplitReaderOptions<T>) {
@@ -69,16 +83,19 @@ export class SplitReader<T, Split extends PolledSplit> {
       `the dead letters of topic "${topic}" cannot go to this topic: each would be read and copied again, without end; name another deadLetterTopic`,
     )
     this.topic = topic
-    this.deserialize = deserialize
+    this.format = deserialize
     this.bounded = bounded
     this.undecodable = undecodable
   }
 
-  /** Prepares the counters and, if the policy needs one, the producer of dead letters. */
+  /** Opens the format, and prepares the counters and, if the policy needs one, the producer of dead letters. */
   protected async openPolling(
-    metrics: MetricGroup,
+    context: FormatContext,
     openProducer: (topic: string, makeSmaller: MakeSmaller) => Promise<DeadLetterProducer>,
   ): Promise<void> {
+    this.formatContext = context
+    this.deserialize = await openFormat(this.format, context, this.topic)
+    const { metrics } = context
     this.refused = metrics.counter('numRecordsUndecodable')
     this.skipped = metrics.counter('numRecordsSkipped')
     metrics.gauge('pendingRecords', () =>
@@ -92,6 +109,10 @@ export class SplitReader<T, Split extends PolledSplit> {
       return smallerDeadLetter(refused)
     })
     this.deadLetters = new DeadLetters(producer, topic, () => this.wakeUp())
+  }
+
+  protected async closePolling(): Promise<void> {
+    await closeFormat(this.format)
   }
 
   /** Throws the failure that ended the reading, if there is one. */
@@ -136,8 +157,23 @@ export class SplitReader<T, Split extends PolledSplit> {
     this.wakeUp()
   }
 
-  private mayPoll({ isReady, partition }: Split): boolean {
-    return isReady && !this.held.has(partition)
+  get isHeldUp(): boolean {
+    return this.held.size > 0 || this.unreadable.size > 0
+  }
+
+  private mayPoll(split: Split): boolean {
+    return split.isReady && !this.held.has(split.partition) && !this.unreadable.has(split)
+  }
+
+  /** The present record of a split is read again when its format is there, or has failed. */
+  private awaitFormat(split: Split, { settled }: FormatNotReady): void {
+    this.unreadable.add(split)
+    const again = (): void => {
+      this.unreadable.delete(split)
+      this.again.add(split)
+      this.wakeUp()
+    }
+    reported(settled, this.formatContext, `${this.topic}/${split.partition}`).then(again, again)
   }
 
   /** Delivers up to `max` records of a split and returns their number. */
@@ -147,6 +183,7 @@ export class SplitReader<T, Split extends PolledSplit> {
     let delivered = 0
     while (delivered < max && this.mayDeliver() && !isAtEnd(split) && split.openBatch()) {
       delivered += this.pollBatch(split, output, max - delivered)
+      if (this.unreadable.has(split)) break
     }
     this.polled(split)
     const endSeen = split.takeEndSeen()
@@ -162,7 +199,7 @@ export class SplitReader<T, Split extends PolledSplit> {
     const stop = split.stopOffset ?? Number.POSITIVE_INFINITY
     let delivered = 0
     while (delivered < max) {
-      if (!batch.next()) {
+      if (!this.again.delete(split) && !batch.next()) {
         split.closeBatch()
         break
       }
@@ -178,6 +215,10 @@ export class SplitReader<T, Split extends PolledSplit> {
         value = deserialize(batch, partition)
         if (value === undefined) this.skipped!.value += 1
       } catch (cause) {
+        if (cause instanceof FormatNotReady) {
+          this.awaitFormat(split, cause)
+          break
+        }
         isRefused = true
         this.refuse(split, cause)
       }

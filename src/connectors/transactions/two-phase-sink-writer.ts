@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts'
 import { isWeirError, WeirError } from '../../core/errors.ts'
 import { ageMs, type Deadline, type Moment, momentOf } from '../../core/moment.ts'
-import { aFunction, required } from '../../core/options/kinds.ts'
+import { required } from '../../core/options/kinds.ts'
 import type { OptionShape } from '../../core/options/shape.ts'
 import {
   type DeliveryGuarantee,
@@ -9,6 +9,12 @@ import {
   type SinkWriter,
   type SinkWriterContext,
 } from '../../operators/port/sink.ts'
+import {
+  closeFormat,
+  functionOrFormat,
+  type OpeningFormat,
+  openFormat,
+} from '../records/opening-format.ts'
 import {
   RecordSender,
   type RecordSerializer,
@@ -49,14 +55,14 @@ export interface TransactionalTopic {
 
 /** Options of a `TwoPhaseSinkWriter`. */
 export interface TwoPhaseSinkOptions<T> {
-  readonly serialize: RecordSerializer<T>
+  readonly serialize: RecordSerializer<T> | OpeningFormat<RecordSerializer<T>>
   /** Default `at-least-once`. */
   readonly guarantee?: DeliveryGuarantee
 }
 
 /** The options of a `TwoPhaseSinkWriter`. */
 export const TWO_PHASE_SINK: OptionShape<TwoPhaseSinkOptions<unknown>> = {
-  serialize: required(aFunction()),
+  serialize: required(functionOrFormat<RecordSerializer<unknown>>()),
   guarantee: GUARANTEE,
 }
 
@@ -66,7 +72,8 @@ export const TWO_PHASE_SINK: OptionShape<TwoPhaseSinkOptions<unknown>> = {
  */
 export class TwoPhaseSinkWriter<T> implements SinkWriter<T> {
   private readonly guarantee: DeliveryGuarantee
-  private readonly sender: RecordSender<T>
+  private readonly format: TwoPhaseSinkOptions<T>['serialize']
+  private sender!: RecordSender<T>
   private readonly openTopic: (context: SinkWriterContext) => Promise<TransactionalTopic>
   private topic: TransactionalTopic | undefined
   private pool: TransactionPool | undefined
@@ -84,11 +91,13 @@ export class TwoPhaseSinkWriter<T> implements SinkWriter<T> {
     openTopic: (context: SinkWriterContext) => Promise<TransactionalTopic>,
   ) {
     this.guarantee = options.guarantee ?? 'at-least-once'
-    this.sender = new RecordSender(options.serialize)
+    this.format = options.serialize
     this.openTopic = openTopic
   }
 
   async open(context: SinkWriterContext, restored: readonly Uint8Array[]): Promise<void> {
+    const serialize = await openFormat(this.format, context, `sink ${context.operatorUid}`)
+    this.sender = new RecordSender(serialize)
     const topic = await this.openTopic(context)
     this.topic = topic
     this.clock = context.clock
@@ -186,6 +195,7 @@ export class TwoPhaseSinkWriter<T> implements SinkWriter<T> {
       }
     } finally {
       await this.topic?.close()
+      await closeFormat(this.format)
     }
   }
 }

@@ -72,6 +72,8 @@ export interface SourceReader<T> {
    * ahead. The reader of a source without it stops as a whole.
    */
   holdBack?(partitions: ReadonlySet<number>): void
+  /** Whether it has records that it does not deliver yet: an idle reader is not at the end of its splits then. */
+  readonly isHeldUp?: boolean
   /** Resolves when `poll` may deliver records again. At most one call is outstanding. */
   available(): Promise<void>
   /** The position of every split after the last delivered record, for a checkpoint. */

@@ -46,6 +46,7 @@ export const CONNECTOR_CALLS: ArgumentsCalls = {
   'new MemorySink': made(weir.MemorySink),
   'new MemorySource': made(weir.MemorySource, [[1]]),
   'new PrintSink': made(weir.PrintSink),
+  'new FormatNotReady': made(weir.FormatNotReady, Promise.resolve()),
   deserializeKeyValue: of(weir.deserializeKeyValue, format, format),
   deserializeValue: of(weir.deserializeValue, format),
   serializeKeyValue: of(weir.serializeKeyValue, format, format),

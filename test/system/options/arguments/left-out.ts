@@ -10,7 +10,7 @@ export const LEFT_OUT: readonly (readonly [reason: string, calls: RegExp])[] = [
   ],
   [
     'JavaScript, or the state of the class, defines them',
-    /^WeirError\.(captureStackTrace|prepareStackTrace)$|^new WeirError$/,
+    /^(WeirError|FormatNotReady)\.(captureStackTrace|prepareStackTrace)$|^new WeirError$/,
   ],
   [
     'parts between Weir and a learner of one\u2019s own, which TypeScript checks',
