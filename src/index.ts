@@ -129,7 +129,7 @@ export {
   type AsyncInput,
   type AsyncIo,
   type AsyncIoOptions,
-} from './dataflow/async-data-stream.ts'
+} from './dataflow/async/async-data-stream.ts'
 export {
   BroadcastConnectedStream,
   type BroadcastDescriptors,
@@ -166,7 +166,16 @@ export type {
   StartedJob,
   StreamGraph,
 } from './dataflow/stream-graph.ts'
-export { Table, type TableJoinOptions, type TableOptions } from './dataflow/table.ts'
+export { GroupedTable, Table } from './dataflow/table.ts'
+export {
+  type TableAggregateOptions,
+  type TableGroupOptions,
+  type TableJoinOptions,
+  type TableOptions,
+  type TableRowsOptions,
+  type UntilTimeOptions,
+  untilTime,
+} from './dataflow/tables/options.ts'
 export type { GraphIssue } from './dataflow/validate-graph.ts'
 export {
   type AggregateOptions,
