@@ -290,6 +290,7 @@ export type {
   RichJoinFunction,
 } from './operators/joins/co-group.ts'
 export type { JoinContext, ProcessJoinFunction } from './operators/joins/interval-join.ts'
+export type { RowChange } from './operators/joins/table-join.ts'
 export { AbstractOperator } from './operators/port/abstract-operator.ts'
 export type {
   FailedRecord,
