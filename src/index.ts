@@ -129,7 +129,7 @@ export {
   type AsyncInput,
   type AsyncIo,
   type AsyncIoOptions,
-} from './dataflow/async/async-data-stream.ts'
+} from './dataflow/async/data-stream.ts'
 export {
   BroadcastConnectedStream,
   type BroadcastDescriptors,
@@ -169,6 +169,7 @@ export type {
 export { GroupedTable, Table } from './dataflow/table.ts'
 export {
   type TableAggregateOptions,
+  type TableFoldOptions,
   type TableGroupOptions,
   type TableJoinOptions,
   type TableOptions,
@@ -321,6 +322,10 @@ export type {
 export type * from './operators/process/function.ts'
 export type * from './operators/process/function-life.ts'
 export type * from './operators/process/rich-function.ts'
+export type { TableAggregate } from './operators/tables/aggregation.ts'
+export type { TableChange } from './operators/tables/changes.ts'
+export type { GroupOf } from './operators/tables/grouping.ts'
+export type { Suppression } from './operators/tables/suppression.ts'
 export type { ConfigurationMap } from './runtime/configuration/keys.ts'
 export type { JobExecution, JobFailure, StopOptions } from './runtime/job/execution.ts'
 export { LocalExecutor } from './runtime/job/local-executor.ts'

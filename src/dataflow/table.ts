@@ -39,9 +39,11 @@ import {
 import {
   TABLE,
   TABLE_AGGREGATE,
+  TABLE_FOLD,
   TABLE_GROUP,
   TABLE_ROWS,
   type TableAggregateOptions,
+  type TableFoldOptions,
   type TableGroupOptions,
   type TableOptions,
   type TableRowsOptions,
@@ -292,7 +294,8 @@ export class GroupedTable<G, W> {
   }
 
   /** The number of rows of each group. */
-  count(options: Pick<TableAggregateOptions<number>, 'emptyGroups'> = {}): Table<G, number> {
+  count(options: TableFoldOptions = {}): Table<G, number> {
+    checkOptions('count', TABLE_FOLD, options)
     const counting: TableAggregate<W, number, number> = {
       createAccumulator: () => 0,
       add: (_, rows) => rows + 1,
@@ -306,8 +309,9 @@ export class GroupedTable<G, W> {
   reduce(
     add: (sum: W, row: W) => W,
     retract: (sum: W, row: W) => W,
-    options: Pick<TableAggregateOptions<W>, 'emptyGroups'> = {},
+    options: TableFoldOptions = {},
   ): Table<G, W> {
+    checkOptions('reduce', TABLE_FOLD, options)
     for (const each of [add, retract]) requireFunction(each, FUNCTION_USES.reduceOfTable)
     const reducing: TableAggregate<W, W | undefined, W> = {
       createAccumulator: () => undefined,

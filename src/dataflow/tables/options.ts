@@ -78,12 +78,8 @@ export const TABLE_GROUP: OptionShape<TableGroupOptions<unknown, unknown>> = {
   serializer: serializer<unknown>(),
 }
 
-/** Options of an aggregate of a grouped table. */
-export interface TableAggregateOptions<ACC, OUT = ACC> {
-  /** Encodes the accumulator. @default MessagePack */
-  readonly serializer?: Serializer<ACC>
-  /** Encodes the rows of the result. @default MessagePack */
-  readonly resultSerializer?: Serializer<OUT>
+/** Options of `count` and `reduce` of a grouped table. */
+export interface TableFoldOptions {
   /**
    * What becomes of the row of a group whose rows are all gone. `keep`: it stays, with what is left of its aggregate, such as
    * a count of 0, as in Kafka Streams. `delete`: it is deleted with its state, as in SQL. @default keep
@@ -91,10 +87,20 @@ export interface TableAggregateOptions<ACC, OUT = ACC> {
   readonly emptyGroups?: 'keep' | 'delete'
 }
 
+/** Options of an aggregate of a grouped table. */
+export interface TableAggregateOptions<ACC, OUT = ACC> extends TableFoldOptions {
+  /** Encodes the accumulator. @default MessagePack */
+  readonly serializer?: Serializer<ACC>
+  /** Encodes the rows of the result. @default MessagePack */
+  readonly resultSerializer?: Serializer<OUT>
+}
+
+export const TABLE_FOLD: OptionShape<TableFoldOptions> = { emptyGroups: oneOf('keep', 'delete') }
+
 export const TABLE_AGGREGATE: OptionShape<TableAggregateOptions<unknown, unknown>> = {
+  ...TABLE_FOLD,
   serializer: serializer<unknown>(),
   resultSerializer: serializer<unknown>(),
-  emptyGroups: oneOf('keep', 'delete'),
 }
 
 /** Options of `untilTime`. */

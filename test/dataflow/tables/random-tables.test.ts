@@ -32,8 +32,8 @@ async function expectPlain<R>(
   build: (table: Table<string, number>) => Table<string, R>,
   plain: (rows: Rows, number: number) => readonly (readonly [string, R])[],
 ): Promise<void> {
-  const harness = await StreamHarness.open<[Fed<string, number>], RowChange<string, R>>(
-    (changes) => build(tableOfFed(changes)).toStream(),
+  const harness = await StreamHarness.open<[Fed<string, number>], RowChange<string, R>>((changes) =>
+    build(tableOfFed(changes)).toStream(),
   )
   const found: string[] = []
   const expected: string[] = []

@@ -161,32 +161,35 @@ function expectedRows(): [string, unknown][] {
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 describe('tables of tables', () => {
-  it.each(['rocksdb', 'heap'])('have the rows of plain joins when slots are killed: %s', async (backend) => {
-    using folder = checkpointFolder()
-    await using cluster = new MiniCluster({
-      configuration: {
-        ...QUICK_RESTARTS,
-        'state.backend.type': backend,
-        'execution.checkpointing.dir': folder.path,
-        'execution.checkpointing.interval': '20 ms',
-      },
-    })
-    const sink = new MemorySink<RowChange<string, unknown>>('exactly-once')
-    const job = cluster.startLocal(graphOf({ sink, rate: 4 * CHANGES }))
-    const random = seededRandom(commitSeed())
-    for (let kill = 0; kill < 3; kill++) {
-      await job.waitFor('RUNNING')
-      const turns = 20 + random.below(150)
-      for (let i = 0; i < turns && job.status === 'RUNNING'; i++) await turn()
-      if (job.status !== 'RUNNING') break
-      job.killSlot(random.below(2))
-      while (job.status === 'RUNNING') await turn()
-      if (job.status === 'FINISHED') break
-    }
-    await job.result
-    expect(job.attempt).toBeGreaterThan(1)
-    expect(rowsOf(sink.values)).toEqual(expectedRows())
-  })
+  it.each(['rocksdb', 'heap'])(
+    'have the rows of plain joins when slots are killed: %s',
+    async (backend) => {
+      using folder = checkpointFolder()
+      await using cluster = new MiniCluster({
+        configuration: {
+          ...QUICK_RESTARTS,
+          'state.backend.type': backend,
+          'execution.checkpointing.dir': folder.path,
+          'execution.checkpointing.interval': '20 ms',
+        },
+      })
+      const sink = new MemorySink<RowChange<string, unknown>>('exactly-once')
+      const job = cluster.startLocal(graphOf({ sink, rate: 4 * CHANGES }))
+      const random = seededRandom(commitSeed())
+      for (let kill = 0; kill < 3; kill++) {
+        await job.waitFor('RUNNING')
+        const turns = 20 + random.below(150)
+        for (let i = 0; i < turns && job.status === 'RUNNING'; i++) await turn()
+        if (job.status !== 'RUNNING') break
+        job.killSlot(random.below(2))
+        while (job.status === 'RUNNING') await turn()
+        if (job.status === 'FINISHED') break
+      }
+      await job.result
+      expect(job.attempt).toBeGreaterThan(1)
+      expect(rowsOf(sink.values)).toEqual(expectedRows())
+    },
+  )
 
   it('go on from a savepoint in more subtasks', async () => {
     using folder = checkpointFolder()

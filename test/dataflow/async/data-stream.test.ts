@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { MemorySink } from '../../../src/connectors/memory/sink.ts'
-import { AsyncDataStream } from '../../../src/dataflow/async/async-data-stream.ts'
+import { AsyncDataStream } from '../../../src/dataflow/async/data-stream.ts'
 import { StreamExecutionEnvironment } from '../../../src/dataflow/stream-execution-environment.ts'
 import { monotonousTimestamps } from '../../../src/dataflow/watermark-strategy.ts'
 import type { AsyncFunction } from '../../../src/operators/async/function.ts'
