@@ -150,7 +150,7 @@ export function joinTables<K, A, B, OUT>(
 /** How the rows of two tables meet by a foreign key. */
 export interface ForeignKeyJoin<K, A, FK, B, OUT> {
   readonly isLeft: boolean
-  readonly foreignKeyOf: (left: A, key: K) => FK | null
+  readonly foreignKeyOf: (left: A, key: K) => FK | null | undefined
   readonly join: (left: A, right: B | undefined) => OUT | null
 }
 

@@ -199,12 +199,12 @@ export class Table<K, V> extends NodeSettingsBase {
   }
 
   /**
-   * The join of each row with the row of another table whose key `foreignKeyOf` returns; null joins none. A change of either
+   * The join of each row with the row of another table whose key `foreignKeyOf` returns; null and undefined join none. A change of either
    * side changes the result, and a row with another foreign key leaves its old partner. Throws INVALID_GRAPH.
    */
   joinByForeignKey<FK, B, OUT>(
     other: Table<FK, B>,
-    foreignKeyOf: (left: V, key: K) => FK | null,
+    foreignKeyOf: (left: V, key: K) => FK | null | undefined,
     join: (left: V, right: B) => OUT | null,
     options?: TableRowsOptions<OUT>,
   ): Table<K, OUT> {
@@ -214,7 +214,7 @@ export class Table<K, V> extends NodeSettingsBase {
   /** As `joinByForeignKey`, with a result also for a row without a partner. */
   leftJoinByForeignKey<FK, B, OUT>(
     other: Table<FK, B>,
-    foreignKeyOf: (left: V, key: K) => FK | null,
+    foreignKeyOf: (left: V, key: K) => FK | null | undefined,
     join: (left: V, right: B | undefined) => OUT | null,
     options?: TableRowsOptions<OUT>,
   ): Table<K, OUT> {

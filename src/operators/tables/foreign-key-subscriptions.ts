@@ -22,7 +22,7 @@ export interface Subscription<FK> {
 
 /** What a `SubscriptionsFunction` needs. */
 export interface Subscribing<K, A, FK> {
-  readonly foreignKeyOf: (value: A, key: K) => FK | null
+  readonly foreignKeyOf: (value: A, key: K) => FK | null | undefined
   /** Whether two foreign keys are the same one. */
   readonly isSame: (a: FK, b: FK) => boolean
   readonly current: ValueStateDescriptor<Subscription<FK>>

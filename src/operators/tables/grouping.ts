@@ -1,3 +1,5 @@
+import { WeirError } from '../../core/errors.ts'
+import { describeValue } from '../../core/text/describe-value.ts'
 import type { ValueStateDescriptor } from '../../state/port/descriptors.ts'
 import type { ValueState } from '../../state/port/handles.ts'
 import type { RowChange } from '../joins/table-join.ts'
@@ -81,7 +83,11 @@ export class GroupingFunction<K, V, G, W>
     const grouped = this.grouping.groupOf(row, key)
     if (grouped === null) return undefined
     refusePromise(grouped, 'the function of groupBy')
-    const [group, value] = grouped
-    return { group, value }
+    const [group, value] = Array.isArray(grouped) ? grouped : []
+    if (group !== null && group !== undefined) return { group, value: value as W }
+    throw new WeirError(
+      'INVALID_ARGUMENT',
+      `the function of groupBy returned ${describeValue(grouped)}: return [group, value], or null for a row that belongs to no group`,
+    )
   }
 }

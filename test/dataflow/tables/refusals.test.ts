@@ -79,6 +79,22 @@ describe('tables refuse', () => {
     await harness.close()
   })
 
+  it.each([
+    ['a group alone', 'north', /groupBy returned the string "north": return \[group, value\]/],
+    ['nothing', undefined, /groupBy returned undefined: return \[group, value\]/],
+    ['no group', [undefined, 1], /or null for a row that belongs to no group/],
+  ])('%s where groupBy takes a group and a value', async (_, returned, message) => {
+    const harness = await StreamHarness.open<[Fed<string, number>], RowChange<string, number>>(
+      (changes) =>
+        tableOfFed(changes)
+          .groupBy<string, number>(() => returned as never)
+          .count()
+          .toStream(),
+    )
+    expect(() => harness.process(['a', 1])).toThrow(message)
+    await harness.close()
+  })
+
   it('to take a row out of a group without rows, and change nothing', async () => {
     const harness = await ProcessFunctionTestHarnesses.forKeyedProcessFunction<
       string,
