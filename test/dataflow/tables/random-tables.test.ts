@@ -246,3 +246,35 @@ describe('random changes of two tables', () => {
     expect(found).toEqual(expected)
   })
 })
+
+describe('tables whose rows are all gone', () => {
+  it.each([
+    ['delete', 0],
+    // Of each group an accumulator.
+    ['keep', 3],
+  ] as const)('have no state but that of groups that stay: %s', async (emptyGroups, entries) => {
+    const harness = await StreamHarness.open<Two, RowChange<string, number>>((left, right) =>
+      tableOfFed(left)
+        .outerJoin(tableOfFed(right), (a, b) => (a ?? 0) + (b ?? 0))
+        .groupBy<string, number>((sum) => [`${sum % 3}`, sum])
+        .reduce(
+          (sum, value) => sum + value,
+          (sum, value) => sum - value,
+          { emptyGroups },
+        )
+        .toStream(),
+    )
+    for (let key = 0; key < 100; key++) {
+      harness.process([`${key}`, key])
+      harness.process([`${key}`, 2 * key], 0, 1)
+    }
+    for (let key = 0; key < 100; key++) {
+      harness.process([`${key}`, null])
+      harness.process([`${key}`, null], 0, 1)
+    }
+    expect(harness.numKeyedStateEntries()).toBe(entries)
+    const kept = emptyGroups === 'keep' ? ['0', '1', '2'].map((group) => [group, 0]) : []
+    expect(rowsOf(harness.take())).toEqual(kept)
+    await harness.close()
+  })
+})
