@@ -99,9 +99,9 @@ export class ForeignKeyResultsFunction<K, A, B, OUT>
 
   /** The status of a row that has a subscription with another number. */
   private begin(subscription: number): Omit<ResultStatus, 'isShown'> {
-    const isEarly = this.early.value() === subscription
-    setRow(this.right, isEarly ? (this.earlyRow.value() ?? null) : null)
     const early = this.early.value()
+    const isEarly = early === subscription
+    setRow(this.right, isEarly ? (this.earlyRow.value() ?? null) : null)
     if (early !== undefined && early <= subscription) this.forgetEarly()
     return { subscription, isAnswered: isEarly || subscription === NO_SUBSCRIPTION }
   }
