@@ -1292,6 +1292,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'operators/tables': [
     'core',
     'core/formats',
+    'core/text',
     'operators/joins',
     'operators/port',
     'operators/process',
