@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { MemorySink } from '../../../src/connectors/memory/sink.ts'
+import { MemorySource } from '../../../src/connectors/memory/source.ts'
+import { StreamExecutionEnvironment } from '../../../src/dataflow/stream-execution-environment.ts'
 import { untilTime } from '../../../src/dataflow/tables/options.ts'
 import type { RowChange } from '../../../src/operators/joins/table-join.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
+import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
 import { StreamHarness } from '../../../src/testing/stream-harness.ts'
 import { type Fed, tableOfFed } from './feed.ts'
 
@@ -102,5 +106,26 @@ describe('suppress(untilTime(...)) of a table', () => {
     harness.advanceTime(MINUTE)
     expect(lines(harness).sort()).toEqual(['c 1', 'd 1'])
     await harness.close()
+  })
+
+  it('sends all at the end of a job whose sources make no watermarks', async () => {
+    const env = new StreamExecutionEnvironment({ parallelism: 2, maxParallelism: 16 })
+    const rows = Array.from(
+      { length: 40 },
+      (_, number): Fed<number, number> => [number % 8, number],
+    )
+    const sink = new MemorySink<RowChange<number, number>>()
+    env
+      .table<Fed<number, number>, number, number>(new MemorySource([rows]), {
+        keyOf: ([key]) => key,
+        rowOf: ([, value]) => value,
+      })
+      .suppress(untilTime(60 * MINUTE))
+      .toStream()
+      .sinkTo(sink)
+    await using cluster = new MiniCluster()
+    await cluster.run(env.graph())
+    const last = Array.from({ length: 8 }, (_, key) => ({ key, value: 32 + key }))
+    expect(sink.values.toSorted((a, b) => a.key - b.key)).toEqual(last)
   })
 })

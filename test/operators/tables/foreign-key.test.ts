@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { ByteWriter } from '../../../src/core/byte-writer.ts'
+import { containsKeyGroup, keyGroupOf, keyGroupRangeOf } from '../../../src/core/key-group.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import { int53Serializer } from '../../../src/core/serializer.ts'
+import { plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
 import type { RowChange } from '../../../src/operators/joins/table-join.ts'
 import { OutputTag } from '../../../src/operators/port/output-tag.ts'
+import { KeyedProcessOperator } from '../../../src/operators/process/keyed-process.ts'
 import type {
   LeftRow,
   SubscriptionAnswer,
@@ -12,7 +16,8 @@ import { AnswersFunction } from '../../../src/operators/tables/foreign-key-answe
 import { ForeignKeyResultsFunction } from '../../../src/operators/tables/foreign-key-results.ts'
 import { SubscriptionsFunction } from '../../../src/operators/tables/foreign-key-subscriptions.ts'
 import { mapState, valueState } from '../../../src/state/port/descriptors.ts'
-import type { OperatorHarness } from '../../../src/testing/operator-harness.ts'
+import type { HarnessSnapshot } from '../../../src/testing/harness-snapshot.ts'
+import { OperatorHarness } from '../../../src/testing/operator-harness.ts'
 import { ProcessFunctionTestHarnesses } from '../../../src/testing/process-function-test-harnesses.ts'
 import { campaignSize } from '../../run/campaign-size.ts'
 import { commitSeed } from '../../services/commit-seed.ts'
@@ -37,6 +42,14 @@ const CASES = campaignSize(1_500, 10_000)
 const SUBTASKS = 3
 const CHANGES = new OutputTag<SubscriptionChange<string, string>>('changes')
 
+const subscriptionsOf = () =>
+  new SubscriptionsFunction<string, Left, string>({
+    foreignKeyOf: ({ foreignKey }) => foreignKey,
+    isSame: (a, b) => a === b,
+    current: valueState('subscription'),
+    changes: CHANGES,
+  })
+
 /** The three operators, of which the one of the foreign keys has several subtasks, and the channels between them. */
 class World {
   readonly subscriptions: OperatorHarness<RowChange<string, Left>, LeftRow<string, Left>>
@@ -53,12 +66,7 @@ class World {
   static async open(isLeft: boolean): Promise<World> {
     const world = new World(
       await ProcessFunctionTestHarnesses.forKeyedProcessFunction(
-        new SubscriptionsFunction<string, Left, string>({
-          foreignKeyOf: ({ foreignKey }) => foreignKey,
-          isSame: (a, b) => a === b,
-          current: valueState('subscription'),
-          changes: CHANGES,
-        }),
+        subscriptionsOf(),
         ({ key }) => key,
       ),
       await Promise.all(
@@ -105,13 +113,13 @@ class World {
     this.toResults[0]!.push(...this.subscriptions.take())
     const changes = this.subscriptions.sideOutput(CHANGES)
     for (const { value: change } of changes.slice(this.seen)) {
-      this.toAnswers[subtaskOf(change.foreignKey)]!.push(change)
+      this.toAnswers[answeringSubtask(change.foreignKey)]!.push(change)
     }
     this.seen = changes.length
   }
 
   right(key: string, value: Right | null): void {
-    this.answer(subtaskOf(key), { key, value }, 1)
+    this.answer(answeringSubtask(key), { key, value }, 1)
   }
 
   /** Moves the first record of one channel. */
@@ -148,7 +156,7 @@ class World {
 
 const CHANNELS = SUBTASKS + SUBTASKS + 1
 
-const subtaskOf = (foreignKey: string): number => Number(foreignKey.at(-1)) % SUBTASKS
+const answeringSubtask = (foreignKey: string): number => Number(foreignKey.at(-1)) % SUBTASKS
 
 /** Random changes of two left rows and four right ones, with the records of the channels in any order between them. */
 function runCase(world: World, number: number, isLeft: boolean): void {
@@ -215,5 +223,53 @@ describe.each([
     const harnesses = [world.subscriptions, ...world.answers, world.results]
     expect(harnesses.map((harness) => harness.numKeyedStateEntries())).toEqual([0, 0, 0, 0, 0])
     await world.close()
+  })
+})
+
+describe('the numbers of subscriptions', () => {
+  /** One subtask, with the numbers that it gave to the rows that it owns. */
+  async function subtaskOf(
+    subtask: number,
+    parallelism: number,
+    rows: readonly RowChange<string, Left>[],
+    restore: readonly HarnessSnapshot[] = [],
+  ) {
+    const harness = await OperatorHarness.open<RowChange<string, Left>, LeftRow<string, Left>>({
+      operator: new KeyedProcessOperator(subscriptionsOf(), plainKeySerializer<string>(), true),
+      keys: {
+        selectors: [({ key }: RowChange<string, Left>) => key],
+        serializer: plainKeySerializer(),
+      },
+      subtask,
+      parallelism,
+      restore,
+    })
+    const range = keyGroupRangeOf(subtask, parallelism, 128)
+    for (const row of rows) {
+      const writer = new ByteWriter(16)
+      plainKeySerializer<string>().write(row.key, writer)
+      if (containsKeyGroup(range, keyGroupOf(writer.toBytes(), 128))) harness.process(row)
+    }
+    const snapshot = await harness.snapshot()
+    await harness.close()
+    return { numbers: harness.values.map(({ subscription }) => subscription), snapshot }
+  }
+
+  const rowsTo = (foreignKey: string): RowChange<string, Left>[] =>
+    Array.from({ length: 40 }, (_, n) => ({ key: `k${n}`, value: { foreignKey, version: n } }))
+
+  it('grow where keys move to another subtask', async () => {
+    // The second subtask has given more numbers than the first one.
+    const first = await subtaskOf(0, 2, rowsTo('a'))
+    const second = await subtaskOf(1, 2, [...rowsTo('a'), ...rowsTo('b'), ...rowsTo('c')])
+    const most = Math.max(...first.numbers, ...second.numbers)
+    expect(Math.max(...first.numbers)).toBeLessThan(most)
+    const moved: number[] = []
+    for (let subtask = 0; subtask < 3; subtask++) {
+      const restore = [first.snapshot, second.snapshot]
+      moved.push(...(await subtaskOf(subtask, 3, rowsTo('d'), restore)).numbers)
+    }
+    expect(moved).toHaveLength(40)
+    expect(Math.min(...moved)).toBeGreaterThan(most)
   })
 })
