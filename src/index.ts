@@ -134,7 +134,7 @@ export {
   type AsyncInput,
   type AsyncIo,
   type AsyncIoOptions,
-} from './dataflow/async-data-stream.ts'
+} from './dataflow/async/data-stream.ts'
 export {
   BroadcastConnectedStream,
   type BroadcastDescriptors,
@@ -171,7 +171,17 @@ export type {
   StartedJob,
   StreamGraph,
 } from './dataflow/stream-graph.ts'
-export { Table, type TableJoinOptions, type TableOptions } from './dataflow/table.ts'
+export { GroupedTable, Table } from './dataflow/table.ts'
+export {
+  type TableAggregateOptions,
+  type TableFoldOptions,
+  type TableGroupOptions,
+  type TableJoinOptions,
+  type TableOptions,
+  type TableRowsOptions,
+  type UntilTimeOptions,
+  untilTime,
+} from './dataflow/tables/options.ts'
 export type { GraphIssue } from './dataflow/validate-graph.ts'
 export {
   type AggregateOptions,
@@ -286,6 +296,7 @@ export type {
   RichJoinFunction,
 } from './operators/joins/co-group.ts'
 export type { JoinContext, ProcessJoinFunction } from './operators/joins/interval-join.ts'
+export type { RowChange } from './operators/joins/table-join.ts'
 export { AbstractOperator } from './operators/port/abstract-operator.ts'
 export type {
   FailedRecord,
@@ -316,6 +327,10 @@ export type {
 export type * from './operators/process/function.ts'
 export type * from './operators/process/function-life.ts'
 export type * from './operators/process/rich-function.ts'
+export type { TableAggregate } from './operators/tables/aggregation.ts'
+export type { TableChange } from './operators/tables/changes.ts'
+export type { GroupOf } from './operators/tables/grouping.ts'
+export type { Suppression } from './operators/tables/suppression.ts'
 export type { ConfigurationMap } from './runtime/configuration/keys.ts'
 export type { JobExecution, JobFailure, StopOptions } from './runtime/job/execution.ts'
 export { LocalExecutor } from './runtime/job/local-executor.ts'

@@ -1,6 +1,6 @@
 import { GeneratorSource } from '../../src/connectors/memory/generator-source.ts'
 import { systemClock } from '../../src/core/clock.ts'
-import { AsyncDataStream } from '../../src/dataflow/async-data-stream.ts'
+import { AsyncDataStream } from '../../src/dataflow/async/data-stream.ts'
 import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
 import { noWatermarks } from '../../src/dataflow/watermark-strategy.ts'
 import type { AsyncFunction } from '../../src/operators/async/function.ts'

@@ -44,7 +44,9 @@ import {
   transformSpec,
 } from './node-spec.ts'
 import { PartitionedStream } from './partitioned-stream.ts'
-import { joinTable, type Table, type TableJoinOptions } from './table.ts'
+import { type Table, tableOf } from './table.ts'
+import { joinTable } from './table-joins.ts'
+import type { TableJoinOptions, TableOptions } from './tables/options.ts'
 import { makesWatermarks, type WatermarkStrategy } from './watermark-strategy.ts'
 import { AllWindowedStream } from './windowed-stream.ts'
 
@@ -316,6 +318,20 @@ export class DataStream<T> extends PartitionedStream<T> {
     options: TableJoinOptions = {},
   ): DataStream<OUT> {
     return joinTable<T, K, V, OUT>(this.factory, this.origins, { table, keyOf, join, options })
+  }
+
+  /**
+   * The table of the latest value of each key, as `env.table` of a source. The records of a key must come in order: from
+   * one partition, or from a keyed operator. Throws INVALID_ARGUMENT.
+   */
+  toTable<K extends PlainKey, V = T>(
+    options: TableOptions<T, K, V> & { readonly keySerializer?: undefined },
+  ): Table<K, V>
+  toTable<K, V = T>(
+    options: TableOptions<T, K, V> & { readonly keySerializer: Serializer<K> },
+  ): Table<K, V>
+  toTable<K, V = T>(options: TableOptions<T, K, V>): Table<K, V> {
+    return tableOf(this.factory, this as DataStream<T>, options)
   }
 
   /**

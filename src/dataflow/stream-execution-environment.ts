@@ -36,7 +36,8 @@ import {
   type StartedJob,
   type StreamGraph,
 } from './stream-graph.ts'
-import { type Table, type TableOptions, tableOf } from './table.ts'
+import { type Table, tableOf } from './table.ts'
+import type { TableOptions } from './tables/options.ts'
 import { type GraphIssue, refuseErrors, validateDraft } from './validate-graph.ts'
 import { makesWatermarks, noWatermarks, type WatermarkStrategy } from './watermark-strategy.ts'
 

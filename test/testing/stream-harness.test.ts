@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { AsyncDataStream } from '../../src/dataflow/async-data-stream.ts'
+import { AsyncDataStream } from '../../src/dataflow/async/data-stream.ts'
 import type { DataStream } from '../../src/dataflow/data-stream.ts'
 import { OutputTag } from '../../src/operators/port/output-tag.ts'
 import {

@@ -32,6 +32,37 @@ export const FUNCTION_USES = {
     example:
       'joinTable(customers, (order) => order.customer, (order, customer) => [order, customer])',
   },
+  mapRows: {
+    call: 'mapRows',
+    operator: 'TableRows',
+    example: 'mapRows((customer, id) => customer.name)',
+  },
+  filterRows: {
+    call: 'filter',
+    operator: 'TableFilter',
+    example: 'filter((customer, id) => customer.isActive)',
+  },
+  groupBy: {
+    call: 'groupBy',
+    operator: 'TableGroups',
+    example: 'groupBy((customer, id) => [customer.region, customer.orders])',
+  },
+  reduceOfTable: {
+    call: 'reduce',
+    operator: 'TableAggregate',
+    example: 'reduce((sum, n) => sum + n, (sum, n) => sum - n)',
+  },
+  joinOfTables: {
+    call: 'join',
+    operator: 'TablesJoin',
+    example: 'join(prices, (product, price) => ({ ...product, price }))',
+  },
+  foreignKey: {
+    call: 'joinByForeignKey',
+    operator: 'TableForeignKeyJoin',
+    example:
+      'joinByForeignKey(customers, (order) => order.customer, (order, customer) => [order, customer])',
+  },
   where: { call: 'where', operator: 'Window', example: JOIN_KEYS },
   equalTo: { call: 'equalTo', operator: 'Window', example: JOIN_KEYS },
   reduceOfWindows: { call: 'reduce', operator: 'Window', example: REDUCE },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { AsyncDataStream } from '../../../src/dataflow/async-data-stream.ts'
+import { AsyncDataStream } from '../../../src/dataflow/async/data-stream.ts'
 import { mapState } from '../../../src/state/port/descriptors.ts'
 import { joined, Program, wrong } from './wrong-programs.ts'
 

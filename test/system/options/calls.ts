@@ -304,6 +304,28 @@ export const CALLS: Readonly<Record<string, OptionsCall>> = {
     call: (o, { topics }) => topics.source(o),
   },
   TopicsPlace: { call: (o) => new weir.ModelRegistry({ place: o, clock }) },
+  TableAggregateOptions: {
+    call: (o) => {
+      const groups = env()
+        .table(numbers, { keyOf: same })
+        .groupBy((n) => [n, n])
+      const sums = { createAccumulator: () => 0, add: fn, retract: fn, getResult: fn }
+      return groups.aggregate(sums as never, o)
+    },
+  },
+  TableFoldOptions: {
+    call: (o) =>
+      env()
+        .table(numbers, { keyOf: same })
+        .groupBy((n) => [n, n])
+        .count(o),
+  },
+  TableGroupOptions: {
+    call: (o) =>
+      env()
+        .table(numbers, { keyOf: same })
+        .groupBy(fn as never, o),
+  },
   TableJoinOptions: {
     call: (o) => {
       const job = env()
@@ -312,6 +334,8 @@ export const CALLS: Readonly<Record<string, OptionsCall>> = {
     },
   },
   TableOptions: { valid: { keyOf: same }, call: (o) => env().table(numbers, o) },
+  TableRowsOptions: { call: (o) => env().table(numbers, { keyOf: same }).mapRows(same, o) },
+  UntilTimeOptions: { call: (o) => weir.untilTime(1, o) },
   TransformOptions: { call: (o) => stream().transform('T', () => new DiscardingOperator(), o) },
   TtlOptions: { valid: { ttlMs: 1 }, call: (ttl) => weir.valueState('s', { ttl }) },
   ValueDeserializerOptions: { call: (o) => weir.deserializeValue(jsonFormat(), o) },

@@ -42,6 +42,9 @@ const broadcastKeyed = () => {
 const withTable = env()
 const table = withTable.table(new weir.MemorySource([[1]]), { keyOf: (n: number) => n })
 const besideTable = () => withTable.fromElements([1])
+const numbersTable = () =>
+  withTable.table(new weir.MemorySource([[1]]), { keyOf: (n: number) => n })
+const groupedTable = () => numbersTable().groupBy((n) => [n, n])
 const graph = () => {
   const job = env()
   job.fromElements([1]).discard()
@@ -112,9 +115,33 @@ export const STREAM_CALLS: ArgumentsCalls = {
   'dataStream.keyBy': on(stream, 'keyBy', same),
   'dataStream.reinterpretAsKeyedStream': on(stream, 'reinterpretAsKeyedStream', same),
   'dataStream.joinTable': on(besideTable, 'joinTable', table, same, same),
-  ...settings('table', () =>
-    withTable.table(new weir.MemorySource([[1]]), { keyOf: (n: number) => n }),
+  'dataStream.toTable': on(stream, 'toTable', { keyOf: same }),
+  ...settings('table', numbersTable),
+  'table.mapRows': on(numbersTable, 'mapRows', same),
+  'table.filter': on(numbersTable, 'filter', () => true),
+  'table.groupBy': on(numbersTable, 'groupBy', fn),
+  'table.suppress': on(numbersTable, 'suppress', weir.untilTime(1)),
+  ...Object.fromEntries(
+    (['join', 'leftJoin', 'outerJoin'] as const).map((method) => [
+      `table.${method}`,
+      on(numbersTable, method, table, same),
+    ]),
   ),
+  ...Object.fromEntries(
+    (['joinByForeignKey', 'leftJoinByForeignKey'] as const).map((method) => [
+      `table.${method}`,
+      on(numbersTable, method, table, same, same),
+    ]),
+  ),
+  'groupedTable.count': on(groupedTable, 'count'),
+  'groupedTable.reduce': on(groupedTable, 'reduce', same, same),
+  'groupedTable.aggregate': on(groupedTable, 'aggregate', {
+    createAccumulator: fn,
+    add: fn,
+    retract: fn,
+    getResult: fn,
+  }),
+  untilTime: of(weir.untilTime, 1),
   'dataStream.join': on(stream, 'join', undefined),
   'dataStream.coGroup': on(stream, 'coGroup', undefined),
   'dataStream.windowAll': on(stream, 'windowAll', windows),

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { MemorySink } from '../../src/connectors/memory/sink.ts'
-import { AsyncDataStream } from '../../src/dataflow/async-data-stream.ts'
-import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
-import { monotonousTimestamps } from '../../src/dataflow/watermark-strategy.ts'
-import type { AsyncFunction } from '../../src/operators/async/function.ts'
-import { tumblingEventTimeWindows } from '../../src/operators/windows/assigner.ts'
-import { LocalExecutor } from '../../src/runtime/job/local-executor.ts'
+import { MemorySink } from '../../../src/connectors/memory/sink.ts'
+import { AsyncDataStream } from '../../../src/dataflow/async/data-stream.ts'
+import { StreamExecutionEnvironment } from '../../../src/dataflow/stream-execution-environment.ts'
+import { monotonousTimestamps } from '../../../src/dataflow/watermark-strategy.ts'
+import type { AsyncFunction } from '../../../src/operators/async/function.ts'
+import { tumblingEventTimeWindows } from '../../../src/operators/windows/assigner.ts'
+import { LocalExecutor } from '../../../src/runtime/job/local-executor.ts'
 
 const RECORDS = Array.from({ length: 2000 }, (_, i) => i)
 
