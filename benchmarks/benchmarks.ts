@@ -57,7 +57,11 @@ import {
   nexmarkSpilledBenchmark,
 } from './streams/nexmark.ts'
 import { streamBenchmarks } from './streams/operators.ts'
-import { tableJoinBenchmark } from './tables/tables.ts'
+import {
+  tableForeignKeyBenchmark,
+  tableJoinBenchmark,
+  tableRetractBenchmark,
+} from './tables/tables.ts'
 import { trainA9aBenchmark } from './training/a9a.ts'
 import { trainAlsBenchmark } from './training/als.ts'
 import { trainAlsGpuBenchmark } from './training/als-gpu.ts'
@@ -85,6 +89,8 @@ export const BENCHMARKS: readonly Benchmark[] = [
   asyncIoBenchmark,
   ...streamBenchmarks,
   tableJoinBenchmark,
+  tableForeignKeyBenchmark,
+  tableRetractBenchmark,
   modelLoadBenchmark,
   kafkaRatingsBenchmark,
   kafkaModelLoadBenchmark,

@@ -6,7 +6,7 @@ import { noWatermarks } from '../../src/dataflow/watermark-strategy.ts'
 
 /** Options of the job: which one it is, and its broker. */
 export interface TablesJobOptions extends Readonly<Record<string, unknown>> {
-  readonly kind: 'join'
+  readonly kind: 'join' | 'foreign-key' | 'retract'
   readonly brokers: string
 }
 
@@ -44,9 +44,10 @@ function discard<T>(results: DataStream<T>, uid: string): void {
     .discard()
 }
 
+const ROW = { keyOf: ({ key }: KeyedText) => key, rowOf: ({ value }: KeyedText) => value }
+
 function join(env: StreamExecutionEnvironment, { brokers }: TablesJobOptions): void {
-  const options = { keyOf: ({ key }: KeyedText) => key, rowOf: ({ value }: KeyedText) => value }
-  const rows = env.table(topic(brokers, ROWS), options).uid('rows')
+  const rows = env.table(topic(brokers, ROWS), ROW).uid('rows')
   const joined = env
     .fromSource(topic(brokers, STREAM), noWatermarks<KeyedText>(), 'stream')
     .uid('stream')
@@ -64,11 +65,36 @@ function join(env: StreamExecutionEnvironment, { brokers }: TablesJobOptions): v
   )
 }
 
+function foreignKey(env: StreamExecutionEnvironment, { brokers }: TablesJobOptions): void {
+  const rows = env.table(topic(brokers, ROWS), ROW).uid('rows')
+  const joined = env
+    .table(topic(brokers, STREAM), ROW)
+    .uid('stream')
+    .joinByForeignKey(
+      rows,
+      (value) => value.slice(0, 9),
+      (value, row) => `${value}${row}`,
+    )
+    .uid('joined')
+  discard(joined.toStream(), RESULTS_UID)
+}
+
+function retract(env: StreamExecutionEnvironment, { brokers }: TablesJobOptions): void {
+  env
+    .table(topic(brokers, STREAM), ROW)
+    .uid(RESULTS_UID)
+    .groupBy((value) => [value.slice(0, 5), 1])
+    .count()
+    .uid('counts')
+    .toStream()
+    .discard()
+}
+
 /** The jobs of the benchmarks of tables. */
 const tablesJobs: JobDefinition<TablesJobOptions> = defineJob<TablesJobOptions>({
   name: 'tables-benchmark',
   build(env, options) {
-    const builders = { join }
+    const builders = { join, 'foreign-key': foreignKey, retract }
     builders[options.kind](env, options)
   },
 })

@@ -15,7 +15,7 @@ export interface TableCosts {
   readonly unmatched: number
 }
 
-/** Kafka Streams 4.3.1 from Maven: two threads, stores in memory, its defaults for the rest. */
+/** Kafka Streams 4.3.1 from Maven: two threads, stores in memory without a cache, its defaults for the rest. */
 export class KafkaStreamsRival {
   private readonly classPath: string
 

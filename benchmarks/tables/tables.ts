@@ -4,7 +4,7 @@ import { fillTopic } from '../kafka/topics.ts'
 import { median, rounded } from '../load/statistics.ts'
 import { ROWS, STREAM, type TablesJobOptions } from './jobs.ts'
 import { KafkaStreamsRival, type TableCosts } from './kafka-streams.ts'
-import { recordsOf, rowOf } from './records.ts'
+import { groupChanges, recordsOf, referringTo, rowOf } from './records.ts'
 import { runTables, type TableRun } from './run.ts'
 
 const ROUNDS = 3
@@ -75,13 +75,52 @@ export const tableJoinBenchmark: Benchmark = {
     return [
       rateFigure('table-join', compared, 2),
       {
-        name: 'table-load',
+        name: 'table-join-load',
         value: rounded(median(compared.weir.map(({ firstMs }) => firstMs)) / 1000),
         unit: 's to the first joined record',
         target: 3,
         higher: false,
         details: { rows },
       },
+    ]
+  },
+}
+
+/** `table-foreign-key`: each of 1 M rows joined with the one of 100,000 rows that it names. */
+export const tableForeignKeyBenchmark: Benchmark = {
+  name: 'table-foreign-key',
+  summary: '1 M rows joined with the rows of 100,000 that they name, both from a real Kafka',
+  async run(options) {
+    await options.workspace.stopServing()
+    await using broker = await KafkaBroker.start()
+    const rows = Math.round(100_000 * options.scale)
+    const results = Math.round(1_000_000 * options.scale)
+    const of = { partitions: PARTITIONS }
+    await fillTopic(broker, { ...of, topic: ROWS, records: rows, make: rowOf })
+    await fillTopic(broker, { ...of, topic: STREAM, records: results, make: referringTo(rows) })
+    return [
+      rateFigure(
+        'table-foreign-key',
+        await inTurn(broker, { kind: 'foreign-key', results }, options),
+        1.5,
+      ),
+    ]
+  },
+}
+
+/** `table-retract`: rows counted by a group that changes. */
+export const tableRetractBenchmark: Benchmark = {
+  name: 'table-retract',
+  summary: '2 M changes of 100,000 rows, counted by a group that changes, from a real Kafka',
+  async run(options) {
+    await options.workspace.stopServing()
+    await using broker = await KafkaBroker.start()
+    const rows = Math.round(100_000 * options.scale)
+    const results = Math.round(2_000_000 * options.scale)
+    const fill = { partitions: PARTITIONS, topic: STREAM, records: results }
+    await fillTopic(broker, { ...fill, make: groupChanges(rows) })
+    return [
+      rateFigure('table-retract', await inTurn(broker, { kind: 'retract', results }, options), 2),
     ]
   },
 }

@@ -58,6 +58,8 @@ public final class Tables {
         BuiltInDslStoreSuppliers.InMemoryDslStoreSuppliers.class);
     settings.put(StreamsConfig.DEFAULT_KEY_SERDE_CLASS_CONFIG, Serdes.StringSerde.class);
     settings.put(StreamsConfig.DEFAULT_VALUE_SERDE_CLASS_CONFIG, Serdes.StringSerde.class);
+    // As in Weir, each change is a result: a cache leaves some out, by the time of the commits.
+    settings.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, 0);
     settings.put("auto.offset.reset", "earliest");
     return settings;
   }
