@@ -16,8 +16,9 @@ import type {
 } from '../operators/tables/foreign-key.ts'
 import { AnswersFunction } from '../operators/tables/foreign-key-answers.ts'
 import {
+  type EarlyAnswer,
   ForeignKeyResultsFunction,
-  type ResultStatus,
+  type JoinedRow,
 } from '../operators/tables/foreign-key-results.ts'
 import {
   type Subscription,
@@ -215,11 +216,18 @@ export function joinByForeignKey<K, A, FK, B, OUT>(
       }),
     )
   const states = {
-    left: rowState('left', left),
-    right: rowState('right', right),
-    status: valueState<ResultStatus>('status'),
-    early: valueState('early', { serializer: int53Serializer }),
-    earlyRow: rowState('early-row', right),
+    row: valueState<JoinedRow<A, B>>('joined', {
+      serializer: recordFormat<JoinedRow<A, B>>({
+        left: lefts,
+        right: rights,
+        subscription: undefined,
+        isAnswered: undefined,
+        isShown: undefined,
+      }),
+    }),
+    early: valueState<EarlyAnswer<B>>('early', {
+      serializer: recordFormat<EarlyAnswer<B>>({ subscription: undefined, row: rights }),
+    }),
   }
   const byKey = { selector: (record: { readonly key: K }) => record.key, serializer: keys }
   const results = new KeyedConnectedStreams<K, LeftRow<K, A>, SubscriptionAnswer<K, B>>(

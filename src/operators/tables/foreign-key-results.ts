@@ -10,8 +10,11 @@ import type {
 import { type LeftRow, NO_SUBSCRIPTION, type SubscriptionAnswer } from './foreign-key.ts'
 import { requireRow } from './rows.ts'
 
-/** What the result of a left row stands on. */
-export interface ResultStatus {
+/** A left row with what its result stands on. */
+export interface JoinedRow<A, B> {
+  readonly left: A
+  /** Null where there is none, or where it is not known yet. */
+  readonly right: B | null
   /** Number of the row's subscription. */
   readonly subscription: number
   /** Whether that subscription was answered, so that the right row, or that there is none, is known. */
@@ -20,16 +23,18 @@ export interface ResultStatus {
   readonly isShown: boolean
 }
 
+/** An answer that came before the left row of its subscription. */
+export interface EarlyAnswer<B> {
+  readonly subscription: number
+  readonly row: B | null
+}
+
 /** How the left rows of a join by a foreign key meet their right rows. */
 export interface ForeignKeyResults<A, B, OUT> {
   readonly isLeft: boolean
   readonly join: (left: A, right: B | undefined) => OUT | null
-  readonly left: ValueStateDescriptor<A>
-  readonly right: ValueStateDescriptor<B>
-  readonly status: ValueStateDescriptor<ResultStatus>
-  /** An answer that came before the left row of its subscription: its number, and its row. */
-  readonly early: ValueStateDescriptor<number>
-  readonly earlyRow: ValueStateDescriptor<B>
+  readonly row: ValueStateDescriptor<JoinedRow<A, B>>
+  readonly early: ValueStateDescriptor<EarlyAnswer<B>>
 }
 
 /**
@@ -42,22 +47,16 @@ export class ForeignKeyResultsFunction<K, A, B, OUT>
 {
   readonly sideOutputs = []
   private readonly how: ForeignKeyResults<A, B, OUT>
-  private left!: ValueState<A>
-  private right!: ValueState<B>
-  private status!: ValueState<ResultStatus>
-  private early!: ValueState<number>
-  private earlyRow!: ValueState<B>
+  private row!: ValueState<JoinedRow<A, B>>
+  private early!: ValueState<EarlyAnswer<B>>
 
   constructor(how: ForeignKeyResults<A, B, OUT>) {
     this.how = how
   }
 
   open(context: KeyedFunctionContext): void {
-    this.left = context.getState(this.how.left)
-    this.right = context.getState(this.how.right)
-    this.status = context.getState(this.how.status)
+    this.row = context.getState(this.how.row)
     this.early = context.getState(this.how.early)
-    this.earlyRow = context.getState(this.how.earlyRow)
   }
 
   processElement1(
@@ -65,45 +64,43 @@ export class ForeignKeyResultsFunction<K, A, B, OUT>
     _context: KeyedProcessContext<K>,
     out: Collector<RowChange<K, OUT>>,
   ): void {
-    const status = this.status.value()
+    const row = this.row.value()
+    const isShown = row?.isShown === true
     if (value === null) {
-      this.left.clear()
-      this.right.clear()
-      this.status.clear()
-      if (status?.isShown === true) out.collect({ key, value: null })
+      this.row.clear()
+      if (isShown) out.collect({ key, value: null })
       return
     }
-    this.left.update(value)
     const next =
-      status?.subscription === subscription
-        ? status
-        : { ...this.begin(subscription), isShown: status?.isShown === true }
-    this.show(key, value, { status: next, out })
+      row?.subscription === subscription
+        ? { ...row, left: value }
+        : { ...this.begin(subscription), left: value, isShown }
+    this.show(key, next, out)
   }
 
   processElement2(
-    { key, subscription, row, isLast }: SubscriptionAnswer<K, B>,
+    answer: SubscriptionAnswer<K, B>,
     _context: KeyedProcessContext<K>,
     out: Collector<RowChange<K, OUT>>,
   ): void {
-    const status = this.status.value()
-    if (status?.subscription !== subscription) {
-      this.keepEarly({ key, subscription, row, isLast }, status?.subscription ?? 0)
+    const row = this.row.value()
+    if (row?.subscription !== answer.subscription) {
+      this.keepEarly(answer, row?.subscription ?? 0)
       return
     }
     // The row has moved or is gone, which its own change says.
-    if (isLast) return
-    setRow(this.right, row)
-    this.show(key, this.left.value() as A, { status: { ...status, isAnswered: true }, out })
+    if (!answer.isLast) this.show(answer.key, { ...row, right: answer.row, isAnswered: true }, out)
   }
 
-  /** The status of a row that has a subscription with another number. */
-  private begin(subscription: number): Omit<ResultStatus, 'isShown'> {
+  /** What is known of a row that has a subscription with another number. */
+  private begin(
+    subscription: number,
+  ): Pick<JoinedRow<A, B>, 'right' | 'subscription' | 'isAnswered'> {
     const early = this.early.value()
-    const isEarly = early === subscription
-    setRow(this.right, isEarly ? (this.earlyRow.value() ?? null) : null)
-    if (early !== undefined && early <= subscription) this.forgetEarly()
-    return { subscription, isAnswered: isEarly || subscription === NO_SUBSCRIPTION }
+    if (early !== undefined && early.subscription <= subscription) this.early.clear()
+    const isEarly = early?.subscription === subscription
+    const isAnswered = isEarly || subscription === NO_SUBSCRIPTION
+    return { subscription, right: isEarly ? early.row : null, isAnswered }
   }
 
   private keepEarly(
@@ -112,39 +109,31 @@ export class ForeignKeyResultsFunction<K, A, B, OUT>
   ): void {
     const early = this.early.value()
     if (isLast) {
-      if (early === subscription) this.forgetEarly()
+      if (early?.subscription === subscription) this.early.clear()
       return
     }
-    if (subscription < Math.max(current, early ?? 0)) return
-    this.early.update(subscription)
-    setRow(this.earlyRow, row)
+    if (subscription < Math.max(current, early?.subscription ?? 0)) return
+    this.early.update({ subscription, row })
   }
 
-  private forgetEarly(): void {
-    this.early.clear()
-    this.earlyRow.clear()
+  private show(key: K, row: JoinedRow<A, B>, out: Collector<RowChange<K, OUT>>): void {
+    let { isShown } = row
+    try {
+      const value = this.resultOf(row)
+      isShown = value === undefined ? isShown : value !== null
+      if (value !== undefined && (isShown || row.isShown)) out.collect({ key, value })
+    } finally {
+      // Also where the function of the user throws: the answers to come still find their row.
+      this.row.update({ ...row, isShown })
+    }
   }
 
-  private show(
-    key: K,
-    left: A,
-    { status, out }: { readonly status: ResultStatus; readonly out: Collector<RowChange<K, OUT>> },
-  ): void {
-    // Before the function of the user: where it throws, the answers to come still find their row.
-    this.status.update(status)
-    if (!status.isAnswered) return
-    const right = this.right.value()
-    const hasResult = this.how.isLeft || right !== undefined
-    const value = hasResult ? requireRow(this.how.join(left, right), JOIN_FUNCTION) : null
-    const isShown = value !== null
-    if (isShown !== status.isShown) this.status.update({ ...status, isShown })
-    if (value !== null || status.isShown) out.collect({ key, value })
+  /** Null where there is none; undefined where it is not known yet. */
+  private resultOf({ left, right, isAnswered }: JoinedRow<A, B>): OUT | null | undefined {
+    if (!isAnswered) return undefined
+    if (right === null && !this.how.isLeft) return null
+    return requireRow(this.how.join(left, right ?? undefined), JOIN_FUNCTION)
   }
 }
 
 const JOIN_FUNCTION = 'the function of a join of tables by a foreign key'
-
-function setRow<V>(state: ValueState<V>, row: V | null): void {
-  if (row === null) state.clear()
-  else state.update(row)
-}

@@ -85,11 +85,8 @@ class World {
         new ForeignKeyResultsFunction<string, Left, Right, Result>({
           isLeft,
           join: (left, right) => ({ left, right }),
-          left: valueState('left'),
-          right: valueState('right'),
-          status: valueState('status'),
+          row: valueState('joined'),
           early: valueState('early'),
-          earlyRow: valueState('early-row'),
         }),
         ({ key }) => key,
         ({ key }) => key,
