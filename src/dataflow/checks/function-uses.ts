@@ -32,6 +32,11 @@ export const FUNCTION_USES = {
     example:
       'joinTable(customers, (order) => order.customer, (order, customer) => [order, customer])',
   },
+  joinFeatures: {
+    call: 'join',
+    operator: 'Features',
+    example: 'join((event, features) => ({ ...event, ...features }))',
+  },
   where: { call: 'where', operator: 'Window', example: JOIN_KEYS },
   equalTo: { call: 'equalTo', operator: 'Window', example: JOIN_KEYS },
   reduceOfWindows: { call: 'reduce', operator: 'Window', example: REDUCE },
