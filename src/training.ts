@@ -50,3 +50,5 @@ export type { CoverageCounts, ErrorSummary, PairCoverage } from './training/metr
 export type { MeanEstimate, RankingSummary } from './training/metrics/ranking.ts'
 export { RatingsSpill, type RatingsSpillOptions } from './training/spill/ratings-spill.ts'
 export type { SpilledRatings } from './training/spill/spilled-ratings.ts'
+export * from './training/features/export.ts'
+export { writeFeatureExamples } from './training/features/write-examples.ts'
