@@ -10,7 +10,11 @@ export type ThriftValue =
   | { readonly type: 'i32' | 'i64'; readonly value: number }
   | { readonly type: 'text'; readonly value: string }
   | { readonly type: 'struct'; readonly fields: ThriftFields }
-  | { readonly type: 'list'; readonly of: ThriftValue['type']; readonly values: readonly ThriftValue[] }
+  | {
+      readonly type: 'list'
+      readonly of: ThriftValue['type']
+      readonly values: readonly ThriftValue[]
+    }
 
 /** The fields of a structure by their ids, in ascending order. */
 export type ThriftFields = readonly (readonly [id: number, value: ThriftValue])[]
@@ -26,10 +30,11 @@ export const text = (value: string): ThriftValue => ({ type: 'text', value })
 /** A structure. */
 export const struct = (...fields: ThriftFields): ThriftValue => ({ type: 'struct', fields })
 /** A list of values of one type. */
-export const list = (
-  of: ThriftValue['type'],
-  values: readonly ThriftValue[],
-): ThriftValue => ({ type: 'list', of, values })
+export const list = (of: ThriftValue['type'], values: readonly ThriftValue[]): ThriftValue => ({
+  type: 'list',
+  of,
+  values,
+})
 
 /** Appends a structure in Thrift's compact protocol, in which Parquet writes its metadata. */
 export function writeStruct(writer: ByteWriter, fields: ThriftFields): void {

@@ -71,11 +71,7 @@ function writeGroup(
 ): ThriftValue {
   const start = writer.length
   const chunks = columns.map((column) => writeChunk(writer, column, column.values.slice(from, to)))
-  return struct(
-    [1, list('struct', chunks)],
-    [2, i64(writer.length - start)],
-    [3, i64(to - from)],
-  )
+  return struct([1, list('struct', chunks)], [2, i64(writer.length - start)], [3, i64(to - from)])
 }
 
 /** Writes the only page of a column in a group; returns what the metadata says of it. */

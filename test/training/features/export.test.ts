@@ -129,7 +129,9 @@ describe('a file of examples', () => {
     const path = join(temporaryFolder(), 'examples.parquet')
     writeFeatureExamples(path, examples)
     const file = readFileSync(path)
-    const rows = await parquetReadObjects({ file: file.buffer.slice(file.byteOffset, file.byteOffset + file.length) as ArrayBuffer })
+    const rows = await parquetReadObjects({
+      file: file.buffer.slice(file.byteOffset, file.byteOffset + file.length) as ArrayBuffer,
+    })
     expect(rows).toEqual(
       examples.map(({ key, time, label, features: { last, ...numbers } }) => ({
         ...{ key, time: new Date(time), label },
