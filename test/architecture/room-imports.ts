@@ -544,7 +544,6 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'operators/async',
     'operators/basic',
     'operators/features',
-    'operators/folding',
     'operators/folds',
     'operators/inference',
     'operators/joins',
@@ -564,6 +563,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'operators/windows',
   ],
   files: ['core'],
+  'files/parquet': ['core'],
   'files/webhdfs': ['core', 'core/lifetime'],
   gateway: [
     'client',
@@ -1731,6 +1731,14 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'training/data',
     'training/metrics',
     'wire',
+  ],
+  'training/features': [
+    'core',
+    'core/options',
+    'core/text',
+    'files',
+    'files/parquet',
+    'operators/features',
   ],
   'training/gpu': ['core'],
   'training/linear': [

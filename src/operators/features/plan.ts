@@ -1,4 +1,6 @@
 import { WeirError } from '../../core/errors.ts'
+import { either, name, wholeNumber } from '../../core/options/kinds.ts'
+import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import { describeValue } from '../../core/text/describe-value.ts'
 import { refuseArgument } from '../../core/text/refuse-argument.ts'
 import { Feature, type FeatureDefinition, type FeatureValues } from './definition.ts'
@@ -20,6 +22,10 @@ export interface FeatureOptions {
   readonly retention?: string | number
 }
 
+const FEATURES: OptionShape<FeatureOptions> = {
+  tiles: wholeNumber({ min: 1, max: 1000 }),
+  retention: either(name, wholeNumber({ min: 1000 })),
+}
 const MOST_FEATURES = 256
 
 /** One feature as rows have it. */
@@ -41,11 +47,10 @@ export class FeaturePlan<T, D extends FeatureDefinition<T>> {
   private readonly inputs: unknown[]
 
   /** Throws INVALID_ARGUMENT. */
-  constructor(definition: D, { tiles = 60, retention }: FeatureOptions = {}) {
+  constructor(definition: D, options: FeatureOptions = {}) {
     const given = requireDefinition(definition)
-    if (!Number.isInteger(tiles) || tiles < 1 || tiles > 1000) {
-      refuseArgument('features(...): tiles', tiles, 'a whole number from 1 to 1000')
-    }
+    checkOptions('features', FEATURES, options)
+    const { tiles = 60, retention } = options
     this.retentionMs = retentionOf(given, retention)
     this.features = given.map(([name, { parts }]) => {
       const { call, take, isNumber, windowMs = this.retentionMs } = parts

@@ -1,6 +1,6 @@
 import { WeirError } from '../../core/errors.ts'
-import { aFunction, either, name, numberIn, required } from '../../core/options/kinds.ts'
-import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
+import { aFunction, either, kindOf, name, required, wholeNumber } from '../../core/options/kinds.ts'
+import { checkArgument, checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import { describeValue } from '../../core/text/describe-value.ts'
 import type { FeatureDefinition, FeatureValues } from '../../operators/features/definition.ts'
 import { type FeatureOptions, FeaturePlan, hasTiles } from '../../operators/features/plan.ts'
@@ -31,12 +31,20 @@ export interface ExportFeaturesOptions<T> extends FeatureOptions {
 const EXPORT: OptionShape<ExportFeaturesOptions<unknown>> = {
   keyOf: required(aFunction()),
   timeOf: required(aFunction()),
-  tiles: numberIn(),
-  retention: either(name, numberIn()),
+  tiles: wholeNumber({ min: 1, max: 1000 }),
+  retention: either(name, wholeNumber({ min: 1000 })),
 }
 
 /** Things in a list, or that come one by one. */
 type Given<T> = Iterable<T> | AsyncIterable<T>
+
+const GIVEN = kindOf<Given<unknown>>(
+  'a list, or what for await reads',
+  (given) =>
+    typeof given === 'object' &&
+    given !== null &&
+    (Symbol.iterator in given || Symbol.asyncIterator in given),
+)
 
 /** The events and labels of one key. */
 interface OfKey<T, L> {
@@ -57,7 +65,10 @@ export async function exportFeatures<T, D extends FeatureDefinition<T>, L>(
   options: ExportFeaturesOptions<T>,
 ): Promise<FeatureExample<D, L>[]> {
   checkOptions('exportFeatures', EXPORT as OptionShape<ExportFeaturesOptions<T>>, options)
-  const plan = new FeaturePlan<T, D>(definition, options)
+  checkArgument('exportFeatures', 'events', GIVEN, events)
+  checkArgument('exportFeatures', 'labels', GIVEN, labels)
+  const { keyOf, timeOf, ...ofPlan } = options
+  const plan = new FeaturePlan<T, D>(definition, ofPlan)
   const keys = new Map<ExportKey, OfKey<T, L>>()
   let places = 0
   for await (const label of labels) {
@@ -66,7 +77,7 @@ export async function exportFeatures<T, D extends FeatureDefinition<T>, L>(
   }
   let number = 0
   for await (const event of events) {
-    const found = { key: options.keyOf(event), time: options.timeOf(event) }
+    const found = { key: keyOf(event), time: timeOf(event) }
     requireKnown('event', number++, found)
     // Without a label of its key, an event has no example.
     keys.get(found.key)?.events.push([found.time, event])

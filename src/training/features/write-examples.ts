@@ -1,4 +1,6 @@
 import { WeirError } from '../../core/errors.ts'
+import { kindOf, name } from '../../core/options/kinds.ts'
+import { checkArgument } from '../../core/options/shape.ts'
 import { describeValue } from '../../core/text/describe-value.ts'
 import { replaceFileSync } from '../../files/durable-files.ts'
 import { nodeFileSystem } from '../../files/node-file-system.ts'
@@ -6,6 +8,8 @@ import { type ParquetColumn, parquetOf } from '../../files/parquet/write-table.t
 import type { FeatureExample } from './export.ts'
 
 type Example = FeatureExample<Readonly<Record<string, unknown>>, unknown>
+const EXAMPLES = kindOf<readonly unknown[]>('a list of examples', Array.isArray)
+
 type Cell = number | string | boolean | null
 
 const encoder = new TextEncoder()
@@ -19,6 +23,8 @@ export function writeFeatureExamples<D, L>(
   path: string,
   examples: readonly FeatureExample<D, L>[],
 ): void {
+  checkArgument('writeFeatureExamples', 'path', name, path)
+  checkArgument('writeFeatureExamples', 'examples', EXAMPLES, examples)
   const given = examples as readonly Example[]
   if (path.endsWith('.jsonl')) {
     const lines = given.map((example) => `${JSON.stringify(example)}\n`)
@@ -33,7 +39,7 @@ export function writeFeatureExamples<D, L>(
 
 function columnsOf(examples: readonly Example[]): readonly ParquetColumn[] {
   const names = Object.keys(examples[0]?.features ?? {})
-  const taken = names.find((name) => ['key', 'time', 'label'].includes(name))
+  const taken = names.find((feature) => ['key', 'time', 'label'].includes(feature))
   if (taken !== undefined) {
     const message = `the feature "${taken}" has the name of a column of the file: give it another one, or write .jsonl`
     throw new WeirError('INVALID_ARGUMENT', message)
@@ -49,27 +55,27 @@ function columnsOf(examples: readonly Example[]): readonly ParquetColumn[] {
       'label',
       examples.map(({ label }) => label),
     ),
-    ...names.map((name) =>
+    ...names.map((feature) =>
       columnOf(
-        name,
-        examples.map(({ features }) => features[name]),
+        feature,
+        examples.map(({ features }) => features[feature]),
       ),
     ),
   ]
 }
 
 /** The column of some values; of nulls alone it has numbers. */
-function columnOf(name: string, given: readonly unknown[]): ParquetColumn {
+function columnOf(column: string, given: readonly unknown[]): ParquetColumn {
   const values = given.map(cellOf)
   const types = new Set(values.filter((value) => value !== null).map((value) => typeof value))
   if (types.size > 1) {
     throw new WeirError(
       'INVALID_ARGUMENT',
-      `the column "${name}" has values of the types ${[...types].join(' and ')}: a column of Parquet has one; write .jsonl, or make them alike`,
+      `the column "${column}" has values of the types ${[...types].join(' and ')}: a column of Parquet has one; write .jsonl, or make them alike`,
     )
   }
   const type = types.has('string') ? 'text' : types.has('boolean') ? 'boolean' : 'number'
-  return { name, type, values }
+  return { name: column, type, values }
 }
 
 function cellOf(value: unknown): Cell {

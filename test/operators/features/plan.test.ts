@@ -251,7 +251,7 @@ describe('a definition', () => {
       { retention: '24h' },
       'feature "clicks" has a window of 604800000 ms, and rows stay for 86400000 ms (retention)',
     )
-    refused({ clicks: count().over('7d') }, { tiles: 0 }, 'a whole number from 1 to 1000')
+    refused({ clicks: count().over('7d') }, { tiles: 0 }, 'tiles')
     expect(() => count().over('7 months')).toThrow("write '30s', '15m', '1h', '7d' or '2w'")
     expect(() => quantile(90, () => 1)).toThrow('a number from 0 to 1')
     expect(() => lastN(0, () => 1)).toThrow('a whole number from 1 to 100')
