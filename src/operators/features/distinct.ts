@@ -1,5 +1,5 @@
 import { murmur3 } from '../../core/hash/murmur3.ts'
-import type { FeatureRow } from './row.ts'
+import type { OpenRow } from './row.ts'
 import type { Tally } from './tally.ts'
 import type { Tiling } from './tiling.ts'
 
@@ -73,7 +73,7 @@ export class DistinctTally implements Tally<Countable, number> {
     return isValue ? undefined : 'a text, a finite number or a boolean'
   }
 
-  add(row: FeatureRow, feature: number, time: number, input: Countable): void {
+  add(row: OpenRow, feature: number, time: number, input: Countable): void {
     const tile = this.tiling.tileOf(time)
     const first = this.tiling.firstOf(row.newest)
     if (tile < first) return
@@ -85,7 +85,7 @@ export class DistinctTally implements Tally<Countable, number> {
 
   /** Adds a rank to a register, unless it has one from a later tile that is as large. */
   private note(
-    row: FeatureRow,
+    row: OpenRow,
     feature: number,
     {
       tile,
@@ -116,7 +116,7 @@ export class DistinctTally implements Tally<Countable, number> {
   }
 
   /** Removes what is too old where the number of entries is a power of two: so it costs little for each of them. */
-  private sweep(row: FeatureRow, feature: number): void {
+  private sweep(row: OpenRow, feature: number): void {
     const entries = row.sizeOf(feature) / ENTRY
     if (entries < LEAST_SWEEP || (entries & (entries - 1)) !== 0) return
     const first = this.tiling.firstOf(row.newest)
@@ -126,7 +126,7 @@ export class DistinctTally implements Tally<Countable, number> {
     }
   }
 
-  read(row: FeatureRow, feature: number, at: number): number {
+  read(row: OpenRow, feature: number, at: number): number {
     const first = this.tiling.firstOf(at)
     const start = row.startOf(feature)
     const end = start + row.sizeOf(feature)
@@ -147,7 +147,7 @@ export class DistinctTally implements Tally<Countable, number> {
 }
 
 /** Where the entries of a register begin, or would. */
-function placeOf(row: FeatureRow, feature: number, register: number): number {
+function placeOf(row: OpenRow, feature: number, register: number): number {
   const start = row.startOf(feature)
   let [low, high] = [0, row.sizeOf(feature) / ENTRY]
   while (low < high) {

@@ -18,6 +18,10 @@ import { type FeaturePlan, hasTiles } from './plan.ts'
 import type { FeatureRow } from './row.ts'
 import { rowSerializer } from './row-serializer.ts'
 
+/** Timers of rows are at so many moments of the retention, at least a second apart. */
+const GRAINS = 100
+const LEAST_GRAIN_MS = 1_000
+
 /** What queries of features see, and when. */
 export interface FeatureView {
   readonly queryableName: string
@@ -93,7 +97,7 @@ export class FeaturesOperator<T, D extends FeatureDefinition<T>>
     const result = this.work.join?.(event, plan.read(row, timestamp))
     plan.fold(row, timestamp)
     const needsTimer = row.timer < row.newest && timers.currentWatermark < MAX_TIMESTAMP
-    const end = row.newest + plan.retentionMs
+    const end = this.timerOf(row)
     if (needsTimer) row.timer = end
     rows.update(row)
     // A timer may belong to its entry, which must exist.
@@ -121,7 +125,7 @@ export class FeaturesOperator<T, D extends FeatureDefinition<T>>
   onEventTimer({ timestamp }: Timer): void {
     const row = this.rows.valueToChange()
     if (row === undefined) return
-    const end = row.newest + this.plan.retentionMs
+    const end = this.timerOf(row)
     // The end of the input makes each timer due: the rows stay as they are.
     const isAtEnd = this.timers.currentWatermark === MAX_TIMESTAMP
     if (end <= timestamp && !isAtEnd) {
@@ -134,6 +138,13 @@ export class FeaturesOperator<T, D extends FeatureDefinition<T>>
   }
 
   onProcessingTimer(): void {}
+
+  /** When the row leaves unless its key has a newer event: a little late, so that many rows share a moment. */
+  private timerOf({ newest }: FeatureRow): number {
+    const { retentionMs } = this.plan
+    const grain = Math.max(LEAST_GRAIN_MS, Math.floor(retentionMs / GRAINS))
+    return Math.ceil((newest + retentionMs) / grain) * grain
+  }
 
   /** Whether no window of a row can reach an event. */
   private isTooLate(timestamp: number): boolean {

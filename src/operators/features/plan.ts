@@ -4,7 +4,7 @@ import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import { describeValue } from '../../core/text/describe-value.ts'
 import { refuseArgument } from '../../core/text/refuse-argument.ts'
 import { Feature, type FeatureDefinition, type FeatureValues } from './definition.ts'
-import { FeatureRow, headerBytes } from './row.ts'
+import { FeatureRow, headerBytes, OpenRow } from './row.ts'
 import type { Tally } from './tally.ts'
 import { END_OF_TILES, lengthMs, Tiling } from './tiling.ts'
 
@@ -45,6 +45,7 @@ export class FeaturePlan<T, D extends FeatureDefinition<T>> {
   readonly features: readonly PlannedFeature<T>[]
   readonly retentionMs: number
   private readonly inputs: unknown[]
+  private readonly open: OpenRow
 
   /** Throws INVALID_ARGUMENT. */
   constructor(definition: D, options: FeatureOptions = {}) {
@@ -58,6 +59,7 @@ export class FeaturePlan<T, D extends FeatureDefinition<T>> {
       return { name, call, take: take as (event: T) => unknown, isNumber, tally }
     })
     this.inputs = this.features.map(() => undefined)
+    this.open = new OpenRow(this.features.length)
   }
 
   /** Most bytes of a row. */
@@ -91,30 +93,36 @@ export class FeaturePlan<T, D extends FeatureDefinition<T>> {
 
   /** Adds what was taken from an event at its time, ms of event time, 0 <= time < END_OF_TILES. */
   fold(row: FeatureRow, time: number): void {
-    const { features, inputs } = this
-    if (time > row.newest) row.newest = time
+    const { features, inputs, open } = this
+    open.load(row)
+    if (time > open.newest) open.newest = time
     for (let n = 0; n < features.length; n++) {
       const input = inputs[n]
-      if (input !== null && input !== undefined) features[n]!.tally.add(row, n, time, input)
+      if (input !== null && input !== undefined) features[n]!.tally.add(open, n, time, input)
     }
+    open.store(row)
   }
 
   /** The features at a time; a time before the newest event of the row counts as that of this event. */
   read(row: FeatureRow, time: number): FeatureValues<D> {
+    const { open } = this
     const at = Math.max(time, row.newest)
+    open.load(row)
     const values: Record<string, unknown> = {}
     for (let n = 0; n < this.features.length; n++) {
       const { name, tally } = this.features[n]!
-      values[name] = tally.read(row, n, at)
+      values[name] = tally.read(open, n, at)
     }
     return values as FeatureValues<D>
   }
 
   /** As `read`, as float32 in the order of the definition; `missing` stands for a value that is null. */
   readVector(row: FeatureRow, time: number, missing: number): Float32Array {
+    const { open } = this
     const at = Math.max(time, row.newest)
+    open.load(row)
     return Float32Array.from(this.features, ({ tally }, n) => {
-      const value = tally.read(row, n, at)
+      const value = tally.read(open, n, at)
       return typeof value === 'number' ? value : missing
     })
   }

@@ -1,4 +1,4 @@
-import type { FeatureRow } from './row.ts'
+import type { OpenRow } from './row.ts'
 import { refusalOfNumber, type Tally } from './tally.ts'
 import { firstFrom } from './tiled-cells.ts'
 import type { Tiling } from './tiling.ts'
@@ -64,7 +64,7 @@ export class QuantileTally implements Tally<number, number | null> {
     return refusalOfNumber(input)
   }
 
-  add(row: FeatureRow, feature: number, time: number, input: number): void {
+  add(row: OpenRow, feature: number, time: number, input: number): void {
     const tile = this.tiling.tileOf(time)
     const first = this.tiling.firstOf(row.newest)
     if (tile < first) return
@@ -96,7 +96,7 @@ export class QuantileTally implements Tally<number, number | null> {
     while (size > MOST_BUCKETS * ENTRY) size = collapse(row, feature, from, size)
   }
 
-  read(row: FeatureRow, feature: number, at: number): number | null {
+  read(row: OpenRow, feature: number, at: number): number | null {
     const { view } = row
     const start = row.startOf(feature)
     const to = start + row.sizeOf(feature)
@@ -131,7 +131,7 @@ function bucketAt(counts: ReadonlyMap<number, number>, rank: number): number {
 }
 
 /** Removes the tiles before the first one that can still be read. Returns their bytes. */
-function prune(row: FeatureRow, feature: number, first: number): number {
+function prune(row: OpenRow, feature: number, first: number): number {
   const from = row.startOf(feature)
   const to = from + row.sizeOf(feature)
   const kept = firstFrom(row.view, { from, to, stride: ENTRY }, first)
@@ -140,7 +140,7 @@ function prune(row: FeatureRow, feature: number, first: number): number {
 }
 
 /** Makes one bucket of each pair of a tile. Returns the bytes that the tile has then. */
-function collapse(row: FeatureRow, feature: number, from: number, size: number): number {
+function collapse(row: OpenRow, feature: number, from: number, size: number): number {
   const { view } = row
   let to = from
   for (let at = from; at < from + size; at += ENTRY) {

@@ -1,10 +1,11 @@
+import type { ByteReader } from '../../core/byte-reader.ts'
 import {
   type EvolvingSerializer,
   type ValueCopier,
   type ValueReader,
   withCopier,
 } from '../../core/serializer.ts'
-import { FeatureRow } from './row.ts'
+import { FeatureRow, OpenRow } from './row.ts'
 
 /** A feature as stored rows name it. */
 interface StoredFeature {
@@ -20,19 +21,14 @@ const ID = 'features/1'
 class RowCopier implements ValueCopier<FeatureRow> {
   readonly shares = false
   bytes = 0
-  private readonly features: number
-
-  constructor(features: number) {
-    this.features = features
-  }
 
   copy(row: FeatureRow): FeatureRow {
     this.bytes = this.measure(row)
-    return new FeatureRow(row.bytes.slice(), row.length, this.features)
+    return new FeatureRow(row.used.slice(), row)
   }
 
-  measure({ view }: FeatureRow): number {
-    return ROW_OVERHEAD + view.byteLength
+  measure({ bytes }: FeatureRow): number {
+    return ROW_OVERHEAD + bytes.length
   }
 }
 
@@ -44,18 +40,18 @@ export function rowSerializer(
   features: readonly { readonly name: string; readonly tally: { readonly layout: string } }[],
 ): EvolvingSerializer<FeatureRow> {
   const own = features.map(({ name, tally }) => ({ name, layout: tally.layout }))
-  const count = own.length
   const serializer: EvolvingSerializer<FeatureRow> = {
     id: ID + JSON.stringify(own.map(({ name, layout }) => [name, layout])),
-    write: (row, writer) => writer.raw(row.bytes),
-    read(reader) {
-      const bytes = reader.raw(reader.remaining).slice()
-      return new FeatureRow(bytes, bytes.length, count)
+    write(row, writer) {
+      writer.float64(row.newest)
+      writer.float64(row.timer)
+      writer.raw(row.used)
     },
+    read,
     readerOf: (storedId) =>
       storedId === serializer.id ? serializer.read : readerOfStored(own, storedId),
   }
-  return withCopier(serializer, new RowCopier(count)) as EvolvingSerializer<FeatureRow>
+  return withCopier(serializer, new RowCopier()) as EvolvingSerializer<FeatureRow>
 }
 
 function readerOfStored(
@@ -71,25 +67,38 @@ function readerOfStored(
     }
   }
   const places = own.map(({ name }) => stored.findIndex((one) => one.name === name))
-  return (reader) => {
-    const bytes = reader.raw(reader.remaining).slice()
-    return rearranged(new FeatureRow(bytes, bytes.length, stored.length), places)
-  }
+  const from = new OpenRow(stored.length)
+  const to = new OpenRow(places.length)
+  return (reader) => rearranged(read(reader), places, from, to)
+}
+
+/** A row as it is stored. */
+function read(reader: ByteReader): FeatureRow {
+  const times = { newest: reader.float64(), timer: reader.float64() }
+  return new FeatureRow(reader.raw(reader.remaining).slice(), times)
 }
 
 /** The row with the regions at these places of the stored one; -1 for one that it does not have. */
-function rearranged(stored: FeatureRow, places: readonly number[]): FeatureRow {
+function rearranged(
+  stored: FeatureRow,
+  places: readonly number[],
+  from: OpenRow,
+  to: OpenRow,
+): FeatureRow {
   const row = FeatureRow.empty(places.length)
-  row.newest = stored.newest
-  row.timer = stored.timer
+  from.load(stored)
+  to.load(row)
   for (const [feature, place] of places.entries()) {
     if (place < 0) continue
-    const from = stored.startOf(place)
-    const size = stored.sizeOf(place)
-    const at = row.startOf(feature)
-    row.insert(feature, at, size)
-    row.bytes.set(stored.bytes.subarray(from, from + size), at)
+    const start = from.startOf(place)
+    const size = from.sizeOf(place)
+    const at = to.startOf(feature)
+    to.insert(feature, at, size)
+    to.bytes.set(from.bytes.subarray(start, start + size), at)
   }
+  to.newest = stored.newest
+  to.store(row)
+  row.timer = stored.timer
   return row
 }
 

@@ -1,96 +1,121 @@
-const NEWEST = 0
-const TIMER = 8
-const SIZES = 16
 const SIZE_BYTES = 4
+/** Bytes before the sizes of regions, where a row is stored: the newest event time and the time of the timer. */
+export const TIMES_BYTES = 16
+/** Spare bytes of a row that has grown: a quarter of it, at least these. */
+const LEAST_SPARE = 32
+const FIRST_SCRATCH = 1 << 14
 
-/** Bytes of a row before its first region, for so many features. */
-export const headerBytes = (features: number): number => SIZES + features * SIZE_BYTES
+/** Bytes of a stored row of so many features before its first region. */
+export const headerBytes = (features: number): number => TIMES_BYTES + features * SIZE_BYTES
 
 /**
- * The features of one key as bytes: the newest event time, the time of its timer, the size of each region, and the
- * regions, one for each feature, one behind the other. Numbers are little-endian. What is within a region is up to its
- * feature.
+ * The features of one key: the size of each region (uint32), and the regions, one for each feature, one behind the other,
+ * as bytes. Numbers are little-endian. What is within a region is up to its feature. It changes within an `OpenRow`.
  */
 export class FeatureRow {
+  /** The newest event time, ms; -Infinity without events. */
+  newest: number
+  /** The time of the timer of the key, ms of event time; -Infinity without one. */
+  timer: number
   /** The bytes, of which the first `length` are used. */
-  view: DataView
+  bytes: Uint8Array
   length: number
-  private readonly features: number
 
-  constructor(bytes: Uint8Array, length: number, features: number) {
-    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    this.length = length
-    this.features = features
+  constructor(
+    bytes: Uint8Array,
+    { newest, timer }: { readonly newest: number; readonly timer: number },
+  ) {
+    this.newest = newest
+    this.timer = timer
+    this.bytes = bytes
+    this.length = bytes.length
   }
 
   /** A row without events. */
   static empty(features: number): FeatureRow {
-    const length = headerBytes(features)
-    const row = new FeatureRow(new Uint8Array(length + 64), length, features)
-    row.newest = Number.NEGATIVE_INFINITY
-    row.timer = Number.NEGATIVE_INFINITY
-    return row
+    const never = Number.NEGATIVE_INFINITY
+    return new FeatureRow(new Uint8Array(features * SIZE_BYTES), { newest: never, timer: never })
   }
 
   /** The used bytes, not a copy. */
-  get bytes(): Uint8Array {
-    return new Uint8Array(this.view.buffer, this.view.byteOffset, this.length)
+  get used(): Uint8Array {
+    return this.bytes.subarray(0, this.length)
+  }
+}
+
+/** The one row that is worked on, in memory that stays, so that no record needs arrays of its own. */
+export class OpenRow {
+  /** The newest event time of the row, ms. */
+  newest = Number.NEGATIVE_INFINITY
+  /** The bytes, of which the first `length` are used. */
+  bytes = new Uint8Array(FIRST_SCRATCH)
+  view: DataView = new DataView(this.bytes.buffer)
+  length = 0
+  private readonly features: number
+
+  constructor(features: number) {
+    this.features = features
   }
 
-  /** The newest event time, ms; -Infinity without events. */
-  get newest(): number {
-    return this.view.getFloat64(NEWEST, true)
+  /** Takes the content of a row. */
+  load(row: FeatureRow): void {
+    this.newest = row.newest
+    this.length = 0
+    this.reserve(row.length)
+    const { bytes, length } = row
+    if (bytes.length === length) this.bytes.set(bytes)
+    else this.bytes.set(bytes.subarray(0, length))
+    this.length = length
   }
 
-  set newest(time: number) {
-    this.view.setFloat64(NEWEST, time, true)
-  }
-
-  /** The time of the timer of the key, ms of event time; -Infinity without one. */
-  get timer(): number {
-    return this.view.getFloat64(TIMER, true)
-  }
-
-  set timer(time: number) {
-    this.view.setFloat64(TIMER, time, true)
+  /** Gives a row the content. */
+  store(row: FeatureRow): void {
+    const { length } = this
+    row.newest = this.newest
+    row.length = length
+    if (length > row.bytes.length) {
+      row.bytes = new Uint8Array(length + Math.max(LEAST_SPARE, length >> 2))
+    }
+    row.bytes.set(this.bytes.subarray(0, length))
   }
 
   /** Bytes of the region of a feature, 0 <= feature < number of features. */
   sizeOf(feature: number): number {
-    return this.view.getUint32(SIZES + feature * SIZE_BYTES, true)
+    return this.view.getUint32(feature * SIZE_BYTES, true)
   }
 
   /** Where the region of a feature begins. */
   startOf(feature: number): number {
-    let at = headerBytes(this.features)
+    let at = this.features * SIZE_BYTES
     for (let before = 0; before < feature; before++) at += this.sizeOf(before)
     return at
   }
 
   /** Makes room of so many bytes in the region of a feature, before byte `at` of the row. They may hold anything. */
   insert(feature: number, at: number, count: number): void {
-    const length = this.length + count
-    if (length > this.view.byteLength) this.grow(length)
-    const bytes = new Uint8Array(this.view.buffer, this.view.byteOffset, length)
-    bytes.copyWithin(at + count, at, this.length)
-    this.length = length
+    this.reserve(count)
+    this.bytes.copyWithin(at + count, at, this.length)
+    this.length += count
     this.resize(feature, count)
   }
 
   /** Takes so many bytes from the region of a feature, from byte `at` of the row on. */
   remove(feature: number, at: number, count: number): void {
-    this.bytes.copyWithin(at, at + count)
+    this.bytes.copyWithin(at, at + count, this.length)
     this.length -= count
     this.resize(feature, -count)
   }
 
   private resize(feature: number, by: number): void {
-    this.view.setUint32(SIZES + feature * SIZE_BYTES, this.sizeOf(feature) + by, true)
+    this.view.setUint32(feature * SIZE_BYTES, this.sizeOf(feature) + by, true)
   }
 
-  private grow(length: number): void {
-    const grown = new Uint8Array(Math.max(length, Math.ceil(this.view.byteLength * 1.5)))
-    grown.set(this.bytes)
+  private reserve(count: number): void {
+    const needed = this.length + count
+    if (needed <= this.bytes.length) return
+    const grown = new Uint8Array(needed * 2)
+    grown.set(this.bytes.subarray(0, this.length))
+    this.bytes = grown
     this.view = new DataView(grown.buffer)
   }
 }

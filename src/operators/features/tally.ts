@@ -1,4 +1,4 @@
-import type { FeatureRow } from './row.ts'
+import type { OpenRow } from './row.ts'
 
 /** How the events of a key fold into the region of a feature, and what is read from it. */
 export interface Tally<IN, OUT> {
@@ -9,9 +9,9 @@ export interface Tally<IN, OUT> {
   /** Checks what the user's function gave. A text says why it cannot be added. */
   check(input: unknown): string | undefined
   /** Adds an event; the row's `newest` is at least its time. An event before each window that can still be read is left out. */
-  add(row: FeatureRow, feature: number, time: number, input: IN): void
+  add(row: OpenRow, feature: number, time: number, input: IN): void
   /** The value at a time, which is at least the row's `newest`. */
-  read(row: FeatureRow, feature: number, at: number): OUT
+  read(row: OpenRow, feature: number, at: number): OUT
 }
 
 /** Why a value cannot be added as a number; undefined for a finite number. */

@@ -1,4 +1,4 @@
-import type { FeatureRow } from './row.ts'
+import type { OpenRow } from './row.ts'
 import { refusalOfNumber, type Tally } from './tally.ts'
 import type { Tiling } from './tiling.ts'
 
@@ -44,7 +44,7 @@ export class TiledCells<OUT> implements Tally<number, OUT> {
     return refusalOfNumber(input)
   }
 
-  add(row: FeatureRow, feature: number, time: number, input: number): void {
+  add(row: OpenRow, feature: number, time: number, input: number): void {
     const { stride, tiling } = this
     const tile = tiling.tileOf(time)
     const start = row.startOf(feature)
@@ -63,7 +63,7 @@ export class TiledCells<OUT> implements Tally<number, OUT> {
     this.cell.begin(row.view, place + TILE_BYTES, input)
   }
 
-  read(row: FeatureRow, feature: number, at: number): OUT {
+  read(row: OpenRow, feature: number, at: number): OUT {
     const { stride, tiling } = this
     const start = row.startOf(feature)
     const end = start + row.sizeOf(feature)
@@ -72,7 +72,7 @@ export class TiledCells<OUT> implements Tally<number, OUT> {
   }
 
   /** Removes the tiles before the first one that can still be read. Returns their bytes. */
-  private prune(row: FeatureRow, feature: number, first: number): number {
+  private prune(row: OpenRow, feature: number, first: number): number {
     const { stride } = this
     const from = row.startOf(feature)
     const kept = firstFrom(row.view, { from, to: from + row.sizeOf(feature), stride }, first)
