@@ -1,3 +1,4 @@
+import { WeirError } from '../core/errors.ts'
 import { name, numberIn, oneOf } from '../core/options/kinds.ts'
 import { checkArgument, checkOptions, type OptionShape } from '../core/options/shape.ts'
 import type { FeatureDefinition, FeatureValues } from '../operators/features/definition.ts'
@@ -84,12 +85,13 @@ export class FeatureStream<T, D extends FeatureDefinition<T>> extends NodeSettin
 
   /**
    * Lets clients query the features of a key under `queryableName`: tiles that have left their window do not count when
-   * the query is answered. Throws INVALID_ARGUMENT.
+   * the query is answered. Throws INVALID_ARGUMENT, INVALID_GRAPH for a second call.
    */
   asQueryableState(queryableName: string, options: QueryableFeaturesOptions = {}): this {
     checkArgument('asQueryableState', 'queryableName', name, queryableName)
     checkOptions('asQueryableState', QUERYABLE, options)
     const { as = 'row', missing = Number.NaN, readAt = 'now' } = options
+    this.requireFirst(this.uses.view, 'asQueryableState')
     if (as === 'vector') this.plan.requireNumbers('asQueryableState')
     this.uses.view = { queryableName, as, missing, readAt }
     this.draft.discarded = true
@@ -98,11 +100,20 @@ export class FeatureStream<T, D extends FeatureDefinition<T>> extends NodeSettin
 
   /**
    * A result for each event, from it and the features of its key before it, as the operator has seen the events: one that
-   * comes late does not change former results. Throws INVALID_ARGUMENT.
+   * comes late does not change former results. Throws INVALID_ARGUMENT, INVALID_GRAPH for a second call.
    */
   join<OUT>(join: (event: T, features: FeatureValues<D>) => OUT): DataStream<OUT> {
     requireFunction(join, FUNCTION_USES.joinFeatures)
+    this.requireFirst(this.uses.join, 'join')
     this.uses.join = join
     return this.factory.outputOf<OUT>(this.draft)
+  }
+
+  private requireFirst(before: unknown, call: string): void {
+    if (before === undefined) return
+    throw new WeirError(
+      'INVALID_GRAPH',
+      `${call}(...) of operator "${this.draft.name}" is called twice, and it has one row a key and one result an event: use what the first call gave, or call features(...) of the keyed stream again`,
+    )
   }
 }

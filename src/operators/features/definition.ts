@@ -6,6 +6,7 @@ import { COUNT, MAX, MEAN, MIN, SUM } from './cells.ts'
 import { type Countable, DistinctTally } from './distinct.ts'
 import { type Kept, LastTally } from './last.ts'
 import { QuantileTally } from './quantile.ts'
+import type { OpenRow } from './row.ts'
 import type { Tally } from './tally.ts'
 import { type Cell, TiledCells } from './tiled-cells.ts'
 import { lengthMs, type Tiling } from './tiling.ts'
@@ -49,6 +50,21 @@ export type FeatureValues<D> = {
   readonly [N in keyof D]: D[N] extends Feature<never, infer V> ? V : never
 }
 
+/** Counts events for which a function has returned true. */
+class CountTally extends TiledCells<number> {
+  constructor(tiling: Tiling) {
+    super(tiling, COUNT)
+  }
+
+  override check(matched: unknown): string | undefined {
+    return matched === true ? undefined : 'true or false, from matches'
+  }
+
+  override add(row: OpenRow, feature: number, time: number): void {
+    super.add(row, feature, time, 1)
+  }
+}
+
 function numbers<T, V>(call: string, take: Taken<T, number>, cell: Cell<V>): Feature<T, V> {
   checkArgument(call, 'of', aFunction(), take)
   const tallyOf = (tiling: Tiling): TiledCells<V> => new TiledCells(tiling, cell)
@@ -58,7 +74,12 @@ function numbers<T, V>(call: string, take: Taken<T, number>, cell: Cell<V>): Fea
 /** The number of events, or of those for which `matches` holds; 0 of none. */
 export function count<T = unknown>(matches?: (event: T) => boolean): Feature<T, number> {
   checkArgument('count', 'matches', optional(aFunction()), matches)
-  return numbers<T, number>('count', (event) => (matches?.(event) === false ? null : 1), COUNT)
+  const take = (event: T): unknown => {
+    const matched: unknown = matches === undefined ? true : matches(event)
+    return matched === false ? null : matched
+  }
+  const tallyOf = (tiling: Tiling): CountTally => new CountTally(tiling)
+  return new Feature({ call: 'count', take, isNumber: true, windowMs: undefined, tallyOf })
 }
 
 /** The sum of numbers; 0 of none. */

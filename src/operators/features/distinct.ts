@@ -48,6 +48,14 @@ function encode(value: Countable): number {
   return 9
 }
 
+/** A rank of a register, and the first tile that can still be read. */
+interface Noted {
+  readonly tile: number
+  readonly register: number
+  readonly rank: number
+  readonly first: number
+}
+
 /**
  * About how many different values there are in a window: a HyperLogLog of 1,024 registers (Flajolet, Fusy, Gandouet and
  * Meunier, AOFA 2007), whose standard error is 3.3 %, in its sliding form (Chabchoub and Hébrail, ICDMW 2010): a register
@@ -80,19 +88,11 @@ export class DistinctTally implements Tally<Countable, number> {
     const length = encode(input)
     const register = murmur3(bytes, 0, length) >>> (32 - REGISTER_BITS)
     const rank = Math.clz32(murmur3(bytes, 0, length, RANK_SEED)) + 1
-    this.note(row, feature, { tile, register, rank })
+    this.note(row, feature, { tile, register, rank, first })
   }
 
   /** Adds a rank to a register, unless it has one from a later tile that is as large. */
-  private note(
-    row: OpenRow,
-    feature: number,
-    {
-      tile,
-      register,
-      rank,
-    }: { readonly tile: number; readonly register: number; readonly rank: number },
-  ): void {
+  private note(row: OpenRow, feature: number, { tile, register, rank, first }: Noted): void {
     let place = placeOf(row, feature, register)
     let end = row.startOf(feature) + row.sizeOf(feature)
     // Ranks of a register fall from tile to tile.
@@ -101,7 +101,7 @@ export class DistinctTally implements Tally<Countable, number> {
       const itsRank = row.view.getUint8(place + RANK_AT)
       if (itsTile >= tile && itsRank >= rank) return
       if (itsTile > tile) break
-      if (itsTile < tile && itsRank > rank) place += ENTRY
+      if (itsTile >= first && itsTile < tile && itsRank > rank) place += ENTRY
       else {
         row.remove(feature, place, ENTRY)
         end -= ENTRY

@@ -27,6 +27,8 @@ const FEATURES: OptionShape<FeatureOptions> = {
   retention: either(name, wholeNumber({ min: 1000 })),
 }
 const MOST_FEATURES = 256
+/** Names whose place or meaning in an object is not that of others. */
+const NO_NAME = /^(\d*|__proto__)$/
 
 /** One feature as rows have it. */
 interface PlannedFeature<T> {
@@ -156,6 +158,10 @@ function requireDefinition<T>(
     throw new WeirError('INVALID_ARGUMENT', message)
   }
   for (const [name, feature] of given) {
+    if (NO_NAME.test(name)) {
+      const message = `features(...): "${name}" is no name of a feature: objects have names of digits alone in an order of their own; write one with a letter, such as "clicks_1h"`
+      throw new WeirError('INVALID_ARGUMENT', message)
+    }
     if (!(feature instanceof Feature)) {
       refuseArgument(`features(...): ${name}`, feature, "a feature: count().over('1h')")
     }

@@ -148,6 +148,16 @@ describe('a stream of features', () => {
     expect(() => env.graph()).toThrow('not all of its inputs have watermarks')
   })
 
+  it('is queried under one name and joined once', () => {
+    const features = keyed().features({ clicks: count().over('1h') })
+    features.asQueryableState('users')
+    expect(() => features.asQueryableState('others')).toThrow(
+      'asQueryableState(...) of operator "Features" is called twice',
+    )
+    features.join((event) => event)
+    expect(() => features.join((event) => event)).toThrow('use what the first call gave')
+  })
+
   it('has a vector of numbers alone', () => {
     const features = keyed().features({
       last: lastN(2, (event: Purchase) => event.film).over('1h'),

@@ -244,6 +244,7 @@ describe('a definition', () => {
   it('is refused with what to write where it cannot be', () => {
     refused({}, {}, 'it has 0 features')
     refused({ clicks: 1 }, {}, 'features(...): clicks')
+    refused({ 7: count().over('1h') }, {}, '"7" is no name of a feature')
     refused({ clicks: count() }, {}, `feature "clicks" has no window: write count(...).over('24h')`)
     refused({ last: lastN(2, () => 'a') }, {}, 'or give the features a retention')
     refused(
@@ -255,6 +256,21 @@ describe('a definition', () => {
     expect(() => count().over('7 months')).toThrow("write '30s', '15m', '1h', '7d' or '2w'")
     expect(() => quantile(90, () => 1)).toThrow('a number from 0 to 1')
     expect(() => lastN(0, () => 1)).toThrow('a whole number from 1 to 100')
+  })
+
+  it('counts events for which a function is true, and refuses what is neither', () => {
+    const seen: unknown[] = [true, false, 'yes', Promise.resolve(false)]
+    const definition = { clicks: count(() => seen.shift() as boolean).over('1h') }
+    const plan = new FeaturePlan<Purchase, typeof definition>(definition)
+    const row = plan.newRow()
+    const event = { user: 1, film: 'f', price: 1, time: 1 }
+    for (let n = 0; n < 2; n++) {
+      plan.take(event, where)
+      plan.fold(row, 1)
+    }
+    expect(plan.read(row, 1)).toEqual({ clicks: 1 })
+    expect(() => plan.take(event, where)).toThrow('count takes true or false, from matches')
+    expect(() => plan.take(event, where)).toThrow('count takes true or false, from matches')
   })
 
   it('refuses a value that a feature cannot fold, and leaves the row as it was', () => {
