@@ -84,10 +84,17 @@ function expectedLines(): string[] {
 }
 
 describe('features beside the events of a stream', () => {
-  it.each(['heap', 'rocksdb'])(
-    'are those of a list of the events, in the %s backend',
-    async (type) => {
-      await using cluster = new MiniCluster({ configuration: { 'state.backend.type': type } })
+  it.each([
+    ['heap', '64 mb'],
+    ['rocksdb', '64 mb'],
+    // Rows leave memory after each event, and come back.
+    ['rocksdb', '1 kb'],
+  ])(
+    'are those of a list of the events, in the %s backend with %s of memory',
+    async (type, budget) => {
+      await using cluster = new MiniCluster({
+        configuration: { 'state.backend.type': type, 'state.backend.memory.budget': budget },
+      })
       const sink = new MemorySink<string>()
       await cluster.run(graphOf(sink))
       expect(sink.values.toSorted()).toEqual(expectedLines())
