@@ -1,3 +1,4 @@
+import { WeirError } from '../../core/errors.ts'
 import { readableKeyOfBytes } from '../../core/formats/key-text.ts'
 import { msgpackSerializer } from '../../core/formats/msgpack-serializer.ts'
 import type { Counter } from '../../core/metrics.ts'
@@ -91,6 +92,7 @@ export class FeaturesOperator<T, D extends FeatureDefinition<T>>
       this.dropped.increment()
       return
     }
+    this.refuseAhead(timestamp)
     // All values are taken before the row changes: an event that is refused leaves no part of itself.
     plan.take(event, this.where)
     const row = rows.valueToChange() ?? plan.newRow()
@@ -144,6 +146,18 @@ export class FeaturesOperator<T, D extends FeatureDefinition<T>>
     const { retentionMs } = this.plan
     const grain = Math.max(LEAST_GRAIN_MS, Math.floor(retentionMs / GRAINS))
     return Math.ceil((newest + retentionMs) / grain) * grain
+  }
+
+  /** Throws INVALID_ARGUMENT for an event that is further ahead of the wall clock than the features allow. */
+  private refuseAhead(timestamp: number): void {
+    const { maxAheadMs } = this.plan
+    if (maxAheadMs === undefined) return
+    const ahead = timestamp - this.context.clock.nowMs()
+    if (ahead <= maxAheadMs) return
+    throw new WeirError(
+      'INVALID_ARGUMENT',
+      `an event of ${this.where()} has the time ${new Date(timestamp).toISOString()}, ${ahead} ms ahead of the wall clock, and maxAhead is ${maxAheadMs} ms: correct the timestampOf of the source or the clock of this machine, or leave such events out with onError('skip')`,
+    )
   }
 
   /** Whether no window of a row can reach an event. */

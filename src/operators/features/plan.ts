@@ -20,11 +20,17 @@ export interface FeatureOptions {
    * @default the longest window
    */
   readonly retention?: string | number
+  /**
+   * Refuses an event whose time is further ahead of the wall clock, such as `'1h'`, or in ms: it would make all that its key
+   * has too old for each window. @default none is refused
+   */
+  readonly maxAhead?: string | number
 }
 
 const FEATURES: OptionShape<FeatureOptions> = {
   tiles: wholeNumber({ min: 1, max: 1000 }),
   retention: either(name, wholeNumber({ min: 1000 })),
+  maxAhead: either(name, wholeNumber({ min: 1000 })),
 }
 const MOST_FEATURES = 256
 /** Names whose place or meaning in an object is not that of others. */
@@ -46,6 +52,8 @@ interface PlannedFeature<T> {
 export class FeaturePlan<T, D extends FeatureDefinition<T>> {
   readonly features: readonly PlannedFeature<T>[]
   readonly retentionMs: number
+  /** Undefined where an event may be at any time. */
+  readonly maxAheadMs: number | undefined
   private readonly inputs: unknown[]
   private readonly open: OpenRow
 
@@ -53,7 +61,9 @@ export class FeaturePlan<T, D extends FeatureDefinition<T>> {
   constructor(definition: D, options: FeatureOptions = {}) {
     const given = requireDefinition(definition)
     checkOptions('features', FEATURES, options)
-    const { tiles = 60, retention } = options
+    const { tiles = 60, retention, maxAhead } = options
+    this.maxAheadMs =
+      maxAhead === undefined ? undefined : lengthMs(maxAhead, 'maxAhead of features')
     this.retentionMs = retentionOf(given, retention)
     this.features = given.map(([name, { parts }]) => {
       const { call, take, isNumber, windowMs = this.retentionMs } = parts

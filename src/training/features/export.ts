@@ -22,7 +22,7 @@ export interface FeatureExample<D, L> extends FeatureLabel<L> {
 }
 
 /** Options of an export of features. `tiles` and `retention` are those of the operator. */
-export interface ExportFeaturesOptions<T> extends FeatureOptions {
+export interface ExportFeaturesOptions<T> extends Omit<FeatureOptions, 'maxAhead'> {
   readonly keyOf: (event: T) => ExportKey
   /** Event time, ms since 1970. */
   readonly timeOf: (event: T) => number

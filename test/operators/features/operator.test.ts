@@ -222,6 +222,17 @@ describe('an event that cannot be folded', () => {
     expect(harness.metrics.counter('numRecordsFailed').value).toBe(1)
   })
 
+  it('is refused where its time is further ahead of the clock than the features allow', async () => {
+    const clock = new ManualClock(START)
+    const options = { maxAhead: '1h' }
+    const { buy, read } = await openFeatures({ definition, options, clock })
+    buy(7, 10, START + HOUR)
+    expect(() => buy(7, 1, START + 400 * DAY)).toThrow(
+      'an event of operator "Users", key 7, has the time 2025-01-12T00:00:00.000Z, 34560000000 ms ahead of the wall clock, and maxAhead is 3600000 ms',
+    )
+    expect(read(7)).toEqual({ clicks_1h: 1, spent_30d: 10 })
+  })
+
   it('counts as late without an event time', async () => {
     const { buy, harness } = await openFeatures({ definition })
     buy(7, 1, -1)
