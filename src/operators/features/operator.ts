@@ -45,7 +45,8 @@ export interface FeaturesWork<T, D extends FeatureDefinition<T>> {
 
 /**
  * An operator that folds the events of each key into one row of features. An event belongs to the tile of its event time,
- * however late it is, while a window can still reach it. A row leaves when its key has had no event for the retention.
+ * however late it is, while a window can still reach it. A row leaves when its key has had no event for the retention. An event of
+ * which no feature takes anything changes no row.
  */
 export class FeaturesOperator<T, D extends FeatureDefinition<T>>
   extends AbstractOperator
@@ -85,7 +86,7 @@ export class FeaturesOperator<T, D extends FeatureDefinition<T>>
   }
 
   processElement(_input: number, value: unknown, timestamp: number): void {
-    const { plan, rows, timers } = this
+    const { plan, rows } = this
     const event = value as T
     if (!hasTiles(timestamp)) this.warnOfTime(timestamp)
     if (!hasTiles(timestamp) || this.isTooLate(timestamp)) {
@@ -94,9 +95,17 @@ export class FeaturesOperator<T, D extends FeatureDefinition<T>>
     }
     this.refuseAhead(timestamp)
     // All values are taken before the row changes: an event that is refused leaves no part of itself.
-    plan.take(event, this.where)
-    const row = rows.valueToChange() ?? plan.newRow()
+    const isTaken = plan.take(event, this.where)
+    const row = (isTaken ? rows.valueToChange() : rows.value()) ?? plan.newRow()
+    // The result has the features before the event; where its function throws, the row is as it was.
     const result = this.work.join?.(event, plan.read(row, timestamp))
+    if (isTaken) this.fold(row, timestamp)
+    if (this.work.join !== undefined) this.context.output.collect(result, timestamp)
+  }
+
+  /** Adds what the plan has taken to the row of the current key. */
+  private fold(row: FeatureRow, timestamp: number): void {
+    const { plan, rows, timers } = this
     plan.fold(row, timestamp)
     const needsTimer = row.timer < row.newest && timers.currentWatermark < MAX_TIMESTAMP
     const end = this.timerOf(row)
@@ -104,7 +113,6 @@ export class FeaturesOperator<T, D extends FeatureDefinition<T>>
     rows.update(row)
     // A timer may belong to its entry, which must exist.
     if (needsTimer) timers.registerEventTimeTimer(end, this.entryTimers)
-    if (this.work.join !== undefined) this.context.output.collect(result, timestamp)
   }
 
   override processWatermark(watermark: number): void {

@@ -88,19 +88,23 @@ export class FeaturePlan<T, D extends FeatureDefinition<T>> {
   }
 
   /**
-   * Takes from an event what the features need, before a row changes; `fold` adds it. Throws INVALID_ARGUMENT, with
-   * `where` in the message, for a value that a feature cannot fold.
+   * Takes from an event what the features need, before a row changes; `fold` adds it. False where no feature takes
+   * anything: such an event changes no row. Throws INVALID_ARGUMENT, with `where` in the message, for a value that a
+   * feature cannot fold.
    */
-  take(event: T, where: () => string): void {
+  take(event: T, where: () => string): boolean {
     const { features, inputs } = this
+    let isTaken = false
     for (let n = 0; n < features.length; n++) {
       const feature = features[n]!
       const input = feature.take(event)
       inputs[n] = input
       if (input === null || input === undefined) continue
+      isTaken = true
       const takes = feature.tally.check(input)
       if (takes !== undefined) throw refusedInput(feature, input, takes, where())
     }
+    return isTaken
   }
 
   /** Adds what was taken from an event at its time, ms of event time, 0 <= time < END_OF_TILES. */

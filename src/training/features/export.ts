@@ -101,8 +101,7 @@ function exportKey<T, D extends FeatureDefinition<T>, L>(
   for (const [place, label] of labels) {
     for (; next < events.length && events[next]![0] < label.time; next++) {
       const [time, event] = events[next]!
-      plan.take(event, where)
-      plan.fold(row, time)
+      if (plan.take(event, where)) plan.fold(row, time)
     }
     examples[place] = { ...label, features: plan.read(row, label.time) }
   }

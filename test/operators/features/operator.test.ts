@@ -6,6 +6,7 @@ import { plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
 import {
   count,
   type FeatureDefinition,
+  type FeatureValues,
   lastN,
   max,
   sum,
@@ -33,6 +34,7 @@ interface Opened<D> {
   readonly definition: D
   readonly options?: FeatureOptions
   readonly view?: FeatureView
+  readonly join?: (event: Purchase, features: FeatureValues<D>) => unknown
   readonly restore?: readonly HarnessSnapshot[]
   readonly subtask?: number
   readonly parallelism?: number
@@ -44,11 +46,15 @@ async function openFeatures<D extends FeatureDefinition<Purchase>>({
   definition: given,
   options = {},
   view = VIEW,
+  join,
   ...rest
 }: Opened<D>) {
   const plan = () => new FeaturePlan<Purchase, D>(given, options)
   const harness = await OperatorHarness.open<Purchase>({
-    operator: new FeaturesOperator<Purchase, D>({ plan, view }, true),
+    operator: new FeaturesOperator<Purchase, D>(
+      { plan, view, ...(join === undefined ? {} : { join }) },
+      true,
+    ),
     name: 'Users',
     keys: { selectors: [({ user }: Purchase) => user], serializer: plainKeySerializer() },
     ...rest,
@@ -150,6 +156,32 @@ describe('the row of a key', () => {
     buy(1, 10, START)
     harness.endInput()
     expect(read(1)).toEqual({ clicks_1h: 1, spent_30d: 10 })
+  })
+})
+
+describe('an event of which no feature takes anything', () => {
+  it('meets the features of its key, and changes no row', async () => {
+    const priced = (event: Purchase): number | null => (event.price > 0 ? event.price : null)
+    const given = {
+      clicks_1h: count((event: Purchase) => event.price > 0).over('1h'),
+      spent_1h: sum(priced).over('1h'),
+    }
+    const join = ({ user }: Purchase, features: object) => ({ user, ...features })
+    const { buy, read, harness } = await openFeatures({ definition: given, join })
+    buy(1, 0, START)
+    expect(harness.take()).toEqual([{ user: 1, clicks_1h: 0, spent_1h: 0 }])
+    expect([read(1), harness.numKeyedStateEntries()]).toEqual(['missing', 0])
+    buy(1, 7, START + 1)
+    buy(1, 0, START + 30 * MINUTE)
+    buy(1, 0, START + 62 * MINUTE)
+    expect(harness.take()).toEqual([
+      { user: 1, clicks_1h: 0, spent_1h: 0 },
+      { user: 1, clicks_1h: 1, spent_1h: 7 },
+      { user: 1, clicks_1h: 0, spent_1h: 0 },
+    ])
+    // The row leaves by the purchase, not by the questions.
+    harness.watermark(START + 61 * MINUTE + 37_000)
+    expect(harness.numKeyedStateEntries()).toBe(0)
   })
 })
 

@@ -8,7 +8,9 @@ import { guidePage } from './page-commands.ts'
 
 /** Programs of the page, each with the block behind it: what it prints. */
 const PROGRAMS = [
-  ...guidePage('features.md').matchAll(/^```ts\n([\s\S]*?)^```\n\n```\n([\s\S]*?)^```$/gm),
+  ...guidePage('features.md').matchAll(
+    /^```ts\n((?:(?!^```).*\n)*)^```\n\n```\n((?:(?!^```).*\n)*)^```$/gm,
+  ),
 ].map(([, source, output]) => ({ source: source!, output: output! }))
 
 let folder: string
