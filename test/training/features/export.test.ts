@@ -6,12 +6,14 @@ import { seededRandom } from '../../../src/core/random.ts'
 import {
   count,
   distinct,
+  type FeatureValues,
   lastN,
   max,
   mean,
   quantile,
   sum,
 } from '../../../src/operators/features/definition.ts'
+import { StreamHarness } from '../../../src/testing/stream-harness.ts'
 import { exportFeatures } from '../../../src/training/features/export.ts'
 import { writeFeatureExamples } from '../../../src/training/features/write-examples.ts'
 import { temporaryFolder } from '../../connectors/log/fixture.ts'
@@ -85,6 +87,26 @@ describe('an export of features', () => {
         expect(Math.abs(median_90d! - median)).toBeLessThanOrEqual(0.0101 * median)
       }
     }
+  })
+
+  it('has what the operator has seen before each event, sketches included', async () => {
+    const purchases = yearOf(5, 2_000)
+      .purchases.toSorted((a, b) => a.time - b.time)
+      .map((purchase, n) => ({ ...purchase, time: purchase.time + n }))
+    const harness = await StreamHarness.open<[Purchase], FeatureValues<typeof definition>>(
+      (stream) =>
+        stream
+          .keyBy(({ user }) => user)
+          .features(definition)
+          .join((_, features) => features),
+    )
+    for (const purchase of purchases) {
+      harness.process(purchase, purchase.time)
+      harness.watermark(purchase.time - 1)
+    }
+    const labels = purchases.map(({ user, time }) => ({ key: user, time, label: 0 }))
+    const examples = await exportFeatures(definition, purchases, labels, options)
+    expect(examples.map(({ features }) => features)).toEqual(harness.values)
   })
 
   it('refuses events and labels without a key or a time, by their number', async () => {
