@@ -13,7 +13,6 @@ const REGISTER_AT = 4
 const RANK_AT = 6
 /** Entries from which a region is looked through for those that are too old, each time their number is a power of two. */
 const LEAST_SWEEP = 16
-const ALPHA = 0.7213 / (1 + 1.079 / REGISTERS)
 const TEXT = 1
 const NUMBER = 2
 const FALSE = 3
@@ -130,8 +129,8 @@ export class DistinctTally implements Tally<Countable, number> {
     const first = this.tiling.firstOf(at)
     const start = row.startOf(feature)
     const end = start + row.sizeOf(feature)
-    let used = 0
-    let sum = 0
+    const counts = new Array<number>(MOST_RANK + 1).fill(0)
+    counts[0] = REGISTERS
     let before = -1
     for (let place = start; place < end; place += ENTRY) {
       if (row.view.getUint32(place, true) < first) continue
@@ -139,10 +138,10 @@ export class DistinctTally implements Tally<Countable, number> {
       // The first one within the window has the largest rank.
       if (register === before) continue
       before = register
-      used += 1
-      sum += 2 ** -row.view.getUint8(place + RANK_AT)
+      counts[0]! -= 1
+      counts[row.view.getUint8(place + RANK_AT)]! += 1
     }
-    return estimate(used, sum)
+    return estimate(counts)
   }
 }
 
@@ -159,10 +158,40 @@ function placeOf(row: OpenRow, feature: number, register: number): number {
   return start + low * ENTRY
 }
 
-/** The number of values from the used registers and the sum of 2^-rank over them; few are counted linearly. */
-function estimate(used: number, sum: number): number {
-  const empty = REGISTERS - used
-  const raw = (ALPHA * REGISTERS * REGISTERS) / (sum + empty)
-  const isFew = raw <= 2.5 * REGISTERS && empty > 0
-  return Math.round(isFew ? REGISTERS * Math.log(REGISTERS / empty) : raw)
+/**
+ * The number of values where so many registers have each rank, 0 to MOST_RANK: the improved raw estimator of Ertl ("New
+ * cardinality estimation algorithms for HyperLogLog sketches", arXiv:1702.01284, 2017), which has no bias between few and
+ * many values.
+ */
+function estimate(counts: readonly number[]): number {
+  let z = REGISTERS * tau(1 - counts[MOST_RANK]! / REGISTERS)
+  for (let rank = MOST_RANK - 1; rank > 0; rank--) z = (z + counts[rank]!) / 2
+  z += REGISTERS * sigma(counts[0]! / REGISTERS)
+  return Math.round(REGISTERS ** 2 / (2 * Math.LN2 * z))
+}
+
+/** x + x^2 + 2 x^4 + 4 x^8 + ..., 0 <= x <= 1. */
+function sigma(share: number): number {
+  if (share === 1) return Number.POSITIVE_INFINITY
+  let [x, y, sum, before] = [share, 1, share, Number.NaN]
+  while (sum !== before) {
+    before = sum
+    x *= x
+    sum += x * y
+    y *= 2
+  }
+  return sum
+}
+
+/** A third of 1 - x - (1 - x^(1/2))^2 / 2 - (1 - x^(1/4))^2 / 4 - ..., 0 <= x <= 1. */
+function tau(share: number): number {
+  if (share === 0 || share === 1) return 0
+  let [x, y, sum, before] = [share, 1, 1 - share, Number.NaN]
+  while (sum !== before) {
+    before = sum
+    x = Math.sqrt(x)
+    y /= 2
+    sum -= (1 - x) ** 2 * y
+  }
+  return sum / 3
 }

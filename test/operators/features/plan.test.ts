@@ -174,6 +174,22 @@ describe('a sketch', () => {
     }
   })
 
+  it('counts different values without a bias where few become many', () => {
+    const definition = { films: distinct((event: Purchase) => event.film).over('1h') }
+    const plan = new FeaturePlan<Purchase, typeof definition>(definition)
+    const [rows, values] = [40, 2_500]
+    const errors = Array.from({ length: rows }, (_, n) => {
+      const row = plan.newRow()
+      for (let value = 0; value < values; value++) {
+        plan.take({ user: 1, film: `k${n}-${value}`, price: 1, time: 1e12 }, where)
+        plan.fold(row, 1e12)
+      }
+      return (plan.read(row, 1e12).films - values) / values
+    })
+    const mean = errors.reduce((a, b) => a + b, 0) / rows
+    expect(Math.abs(mean)).toBeLessThan((3 * 0.0325) / Math.sqrt(rows))
+  })
+
   it('has quantiles within 1 %, and within the error that it says in tiles of many numbers', () => {
     const random = seededRandom(commitSeed())
     for (const [numbers, error] of [
