@@ -51,6 +51,7 @@ import { modelLoadBenchmark } from './state/model-load.ts'
 import { recoveryBenchmark } from './state/recovery.ts'
 import { shuffleBenchmark } from './state/shuffle.ts'
 import { asyncIoBenchmark } from './streams/async-io.ts'
+import { featuresBenchmark } from './streams/features.ts'
 import {
   nexmarkBenchmark,
   nexmarkRocksdbBenchmark,
@@ -91,6 +92,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   tableJoinBenchmark,
   tableForeignKeyBenchmark,
   tableRetractBenchmark,
+  featuresBenchmark,
   modelLoadBenchmark,
   kafkaRatingsBenchmark,
   kafkaModelLoadBenchmark,

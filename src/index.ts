@@ -147,6 +147,7 @@ export {
   KeyedConnectedStreams,
 } from './dataflow/connected-streams.ts'
 export { DataStream } from './dataflow/data-stream.ts'
+export { FeatureStream, type QueryableFeaturesOptions } from './dataflow/feature-stream.ts'
 export {
   type BuildSettings,
   buildJob,
@@ -285,6 +286,8 @@ export { DiscardingSink } from './operators/basic/discarding-sink.ts'
 export type { FlatMapFunction } from './operators/basic/flat-map.ts'
 export type { Synchronous } from './operators/basic/map.ts'
 export { PrintSink } from './operators/basic/print-sink.ts'
+export * from './operators/features/definition.ts'
+export type { FeatureOptions } from './operators/features/plan.ts'
 export type { FailedInference } from './operators/inference/function.ts'
 export type { InferStreamOptions } from './operators/inference/infer-stream.ts'
 // Functions and operators of one's own.

@@ -38,6 +38,14 @@ export {
   splitFolds,
   splitLeaveLast,
 } from './training/data/split-ratings.ts'
+export {
+  type ExportFeaturesOptions,
+  type ExportKey,
+  exportFeatures,
+  type FeatureExample,
+  type FeatureLabel,
+} from './training/features/export.ts'
+export { writeFeatureExamples } from './training/features/write-examples.ts'
 export { crossValidateLinear, evaluateLinear } from './training/linear/evaluate.ts'
 export { linearLearningCurve } from './training/linear/learning-curve.ts'
 export type { LinearLossName } from './training/linear/loss.ts'

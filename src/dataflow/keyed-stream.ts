@@ -11,6 +11,8 @@ import {
   QueryableStateOperator,
 } from '../operators/basic/queryable-state.ts'
 import { ReduceOperator } from '../operators/basic/reduce.ts'
+import type { FeatureDefinition } from '../operators/features/definition.ts'
+import type { FeatureOptions } from '../operators/features/plan.ts'
 import type { StreamOperator } from '../operators/port/operator.ts'
 import type { Sink } from '../operators/port/sink.ts'
 import type { KeyedFunctionContext, KeyedProcessFunction } from '../operators/process/function.ts'
@@ -32,6 +34,7 @@ import { requireSerializer } from './checks/object-argument.ts'
 import { refuseHalfKeyed, requireStream } from './checks/stream-argument.ts'
 import { type ConnectOptions, KeyedConnectedStreams, secondInput } from './connected-streams.ts'
 import type { DataStream } from './data-stream.ts'
+import { FeatureStream } from './feature-stream.ts'
 import { commonSerializer, hashed, type Keying, type StreamOrigin } from './graph-draft.ts'
 import { IntervalJoin } from './joined-streams.ts'
 import { DataStreamSink } from './node-settings.ts'
@@ -205,6 +208,17 @@ export class KeyedStream<K, T> extends FieldFolds<T, DataStream<T>> {
       [this.origins],
     )
     return new DataStreamSink(node)
+  }
+
+  /**
+   * One row of features for each key, over sliding windows of event time: queryable, and with the events of the stream.
+   * Throws INVALID_ARGUMENT.
+   */
+  features<D extends FeatureDefinition<T>>(
+    definition: D,
+    options: FeatureOptions = {},
+  ): FeatureStream<T, D> {
+    return new FeatureStream(this.factory, this.origins, { definition, options })
   }
 
   /** Runs an operator that the user wrote, with the key of each record selected in its keyed state. */

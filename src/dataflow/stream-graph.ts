@@ -1,19 +1,11 @@
 import { either, name, type OptionKind, oneOf, required } from '../core/options/kinds.ts'
 import { nested } from '../core/options/shape.ts'
 import type { Serializer } from '../core/serializer.ts'
-import type { EdgeFold } from '../operators/port/edge-fold.ts'
+import type { SenderFold } from '../operators/port/edge-fold.ts'
 import type { RecordErrorPolicy } from '../operators/port/failed-record.ts'
 import type { StreamOperator } from '../operators/port/operator.ts'
 import type { Source } from '../operators/port/source.ts'
 import type { WatermarkStrategy } from './watermark-strategy.ts'
-
-/** How senders fold the records of an edge before they send them. */
-export interface SenderFold {
-  /** Serializer of the edge, which carries records and parts. */
-  readonly serializer: Serializer<unknown>
-  /** Makes the fold of one sending subtask; `reusesObjects`: the program changes no object that it has passed on. */
-  readonly create: (reusesObjects: boolean) => EdgeFold
-}
 
 /** The rule by which records of an edge go to a subtask. */
 export type Partitioning =

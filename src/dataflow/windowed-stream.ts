@@ -32,7 +32,7 @@ import {
   senderFold,
   type WindowPlan,
   windowsOfRecord,
-} from './window-plan.ts'
+} from './windows/plan.ts'
 
 /** The keyed stream of which windows are made. */
 export interface WindowedInput<K> {

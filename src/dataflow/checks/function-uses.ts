@@ -63,6 +63,11 @@ export const FUNCTION_USES = {
     example:
       'joinByForeignKey(customers, (order) => order.customer, (order, customer) => [order, customer])',
   },
+  joinFeatures: {
+    call: 'join',
+    operator: 'Features',
+    example: 'join((event, features) => ({ ...event, ...features }))',
+  },
   where: { call: 'where', operator: 'Window', example: JOIN_KEYS },
   equalTo: { call: 'equalTo', operator: 'Window', example: JOIN_KEYS },
   reduceOfWindows: { call: 'reduce', operator: 'Window', example: REDUCE },

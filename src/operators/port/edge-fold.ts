@@ -1,3 +1,4 @@
+import type { Serializer } from '../../core/serializer.ts'
 /** Sends a part in place of the records that it stands for. */
 export type SendPart = (key: unknown, part: unknown, timestamp: number) => void
 
@@ -19,4 +20,12 @@ export interface EdgeFold {
   afterWatermark(watermark: number): void
   /** The sender no longer holds back the receiver's watermark. */
   afterIdle(): void
+}
+
+/** How senders fold the records of an edge before they send them. */
+export interface SenderFold {
+  /** Serializer of the edge, which carries records and parts. */
+  readonly serializer: Serializer<unknown>
+  /** Makes the fold of one sending subtask; `reusesObjects`: the program changes no object that it has passed on. */
+  readonly create: (reusesObjects: boolean) => EdgeFold
 }

@@ -1,3 +1,4 @@
+import type { ByteWriter } from '../../core/byte-writer.ts'
 import { msgpackSerializer } from '../../core/formats/msgpack-serializer.ts'
 import {
   aFunction,
@@ -32,10 +33,18 @@ interface DescriptorBase {
   readonly ttl?: TtlOptions
 }
 
+/** What queries get of a value in place of its bytes, made at the time of the query. */
+export interface QueryView<T> {
+  /** Appends the answer, as MessagePack. The value belongs to the state: it may neither be changed nor kept. */
+  write(value: T, nowMs: number, writer: ByteWriter): void
+}
+
 /** One value per key. */
 export interface ValueStateDescriptor<T> extends DescriptorBase {
   readonly kind: 'value'
   readonly serializer: Serializer<T>
+  /** For operators alone. @default queries get the bytes of the serializer */
+  readonly queryView?: QueryView<T>
 }
 
 /** A list per key. */

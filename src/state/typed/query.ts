@@ -1,3 +1,4 @@
+import { ByteReader } from '../../core/byte-reader.ts'
 import { ByteWriter } from '../../core/byte-writer.ts'
 import { keyGroupOf } from '../../core/key-group.ts'
 import { firstAtLeast } from '../../core/text/first-at-least.ts'
@@ -10,6 +11,7 @@ import {
   prefixLengthOf,
   writeEscaped,
 } from '../port/composite-key.ts'
+import type { QueryView } from '../port/descriptors.ts'
 import { entryHash } from '../port/entry-hash.ts'
 import {
   bytesOfAnswer,
@@ -132,8 +134,20 @@ interface FoundValue {
 function encodeValue(table: StateTable, found: FoundValue, arena: ByteWriter): Uint8Array {
   const from = arena.length
   if (table.kind === 'list' && table.hasChunks) encodeList(table, found, arena)
+  else if (table.queryView !== undefined) writeView(table, table.queryView, found.value, arena)
   else table.encodeValue(found.value, arena)
   return arena.bytes.subarray(from, arena.length)
+}
+
+/** Appends what queries get in place of a value. */
+function writeView(
+  { serializer, context }: StateTable,
+  view: QueryView<unknown>,
+  value: EntryValue,
+  arena: ByteWriter,
+): void {
+  const object = value instanceof Uint8Array ? serializer!.read(new ByteReader(value)) : value
+  view.write(object, context.clock.nowMs(), arena)
 }
 
 /** Appends the elements of all chunks and of the head. */

@@ -115,6 +115,7 @@ export class TypedStates implements TableContext<StateTable> {
     const table = this.table(declaration)
     table.serializer = descriptor.serializer as Serializer<unknown>
     table.shares = copierOf(table.serializer)?.shares === true
+    if (descriptor.kind === 'value') table.queryView = descriptor.queryView
     const { ttl } = descriptor
     if (ttl !== undefined) {
       table.ttl = { ttlMs: ttl.ttlMs, renewOnRead: ttl.renewOn === 'read-and-write' }

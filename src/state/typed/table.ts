@@ -16,6 +16,7 @@ import {
   TIMED,
 } from '../entries/keyed-entry.ts'
 import type { StateDeclaration } from '../port/change.ts'
+import type { QueryView } from '../port/descriptors.ts'
 import type { KeySelection } from '../port/key-selection.ts'
 import { ShortKey } from '../port/short-key.ts'
 import type { StoreChange } from '../store/state-store.ts'
@@ -65,6 +66,8 @@ export class StateTable {
   evictable = true
   /** Whether callers get the objects of entries themselves. */
   shares = false
+  /** What queries get in place of the values. */
+  queryView: QueryView<unknown> | undefined
   /** The timers of the entries, where they have some. */
   timers: TimersOfEntries | undefined
   /** Gives up the late timers of a queue, of which about `keep` stay in memory. */
@@ -101,9 +104,8 @@ export class StateTable {
   find(keyGroup: number, key: Uint8Array, length: number, hash: number): KeyedEntry | undefined {
     const entry = this.index.find(keyGroup, key, length, hash)
     if (entry !== undefined) return this.ifLive(entry)
-    const loaded = this.index.hasSpilled(keyGroup)
-      ? this.load(keyGroup, key, length, hash)
-      : undefined
+    if (!this.index.hasSpilled(keyGroup)) return undefined
+    const loaded = this.load(keyGroup, key, length, hash)
     return loaded === undefined ? undefined : this.ifLive(loaded)
   }
 
@@ -351,11 +353,8 @@ export class StateTable {
 
   /** Sets value and expiry from bytes of a segment or of the store; the bytes now belong to the entry. */
   adopt(entry: KeyedEntry, bytes: Uint8Array): void {
-    let value = bytes
-    if (this.ttl !== undefined) {
-      entry.time = readExpiry(bytes)
-      value = bytes.subarray(EXPIRY_BYTES)
-    }
+    if (this.ttl !== undefined) entry.time = readExpiry(bytes)
+    const value = this.ttl === undefined ? bytes : bytes.subarray(EXPIRY_BYTES)
     // A timer has no value: one object serves all.
     this.hold(entry, value.length === 0 ? NOTHING : value, bytesOfEncoded(value))
     entry.flags |= LIVE
@@ -391,9 +390,8 @@ export class StateTable {
     for (let n = 0; n < 2 && this.entries.length > 0; n++) {
       if (this.sweep >= this.entries.length) this.sweep = 0
       const entry = this.entries.at(this.sweep)
-      if ((entry.flags & LIVE) !== 0 && entry.time <= now && entry.value !== undefined) {
-        this.remove(entry)
-      }
+      const isLive = (entry.flags & LIVE) !== 0 && entry.value !== undefined
+      if (isLive && entry.time <= now) this.remove(entry)
       this.sweep += 1
     }
   }

@@ -3,7 +3,7 @@ import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.
 import { type Random, seededRandom } from '../../../src/core/random.ts'
 import { NO_TIMESTAMP } from '../../../src/core/time.ts'
 import { plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
-import { createWindowOperator } from '../../../src/dataflow/window-plan.ts'
+import { createWindowOperator } from '../../../src/dataflow/windows/plan.ts'
 import { SessionFold } from '../../../src/operators/folding/session-fold.ts'
 import { type Fold, reduceFold } from '../../../src/operators/folds/fold.ts'
 import { FoldedPart } from '../../../src/operators/port/folded-part.ts'

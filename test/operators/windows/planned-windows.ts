@@ -1,6 +1,6 @@
 import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
 import { plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
-import { createWindowOperator, type WindowPlan } from '../../../src/dataflow/window-plan.ts'
+import { createWindowOperator, type WindowPlan } from '../../../src/dataflow/windows/plan.ts'
 import type { ProcessWindowFunction } from '../../../src/operators/windows/function.ts'
 import type { HarnessSnapshot } from '../../../src/testing/harness-snapshot.ts'
 import { OperatorHarness } from '../../../src/testing/operator-harness.ts'

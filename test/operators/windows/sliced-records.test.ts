@@ -4,7 +4,7 @@ import { type Random, seededRandom } from '../../../src/core/random.ts'
 import type { Serializer } from '../../../src/core/serializer.ts'
 import { MAX_TIMESTAMP } from '../../../src/core/time.ts'
 import { plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
-import { createWindowOperator } from '../../../src/dataflow/window-plan.ts'
+import { createWindowOperator } from '../../../src/dataflow/windows/plan.ts'
 import type { FiringOperator } from '../../../src/operators/port/firing.ts'
 import { AlignedWindowOperator } from '../../../src/operators/windows/aligned-operator.ts'
 import {

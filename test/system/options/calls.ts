@@ -55,6 +55,12 @@ const summing: weir.AggregateFunction<number, number, number> = {
 const inKafka = (options: object): unknown =>
   new KafkaSink({ ...kafka, serialize: fn, ...options } as never)
 
+const counted = { n: weir.count().over('1h') }
+const withFeatures = (options?: weir.FeatureOptions) =>
+  stream()
+    .keyBy((n) => n)
+    .features(counted, options)
+
 const numbers = new weir.GeneratorSource({ generate: (index) => index })
 
 /** A call for each type of options, by its name: `index.ts` and the other entries export no other one. */
@@ -325,6 +331,12 @@ export const CALLS: Readonly<Record<string, OptionsCall>> = {
       env()
         .table(numbers, { keyOf: same })
         .groupBy(fn as never, o),
+  },
+  FeatureOptions: { call: (o) => withFeatures(o) },
+  QueryableFeaturesOptions: { call: (o) => withFeatures().asQueryableState('s', o) },
+  ExportFeaturesOptions: {
+    valid: { keyOf: same, timeOf: same },
+    call: (o) => weir.exportFeatures(counted, [], [], o),
   },
   TableJoinOptions: {
     call: (o) => {

@@ -45,6 +45,8 @@ const besideTable = () => withTable.fromElements([1])
 const numbersTable = () =>
   withTable.table(new weir.MemorySource([[1]]), { keyOf: (n: number) => n })
 const groupedTable = () => numbersTable().groupBy((n) => [n, n])
+const counted = { n: weir.count().over('1h') }
+const featured = () => keyed().features(counted)
 const graph = () => {
   const job = env()
   job.fromElements([1]).discard()
@@ -157,6 +159,19 @@ export const STREAM_CALLS: ArgumentsCalls = {
   'keyedStream.countWindow': on(keyed, 'countWindow', 1),
   'keyedStream.window': on(keyed, 'window', windows),
   'keyedStream.asQueryableState': on(keyed, 'asQueryableState', 'S'),
+  'keyedStream.features': on(keyed, 'features', counted),
+  ...settings('featureStream', featured),
+  'featureStream.asQueryableState': on(featured, 'asQueryableState', 'S'),
+  'featureStream.join': on(featured, 'join', same),
+  'feature.over': on(() => weir.count(), 'over', '1h'),
+  count: of(weir.count),
+  sum: of(weir.sum, fn),
+  mean: of(weir.mean, fn),
+  min: of(weir.min, fn),
+  max: of(weir.max, fn),
+  distinct: of(weir.distinct, fn),
+  quantile: of(weir.quantile, 0.5, fn),
+  lastN: of(weir.lastN, 1, fn),
   ...Object.fromEntries(
     (['sum', 'min', 'max', 'minBy', 'maxBy'] as const).map((method) => [
       `keyedStream.${method}`,

@@ -40,6 +40,11 @@ export const TRAINING_CALLS: ArgumentsCalls = {
   splitLeaveLast: of(weir.splitLeaveLast, ratings, 1),
   chainFile: of(weir.chainFile, 'file'),
   'new RatingsSpill': made(weir.RatingsSpill),
+  exportFeatures: of(weir.exportFeatures, { n: weir.count().over('1h') }, [], [], {
+    keyOf: fn,
+    timeOf: fn,
+  }),
+  writeFeatureExamples: of(weir.writeFeatureExamples, 'examples.jsonl', []),
   seededRandom: of(weir.seededRandom, 1),
   generateRatings: of((...options) =>
     (weir.generateRatings as typeof weir.generateRatings)(

@@ -1,38 +1,38 @@
-import { copierOf, type Serializer } from '../core/serializer.ts'
-import { LocalFold } from '../operators/folding/local-fold.ts'
-import { SessionFold } from '../operators/folding/session-fold.ts'
-import type { Fold } from '../operators/folds/fold.ts'
-import { foldedPartSerializer } from '../operators/port/folded-part.ts'
-import type { StreamOperator } from '../operators/port/operator.ts'
-import type { OutputTag } from '../operators/port/output-tag.ts'
-import { AlignedWindowOperator } from '../operators/windows/aligned-operator.ts'
+import { copierOf, type Serializer } from '../../core/serializer.ts'
+import { LocalFold } from '../../operators/folding/local-fold.ts'
+import { SessionFold } from '../../operators/folding/session-fold.ts'
+import type { Fold } from '../../operators/folds/fold.ts'
+import type { SenderFold } from '../../operators/port/edge-fold.ts'
+import { foldedPartSerializer } from '../../operators/port/folded-part.ts'
+import type { StreamOperator } from '../../operators/port/operator.ts'
+import type { OutputTag } from '../../operators/port/output-tag.ts'
+import { AlignedWindowOperator } from '../../operators/windows/aligned-operator.ts'
 import {
   type AlignedWindows,
   canSlice,
   type WindowAssigner,
-} from '../operators/windows/assigner.ts'
+} from '../../operators/windows/assigner.ts'
 import {
   FoldedContents,
   ListedContents,
   type SliceContents,
   type WindowContents,
-} from '../operators/windows/contents.ts'
-import { CountWindowOperator } from '../operators/windows/count-operator.ts'
-import { type Evictor, timestampedSerializer } from '../operators/windows/evictor.ts'
-import type { ProcessWindowFunction } from '../operators/windows/function.ts'
-import type { WindowOptions } from '../operators/windows/operator.ts'
-import { SessionWindowOperator } from '../operators/windows/session-operator.ts'
-import { SlicedContents } from '../operators/windows/sliced-contents.ts'
-import { SlicedWindowOperator } from '../operators/windows/sliced-operator.ts'
-import { SlicedRecords } from '../operators/windows/sliced-records.ts'
+} from '../../operators/windows/contents.ts'
+import { CountWindowOperator } from '../../operators/windows/count-operator.ts'
+import { type Evictor, timestampedSerializer } from '../../operators/windows/evictor.ts'
+import type { ProcessWindowFunction } from '../../operators/windows/function.ts'
+import type { WindowOptions } from '../../operators/windows/operator.ts'
+import { SessionWindowOperator } from '../../operators/windows/session-operator.ts'
+import { SlicedContents } from '../../operators/windows/sliced-contents.ts'
+import { SlicedWindowOperator } from '../../operators/windows/sliced-operator.ts'
+import { SlicedRecords } from '../../operators/windows/sliced-records.ts'
 import {
   eventTimeTrigger,
   neverTrigger,
   processingTimeTrigger,
   type Trigger,
-} from '../operators/windows/trigger.ts'
-import { TriggeredWindowOperator } from '../operators/windows/triggered-operator.ts'
-import type { SenderFold } from './stream-graph.ts'
+} from '../../operators/windows/trigger.ts'
+import { TriggeredWindowOperator } from '../../operators/windows/triggered-operator.ts'
 
 /** A fold and the format of its accumulator in state. */
 export interface StoredFold<T> {
