@@ -173,7 +173,7 @@ export class StreamExecutionEnvironment {
     options: TableOptions<T, K, V> & { readonly keySerializer: Serializer<K> },
   ): Table<K, V>
   table<T, K, V = T>(source: Source<T>, options: TableOptions<T, K, V>): Table<K, V> {
-    const stream = this.fromSource(source, noWatermarks(), 'Table source')
+    const stream = this.fromSource(source, options?.watermarks ?? noWatermarks(), 'Table source')
     return tableOf(this.factory, stream, options)
   }
 

@@ -1,16 +1,20 @@
 import { WeirError } from '../core/errors.ts'
-import { aFunction, name, oneOf, required } from '../core/options/kinds.ts'
+import { aFunction, name, objectWith, oneOf, required, wholeNumber } from '../core/options/kinds.ts'
 import { serializer } from '../core/options/ports.ts'
 import { checkOptions, type OptionShape } from '../core/options/shape.ts'
 import type { Serializer } from '../core/serializer.ts'
 import { refuseArgument } from '../core/text/refuse-argument.ts'
 import { MapOperator } from '../operators/basic/map.ts'
+import { DelayedCoProcessOperator } from '../operators/joins/delayed-co-process.ts'
+import { versionsState } from '../operators/joins/row-versions.ts'
 import {
   GlobalTableJoin,
   KeyedTableJoin,
   type RowChange,
   type TableJoin,
 } from '../operators/joins/table-join.ts'
+import { type TemporalReach, TemporalTableJoin } from '../operators/joins/temporal-join.ts'
+import { type OutputTag, outputTag } from '../operators/port/output-tag.ts'
 import { type MapStateDescriptor, mapState, valueState } from '../state/port/descriptors.ts'
 import { BroadcastConnectedStream, BroadcastStream } from './broadcast-stream.ts'
 import { requireFunction } from './checks/function-argument.ts'
@@ -22,6 +26,7 @@ import { hashed, type StreamOrigin } from './graph-draft.ts'
 import { plainKeySerializer } from './key-serializer.ts'
 import { NodeSettingsBase } from './node-settings.ts'
 import type { StreamFactory } from './stream-factory.ts'
+import type { WatermarkStrategy } from './watermark-strategy.ts'
 
 /** Options of a table. */
 export interface TableOptions<T, K, V> {
@@ -38,6 +43,8 @@ export interface TableOptions<T, K, V> {
    * subtask has all rows, and a stream stays where it is. @default keyed
    */
   readonly scope?: 'keyed' | 'global'
+  /** Event time of the changes of rows, for joins with `wait: 'event-time'`; others take no notice. @default none */
+  readonly watermarks?: WatermarkStrategy<T>
   /** Name of the operator. @default Table */
   readonly name?: string
 }
@@ -48,23 +55,38 @@ const TABLE: OptionShape<TableOptions<unknown, unknown, unknown>> = {
   keySerializer: serializer<unknown>(),
   serializer: serializer<unknown>(),
   scope: oneOf('keyed', 'global'),
+  watermarks: objectWith('a watermark strategy: boundedOutOfOrderness(1_000)', 'timestampOf'),
   name,
 }
 
 /** Options of a join of a stream with a table. */
-export interface TableJoinOptions {
+export interface TableJoinOptions<T = never> {
   /** `inner`: a record without a row has no result and is counted (`numRecordsWithoutRow`). @default inner */
   readonly type?: 'inner' | 'left'
   /**
    * `loaded`: no record of the stream is read before the table has reached the end that its sources had when the attempt
-   * started, also after a restore. `nothing`: each record meets the rows that have come. @default loaded
+   * started, also after a restore. `nothing`: each record meets the rows that have come. `event-time`: each record meets the
+   * version of its row that was valid at its event time, and waits until the watermarks of both say that it is known.
+   * @default loaded
    */
-  readonly wait?: 'loaded' | 'nothing'
+  readonly wait?: 'loaded' | 'nothing' | 'event-time'
+  /** With `event-time`, how long after the watermark a record waits for late changes, ms of event time. @default 0 */
+  readonly graceMs?: number
+  /**
+   * With `event-time`, how long versions stay for records that come late, ms of event time behind the watermark and the
+   * grace period. @default 0
+   */
+  readonly historyMs?: number
+  /** With `event-time`, the side output of records that come later; without it they are counted as dropped. */
+  readonly lateRecords?: OutputTag<T>
 }
 
-const TABLE_JOIN: OptionShape<TableJoinOptions> = {
+const TABLE_JOIN: OptionShape<TableJoinOptions<unknown>> = {
   type: oneOf('inner', 'left'),
-  wait: oneOf('loaded', 'nothing'),
+  wait: oneOf('loaded', 'nothing', 'event-time'),
+  graceMs: wholeNumber({ min: 0 }),
+  historyMs: wholeNumber({ min: 0 }),
+  lateRecords: outputTag<unknown>(),
 }
 
 /** The latest value of each key of a stream, which other streams join. */
@@ -121,7 +143,7 @@ export interface TableJoinCall<T, K, V, OUT> {
   readonly table: Table<K, V>
   readonly keyOf: (value: T) => K
   readonly join: (value: T, row: V) => OUT
-  readonly options: TableJoinOptions
+  readonly options: TableJoinOptions<T>
 }
 
 /** The join of a stream with a table. Throws INVALID_ARGUMENT and INVALID_GRAPH. */
@@ -130,12 +152,16 @@ export function joinTable<T, K, V, OUT>(
   origins: readonly StreamOrigin[],
   { table, keyOf, join, options }: TableJoinCall<T, K, V, OUT>,
 ): DataStream<OUT> {
-  checkOptions('joinTable', TABLE_JOIN, options)
+  checkOptions('joinTable', TABLE_JOIN as OptionShape<TableJoinOptions<T>>, options)
   requireStream(table, factory.draft, 'joinTable')
   if (!(table instanceof Table)) refuseArgument('joinTable(...)', table, 'a table: env.table(...)')
   requireFunction(keyOf, FUNCTION_USES.joinTable)
   requireFunction(join, FUNCTION_USES.joinTable)
   const how: TableJoin<T, K, V, OUT> = { keyOf, join, isLeft: options.type === 'left' }
+  if (options.wait === 'event-time') {
+    return joinVersions(factory, [origins, table.origins], { table, how, options })
+  }
+  refuseTimes(options)
   const wait = options.wait === 'nothing' ? {} : ({ wait: 'loaded' } as const)
   return table.scope === 'global'
     ? joinGlobal(factory, [origins, secondInput(table.origins, wait)], { table, how })
@@ -145,6 +171,56 @@ export function joinTable<T, K, V, OUT>(
 interface Joined<T, K, V, OUT> {
   readonly table: Table<K, V>
   readonly how: TableJoin<T, K, V, OUT>
+}
+
+/** Throws INVALID_ARGUMENT for options that only joins by event time have. */
+function refuseTimes<T>({ graceMs, historyMs, lateRecords, wait }: TableJoinOptions<T>): void {
+  if (graceMs === undefined && historyMs === undefined && lateRecords === undefined) return
+  throw new WeirError(
+    'INVALID_ARGUMENT',
+    `graceMs, historyMs and lateRecords of joinTable belong to { wait: 'event-time' }, not to wait: '${wait ?? 'loaded'}': give that, or leave them out`,
+  )
+}
+
+function joinVersions<T, K, V, OUT>(
+  factory: StreamFactory,
+  [stream, changes]: readonly [readonly StreamOrigin[], readonly StreamOrigin[]],
+  { table, how, options }: Joined<T, K, V, OUT> & { readonly options: TableJoinOptions<T> },
+): DataStream<OUT> {
+  const { scope, keySerializer, valueSerializer } = table
+  if (scope === 'global') {
+    throw new WeirError(
+      'INVALID_GRAPH',
+      "joinTable(..., { wait: 'event-time' }) needs the timers of keys, which a table with scope: 'global' has none of: make the table with scope: 'keyed'",
+    )
+  }
+  const { graceMs = 0, historyMs = 0, lateRecords: lateTag } = options
+  const reach: TemporalReach<T> = { graceMs, historyMs, lateTag }
+  return factory.add<OUT>(
+    {
+      name: 'TableJoin',
+      inputs: 2,
+      needsKey: true,
+      needsEventTime: true,
+      sideOutputs: lateTag === undefined ? [] : [lateTag.id],
+      body: ({ eventTime }) => ({
+        kind: 'operator',
+        create: () =>
+          new DelayedCoProcessOperator<K, T, RowChange<K, V>, OUT>(
+            new TemporalTableJoin(how, reach, versionsState(valueSerializer)),
+            keySerializer,
+            { eventTime, watermarkDelayMs: graceMs },
+          ),
+      }),
+    },
+    [
+      hashed<K, T>(stream, { selector: how.keyOf, serializer: keySerializer }),
+      hashed<K, RowChange<K, V>>(changes, {
+        selector: ({ key }) => key,
+        serializer: keySerializer,
+      }),
+    ],
+  )
 }
 
 function joinKeyed<T, K, V, OUT>(

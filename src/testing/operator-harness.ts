@@ -31,6 +31,7 @@ import {
   isWatermarking,
   type OperatorContext,
   type Output,
+  passedWatermark,
   type StreamOperator,
 } from '../operators/port/operator.ts'
 import type { Redistribution } from '../operators/port/operator-state.ts'
@@ -246,8 +247,9 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
     this.operator.processWatermark(timestamp)
     this.fireTimers()
     if (isWatermarking(this.operator) && timestamp !== MAX_TIMESTAMP) return
-    if (this.deferring === undefined) this.forward(timestamp)
-    else this.deferring.afterInFlight(() => this.forward(timestamp), true)
+    const passed = passedWatermark(this.operator, timestamp)
+    if (this.deferring === undefined) this.forward(passed)
+    else this.deferring.afterInFlight(() => this.forward(passed), true)
   }
 
   /** Lets promises settle, then emits the results of asynchronous calls that are ready. */

@@ -61,7 +61,7 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
   private readonly interval: JoinInterval
   private readonly join: ProcessJoinFunction<A, B, OUT>
   private readonly late: LateJoinTags<A, B>
-  private buffers!: TimedBuffers<A, B>
+  private buffers!: TimedBuffers<TimedBuffer<A>, TimedBuffer<B>>
   private isRestored = false
   private dropped!: Counter
   private pair: PairContext | undefined
@@ -147,7 +147,7 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
     return this.join.close?.()
   }
 
-  private select(context: KeyedProcessContext<K>): TimedBuffers<A, B> {
+  private select(context: KeyedProcessContext<K>): TimedBuffers<TimedBuffer<A>, TimedBuffer<B>> {
     const memory = context instanceof KeyedOperatorContext ? context.keyMemory : undefined
     this.buffers.select(context.currentKeyBytes, memory)
     return this.buffers
