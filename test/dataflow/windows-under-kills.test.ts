@@ -87,6 +87,23 @@ const WINDOWS: Readonly<Record<string, (keyed: Keyed) => DataStream<string>>> = 
       .process(size),
   'an evictor': (keyed) =>
     keyed.window(tumblingEventTimeWindows(1_000)).evictor(countEvictor(3)).process(size),
+  'an outer join in windows': (keyed) =>
+    keyed
+      .filter(({ amount }) => amount < 8)
+      .join(keyed.filter(({ amount }) => amount > 13))
+      .where(({ key }) => key)
+      .equalTo(({ key }) => key)
+      .window(tumblingEventTimeWindows(400))
+      .fullOuter()
+      .apply((a, b) => `${(a ?? b)?.key} ${a?.time} ${b?.time}`),
+  'an outer interval join': (keyed) =>
+    keyed
+      .intervalJoin(keyed.filter(({ amount }) => amount < 2).keyBy(({ key }) => key))
+      .between(-100, 200)
+      .leftOuter()
+      .process<string>(() => ({
+        processElement: (a, b, _, out) => out.collect(`${a?.key} ${a?.time} ${b?.time}`),
+      })),
   'a window of counts': (keyed) =>
     keyed.countWindow(10).process(line<Event>((events) => `${events.length}`)),
 }

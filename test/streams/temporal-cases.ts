@@ -42,9 +42,12 @@ export async function temporalCase(random: Random): Promise<Difference> {
     isLeft: random.below(2) === 0,
   }
   const create = () => open(reach)
-  const late = (harness: OperatorHarness<Reading, string>): string[] =>
+  const othersOf = (harness: OperatorHarness<Reading, string>): string[] =>
     harness.sideOutput(LATE).map(({ value }) => `late ${textOf(value, undefined)}`)
-  const { results, restore } = await runParts(parts, create, late)
+  const { results, restore } = await runParts(parts, create, {
+    othersOf,
+    mostBehindMs: reach.historyMs,
+  })
   const end = await openTwoInputs(create(), { restore, subtask: 0, parallelism: 1 })
   const { last } = parts.at(-1)!
   if (last !== undefined) end.watermark(last.watermark)

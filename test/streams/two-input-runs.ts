@@ -56,11 +56,19 @@ export function openTwoInputs(
   return OperatorHarness.open<Reading, string>({ operator, keys, ...place })
 }
 
+/** What a run of parts looks at besides the results. */
+export interface TwoInputLooks {
+  /** What else came out of a harness, such as late records. @default nothing */
+  readonly othersOf?: (harness: OperatorHarness<Reading, string>) => readonly string[]
+  /** How far a result may be behind the watermark that went on before it. @default 0 */
+  readonly mostBehindMs?: number
+}
+
 /** What came out of the parts, each restored from the one before, and the state in the end. */
 export async function runParts(
   parts: readonly TwoInputPart[],
   create: () => FiringOperator,
-  lateOf: (harness: OperatorHarness<Reading, string>) => readonly string[] = () => [],
+  { othersOf = () => [], mostBehindMs = 0 }: TwoInputLooks = {},
 ): Promise<{ readonly results: readonly string[]; readonly restore: readonly HarnessSnapshot[] }> {
   const results: string[] = []
   let restore: HarnessSnapshot[] = []
@@ -72,13 +80,23 @@ export async function runParts(
       const place = { restore, subtask, parallelism: part.parallelism }
       const harness = await openTwoInputs(operator, place)
       if (before?.last !== undefined) harness.watermark(before.last.watermark)
-      for (const step of part.steps) feed(harness, step)
+      for (const step of part.steps) {
+        const [outputs, watermark = MIN_TIMESTAMP] = [
+          harness.outputs.length,
+          harness.watermarks.at(-1),
+        ]
+        feed(harness, step)
+        for (const { value, timestamp } of harness.outputs.slice(outputs)) {
+          if (timestamp >= watermark - mostBehindMs) continue
+          results.push(`${value} of ${timestamp} came behind the watermark ${watermark}`)
+        }
+      }
       if (part.last !== undefined) {
         operator.processWatermark(part.last.watermark)
         operator.fireDue(part.last.timers)
       }
       snapshots.push(await harness.snapshot())
-      results.push(...harness.values, ...lateOf(harness))
+      results.push(...harness.values, ...othersOf(harness))
       await harness.close()
     }
     restore = snapshots

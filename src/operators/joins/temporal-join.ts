@@ -79,7 +79,7 @@ export class TemporalTableJoin<T, K, V, OUT>
     const waiting = context.getMapState(waitingState<T>())
     const versions = context.getMapState(this.descriptor)
     this.buffers = new TimedBuffers(
-      new TimedBuffer(waiting, graceMs, (time, records) => this.joinAll(time, records)),
+      new TimedBuffer(waiting, graceMs, (time) => this.joinAll(time)),
       new RowVersions(
         versions,
         graceMs + historyMs,
@@ -133,9 +133,10 @@ export class TemporalTableJoin<T, K, V, OUT>
     this.knownFrom.update(knownFrom === MIN_TIMESTAMP ? [] : [knownFrom])
   }
 
-  private joinAll(time: number, records: readonly T[]): void {
-    const row = this.buffers.right.at(time)
-    for (const record of records) this.joining.emit(record, row, this.out, time)
+  private joinAll(time: number): void {
+    const { left, right } = this.buffers
+    const row = right.at(time)
+    for (const record of left.at(time)) this.joining.emit(record, row, this.out, time)
   }
 
   private select(context: KeyedProcessContext<K>): TimedBuffers<TimedBuffer<T>, RowVersions<V>> {

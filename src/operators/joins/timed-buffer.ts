@@ -115,8 +115,8 @@ export interface TimedSide {
   removeDue(moment: number, most: number): number
 }
 
-/** Sees the records of a time before they go. */
-export type SeeLeaving<T> = (time: number, records: readonly T[]) => void
+/** Called with the time of records that go, while `at` has them. */
+export type SeeLeaving = (time: number) => void
 
 /** The records of one side of a join, by event time. */
 export class TimedBuffer<T> implements TimedSide {
@@ -126,14 +126,10 @@ export class TimedBuffer<T> implements TimedSide {
   size = 0
   private readonly state: MapState<number, RecordsOfTime<T>>
   private readonly keptMs: number
-  private readonly seeLeaving: SeeLeaving<T> | undefined
+  private readonly seeLeaving: SeeLeaving | undefined
 
   /** A record is due, which means that it goes, `keptMs` after its time. */
-  constructor(
-    state: MapState<number, RecordsOfTime<T>>,
-    keptMs: number,
-    seeLeaving?: SeeLeaving<T>,
-  ) {
+  constructor(state: MapState<number, RecordsOfTime<T>>, keptMs: number, seeLeaving?: SeeLeaving) {
     this.state = state
     this.keptMs = keptMs
     this.seeLeaving = seeLeaving
@@ -152,17 +148,20 @@ export class TimedBuffer<T> implements TimedSide {
     }
   }
 
-  add(time: number, value: T): void {
+  /** Adds a record; returns how many of its time came before it. */
+  add(time: number, value: T): number {
     const isNew = this.times.add(time)
-    this.state.put(time, recordsOfTime(isNew ? [value] : [...this.at(time), value]))
+    const before = isNew ? [] : this.at(time)
+    this.state.put(time, recordsOfTime([...before, value]))
     if (isNew) this.size += 1
+    return before.length
   }
 
   removeDue(moment: number, most: number): number {
     const last = moment === MAX_TIMESTAMP ? moment : moment - this.keptMs
     const times = this.times.takeUpTo(last, most)
     for (const time of times) {
-      this.seeLeaving?.(time, this.at(time))
+      this.seeLeaving?.(time)
       this.state.remove(time)
     }
     this.size -= times.length
