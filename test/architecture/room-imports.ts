@@ -549,6 +549,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'operators/port',
     'operators/process',
     'operators/windows',
+    'operators/windows/assigned',
     'state/port',
   ],
   'dataflow/checks': ['core', 'core/options', 'core/text', 'operators/port', 'operators/windows'],
@@ -1286,6 +1287,15 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'state/port',
   ],
   'operators/process': ['core', 'core/options', 'operators/port', 'state/port'],
+  'operators/windows/assigned': [
+    'core',
+    'core/options',
+    'core/text',
+    'operators/port',
+    'operators/process',
+    'operators/windows',
+    'state/port',
+  ],
   'operators/windows': [
     'core',
     'core/options',
