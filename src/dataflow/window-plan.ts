@@ -6,9 +6,9 @@ import { foldedPartSerializer } from '../operators/port/folded-part.ts'
 import type { StreamOperator } from '../operators/port/operator.ts'
 import type { OutputTag } from '../operators/port/output-tag.ts'
 import { AlignedWindowOperator } from '../operators/windows/aligned-operator.ts'
-import { AssignedWindowOperator } from '../operators/windows/assigned/assigned-operator.ts'
 import { assignedOf } from '../operators/windows/assigned/assigners.ts'
 import { CumulativeWindowOperator } from '../operators/windows/assigned/cumulative-operator.ts'
+import { AssignedWindowOperator } from '../operators/windows/assigned/operator.ts'
 import { checkedWindows } from '../operators/windows/assigned/window-list.ts'
 import {
   type AlignedWindows,

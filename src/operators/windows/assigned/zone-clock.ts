@@ -84,7 +84,8 @@ export class ZoneClock {
 
 function formatOf(zone: string): Intl.DateTimeFormat {
   try {
-    if (typeof zone === 'string') return new Intl.DateTimeFormat('en-US', { ...FIELDS, timeZone: zone })
+    if (typeof zone === 'string')
+      return new Intl.DateTimeFormat('en-US', { ...FIELDS, timeZone: zone })
   } catch {
     // Said below.
   }

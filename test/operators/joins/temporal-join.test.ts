@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest'
-import { GeneratorSource } from '../../src/connectors/memory/generator-source.ts'
-import { MemorySink } from '../../src/connectors/memory/sink.ts'
-import { MemorySource } from '../../src/connectors/memory/source.ts'
-import { seededRandom } from '../../src/core/random.ts'
-import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
-import type { StreamGraph } from '../../src/dataflow/stream-graph.ts'
-import type { TableJoinOptions, TableOptions } from '../../src/dataflow/table.ts'
+import { GeneratorSource } from '../../../src/connectors/memory/generator-source.ts'
+import { MemorySink } from '../../../src/connectors/memory/sink.ts'
+import { MemorySource } from '../../../src/connectors/memory/source.ts'
+import { seededRandom } from '../../../src/core/random.ts'
+import { StreamExecutionEnvironment } from '../../../src/dataflow/stream-execution-environment.ts'
+import type { StreamGraph } from '../../../src/dataflow/stream-graph.ts'
+import type { TableJoinOptions, TableOptions } from '../../../src/dataflow/table.ts'
 import {
   boundedOutOfOrderness,
   monotonousTimestamps,
-} from '../../src/dataflow/watermark-strategy.ts'
-import { OutputTag } from '../../src/operators/port/output-tag.ts'
-import { tumblingEventTimeWindows } from '../../src/operators/windows/assigner.ts'
-import { LocalExecutor } from '../../src/runtime/job/local-executor.ts'
-import { MiniCluster } from '../../src/testing/mini-cluster.ts'
-import { checkpointFolder, QUICK_RESTARTS } from '../runtime/job-fixture.ts'
-import { commitSeed } from '../services/commit-seed.ts'
+} from '../../../src/dataflow/watermark-strategy.ts'
+import { OutputTag } from '../../../src/operators/port/output-tag.ts'
+import { tumblingEventTimeWindows } from '../../../src/operators/windows/assigner.ts'
+import { LocalExecutor } from '../../../src/runtime/job/local-executor.ts'
+import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
+import { checkpointFolder, QUICK_RESTARTS } from '../../runtime/job-fixture.ts'
+import { commitSeed } from '../../services/commit-seed.ts'
 
 /** An amount of a currency at a time, or its rate from that time on; a rate of 0 ends it. */
 interface Money {
