@@ -36,7 +36,7 @@ import {
   type StartedJob,
   type StreamGraph,
 } from './stream-graph.ts'
-import { type Table, type TableOptions, tableOf } from './table.ts'
+import { type Table, type TableOptions, tableOf, watermarksOfTable } from './table.ts'
 import { type GraphIssue, refuseErrors, validateDraft } from './validate-graph.ts'
 import { makesWatermarks, noWatermarks, type WatermarkStrategy } from './watermark-strategy.ts'
 
@@ -173,7 +173,7 @@ export class StreamExecutionEnvironment {
     options: TableOptions<T, K, V> & { readonly keySerializer: Serializer<K> },
   ): Table<K, V>
   table<T, K, V = T>(source: Source<T>, options: TableOptions<T, K, V>): Table<K, V> {
-    const stream = this.fromSource(source, options?.watermarks ?? noWatermarks(), 'Table source')
+    const stream = this.fromSource(source, watermarksOfTable(options), 'Table source')
     return tableOf(this.factory, stream, options)
   }
 

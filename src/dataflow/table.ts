@@ -26,7 +26,7 @@ import { hashed, type StreamOrigin } from './graph-draft.ts'
 import { plainKeySerializer } from './key-serializer.ts'
 import { NodeSettingsBase } from './node-settings.ts'
 import type { StreamFactory } from './stream-factory.ts'
-import type { WatermarkStrategy } from './watermark-strategy.ts'
+import { noWatermarks, type WatermarkStrategy } from './watermark-strategy.ts'
 
 /** Options of a table. */
 export interface TableOptions<T, K, V> {
@@ -105,6 +105,12 @@ export class Table<K, V> extends NodeSettingsBase {
       options.keySerializer ?? (plainKeySerializer() as Serializer<unknown> as Serializer<K>)
     this.valueSerializer = options.serializer
   }
+}
+
+/** The strategy of the source of a table. Throws INVALID_ARGUMENT. */
+export function watermarksOfTable<T, K, V>(options: TableOptions<T, K, V>): WatermarkStrategy<T> {
+  checkOptions('table', TABLE as OptionShape<TableOptions<T, K, V>>, options)
+  return options.watermarks ?? noWatermarks()
 }
 
 /** The table of a stream. Throws INVALID_ARGUMENT. */
