@@ -150,10 +150,13 @@ export class TimedBuffer<T> implements TimedSide {
 
   /** Adds a record; returns how many of its time came before it. */
   add(time: number, value: T): number {
-    const isNew = this.times.add(time)
-    const before = isNew ? [] : this.at(time)
+    if (this.times.add(time)) {
+      this.state.put(time, recordsOfTime([value]))
+      this.size += 1
+      return 0
+    }
+    const before = this.at(time)
     this.state.put(time, recordsOfTime([...before, value]))
-    if (isNew) this.size += 1
     return before.length
   }
 
