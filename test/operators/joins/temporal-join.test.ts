@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { LogSource } from '../../../src/connectors/log/source.ts'
 import { GeneratorSource } from '../../../src/connectors/memory/generator-source.ts'
 import { MemorySink } from '../../../src/connectors/memory/sink.ts'
 import { MemorySource } from '../../../src/connectors/memory/source.ts'
+import type { TopicRecord } from '../../../src/connectors/records/topic-record.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import { StreamExecutionEnvironment } from '../../../src/dataflow/stream-execution-environment.ts'
 import type { StreamGraph } from '../../../src/dataflow/stream-graph.ts'
@@ -14,6 +16,7 @@ import { OutputTag } from '../../../src/operators/port/output-tag.ts'
 import { tumblingEventTimeWindows } from '../../../src/operators/windows/assigner.ts'
 import { LocalExecutor } from '../../../src/runtime/job/local-executor.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
+import { bytes, openLog, temporaryFolder, text } from '../../connectors/log/fixture.ts'
 import { checkpointFolder, QUICK_RESTARTS } from '../../runtime/job-fixture.ts'
 import { commitSeed } from '../../services/commit-seed.ts'
 
@@ -218,32 +221,78 @@ function expectedRows(): string[] {
   return rows.sort()
 }
 
-describe('a join with a table by event time, of which slots are killed', () => {
-  it('loses, repeats and changes no result, and its windows drop none', async () => {
-    using folder = checkpointFolder()
-    await using cluster = new MiniCluster({
-      configuration: {
-        ...QUICK_RESTARTS,
-        'execution.checkpointing.dir': folder.path,
-        'execution.checkpointing.interval': '10 ms',
-      },
+describe('a join with a table that has nothing new for long', () => {
+  it('goes on where the table counts as idle, with the row of before', async () => {
+    const directory = temporaryFolder()
+    const log = await openLog(directory)
+    for (const topic of ['rates', 'orders']) await log.createTopic(topic, { partitions: 1 })
+    const env = new StreamExecutionEnvironment()
+    const read = (topic: string) => LogSource.raw({ directory, topic })
+    const table = env.table<TopicRecord, string, string>(read('rates'), {
+      keyOf: () => 'EUR',
+      rowOf: ({ value }) => (value === null ? null : text(value)),
+      watermarks: monotonousTimestamps({ idleAfterMs: 1_000 }),
     })
-    const sink = new MemorySink<string>('exactly-once')
-    const counts = new MemorySink<number>('exactly-once')
-    const job = cluster.startLocal(graphOf(sink, counts, COUNT * 2))
-    const random = seededRandom(commitSeed())
-    const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
-    for (let kill = 0; kill < 2; kill++) {
-      await job.waitFor('RUNNING')
-      const turns = 20 + random.below(150)
-      for (let i = 0; i < turns && job.status === 'RUNNING'; i++) await turn()
-      if (job.status !== 'RUNNING') break
-      job.killSlot(random.below(2))
-      while (job.status === 'RUNNING') await turn()
+    const sink = new MemorySink<string>()
+    env
+      .fromSource(read('orders'), monotonousTimestamps())
+      .joinTable(
+        table,
+        () => 'EUR',
+        ({ value }, rate) => `${text(value!)} at ${rate}`,
+        { wait: 'event-time' },
+      )
+      .sinkTo(sink)
+    const send = async (topic: string, value: string, time: number): Promise<void> => {
+      const producer = log.producer(topic)
+      producer.send(bytes('EUR'), bytes(value), time)
+      await producer.sync()
     }
-    await job.result
-    expect(job.attempt).toBeGreaterThan(1)
-    expect([...sink.values].sort()).toEqual(expectedRows())
-    expect(counts.values.reduce((sum, n) => sum + n, 0)).toBe(COUNT)
+    await send('rates', 'old', 100)
+    await send('rates', 'new', 200)
+    await using cluster = new MiniCluster()
+    const job = cluster.startLocal(env.graph('rates'))
+    await send('orders', 'first', 150)
+    await send('orders', 'second', 5_000)
+    await send('orders', 'third', 6_000)
+    await expect
+      .poll(() => sink.values, { timeout: 60_000 })
+      .toEqual(['first at old', 'second at new'])
+    await job.cancel()
   })
+})
+
+describe('a join with a table by event time, of which slots are killed', () => {
+  it.each(['heap', 'rocksdb'])(
+    'loses, repeats and changes no result, and its windows drop none (%s)',
+    async (backend) => {
+      using folder = checkpointFolder()
+      await using cluster = new MiniCluster({
+        configuration: {
+          ...QUICK_RESTARTS,
+          'execution.checkpointing.dir': folder.path,
+          'execution.checkpointing.interval': '10 ms',
+          'state.backend.type': backend,
+          'state.backend.memory.budget': '64 kb',
+        },
+      })
+      const sink = new MemorySink<string>('exactly-once')
+      const counts = new MemorySink<number>('exactly-once')
+      const job = cluster.startLocal(graphOf(sink, counts, COUNT * 2))
+      const random = seededRandom(commitSeed())
+      const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+      for (let kill = 0; kill < 2; kill++) {
+        await job.waitFor('RUNNING')
+        const turns = 20 + random.below(150)
+        for (let i = 0; i < turns && job.status === 'RUNNING'; i++) await turn()
+        if (job.status !== 'RUNNING') break
+        job.killSlot(random.below(2))
+        while (job.status === 'RUNNING') await turn()
+      }
+      await job.result
+      expect(job.attempt).toBeGreaterThan(1)
+      expect([...sink.values].sort()).toEqual(expectedRows())
+      expect(counts.values.reduce((sum, n) => sum + n, 0)).toBe(COUNT)
+    },
+  )
 })
