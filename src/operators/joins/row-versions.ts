@@ -91,12 +91,17 @@ export class RowVersions<V> implements TimedSide {
     return from === undefined ? undefined : (this.state.get(from)?.row ?? undefined)
   }
 
+  /** That of the second one, which makes the first one needless. A deletion has a timer of its own: see `dueOf`. */
   get firstDue(): number {
-    const { times } = this
-    if (times.length === 0 || this.isAtEnd) return Number.POSITIVE_INFINITY
-    const first =
-      times.length === 1 && this.isDeleted(times.earliest) ? times.earliest : times.second
-    return Math.min(first + this.keptMs, first === Number.POSITIVE_INFINITY ? first : MAX_TIMESTAMP)
+    const { second } = this.times
+    return second === Number.POSITIVE_INFINITY || this.isAtEnd
+      ? Number.POSITIVE_INFINITY
+      : this.dueOf(second)
+  }
+
+  /** When versions before this time, and a deletion at it, can go. */
+  dueOf(time: number): number {
+    return Math.min(time + this.keptMs, MAX_TIMESTAMP)
   }
 
   read(times: Times): void {

@@ -117,7 +117,10 @@ export class TemporalTableJoin<T, K, V, OUT>
     }
     // Records that it concerns may have met the version before it.
     if (this.isDue(context)) this.lateChanges.increment()
-    this.select(context).right.set(context.timestamp, value)
+    const { timestamp, timerService } = context
+    const { right } = this.select(context)
+    right.set(timestamp, value)
+    if (value === null) timerService.registerEventTimeTimer(right.dueOf(timestamp))
     this.setTimer(context)
   }
 
