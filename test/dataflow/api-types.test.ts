@@ -53,8 +53,9 @@ describe('types of the stream API', () => {
 
   it('say where a record of an outer join may be missing', () => {
     const keyOf = ({ user }: Rating): string => user
-    const windows = ratings()
-      .join(ratings())
+    const rated = ratings()
+    const windows = rated
+      .join(rated)
       .where(keyOf)
       .equalTo(keyOf)
       .window(tumblingEventTimeWindows(1))
