@@ -164,6 +164,7 @@ export {
   type EnvironmentOptions,
   type SourceOptions,
   StreamExecutionEnvironment,
+  type TableSourceOptions,
 } from './dataflow/stream-execution-environment.ts'
 export type {
   ExecuteOptions,

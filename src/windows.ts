@@ -1,8 +1,18 @@
 /** What the package exports of windows: their assigners, triggers, evictors and functions. */
 
 export {
+  assignedEventTimeWindows,
+  assignedProcessingTimeWindows,
+  cumulativeEventTimeWindows,
+  cumulativeProcessingTimeWindows,
+  localDayWindows,
+  localHourWindows,
+} from './operators/windows/assigned/assigners.ts'
+export {
   type AlignedWindows,
+  type AssignedWindows,
   type CountWindows,
+  type CumulativeWindows,
   countWindows,
   dynamicEventTimeSessionWindows,
   dynamicProcessingTimeSessionWindows,

@@ -295,27 +295,27 @@ export class DataStream<T> extends PartitionedStream<T> {
   }
 
   /**
-   * Joins each record with the row of a table whose key `keyOf` returns, as the table is when the record comes: one result
-   * for each record that has a row. A later change of the row changes no result. Throws INVALID_GRAPH.
+   * Joins each record with the row of a table whose key `keyOf` returns, as the table is when the record comes, or as it was
+   * at the event time of the record (`wait`): one result for each record that has a row. A later change of the row changes no result. Throws INVALID_GRAPH.
    */
   joinTable<K, V, OUT>(
     table: Table<K, V>,
     keyOf: (value: T) => K,
     join: (value: T, row: V) => OUT,
-    options?: TableJoinOptions & { readonly type?: 'inner' },
+    options?: TableJoinOptions<T> & { readonly type?: 'inner' },
   ): DataStream<OUT>
   /** With `type: 'left'` also one for each record without a row. */
   joinTable<K, V, OUT>(
     table: Table<K, V>,
     keyOf: (value: T) => K,
     join: (value: T, row: V | undefined) => OUT,
-    options: TableJoinOptions & { readonly type: 'left' },
+    options: TableJoinOptions<T> & { readonly type: 'left' },
   ): DataStream<OUT>
   joinTable<K, V, OUT>(
     table: Table<K, V>,
     keyOf: (value: T) => K,
     join: (value: T, row: V) => OUT,
-    options: TableJoinOptions = {},
+    options: TableJoinOptions<T> = {},
   ): DataStream<OUT> {
     return joinTable<T, K, V, OUT>(this.factory, this.origins, { table, keyOf, join, options })
   }

@@ -11,16 +11,17 @@ import {
   type RichJoinFunction,
   type SidedRecord,
 } from '../operators/joins/co-group.ts'
+import { DelayedCoProcessOperator } from '../operators/joins/delayed-co-process.ts'
 import {
   IntervalJoinFunction,
   type JoinInterval,
   type LateJoinTags,
   type ProcessJoinFunction,
 } from '../operators/joins/interval-join.ts'
+import { isOuter, type JoinKind } from '../operators/joins/unmatched.ts'
 import type { OutputTag } from '../operators/port/output-tag.ts'
 import type { FunctionContext } from '../operators/process/function.ts'
 import type { RichFunction } from '../operators/process/function-life.ts'
-import { KeyedCoProcessOperator } from '../operators/process/keyed-co-process.ts'
 import type { WindowAssigner } from '../operators/windows/assigner.ts'
 import type { Evictor } from '../operators/windows/evictor.ts'
 import type { Trigger } from '../operators/windows/trigger.ts'
@@ -133,37 +134,68 @@ export class CoGroupedWindows<A, B> extends PairInWindows<A, B> {
   }
 }
 
-/** Two streams in windows of a key, before the function that gets their pairs. */
-export class JoinedWindows<A, B> extends PairInWindows<A, B> {
-  /** Makes one result for each pair of records of both streams of a key and window (inner join). */
-  apply<OUT>(join: (left: A, right: B) => OUT): DataStream<OUT> {
+/**
+ * Two streams in windows of a key, before the function that gets their pairs. `L` and `R` are what the function gets: in an
+ * outer join undefined stands for a record of the stream that has none in the window.
+ */
+export class JoinedWindows<A extends L, B extends R, L = A, R = B> extends PairInWindows<A, B> {
+  private readonly kind: JoinKind
+
+  constructor(windows: PairedWindows<A, B>, kind: JoinKind = 'inner') {
+    super(windows)
+    this.kind = kind
+  }
+
+  /** Adds a result for each left record of a key and window without right ones (`LEFT OUTER JOIN`, `leftJoin`). */
+  leftOuter(): JoinedWindows<A, B, A, B | undefined> {
+    return new JoinedWindows<A, B, A, B | undefined>(this.windows, 'left')
+  }
+
+  /** Adds a result for each right record of a key and window without left ones (`RIGHT OUTER JOIN`). */
+  rightOuter(): JoinedWindows<A, B, A | undefined, B> {
+    return new JoinedWindows<A, B, A | undefined, B>(this.windows, 'right')
+  }
+
+  /** Adds a result for each record of a key and window without one of the other stream (`FULL OUTER JOIN`, `outerJoin`). */
+  fullOuter(): JoinedWindows<A, B, A | undefined, B | undefined> {
+    return new JoinedWindows<A, B, A | undefined, B | undefined>(this.windows, 'full')
+  }
+
+  /** Makes one result for each pair of records of both streams of a key and window. */
+  apply<OUT>(join: (left: L, right: R) => OUT): DataStream<OUT> {
     requireFunction(join, FUNCTION_USES.applyOfJoin)
-    return this.coGroup(() => [joinPairs(join)])
+    return this.coGroup(() => [joinPairs(join, this.kind)])
   }
 
   /** As `apply`, with any number of results for each pair, which the function passes to the collector. */
-  flatApply<OUT>(join: FlatJoinFunction<A, B, OUT>): DataStream<OUT> {
+  flatApply<OUT>(join: FlatJoinFunction<L, R, OUT>): DataStream<OUT> {
     requireFunction(join, FUNCTION_USES.flatApply)
-    return this.coGroup(() => [flatJoinPairs(join)])
+    return this.coGroup(() => [flatJoinPairs(join, this.kind)])
   }
 
   /** As `apply`, with a function that is opened and closed; `create` makes one for every subtask. */
-  richApply<OUT>(create: () => RichJoinFunction<A, B, OUT>): DataStream<OUT> {
+  richApply<OUT>(create: () => RichJoinFunction<L, R, OUT>): DataStream<OUT> {
     const use = { call: 'richApply', operator: 'Window', methods: ['join'] }
     requireFactory(create, use)
     return this.coGroup(() => {
       const rich = requireProduct(create(), use)
-      return [joinPairs((left, right) => rich.join(left, right)), rich]
+      return [joinPairs((left: L, right: R) => rich.join(left, right), this.kind), rich]
     })
   }
 
   /** As `flatApply`, with a function that is opened and closed; `create` makes one for every subtask. */
-  richFlatApply<OUT>(create: () => RichFlatJoinFunction<A, B, OUT>): DataStream<OUT> {
+  richFlatApply<OUT>(create: () => RichFlatJoinFunction<L, R, OUT>): DataStream<OUT> {
     const use = { call: 'richFlatApply', operator: 'Window', methods: ['join'] }
     requireFactory(create, use)
     return this.coGroup(() => {
       const rich = requireProduct(create(), use)
-      return [flatJoinPairs((left, right, out) => rich.join(left, right, out)), rich]
+      return [
+        flatJoinPairs<A, B, L, R, OUT>(
+          (left, right, out) => rich.join(left, right, out),
+          this.kind,
+        ),
+        rich,
+      ]
     })
   }
 }
@@ -203,15 +235,49 @@ interface IntervalJoinInput<K> {
   readonly keySerializer: Serializer<K>
 }
 
-/** An interval join with its bounds. */
-class BoundedIntervalJoin<K, A, B> {
+/** An interval join with its bounds; `L` and `R` are what its function gets, undefined for a partner that there is not. */
+class BoundedIntervalJoin<K, A extends L, B extends R, L = A, R = B> {
   private readonly input: IntervalJoinInput<K>
   private interval: JoinInterval
-  private late: LateJoinTags<A, B> = {}
+  private late: LateJoinTags<A, B>
+  private readonly kind: JoinKind
 
-  constructor(input: IntervalJoinInput<K>, interval: JoinInterval) {
+  constructor(
+    input: IntervalJoinInput<K>,
+    interval: JoinInterval,
+    late: LateJoinTags<A, B> = {},
+    kind: JoinKind = 'inner',
+  ) {
     this.input = input
     this.interval = interval
+    this.late = late
+    this.kind = kind
+  }
+
+  /**
+   * Adds a result for each left record without a partner, as soon as none can come any more: the right record of
+   * `processElement` is then undefined. The watermark behind the join is smaller by the time that a record waits.
+   */
+  leftOuter(): BoundedIntervalJoin<K, A, B, A, B | undefined> {
+    const { input, interval, late } = this
+    return new BoundedIntervalJoin<K, A, B, A, B | undefined>(input, interval, late, 'left')
+  }
+
+  /** As `leftOuter`, for right records. */
+  rightOuter(): BoundedIntervalJoin<K, A, B, A | undefined, B> {
+    const { input, interval, late } = this
+    return new BoundedIntervalJoin<K, A, B, A | undefined, B>(input, interval, late, 'right')
+  }
+
+  /** As `leftOuter`, for records of both streams. */
+  fullOuter(): BoundedIntervalJoin<K, A, B, A | undefined, B | undefined> {
+    const { input, interval, late } = this
+    return new BoundedIntervalJoin<K, A, B, A | undefined, B | undefined>(
+      input,
+      interval,
+      late,
+      'full',
+    )
   }
 
   /** Leaves out pairs whose distance is exactly the lower bound. */
@@ -238,11 +304,11 @@ class BoundedIntervalJoin<K, A, B> {
     return this
   }
 
-  /** Makes results from each pair; `create` makes a function for every subtask. */
-  process<OUT>(create: () => ProcessJoinFunction<A, B, OUT>): DataStream<OUT> {
+  /** Makes results from each pair, and from records without a partner in outer joins; `create` makes a function for every subtask. */
+  process<OUT>(create: () => ProcessJoinFunction<L, R, OUT>): DataStream<OUT> {
     sampleOf(create, { call: 'process', operator: 'IntervalJoin', methods: ['processElement'] })
     const { factory, inputs, keySerializer } = this.input
-    const { interval, late } = this
+    const { interval, late, kind } = this
     return factory.add(
       {
         name: 'IntervalJoin',
@@ -253,14 +319,19 @@ class BoundedIntervalJoin<K, A, B> {
         body: ({ eventTime }) => ({
           kind: 'operator',
           create: () =>
-            new KeyedCoProcessOperator<K, A, B, OUT>(
-              new IntervalJoinFunction(interval, create(), late),
+            new DelayedCoProcessOperator<K, A, B, OUT>(
+              new IntervalJoinFunction<K, A, B, OUT>(interval, create(), late, kind),
               keySerializer,
-              eventTime,
+              { eventTime, watermarkDelayMs: waitOf(interval, kind) },
             ),
         }),
       },
       inputs,
     )
   }
+}
+
+/** How long a record of an outer side waits for its last partner, ms. */
+function waitOf({ lowerMs, upperMs }: JoinInterval, kind: JoinKind): number {
+  return Math.max(0, isOuter(kind, 'left') ? upperMs : 0, isOuter(kind, 'right') ? -lowerMs : 0)
 }

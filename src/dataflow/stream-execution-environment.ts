@@ -37,9 +37,20 @@ import {
   type StreamGraph,
 } from './stream-graph.ts'
 import { type Table, tableOf } from './table.ts'
-import type { TableOptions } from './tables/options.ts'
+import { TABLE, type TableOptions } from './tables/options.ts'
 import { type GraphIssue, refuseErrors, validateDraft } from './validate-graph.ts'
 import { makesWatermarks, noWatermarks, type WatermarkStrategy } from './watermark-strategy.ts'
+
+/** Options of a table of a source. */
+export interface TableSourceOptions<T, K, V> extends TableOptions<T, K, V> {
+  /** Event time of the changes of rows, for joins with `wait: 'event-time'`; others take no notice. @default none */
+  readonly watermarks?: WatermarkStrategy<T>
+}
+
+const TABLE_SOURCE: OptionShape<TableSourceOptions<unknown, unknown, unknown>> = {
+  ...TABLE,
+  watermarks: objectWith('a watermark strategy: boundedOutOfOrderness(1_000)', 'timestampOf'),
+}
 
 /** Options of an environment. */
 export interface EnvironmentOptions {
@@ -167,15 +178,17 @@ export class StreamExecutionEnvironment {
    */
   table<T, K extends PlainKey, V = T>(
     source: Source<T>,
-    options: TableOptions<T, K, V> & { readonly keySerializer?: undefined },
+    options: TableSourceOptions<T, K, V> & { readonly keySerializer?: undefined },
   ): Table<K, V>
   table<T, K, V = T>(
     source: Source<T>,
-    options: TableOptions<T, K, V> & { readonly keySerializer: Serializer<K> },
+    options: TableSourceOptions<T, K, V> & { readonly keySerializer: Serializer<K> },
   ): Table<K, V>
-  table<T, K, V = T>(source: Source<T>, options: TableOptions<T, K, V>): Table<K, V> {
-    const stream = this.fromSource(source, noWatermarks(), 'Table source')
-    return tableOf(this.factory, stream, options)
+  table<T, K, V = T>(source: Source<T>, options: TableSourceOptions<T, K, V>): Table<K, V> {
+    checkOptions('table', TABLE_SOURCE as OptionShape<TableSourceOptions<T, K, V>>, options)
+    const { watermarks = noWatermarks<T>(), ...rows } = options
+    const stream = this.fromSource(source, watermarks, 'Table source')
+    return tableOf(this.factory, stream, rows)
   }
 
   /**

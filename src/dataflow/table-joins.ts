@@ -1,13 +1,16 @@
 import { WeirError } from '../core/errors.ts'
-import { checkOptions } from '../core/options/shape.ts'
+import { checkOptions, type OptionShape } from '../core/options/shape.ts'
 import { int53Serializer, type Serializer } from '../core/serializer.ts'
 import { refuseArgument } from '../core/text/refuse-argument.ts'
+import { DelayedCoProcessOperator } from '../operators/joins/delayed-co-process.ts'
+import { versionsState } from '../operators/joins/row-versions.ts'
 import {
   GlobalTableJoin,
   KeyedTableJoin,
   type RowChange,
   type TableJoin,
 } from '../operators/joins/table-join.ts'
+import { type TemporalReach, TemporalTableJoin } from '../operators/joins/temporal-join.ts'
 import { OutputTag } from '../operators/port/output-tag.ts'
 import type {
   LeftRow,
@@ -62,7 +65,7 @@ export interface TableJoinCall<T, K, V, OUT> {
   readonly table: TableChanges<K, V>
   readonly keyOf: (value: T) => K
   readonly join: (value: T, row: V) => OUT
-  readonly options: TableJoinOptions
+  readonly options: TableJoinOptions<T>
 }
 
 /** The join of a stream with a table. Throws INVALID_ARGUMENT and INVALID_GRAPH. */
@@ -71,11 +74,15 @@ export function joinTable<T, K, V, OUT>(
   origins: readonly StreamOrigin[],
   { table, keyOf, join, options }: TableJoinCall<T, K, V, OUT>,
 ): DataStream<OUT> {
-  checkOptions('joinTable', TABLE_JOIN, options)
+  checkOptions('joinTable', TABLE_JOIN as OptionShape<TableJoinOptions<T>>, options)
   requireTable(factory, table, 'joinTable')
   requireFunction(keyOf, FUNCTION_USES.joinTable)
   requireFunction(join, FUNCTION_USES.joinTable)
   const how: TableJoin<T, K, V, OUT> = { keyOf, join, isLeft: options.type === 'left' }
+  if (options.wait === 'event-time') {
+    return joinVersions(factory, [origins, table.origins], { table, how, options })
+  }
+  refuseTimes(options)
   const wait = { wait: options.wait ?? 'loaded' } as const
   return table.scope === 'global'
     ? joinGlobal(factory, [origins, secondInput(table.origins, wait)], { table, how })
@@ -85,6 +92,53 @@ export function joinTable<T, K, V, OUT>(
 interface Joined<T, K, V, OUT> {
   readonly table: TableFormat<K, V>
   readonly how: TableJoin<T, K, V, OUT>
+}
+
+/** Throws INVALID_ARGUMENT for options that only joins by event time have. */
+function refuseTimes<T>({ graceMs, historyMs, lateRecords, wait }: TableJoinOptions<T>): void {
+  if (graceMs === undefined && historyMs === undefined && lateRecords === undefined) return
+  throw new WeirError(
+    'INVALID_ARGUMENT',
+    `graceMs, historyMs and lateRecords of joinTable belong to { wait: 'event-time' }, not to wait: '${wait ?? 'loaded'}': give that, or leave them out`,
+  )
+}
+
+function joinVersions<T, K, V, OUT>(
+  factory: StreamFactory,
+  [stream, changes]: readonly [readonly StreamOrigin[], readonly StreamOrigin[]],
+  { table, how, options }: Joined<T, K, V, OUT> & { readonly options: TableJoinOptions<T> },
+): DataStream<OUT> {
+  const { scope, keySerializer, valueSerializer } = table
+  if (scope === 'global') {
+    throw new WeirError(
+      'INVALID_GRAPH',
+      "joinTable(..., { wait: 'event-time' }) needs the timers of keys, which a table with scope: 'global' has none of: make the table with scope: 'keyed'",
+    )
+  }
+  const { graceMs = 0, historyMs = 0, lateRecords: lateTag } = options
+  const reach: TemporalReach<T> = { graceMs, historyMs, lateTag }
+  return factory.add<OUT>(
+    {
+      name: 'TableJoin',
+      inputs: 2,
+      needsKey: true,
+      needsEventTime: true,
+      sideOutputs: lateTag === undefined ? [] : [lateTag.id],
+      body: ({ eventTime }) => ({
+        kind: 'operator',
+        create: () =>
+          new DelayedCoProcessOperator<K, T, RowChange<K, V>, OUT>(
+            new TemporalTableJoin(how, reach, versionsState(valueSerializer)),
+            keySerializer,
+            { eventTime, watermarkDelayMs: graceMs },
+          ),
+      }),
+    },
+    [
+      hashed<K, T>(stream, { selector: how.keyOf, serializer: keySerializer }),
+      changesByKey<K, V>({ ...table, origins: changes }),
+    ],
+  )
 }
 
 function joinKeyed<T, K, V, OUT>(

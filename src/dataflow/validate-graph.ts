@@ -202,7 +202,7 @@ function missingEventTime(draft: GraphDraft): string[] {
   return draft.nodes.flatMap((node) =>
     node.spec.needsEventTime === true && !draft.hasEventTime(node)
       ? [
-          `${label(node)} has event-time windows, but not all of its inputs have watermarks: give fromSource a watermark strategy such as boundedOutOfOrderness(...), or call assignTimestampsAndWatermarks before it`,
+          `${label(node)} works in event time, but not all of its inputs have watermarks: give fromSource, or the table by its option watermarks, a strategy such as boundedOutOfOrderness(...), or call assignTimestampsAndWatermarks before it`,
         ]
       : [],
   )

@@ -1,5 +1,10 @@
 import { type Serializer, sharingSerializer } from '../core/serializer.ts'
 import { AggregatingStateHandle, ReducingStateHandle } from './handles/appending.ts'
+import {
+  ExpiringListHandle,
+  expiringDescriptor,
+  storedDescriptor,
+} from './handles/expiring-list.ts'
 import { ListStateHandle } from './handles/list.ts'
 import { MapStateHandle } from './handles/map.ts'
 import { ValueStateHandle } from './handles/value.ts'
@@ -13,7 +18,13 @@ import type {
 } from './port/descriptors.ts'
 import type { EntryTimers } from './port/entry-timers.ts'
 import { declarationOf, timersDeclaration } from './port/format.ts'
-import type { AppendingState, LiveListState, LiveValueState, MapState } from './port/handles.ts'
+import type {
+  AppendingState,
+  ListState,
+  LiveListState,
+  LiveValueState,
+  MapState,
+} from './port/handles.ts'
 import type { KeySelection } from './port/key-selection.ts'
 import { KeyedTimerQueue } from './timers/queue.ts'
 import { keysOf } from './typed/keys.ts'
@@ -61,6 +72,14 @@ export class SubtaskHandles {
     )
   }
 
+  /** As `liveList`, also for a list whose elements expire one by one. */
+  list<T>(descriptor: ListStateDescriptor<T>): ListState<T> {
+    const { ttl } = descriptor
+    if (ttl?.perElement !== true) return this.liveList(descriptor)
+    const stored = this.liveList(expiringDescriptor(descriptor))
+    return new ExpiringListHandle(stored, this.options.typed.clock, ttl.ttlMs)
+  }
+
   map<K, V>(descriptor: MapStateDescriptor<K, V>): MapState<K, V> {
     return this.handle(
       descriptor as MapStateDescriptor<unknown, unknown>,
@@ -87,7 +106,7 @@ export class SubtaskHandles {
 
   keysOf(descriptor: TypedStateDescriptor): readonly Uint8Array[] {
     this.options.requireFree(descriptor.name)
-    return keysOf(this.options.typed.declare(descriptor))
+    return keysOf(this.options.typed.declare(storedDescriptor(descriptor)))
   }
 
   timers(name: string): KeyedTimerQueue {

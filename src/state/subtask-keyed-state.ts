@@ -207,7 +207,7 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
   }
 
   list<T>(descriptor: ListStateDescriptor<T>): ListState<T> {
-    return this.handles.liveList(descriptor)
+    return this.handles.list(descriptor)
   }
 
   liveList<T>(descriptor: ListStateDescriptor<T>): LiveListState<T> {

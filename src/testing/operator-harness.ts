@@ -31,6 +31,7 @@ import {
   isWatermarking,
   type OperatorContext,
   type Output,
+  passedWatermark,
   type StreamOperator,
 } from '../operators/port/operator.ts'
 import type { Redistribution } from '../operators/port/operator-state.ts'
@@ -246,8 +247,9 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
     this.operator.processWatermark(timestamp)
     this.fireTimers()
     if (isWatermarking(this.operator) && timestamp !== MAX_TIMESTAMP) return
-    if (this.deferring === undefined) this.forward(timestamp)
-    else this.deferring.afterInFlight(() => this.forward(timestamp), true)
+    const passed = passedWatermark(this.operator, timestamp)
+    if (this.deferring === undefined) this.forward(passed)
+    else this.deferring.afterInFlight(() => this.forward(passed), true)
   }
 
   /** Lets promises settle, then emits the results of asynchronous calls that are ready. */
@@ -288,19 +290,14 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
   async snapshot(checkpointId = 1): Promise<HarnessSnapshot> {
     checkArgument('harness.snapshot', 'checkpointId', count, checkpointId)
     await this.operator.prepareSnapshot(checkpointId)
-    const keyed =
-      this.keyedState === undefined
-        ? { declarations: [], entries: [] }
-        : copyKeyedState(this.keyedState, checkpointId)
-    if (this.keyedState !== undefined) {
-      const entries = watermarkEntries(this.keyedState.keyGroups, this.watermarkIn)
-      if (entries.length > 0) this.operatorState.update(STORED_WATERMARKS, 'union', entries)
+    const { keyedState, operatorState, maxParallelism } = this
+    let keyed: ReturnType<typeof copyKeyedState> = { declarations: [], entries: [] }
+    if (keyedState !== undefined) {
+      keyed = copyKeyedState(keyedState, checkpointId)
+      const entries = watermarkEntries(keyedState.keyGroups, this.watermarkIn)
+      if (entries.length > 0) operatorState.update(STORED_WATERMARKS, 'union', entries)
     }
-    return {
-      maxParallelism: this.maxParallelism,
-      ...keyed,
-      operatorState: this.operatorState.entries(),
-    }
+    return { maxParallelism, ...keyed, operatorState: operatorState.entries() }
   }
 
   /** Informs the operator that a checkpoint is durable. */

@@ -51,6 +51,23 @@ describe('types of the stream API', () => {
     expectTypeOf(mapped(ratings(), ({ stars }) => stars)).toEqualTypeOf<DataStream<number>>()
   })
 
+  it('say where a record of an outer join may be missing', () => {
+    const keyOf = ({ user }: Rating): string => user
+    const rated = ratings()
+    const windows = rated
+      .join(rated)
+      .where(keyOf)
+      .equalTo(keyOf)
+      .window(tumblingEventTimeWindows(1))
+    expectTypeOf(windows.apply((_left, right) => right)).toEqualTypeOf<DataStream<Rating>>()
+    const left = windows.leftOuter().apply((_left, right) => right)
+    expectTypeOf(left).toEqualTypeOf<DataStream<Rating | undefined>>()
+    const right = windows.rightOuter().apply((left, { stars }) => [left?.stars, stars] as const)
+    expectTypeOf(right).toEqualTypeOf<DataStream<readonly [number | undefined, number]>>()
+    // @ts-expect-error the left record of a right outer join may be missing
+    windows.rightOuter().apply((left) => left.stars)
+  })
+
   it('follow the collector of process and apply', () => {
     const texts = ratings().process(() => ({
       processElement(rating, _context, out: Collector<string>) {

@@ -167,7 +167,7 @@ describe('graph validation', () => {
         stream.keyBy(parity).window(tumblingEventTimeWindows(10)).reduce(sum).sinkTo(nowhere),
       ),
     ).toEqual([
-      'operator "Window" has event-time windows, but not all of its inputs have watermarks: give fromSource a watermark strategy such as boundedOutOfOrderness(...), or call assignTimestampsAndWatermarks before it',
+      'operator "Window" works in event time, but not all of its inputs have watermarks: give fromSource, or the table by its option watermarks, a strategy such as boundedOutOfOrderness(...), or call assignTimestampsAndWatermarks before it',
     ])
   })
 

@@ -8,6 +8,10 @@ import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-
 import type { StreamGraph } from '../../src/dataflow/stream-graph.ts'
 import { boundedOutOfOrderness } from '../../src/dataflow/watermark-strategy.ts'
 import {
+  assignedEventTimeWindows,
+  cumulativeEventTimeWindows,
+} from '../../src/operators/windows/assigned/assigners.ts'
+import {
   eventTimeSessionWindows,
   globalWindows,
   slidingEventTimeWindows,
@@ -87,6 +91,38 @@ const WINDOWS: Readonly<Record<string, (keyed: Keyed) => DataStream<string>>> = 
       .process(size),
   'an evictor': (keyed) =>
     keyed.window(tumblingEventTimeWindows(1_000)).evictor(countEvictor(3)).process(size),
+  'cumulative windows': (keyed) =>
+    keyed.window(cumulativeEventTimeWindows(1_200, 300)).aggregate(summing, {}, first),
+  'cumulative windows with all records': (keyed) =>
+    keyed.window(cumulativeEventTimeWindows(1_200, 300)).process(sum),
+  'windows of a function': (keyed) =>
+    keyed
+      .window(
+        assignedEventTimeWindows<Event>((time, { amount }) =>
+          [400, 500 + amount].map((size) => {
+            const start = Math.floor(time / size) * size
+            return { start, end: start + size }
+          }),
+        ),
+      )
+      .process(sum),
+  'an outer join in windows': (keyed) =>
+    keyed
+      .filter(({ amount }) => amount < 8)
+      .join(keyed.filter(({ amount }) => amount > 13))
+      .where(({ key }) => key)
+      .equalTo(({ key }) => key)
+      .window(tumblingEventTimeWindows(400))
+      .fullOuter()
+      .apply((a, b) => `${(a ?? b)?.key} ${a?.time} ${b?.time}`),
+  'an outer interval join': (keyed) =>
+    keyed
+      .intervalJoin(keyed.filter(({ amount }) => amount < 2).keyBy(({ key }) => key))
+      .between(-100, 200)
+      .leftOuter()
+      .process<string>(() => ({
+        processElement: (a, b, _, out) => out.collect(`${a?.key} ${a?.time} ${b?.time}`),
+      })),
   'a window of counts': (keyed) =>
     keyed.countWindow(10).process(line<Event>((events) => `${events.length}`)),
 }

@@ -67,6 +67,15 @@ async function reportedByJob(folder: string): Promise<string[]> {
       (n) => n,
     )
     .sinkTo(new MemorySink())
+  env
+    .fromElements([1], alignedTimes)
+    .joinTable(
+      env.table(new MemorySource([[1]]), { keyOf: (n) => n, watermarks: alignedTimes }),
+      (n) => n,
+      (n) => n,
+      { wait: 'event-time' },
+    )
+    .sinkTo(new MemorySink())
   await using cluster = new MiniCluster({
     configuration: {
       'execution.checkpointing.dir': join(folder, 'checkpoints'),

@@ -7,6 +7,8 @@ import { changedCase } from './changed-cases.ts'
 import type { Difference } from './difference.ts'
 import { jobCase } from './job-cases.ts'
 import { joinCase } from './join-cases.ts'
+import { outerCase } from './outer-cases.ts'
+import { temporalCase } from './temporal-cases.ts'
 import { timerCase } from './timer-cases.ts'
 import { windowCase } from './window-cases.ts'
 
@@ -39,6 +41,8 @@ type Case = (random: Random, folder: string) => Promise<Difference>
 const CASES = {
   windows: windowCase,
   joins: joinCase,
+  'outer joins': outerCase,
+  'temporal joins': temporalCase,
   timers: timerCase,
   /** Whole jobs cost ten times as much. */
   jobs: jobCase,
@@ -51,7 +55,9 @@ export type CaseKind = keyof typeof CASES
 /** Cases of each kind among 200 of all. */
 const SHARES: Readonly<Record<CaseKind, number>> = {
   windows: 140,
-  joins: 30,
+  joins: 15,
+  'outer joins': 7,
+  'temporal joins': 8,
   timers: 27,
   jobs: 2,
   'changed jobs': 1,

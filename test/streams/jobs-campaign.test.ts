@@ -3,9 +3,11 @@ import { campaignSize } from '../run/campaign-size.ts'
 import { commitSeed } from '../services/commit-seed.ts'
 import { type CaseKind, runStreams } from './campaign.ts'
 
-/** Cases of each kind; with those in windows they are 2,000 in all and 100,000. */
+/** Cases of each kind; with those in windows they are over 2,000 in all, and over 100,000 whole. */
 const SIZES: Readonly<Record<Exclude<CaseKind, 'windows'>, number>> = {
   joins: campaignSize(300, 15_000, 7_500),
+  'outer joins': campaignSize(200, 10_000, 5_000),
+  'temporal joins': campaignSize(200, 10_000, 5_000),
   timers: campaignSize(270, 13_500, 6_750),
   jobs: campaignSize(20, 1_000, 500),
   'changed jobs': campaignSize(50, 500, 250),

@@ -6,8 +6,13 @@ import { createWindowOperator, type WindowPlan } from '../../src/dataflow/window
 import { type Fold, reduceFold } from '../../src/operators/folds/fold.ts'
 import { STORED_WATERMARKS } from '../../src/operators/port/stored-watermark.ts'
 import {
+  assignedEventTimeWindows,
+  cumulativeEventTimeWindows,
+} from '../../src/operators/windows/assigned/assigners.ts'
+import {
   eventTimeSessionWindows,
   slidingEventTimeWindows,
+  type WindowAssigner,
 } from '../../src/operators/windows/assigner.ts'
 import { countEvictor } from '../../src/operators/windows/evictor.ts'
 import type { ProcessWindowFunction } from '../../src/operators/windows/function.ts'
@@ -24,7 +29,7 @@ import {
   randomReduce,
 } from './random-functions.ts'
 import { type Part, randomParts, randomSteps, type Step } from './steps.ts'
-import { type Assigner, resultOf, type WindowCase, WindowModel } from './window-model.ts'
+import { type Assigner, resultOf, type WindowCase, WindowModel, windowsAt } from './window-model.ts'
 
 interface Drawn {
   readonly plan: WindowCase
@@ -37,17 +42,32 @@ interface Drawn {
   readonly failure: Failure
 }
 
-function drawAligned(random: Random): Assigner {
+function drawAligned(random: Random): Extract<Assigner, { kind: 'aligned' }> {
   const slide = 1 + random.below(12)
   return { kind: 'aligned', size: slide * (1 + random.below(4)), slide }
+}
+
+/** Windows other than sessions. */
+function drawBounded(random: Random): Exclude<Assigner, { kind: 'session' }> {
+  const step = 1 + random.below(12)
+  switch (random.below(6)) {
+    case 0:
+      return { kind: 'cumulative', size: step * (1 + random.below(6)), step }
+    case 1: {
+      const sizes = Array.from({ length: 1 + random.below(3) }, () => 1 + random.below(40))
+      return { kind: 'sizes', sizes: [...new Set(sizes)] }
+    }
+    default:
+      return drawAligned(random)
+  }
 }
 
 const drawLateness = (random: Random): number => [0, 25, 200][random.below(3)]!
 
 function draw(random: Random): Drawn {
   const isSession = random.below(4) === 0
-  const aligned = drawAligned(random)
-  const assigner: Assigner = isSession ? { kind: 'session', gap: 1 + random.below(12) } : aligned
+  const bounded = drawBounded(random)
+  const assigner: Assigner = isSession ? { kind: 'session', gap: 1 + random.below(12) } : bounded
   const isTumbling = assigner.kind === 'aligned' && assigner.size === assigner.slide
   const reduce = randomReduce(random)
   const isStateful = reduce.name === 'with a state of its own'
@@ -67,13 +87,32 @@ function draw(random: Random): Drawn {
     isDeclared: reduce.isAssociative && random.below(2) === 0,
     losesWatermarks,
     changes:
-      mayTrigger && !losesWatermarks && !reduces && count === undefined && keeps === undefined,
+      assigner.kind === 'aligned' &&
+      mayTrigger &&
+      !losesWatermarks &&
+      !reduces &&
+      count === undefined &&
+      keeps === undefined,
     failure: new Failure(random.below(3) === 0 ? 1 + random.below(30) : -1),
   }
 }
 
-const listing: ProcessWindowFunction<string, Reading, string> = {
-  process: (key, { window }, elements, out) => out.collect(resultOf(key, window, elements)),
+const listing = (assigner: Assigner): ProcessWindowFunction<string, Reading, string> => ({
+  process: (key, { window }, elements, out) =>
+    out.collect(resultOf(key, window, elements, assigner)),
+})
+
+function assignerOf(assigner: Assigner): WindowAssigner {
+  switch (assigner.kind) {
+    case 'session':
+      return eventTimeSessionWindows(assigner.gap)
+    case 'cumulative':
+      return cumulativeEventTimeWindows(assigner.size, assigner.step)
+    case 'sizes':
+      return assignedEventTimeWindows((time) => windowsAt(assigner, time))
+    default:
+      return slidingEventTimeWindows(assigner.size, assigner.slide)
+  }
 }
 
 function planOf({ plan, reduce, isDeclared, failure }: Drawn): WindowPlan<string, Reading> {
@@ -85,10 +124,7 @@ function planOf({ plan, reduce, isDeclared, failure }: Drawn): WindowPlan<string
   return {
     keySerializer: plainKeySerializer<string>(),
     serializer,
-    assigner:
-      assigner.kind === 'session'
-        ? eventTimeSessionWindows(assigner.gap)
-        : slidingEventTimeWindows(assigner.size, assigner.slide),
+    assigner: assignerOf(assigner),
     allowedLatenessMs: lateness,
     lateDataTag: undefined,
     trigger: count && (count.purges ? purgingTrigger(counting) : counting),
@@ -114,7 +150,7 @@ async function attempt(
   const results: string[] = []
   for (let subtask = 0; subtask < parallelism; subtask++) {
     const harness = await OperatorHarness.open<Reading, string>({
-      operator: createWindowOperator(planOf(drawn), listing, true),
+      operator: createWindowOperator(planOf(drawn), listing(drawn.plan.assigner), true),
       keys: { selectors: [({ key }: Reading) => key], serializer: plainKeySerializer() },
       restore,
       subtask,

@@ -5,6 +5,36 @@ import type { Reading } from './random-functions.ts'
 export type Assigner =
   | { readonly kind: 'aligned'; readonly size: number; readonly slide: number }
   | { readonly kind: 'session'; readonly gap: number }
+  | { readonly kind: 'cumulative'; readonly size: number; readonly step: number }
+  /** Windows of several sizes, as a function of one's own assigns them. */
+  | { readonly kind: 'sizes'; readonly sizes: readonly number[] }
+
+/** A span of time. */
+interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+/** The windows of a time, the one that ends last first. */
+export function windowsAt(assigner: Exclude<Assigner, { kind: 'session' }>, time: number): Span[] {
+  const startOf = (size: number): number => Math.floor(time / size) * size
+  if (assigner.kind === 'sizes') {
+    return assigner.sizes.map((size) => ({ start: startOf(size), end: startOf(size) + size }))
+  }
+  const spans: Span[] = []
+  if (assigner.kind === 'cumulative') {
+    const start = startOf(assigner.size)
+    for (let end = start + assigner.size; end > time; end -= assigner.step) {
+      spans.push({ start, end })
+    }
+    return spans
+  }
+  const { size, slide } = assigner
+  for (let start = startOf(slide); start > time - size; start -= slide) {
+    spans.push({ start, end: start + size })
+  }
+  return spans
+}
 
 /** All that a case says of its windows. */
 export interface WindowCase {
@@ -69,11 +99,8 @@ export class WindowModel {
       this.addToSession(reading, assigner.gap)
       return
     }
-    const { size, slide } = assigner
-    for (let start = Math.floor(reading.time / slide) * slide; start > reading.time - size; ) {
-      const end = start + size
+    for (const { start, end } of windowsAt(assigner, reading.time)) {
       if (!this.isLate(end)) this.addTo(this.windowAt(reading.key, start, end), reading)
-      start -= slide
     }
   }
 
@@ -157,15 +184,17 @@ export class WindowModel {
       reduces && keeps !== undefined
         ? [contents.map((each) => ({ ...each })).reduce((a, b) => this.reduce(a, b))]
         : contents
-    this.results.push(resultOf(key, { start, end }, elements))
+    this.results.push(resultOf(key, { start, end }, elements, this.plan.assigner))
   }
 }
 
-/** A result of a window as text. */
+/** A result of a window as text. The records of cumulative windows may be in another order than they came. */
 export function resultOf(
   key: string,
   { start, end }: { readonly start: number; readonly end: number },
   elements: readonly Reading[],
+  { kind }: Assigner,
 ): string {
-  return `${key} ${start}-${end}: ${elements.map(({ time, value }) => `${time}=${value}`).join(' ')}`
+  const texts = elements.map(({ time, value }) => `${time}=${value}`)
+  return `${key} ${start}-${end}: ${(kind === 'cumulative' ? texts.sort() : texts).join(' ')}`
 }

@@ -5,10 +5,12 @@ import {
   oneOf,
   positiveMilliseconds,
   required,
+  wholeNumber,
 } from '../../core/options/kinds.ts'
 import { serializer } from '../../core/options/ports.ts'
 import { checkArgument, checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import type { Serializer } from '../../core/serializer.ts'
+import { type OutputTag, outputTag } from '../../operators/port/output-tag.ts'
 import type { Suppression } from '../../operators/tables/suppression.ts'
 
 /** Options of a table. */
@@ -40,19 +42,33 @@ export const TABLE: OptionShape<TableOptions<unknown, unknown, unknown>> = {
 }
 
 /** Options of a join of a stream with a table. */
-export interface TableJoinOptions {
+export interface TableJoinOptions<T = never> {
   /** `inner`: a record without a row has no result and is counted (`numRecordsWithoutRow`). @default inner */
   readonly type?: 'inner' | 'left'
   /**
    * `loaded`: no record of the stream is read before the table has reached the end that its sources had when the attempt
-   * started, also after a restore. `nothing`: each record meets the rows that have come. @default loaded
+   * started, also after a restore. `nothing`: each record meets the rows that have come. `event-time`: each record meets the
+   * version of its row that was valid at its event time, and waits until the watermarks of both say that it is known.
+   * @default loaded
    */
-  readonly wait?: 'loaded' | 'nothing'
+  readonly wait?: 'loaded' | 'nothing' | 'event-time'
+  /** With `event-time`, how long after the watermark a record waits for late changes, ms of event time. @default 0 */
+  readonly graceMs?: number
+  /**
+   * With `event-time`, how long versions stay for records that come late, ms of event time behind the watermark and the
+   * grace period. @default 0
+   */
+  readonly historyMs?: number
+  /** With `event-time`, the side output of records that come later; without it they are counted as dropped. */
+  readonly lateRecords?: OutputTag<T>
 }
 
-export const TABLE_JOIN: OptionShape<TableJoinOptions> = {
+export const TABLE_JOIN: OptionShape<TableJoinOptions<unknown>> = {
   type: oneOf('inner', 'left'),
-  wait: oneOf('loaded', 'nothing'),
+  wait: oneOf('loaded', 'nothing', 'event-time'),
+  graceMs: wholeNumber({ min: 0 }),
+  historyMs: wholeNumber({ min: 0 }),
+  lateRecords: outputTag<unknown>(),
 }
 
 /** Options of a table that is made of other tables. */

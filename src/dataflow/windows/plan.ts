@@ -7,6 +7,10 @@ import { foldedPartSerializer } from '../../operators/port/folded-part.ts'
 import type { StreamOperator } from '../../operators/port/operator.ts'
 import type { OutputTag } from '../../operators/port/output-tag.ts'
 import { AlignedWindowOperator } from '../../operators/windows/aligned-operator.ts'
+import { assignedOf } from '../../operators/windows/assigned/assigners.ts'
+import { CumulativeWindowOperator } from '../../operators/windows/assigned/cumulative-operator.ts'
+import { AssignedWindowOperator } from '../../operators/windows/assigned/operator.ts'
+import { checkedWindows } from '../../operators/windows/assigned/window-list.ts'
 import {
   type AlignedWindows,
   canSlice,
@@ -61,7 +65,7 @@ export function createWindowOperator<K, T>(
   windowFunction: ProcessWindowFunction<K, never, unknown> | undefined,
   eventTime: boolean,
 ): StreamOperator {
-  const { assigner, keySerializer, serializer } = plan
+  const { keySerializer, serializer } = plan
   const options = {
     keySerializer,
     contents: contentsOf(plan),
@@ -70,17 +74,43 @@ export function createWindowOperator<K, T>(
     lateDataTag: plan.lateDataTag,
     eventTime,
   }
+  const assigner = runAs(plan)
   if (assigner.kind === 'count') {
     return new CountWindowOperator(assigner, options, { serializer, fold: plan.fold?.fold })
   }
+  if (assigner.kind === 'cumulative') return new CumulativeWindowOperator<K, T>(assigner, options)
   if (plan.trigger !== undefined || plan.evictor !== undefined || assigner.kind === 'global') {
     return createTriggered(plan, assigner, options)
   }
   if (assigner.kind === 'session') return new SessionWindowOperator<K, T>(assigner, options)
+  if (assigner.kind === 'assigned') return new AssignedWindowOperator<K, T>(assigner, options)
   const contents = slicesOf(plan, assigner)
   return contents === undefined
     ? new AlignedWindowOperator<K, T>(assigner, options)
     : new SlicedWindowOperator<K, T>(assigner, { ...options, contents })
+}
+
+/**
+ * The windows of a plan as its operator has them. Cumulative ones pass their contents on only where nothing looks at a window
+ * again and their parts may be merged; others are assigned to all windows of a record.
+ */
+function runAs<K, T>({ assigner, ...plan }: WindowPlan<K, T>): WindowAssigner {
+  if (assigner.kind === 'assigned') return checkedWindows(assigner)
+  if (assigner.kind !== 'cumulative' || passesOn({ assigner, ...plan })) return assigner
+  return assignedOf(assigner)
+}
+
+/** Whether cumulative windows of a plan pass their contents on. */
+function passesOn<K, T>({
+  assigner,
+  trigger,
+  evictor,
+  allowedLatenessMs,
+  fold,
+}: WindowPlan<K, T>): boolean {
+  const isPlain = trigger === undefined && evictor === undefined && allowedLatenessMs === 0
+  const mayMerge = fold === undefined || fold.fold.parts === 'any-order'
+  return isPlain && mayMerge && assigner.timeDomain === 'event-time'
 }
 
 /** The contents of windows that can share slices; undefined for others. */
@@ -100,12 +130,11 @@ function slicesOf<K, T>(
 }
 
 /** Windows to which the operator of a plan adds each record; in slices, it adds a record to one. */
-export function windowsOfRecord<K, T>({
-  assigner,
-  trigger,
-  evictor,
-  fold,
-}: WindowPlan<K, T>): number {
+export function windowsOfRecord<K, T>(plan: WindowPlan<K, T>): number {
+  const { assigner, trigger, evictor, fold } = plan
+  if (assigner.kind === 'cumulative') {
+    return passesOn(plan) ? 1 : assigner.maxSizeMs / assigner.stepMs
+  }
   if (assigner.kind !== 'aligned') return 1
   const isPlain = trigger === undefined && evictor === undefined
   if (isPlain && fold?.fold.parts === 'any-order' && canSlice(assigner)) return 1
@@ -114,7 +143,7 @@ export function windowsOfRecord<K, T>({
 
 function createTriggered<K, T>(
   { trigger, evictor, fold }: WindowPlan<K, T>,
-  windows: Exclude<WindowAssigner, { kind: 'count' }>,
+  windows: Exclude<WindowAssigner, { kind: 'count' | 'cumulative' }>,
   options: Omit<WindowOptions<K, T>, 'timeDomain'>,
 ): StreamOperator {
   return new TriggeredWindowOperator<K, T>({

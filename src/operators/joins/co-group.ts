@@ -11,6 +11,7 @@ import type {
   WindowContext,
   WindowFunctionContext,
 } from '../windows/function.ts'
+import { isOuter, type JoinKind } from './unmatched.ts'
 
 /** A record of one of two streams that share a window. */
 export type SidedRecord<A, B> =
@@ -88,29 +89,48 @@ export class CoGroupWindowFunction<K, A, B, OUT>
   }
 }
 
-/** The co-group of an inner join: a result for each pair of records of both streams. */
-export function joinPairs<A, B, OUT>(join: (left: A, right: B) => OUT): CoGroupFunction<A, B, OUT> {
+/**
+ * The co-group of a join: a result for each pair of records of both streams, and in an outer join one for each record of the
+ * outer side where the other stream has none. `L` and `R` are what the function gets.
+ */
+export function joinPairs<A extends L, B extends R, L, R, OUT>(
+  join: (left: L, right: R) => OUT,
+  kind: JoinKind = 'inner',
+): CoGroupFunction<A, B, OUT> {
   return (left, right, out) => {
-    for (const a of left) {
-      for (const b of right) {
-        const result = join(a, b)
-        if (result instanceof Promise) refusePromise(result, 'the function of a join')
-        out.collect(result)
-      }
+    for (const [a, b] of pairsOf<L, R>(left, right, kind)) {
+      const result = join(a, b)
+      if (result instanceof Promise) refusePromise(result, 'the function of a join')
+      out.collect(result)
     }
   }
 }
 
 /** As `joinPairs`, for a function that emits any number of results. */
-export function flatJoinPairs<A, B, OUT>(
-  join: FlatJoinFunction<A, B, OUT>,
+export function flatJoinPairs<A extends L, B extends R, L, R, OUT>(
+  join: FlatJoinFunction<L, R, OUT>,
+  kind: JoinKind = 'inner',
 ): CoGroupFunction<A, B, OUT> {
   return (left, right, out) => {
-    for (const a of left) {
-      for (const b of right) {
-        const result: unknown = join(a, b, out)
-        if (result !== undefined) refuseResult(result, 'the function of a join')
-      }
+    for (const [a, b] of pairsOf<L, R>(left, right, kind)) {
+      const result: unknown = join(a, b, out)
+      if (result !== undefined) refuseResult(result, 'the function of a join')
     }
   }
+}
+
+/** The pairs of a window; in outer joins undefined stands for a record of the stream that has none there. */
+function* pairsOf<L, R>(
+  left: readonly L[],
+  right: readonly R[],
+  kind: JoinKind,
+): Generator<readonly [L, R]> {
+  const lefts = left.length === 0 && isOuter(kind, 'right') ? noneOf<L>() : left
+  const rights = right.length === 0 && isOuter(kind, 'left') ? noneOf<R>() : right
+  for (const a of lefts) for (const b of rights) yield [a, b]
+}
+
+/** A list with what stands for a record that there is not; in outer joins the type of a record includes it. */
+function noneOf<T>(): readonly T[] {
+  return [undefined as T]
 }

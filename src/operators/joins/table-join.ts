@@ -29,7 +29,7 @@ export interface TableJoin<T, K, V, OUT> {
 }
 
 /** Makes the results of records and counts those without a row. */
-class Joining<T, K, V, OUT> {
+export class Joining<T, K, V, OUT> {
   private readonly how: TableJoin<T, K, V, OUT>
   private readonly unmatched: Counter
 
@@ -38,14 +38,15 @@ class Joining<T, K, V, OUT> {
     this.unmatched = metrics.counter('numRecordsWithoutRow')
   }
 
-  emit(value: T, row: V | undefined, out: Collector<OUT>): void {
+  /** `timestamp`: that of the result, which is that of the call without it. */
+  emit(value: T, row: V | undefined, out: Collector<OUT>, timestamp?: number): void {
     if (row === undefined) {
       this.unmatched.increment()
       if (!this.how.isLeft) return
     }
     const result = this.how.join(value, row as V)
     if (result instanceof Promise) refusePromise(result, 'the function of joinTable')
-    out.collect(result)
+    out.collect(result, timestamp)
   }
 }
 

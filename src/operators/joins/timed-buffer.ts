@@ -22,7 +22,7 @@ const NO_TIMES: readonly number[] = []
  * Times in ascending order, each once. Most come in order and go in order: an array that gives up its first element each
  * time would need new memory for the next one.
  */
-class Times {
+export class Times {
   private places: number[] = []
   private first = 0
 
@@ -43,6 +43,18 @@ class Times {
   /** The first time; infinite where there is none. */
   get earliest(): number {
     return this.length === 0 ? Number.POSITIVE_INFINITY : this.places[this.first]!
+  }
+
+  /** The last time up to `time`; undefined where there is none. */
+  lastUpTo(time: number): number | undefined {
+    const at = this.positionOf(time)
+    if (this.places[at] === time) return time
+    return at === this.first ? undefined : this.places[at - 1]
+  }
+
+  /** The second time; infinite where there is none. */
+  get second(): number {
+    return this.length < 2 ? Number.POSITIVE_INFINITY : this.places[this.first + 1]!
   }
 
   /** Removes the first ones up to `last`, but no more than `most`, and returns them. */
@@ -89,29 +101,46 @@ class Times {
   }
 }
 
-/** The records of one side of an interval join, by event time. State has them; memory has their times in order. */
-export class TimedBuffer<T> {
+/** What a key has by event time: state has it, memory has its times in order. */
+export interface TimedSide {
+  /** The times of the selected key. */
+  times: Times
+  /** Times that were added and not removed, of all keys. */
+  size: number
+  /** When a timer has to remove the first of the selected key; infinite where none has to. */
+  readonly firstDue: number
+  /** Takes the times that state has of the current key, which nothing knows yet. */
+  read(times: Times): void
+  /** Removes what is due at a moment, that of up to `most` times, the first ones first; returns the number of times. */
+  removeDue(moment: number, most: number): number
+}
+
+/** Called with the time of records that go, while `at` has them. */
+export type SeeLeaving = (time: number) => void
+
+/** The records of one side of a join, by event time. */
+export class TimedBuffer<T> implements TimedSide {
   /** The times of the selected key. */
   times = new Times()
   /** Times that were added and not removed, of all keys. */
   size = 0
   private readonly state: MapState<number, RecordsOfTime<T>>
   private readonly keptMs: number
+  private readonly seeLeaving: SeeLeaving | undefined
 
   /** A record is due, which means that it goes, `keptMs` after its time. */
-  constructor(state: MapState<number, RecordsOfTime<T>>, keptMs: number) {
+  constructor(state: MapState<number, RecordsOfTime<T>>, keptMs: number, seeLeaving?: SeeLeaving) {
     this.state = state
     this.keptMs = keptMs
+    this.seeLeaving = seeLeaving
   }
 
-  /** When the first record of the selected key is due; infinite where there is none. */
   get firstDue(): number {
     const { earliest } = this.times
     if (earliest === Number.POSITIVE_INFINITY) return earliest
     return Math.min(earliest + this.keptMs, MAX_TIMESTAMP)
   }
 
-  /** Takes the times that state has of the current key, which nothing knows yet. */
   read(times: Times): void {
     for (const time of [...this.state.keys()].sort((a, b) => a - b)) {
       times.add(time)
@@ -119,17 +148,25 @@ export class TimedBuffer<T> {
     }
   }
 
-  add(time: number, value: T): void {
-    const isNew = this.times.add(time)
-    this.state.put(time, recordsOfTime(isNew ? [value] : [...this.at(time), value]))
-    if (isNew) this.size += 1
+  /** Adds a record; returns how many of its time came before it. */
+  add(time: number, value: T): number {
+    if (this.times.add(time)) {
+      this.state.put(time, recordsOfTime([value]))
+      this.size += 1
+      return 0
+    }
+    const before = this.at(time)
+    this.state.put(time, recordsOfTime([...before, value]))
+    return before.length
   }
 
-  /** Removes records that are due at a moment, those of up to `most` times, the first ones first; returns the number of times. */
   removeDue(moment: number, most: number): number {
     const last = moment === MAX_TIMESTAMP ? moment : moment - this.keptMs
     const times = this.times.takeUpTo(last, most)
-    for (const time of times) this.state.remove(time)
+    for (const time of times) {
+      this.seeLeaving?.(time)
+      this.state.remove(time)
+    }
     this.size -= times.length
     return times.length
   }
@@ -162,12 +199,12 @@ interface TimesOfKey {
 }
 
 /**
- * The buffers of both sides of an interval join, and the times of each key in memory. A key needs one timer, for the record
+ * The buffers of both sides of a join, and the times of each key in memory. A key needs one timer, for the record
  * that is due first: when it fires, all go that are due by then.
  */
-export class TimedBuffers<A, B> {
-  readonly left: TimedBuffer<A>
-  readonly right: TimedBuffer<B>
+export class TimedBuffers<L extends TimedSide, R extends TimedSide> {
+  readonly left: L
+  readonly right: R
   private readonly most: number
   /**
    * By the hash of the key, or the next number that is free: a text of each key would cost more than all else. A key without
@@ -183,7 +220,7 @@ export class TimedBuffers<A, B> {
   private isComplete: boolean
 
   /** `isRestored`: whether state may have records already. */
-  constructor(left: TimedBuffer<A>, right: TimedBuffer<B>, isRestored: boolean, most = MOST_TIMES) {
+  constructor(left: L, right: R, isRestored: boolean, most = MOST_TIMES) {
     this.left = left
     this.right = right
     this.isComplete = !isRestored

@@ -3,6 +3,7 @@ import type { WeirError } from '../../core/errors.ts'
 import type { MetricGroup } from '../../core/metrics.ts'
 import type { Deadline } from '../../core/moment.ts'
 import type { SourcePosition } from '../../core/position.ts'
+import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../../core/time.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
 import type { VectorRow } from '../../state/port/handles.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
@@ -146,7 +147,22 @@ export interface StreamOperator {
   whenReady?(): Promise<void>
   /** Sends what a sink has buffered; resolves when readers of its target can see it. */
   written?(): Promise<void>
+  /**
+   * How far its results may be behind the watermark of its inputs, in ms: the watermark goes on to the operators behind it
+   * so much smaller, except the last one. @default 0
+   */
+  readonly watermarkDelayMs?: number
   close(): void | Promise<void>
+}
+
+/** The watermark that an operator without watermarks of its own passes on when its inputs have this one. */
+export function passedWatermark(
+  { watermarkDelayMs = 0 }: StreamOperator,
+  watermark: number,
+): number {
+  return watermark === MAX_TIMESTAMP
+    ? watermark
+    : Math.max(MIN_TIMESTAMP, watermark - watermarkDelayMs)
 }
 
 /**

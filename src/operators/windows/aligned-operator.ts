@@ -7,8 +7,47 @@ import {
 } from './assigner.ts'
 import { type RecordInWindows, WindowOperator, type WindowOptions } from './operator.ts'
 
+/** The base of operators whose windows have bounds that no other record changes. */
+export abstract class BoundedWindowOperator<K, IN> extends WindowOperator<K, IN> {
+  protected override selectContents(window: TimeWindow): void {
+    this.keyedState.setCurrentNamespace(this.namespaces.of(window.start, window.end))
+  }
+
+  protected override openEntryTimers(): EntryTimers | undefined {
+    return this.timers.ofEntries(this.options.timeDomain, this.contents.descriptor)
+  }
+
+  /** A timer has the namespace of the contents. */
+  protected override selectFiring(_window: TimeWindow): void {}
+
+  /** Sets the timer that clears a window which stays after it has fired. */
+  protected override afterContents({ end }: TimeWindow, timestamp: number, isEmpty: boolean): void {
+    const clearTime = this.clearTimeOf(end)
+    if (timestamp >= clearTime || this.options.timeDomain === 'processing-time') return
+    // An entry that is not there cannot have the timer.
+    this.timers.registerEventTimeTimer(clearTime, isEmpty ? undefined : this.entryTimers)
+  }
+
+  /** Sets the next timer of a window: that of its end, and behind it the one that clears it. */
+  protected registerNext(end: number): void {
+    if (this.options.timeDomain === 'processing-time') {
+      this.timers.registerProcessingTimeTimer(end - 1, this.entryTimers)
+    } else {
+      const next = this.isPast(end) ? this.clearTimeOf(end) : end - 1
+      this.timers.registerEventTimeTimer(next, this.entryTimers)
+    }
+  }
+
+  /** Adds a record to a window that is not late. */
+  protected add(start: number, end: number, value: IN): void {
+    this.keyedState.setLastingNamespace(this.namespaces.of(start, end))
+    if (this.contents.add(value) || this.mayLackTimers(end)) this.registerNext(end)
+    if (this.isPast(end)) this.fire({ start, end })
+  }
+}
+
 /** The operator of tumbling and sliding windows, whose bounds depend only on the record's time. */
-export class AlignedWindowOperator<K, IN> extends WindowOperator<K, IN> {
+export class AlignedWindowOperator<K, IN> extends BoundedWindowOperator<K, IN> {
   private readonly windows: AlignedWindows
 
   constructor(windows: AlignedWindows, options: Omit<WindowOptions<K, IN>, 'timeDomain'>) {
@@ -42,40 +81,5 @@ export class AlignedWindowOperator<K, IN> extends WindowOperator<K, IN> {
       start -= slideMs
     }
     return start <= time - sizeMs
-  }
-
-  protected override selectContents(window: TimeWindow): void {
-    this.keyedState.setCurrentNamespace(this.namespaces.of(window.start, window.end))
-  }
-
-  protected override openEntryTimers(): EntryTimers | undefined {
-    return this.timers.ofEntries(this.windows.timeDomain, this.contents.descriptor)
-  }
-
-  /** A timer has the namespace of the contents. */
-  protected override selectFiring(): void {}
-
-  /** Sets the timer that clears a window which stays after it has fired. */
-  protected override afterContents({ end }: TimeWindow, timestamp: number, isEmpty: boolean): void {
-    const clearTime = this.clearTimeOf(end)
-    if (timestamp >= clearTime || this.windows.timeDomain === 'processing-time') return
-    // An entry that is not there cannot have the timer.
-    this.timers.registerEventTimeTimer(clearTime, isEmpty ? undefined : this.entryTimers)
-  }
-
-  /** Sets the next timer of a window: that of its end, and behind it the one that clears it. */
-  private registerNext(end: number): void {
-    if (this.windows.timeDomain === 'processing-time') {
-      this.timers.registerProcessingTimeTimer(end - 1, this.entryTimers)
-    } else {
-      const next = this.isPast(end) ? this.clearTimeOf(end) : end - 1
-      this.timers.registerEventTimeTimer(next, this.entryTimers)
-    }
-  }
-
-  private add(start: number, end: number, value: IN): void {
-    this.keyedState.setLastingNamespace(this.namespaces.of(start, end))
-    if (this.contents.add(value) || this.mayLackTimers(end)) this.registerNext(end)
-    if (this.isPast(end)) this.fire({ start, end })
   }
 }

@@ -49,8 +49,32 @@ export interface GlobalWindows {
   readonly timeDomain: 'processing-time'
 }
 
+/** Windows of fixed size, each of which also fires, with what it has by then, after each step (Flink's `CUMULATE`). */
+export interface CumulativeWindows {
+  readonly kind: 'cumulative'
+  readonly timeDomain: TimeDomain
+  readonly maxSizeMs: number
+  readonly stepMs: number
+  /** Shift of the window starts against the epoch. */
+  readonly offsetMs: number
+}
+
+/** Windows that a function assigns. */
+export interface AssignedWindows {
+  readonly kind: 'assigned'
+  readonly timeDomain: TimeDomain
+  /** The windows of a record of that time, in any order; see `assignedEventTimeWindows`. */
+  readonly assign: (time: number, record: unknown) => readonly TimeWindow[]
+}
+
 /** The rule that assigns records to windows. */
-export type WindowAssigner = AlignedWindows | SessionWindows | CountWindows | GlobalWindows
+export type WindowAssigner =
+  | AlignedWindows
+  | SessionWindows
+  | CountWindows
+  | GlobalWindows
+  | CumulativeWindows
+  | AssignedWindows
 
 const TIME_DOMAIN = required(oneOf<TimeDomain>('event-time', 'processing-time'))
 const PROCESSING_TIME = required(oneOf('processing-time'))
@@ -66,6 +90,13 @@ export const WINDOW_ASSIGNER = variants<WindowAssigner, 'kind'>('kind', {
   session: { timeDomain: TIME_DOMAIN, gapMs: required(aFunction()) },
   count: { timeDomain: PROCESSING_TIME, size: required(count), slide: required(count) },
   global: { timeDomain: PROCESSING_TIME },
+  cumulative: {
+    timeDomain: TIME_DOMAIN,
+    maxSizeMs: required(count),
+    stepMs: required(count),
+    offsetMs: required(wholeNumber()),
+  },
+  assigned: { timeDomain: TIME_DOMAIN, assign: required(aFunction()) },
 })
 
 /** The span of a window that no time bounds. */
@@ -183,8 +214,10 @@ export function globalWindows(): GlobalWindows {
 }
 
 /** Start of the last window that contains `timestamp`; the windows before it start one slide earlier each. */
-export function lastWindowStart(windows: AlignedWindows, timestamp: number): number {
-  const { slideMs, offsetMs } = windows
+export function lastWindowStart(
+  { slideMs, offsetMs }: Pick<AlignedWindows, 'slideMs' | 'offsetMs'>,
+  timestamp: number,
+): number {
   const phase = (timestamp - offsetMs) % slideMs
   return timestamp - (phase < 0 ? phase + slideMs : phase)
 }

@@ -29,6 +29,8 @@ const KINDS: Readonly<Record<WindowAssigner['kind'], string>> = {
   session: 'session windows',
   count: 'count windows',
   global: 'global windows',
+  cumulative: 'cumulative windows',
+  assigned: 'assigned windows',
 }
 
 const TIMES: Readonly<Record<TimeDomain, string>> = {

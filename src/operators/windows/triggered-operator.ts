@@ -9,6 +9,7 @@ import type { TimeDomain } from '../process/function.ts'
 import {
   ALL_TIME,
   type AlignedWindows,
+  type AssignedWindows,
   type GlobalWindows,
   lastWindowStart,
   type SessionWindows,
@@ -32,7 +33,7 @@ export interface Eviction<IN> {
 
 /** Options of an operator whose windows have a trigger or an evictor of the user. */
 export interface TriggeredWindowOptions<K, IN> extends Omit<WindowOptions<K, IN>, 'timeDomain'> {
-  readonly windows: AlignedWindows | SessionWindows | GlobalWindows
+  readonly windows: AlignedWindows | SessionWindows | GlobalWindows | AssignedWindows
   readonly trigger: Trigger<IN>
   /** With an eviction, the contents are a list of `TimestampedValue`. */
   readonly eviction: Eviction<IN> | undefined
@@ -47,6 +48,8 @@ export class TriggeredWindowOperator<K, IN> extends WindowOperator<K, IN> {
   private readonly triggered: TriggeredWindowOptions<K, IN>
   private triggerContext!: WindowTriggerContext
   private sessions: OpenSessions | undefined
+  /** The windows that the present record was assigned to, the last one first. */
+  private assigned: readonly TimeWindow[] = []
 
   constructor(options: TriggeredWindowOptions<K, IN>) {
     super({ ...options, timeDomain: options.windows.timeDomain })
@@ -61,9 +64,11 @@ export class TriggeredWindowOperator<K, IN> extends WindowOperator<K, IN> {
 
   processElement(_input: number, value: unknown, timestamp: number): void {
     this.former?.unpack()
-    const isGlobal = this.triggered.windows.kind === 'global'
-    const time = isGlobal ? timestamp : this.timeOf(value as IN, timestamp)
-    if (time !== undefined) this.addRecord(value as IN, timestamp, time)
+    const { windows } = this.triggered
+    const time = windows.kind === 'global' ? timestamp : this.timeOf(value as IN, timestamp)
+    if (time === undefined) return
+    if (windows.kind === 'assigned') this.assigned = windows.assign(time, value)
+    this.addRecord(value as IN, timestamp, time)
   }
 
   protected override addToWindows(record: RecordInWindows<IN>, most: number): boolean {
@@ -124,6 +129,7 @@ export class TriggeredWindowOperator<K, IN> extends WindowOperator<K, IN> {
   /** The window of a record behind those that it has reached. */
   private windowOf({ value, time, windows: at }: RecordInWindows<IN>): TimeWindow | undefined {
     const { windows } = this.triggered
+    if (windows.kind === 'assigned') return this.assigned[at]
     if (windows.kind !== 'aligned' && at > 0) return undefined
     if (windows.kind === 'global') return ALL_TIME
     if (windows.kind === 'session') {

@@ -14,6 +14,7 @@ import {
   type LongCallSteps,
   type OperatorContext,
   type Output,
+  passedWatermark,
   type StoredRows,
   type StreamOperator,
   type WatermarkingOperator,
@@ -172,7 +173,8 @@ export class OperatorTask {
     this.call((operator) => operator.processWatermark(watermark))
     this.afterTimers(() => {
       if (this.watermarking === undefined || watermark === MAX_TIMESTAMP) {
-        this.afterInFlight(() => this.emitWatermark(watermark), true)
+        const passed = passedWatermark(this.operator, watermark)
+        this.afterInFlight(() => this.emitWatermark(passed), true)
       }
     })
   }

@@ -1,4 +1,5 @@
 import type { ByteWriter } from '../../core/byte-writer.ts'
+import { requireArgument } from '../../core/errors.ts'
 import { msgpackSerializer } from '../../core/formats/msgpack-serializer.ts'
 import {
   aFunction,
@@ -22,6 +23,8 @@ export interface TtlOptions {
   readonly ttlMs: number
   /** Operations that renew an entry. @default 'write' */
   readonly renewOn?: 'write' | 'read-and-write'
+  /** Of lists: whether each element expires for itself, that long after it was added; reads renew none. @default false */
+  readonly perElement?: boolean
 }
 
 /** Fields of every state descriptor. */
@@ -146,6 +149,7 @@ export interface StateOptions<T> {
 const TTL: OptionShape<TtlOptions> = {
   ttlMs: required(positiveMilliseconds),
   renewOn: oneOf('write', 'read-and-write'),
+  perElement: flag,
 }
 const BASE = { queryableName: aName, ttl: nested(TTL) }
 const STATE: OptionShape<StateOptions<unknown>> = { ...BASE, serializer: serializer<unknown>() }
@@ -179,11 +183,28 @@ function baseOf<O>(
 ): DescriptorBase {
   checkArgument(call, 'name', aName, stateName)
   checkOptions(call, shape, options)
+  if (options.ttl?.perElement === true) requirePerElement(call, options)
   return {
     name: stateName,
     ...(options.queryableName === undefined ? {} : { queryableName: options.queryableName }),
     ...(options.ttl === undefined ? {} : { ttl: options.ttl }),
   }
+}
+
+/** Throws INVALID_ARGUMENT for a time to live of elements where there are none, or where reads would look at them all. */
+function requirePerElement(
+  call: string,
+  { queryableName, ttl }: { readonly queryableName?: string; readonly ttl?: TtlOptions },
+): void {
+  const problem =
+    call !== 'listState'
+      ? 'belongs to listState: the entries of a map expire one by one without it'
+      : ttl?.renewOn === 'read-and-write'
+        ? "has no renewOn: 'read-and-write': leave it out, or leave perElement out"
+        : queryableName === undefined
+          ? undefined
+          : 'cannot be queried by clients: leave queryableName out, or leave perElement out'
+  requireArgument(problem === undefined, `${call}(...): ttl.perElement ${problem}`)
 }
 
 /** Declares a value per key. */

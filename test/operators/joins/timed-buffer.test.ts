@@ -54,7 +54,7 @@ const KEPT_MS = { left: 7, right: 2 }
 class Buffers {
   readonly maps = { left: new KeyedMap(), right: new KeyedMap() }
   readonly timers = new Map<string, Set<number>>()
-  buffers: TimedBuffers<Value, Value>
+  buffers: TimedBuffers<TimedBuffer<Value>, TimedBuffer<Value>>
   /** Keys that a few of all have as objects, one after the other. */
   private readonly frequent = new Map<string, FrequentKey>()
   private readonly most: number
@@ -118,7 +118,7 @@ class Buffers {
     }
   }
 
-  private open(isRestored: boolean): TimedBuffers<Value, Value> {
+  private open(isRestored: boolean): TimedBuffers<TimedBuffer<Value>, TimedBuffer<Value>> {
     const { left, right } = this.maps
     return new TimedBuffers(
       new TimedBuffer(left.state(), KEPT_MS.left),

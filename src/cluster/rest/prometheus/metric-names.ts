@@ -157,6 +157,14 @@ export const OPERATOR_METRICS: ScopeMetrics = {
     'weir_operator_records_without_row_total',
     'Records of a join with a table that has no row of their key.',
   ),
+  numLateRowChanges: counter(
+    'weir_operator_late_row_changes_total',
+    'Changes of rows that came after records of their time were joined.',
+  ),
+  numLateRowChangesDropped: counter(
+    'weir_operator_late_row_changes_dropped_total',
+    'Changes of rows older than the history of a join by event time.',
+  ),
   numRecordsFailed: counter(
     'weir_operator_failed_records_total',
     'Records at which a function threw, and that onError left out.',
