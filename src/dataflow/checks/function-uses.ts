@@ -32,6 +32,11 @@ export const FUNCTION_USES = {
     example:
       'joinTable(customers, (order) => order.customer, (order, customer) => [order, customer])',
   },
+  select: {
+    call: 'select',
+    operator: 'Pattern',
+    example: 'select(({ first, last }) => [first[0], last[0]])',
+  },
   where: { call: 'where', operator: 'Window', example: JOIN_KEYS },
   equalTo: { call: 'equalTo', operator: 'Window', example: JOIN_KEYS },
   reduceOfWindows: { call: 'reduce', operator: 'Window', example: REDUCE },
