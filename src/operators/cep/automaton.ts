@@ -40,14 +40,18 @@ export interface Edge {
   readonly lifted: readonly number[]
 }
 
+/** Where edges begin: a position, or the start of a match. */
+export interface Beginning {
+  readonly edges: readonly Edge[]
+  /** The numbers of the edges that are open from the start; the others are these without guards. */
+  readonly opening: readonly number[]
+}
+
 /** A place in a pattern that takes one record: a stage, or one of the times that a stage comes. */
-export interface Position {
+export interface Position extends Beginning {
   readonly index: number
   readonly stage: string
   readonly condition: number
-  readonly edges: readonly Edge[]
-  /** The numbers of the edges that are open once the position has taken a record. */
-  readonly opening: readonly number[]
   /** Whether a match may end here. */
   readonly accepts: boolean
 }
@@ -56,7 +60,7 @@ export interface Position {
 export interface Automaton<T> {
   readonly positions: readonly Position[]
   /** The ways of a first record. */
-  readonly start: readonly Edge[]
+  readonly start: Beginning
   readonly conditions: readonly PatternCondition<T>[]
   /** The names of stages that take records, in their order. */
   readonly stages: readonly string[]
@@ -75,7 +79,7 @@ export function compilePattern<T>(spec: PatternSpec<T>): Automaton<T> {
   const start = compiler.compile(spec.terms)
   return {
     positions: compiler.positions,
-    start: start.edges,
+    start,
     conditions: compiler.conditions,
     stages: stageNames(spec.terms),
     spec,
@@ -86,8 +90,9 @@ export function compilePattern<T>(spec: PatternSpec<T>): Automaton<T> {
 type EdgeForm = Omit<Edge, 'number' | 'lifted'>
 
 /** Where edges begin: a position, the start of a match, or the end of a loop's round. */
-class Origin {
+class Origin implements Beginning {
   readonly edges: Edge[] = []
+  readonly opening: number[] = []
 
   add(form: EdgeForm): number {
     const number = this.edges.length
@@ -105,7 +110,6 @@ class PositionDraft extends Origin implements Position {
   readonly index: number
   readonly stage: string
   readonly condition: number
-  readonly opening: number[] = []
   accepts = false
 
   constructor(index: number, stage: string, condition: number) {
@@ -206,7 +210,8 @@ class Compiler<T> {
       untils,
     )
     for (const way of through) {
-      for (const { number: _, lifted: __, ...edge } of round.edges) {
+      for (const number of round.opening) {
+        const edge = round.edges[number]!
         this.connect(
           {
             from: way.from,
@@ -248,8 +253,7 @@ class Compiler<T> {
       !from.edges.some((edge) => edge.to === to),
       `stage "${to?.stage}" can follow the same record in two ways, because a loop repeats what is a loop itself: leave out one of the two`,
     )
-    const number = from.add({ to, contiguity, untils, guards, nots, notNexts })
-    if (from instanceof PositionDraft) from.opening.push(number)
+    from.opening.push(from.add({ to, contiguity, untils, guards, nots, notNexts }))
   }
 
   private conditionOfStage(term: StageTerm<T>): number {

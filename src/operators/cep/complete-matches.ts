@@ -13,8 +13,8 @@ export interface MatchReceiver<T> {
 
 /**
  * Matches on their way out. Where a match removes others, it waits for partial matches that started before it, because they
- * may become one that removes it; of those that start with the same record, the one that ended first comes first, and of
- * those that end with the same record the longest one.
+ * may become one that removes it; of those that start with the same record, the one that ended first comes first, of those
+ * that end with the same record the longest one, and of equally long ones the one whose records came first.
  */
 export class CompleteMatches<T> {
   private readonly afterMatch: AfterMatch
@@ -35,7 +35,7 @@ export class CompleteMatches<T> {
   release(matches: KeyMatches<T>): void {
     if (this.added.length === 0 && matches.complete.length === 0) return
     const added = this.added.sort(
-      (a, b) => startOf(a) - startOf(b) || a.time - b.time || b.node.length - a.node.length,
+      (a, b) => startOf(a) - startOf(b) || a.time - b.time || compareRecords(a.node, b.node),
     )
     this.added = []
     if (this.afterMatch.kind === 'none') {
@@ -78,6 +78,22 @@ interface Started<T> {
 
 function startOf<T>({ node }: Started<T>): number {
   return node.first.id
+}
+
+/** Compares the records of matches: the longest first, then the first one that differs, or the first stage that does. */
+function compareRecords<T>(a: MatchNode<T>, b: MatchNode<T>): number {
+  if (a.length !== b.length) return b.length - a.length
+  let byRecord = 0
+  let byPosition = 0
+  let [one, other]: (MatchNode<T> | undefined)[] = [a, b]
+  // From the last record to the first one: the last difference that is seen is the first one of the match.
+  while (one !== undefined && other !== undefined && one !== other) {
+    byRecord = one.event.id - other.event.id || byRecord
+    byPosition = one.position.index - other.position.index || byPosition
+    one = one.previous
+    other = other.previous
+  }
+  return byRecord || byPosition
 }
 
 function isBefore<T>(partial: Started<T> | undefined, match: Started<T>): boolean {

@@ -59,7 +59,7 @@ export class Matcher<T> {
       const end = this.endOf(ended, withinMs)
       if (ended.open.some((edge) => isEnd(node.position.edges[edge]!))) {
         this.complete.add([node], end)
-      } else if (!node.position.accepts) {
+      } else if (!ended.isWhole) {
         this.receiver.timedOut(node, end)
       }
     }
@@ -73,7 +73,9 @@ export class Matcher<T> {
     const found: MatchNode<T>[] = []
     const partial: PartialMatch<T>[] = []
     for (const each of matches.partial) this.grow(each, partial, found)
-    for (const edge of this.automaton.start) {
+    const { edges, opening } = this.automaton.start
+    for (const number of opening) {
+      const edge = edges[number]!
       if (this.advanceEdge(edge, undefined, true).takes) this.take(edge, undefined, partial, found)
     }
     // A record that no match holds needs no number.
@@ -98,7 +100,9 @@ export class Matcher<T> {
       if (takes && edge.to === undefined) hasEnded = true
       else if (takes) taken.push(edge)
     }
-    if (stay.length > 0) partial.push({ node, open: stay, isFresh: false })
+    if (stay.length > 0) {
+      partial.push({ node, open: stay, isFresh: false, isWhole: each.isWhole || hasEnded })
+    }
     if (hasEnded) found.push(node)
     for (const edge of taken) this.take(edge, node, partial, found)
   }
@@ -112,8 +116,9 @@ export class Matcher<T> {
   ): void {
     const position = edge.to!
     const node = new MatchNode(position, this.tested.event, previous)
-    if (position.opening.length > 0) partial.push({ node, open: position.opening, isFresh: true })
-    if (position.accepts) found.push(node)
+    const { opening: open, accepts: isWhole } = position
+    if (open.length > 0) partial.push({ node, open, isFresh: true, isWhole })
+    if (isWhole) found.push(node)
     this.hasTaken = true
     if (partial.length > this.options.maxPartialMatches && this.options.whenFull === 'fail') {
       throw tooMany(this.options.maxPartialMatches)
@@ -143,7 +148,7 @@ export class Matcher<T> {
 
   /** The edge without guards whose loop ends with this record. */
   private withoutMetGuards(given: Edge, node: MatchNode<T> | undefined): Edge {
-    const edges = node?.position.edges ?? this.automaton.start
+    const { edges } = node?.position ?? this.automaton.start
     let edge = given
     for (let place = edge.guards.length - 1; place >= 0; place--) {
       const { until } = edge.guards[place]!

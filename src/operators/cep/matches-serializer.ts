@@ -11,7 +11,7 @@ import { type KeyMatches, MatchedEvent, MatchNode } from './partial-match.ts'
  *   | next id: int53 | has timer: uint8 | timer: int53, if it has one |
  *   | events | of each: id: int53, time: int53 |
  *   | nodes | of each: place of the node before it + 1, or 0; position; place of its event |
- *   | partial matches | of each: place of its node; is fresh: uint8; open edges; of each its number |
+ *   | partial matches | of each: place of its node; flags: uint8, 1 fresh, 2 whole; open edges; of each its number |
  *   | complete matches | of each: place of its node; time: int53 |
  *
  * Events, partial and complete matches stand in their order, nodes behind the node before them.
@@ -19,6 +19,10 @@ import { type KeyMatches, MatchedEvent, MatchNode } from './partial-match.ts'
 
 /** The format; behind it, in brackets, stands the form of the pattern, without which its numbers mean nothing. */
 const FORMAT = 'pattern-matches/1'
+
+/** Flags of a partial match. */
+const FRESH = 1
+const WHOLE = 2
 
 /** The events and nodes of the matches of a key, each once. */
 export interface NodesOfKey<T> {
@@ -78,9 +82,9 @@ function writeMatches<T>(matches: KeyMatches<T>, writer: ByteWriter): void {
     writer.varuint(events.get(event)!)
   }
   writer.varuint(partial.length)
-  for (const { node, open, isFresh } of partial) {
+  for (const { node, open, isFresh, isWhole } of partial) {
     writer.varuint(nodes.get(node)!)
-    writer.uint8(isFresh ? 1 : 0)
+    writer.uint8((isFresh ? FRESH : 0) | (isWhole ? WHOLE : 0))
     writer.varuint(open.length)
     for (const edge of open) writer.varuint(edge)
   }
@@ -121,8 +125,9 @@ class MatchesReader<T> {
     for (let i = 0; i < count; i++) this.nodes.push(this.readNode())
     const partial = this.list(() => {
       const node = this.at(this.nodes)
-      const isFresh = reader.uint8() === 1
-      return { node, isFresh, open: this.list(() => this.at(node.position.edges).number) }
+      const flags = reader.uint8()
+      const open = this.list(() => this.at(node.position.edges).number)
+      return { node, open, isFresh: (flags & FRESH) !== 0, isWhole: (flags & WHOLE) !== 0 }
     })
     const complete = this.list(() => ({ node: this.at(this.nodes), time: reader.int53() }))
     return { partial, complete, nextId, timer }

@@ -58,6 +58,8 @@ export interface PartialMatch<T> {
   readonly open: readonly number[]
   /** Whether no record of the key came after its last one. */
   readonly isFresh: boolean
+  /** Whether it was a match, too. */
+  readonly isWhole: boolean
 }
 
 /** A match that is complete, and waits for partial matches that started before it. */

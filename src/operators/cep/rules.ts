@@ -1,12 +1,5 @@
 import { requireArgument } from '../../core/errors.ts'
-import {
-  allTerms,
-  type GroupTerm,
-  type PatternSpec,
-  type PatternTerm,
-  type StageTerm,
-  stageNames,
-} from './term.ts'
+import { allTerms, type GroupTerm, type PatternSpec, type PatternTerm, stageNames } from './term.ts'
 
 /** Throws INVALID_ARGUMENT for a pattern that breaks a rule: the sentence says which stage, and what to do. */
 export function requireValidPattern<T>({ terms, withinMs, afterMatch }: PatternSpec<T>): void {
@@ -50,7 +43,7 @@ function requireNots<T>(terms: readonly PatternTerm<T>[]): void {
     if (term.kind !== 'not') return
     const before = terms.slice(0, place).findLast(({ kind }) => kind !== 'not')
     requireArgument(
-      before !== undefined && before.kind !== 'not' && !before.optional,
+      before !== undefined && !canBeEmpty(before),
       `the negated stage "${term.name}" comes behind an optional one, so that it is not clear from where on it counts: leave out optional(), or put a stage that is not optional in between`,
     )
   })
@@ -75,13 +68,15 @@ function requireEnd<T>(terms: readonly PatternTerm<T>[], hasEnd: boolean): void 
 /** A group that can be empty has no meaning where it comes several times, or not at all. */
 function requireSomething<T>(group: GroupTerm<T>): void {
   const isRepeated = group.optional || group.from !== 1 || group.to !== 1
-  const isEmpty = group.terms.every(
-    (term) => term.kind === 'not' || (term as StageTerm<T>).optional,
-  )
   requireArgument(
-    !isRepeated || !isEmpty,
+    !isRepeated || !group.terms.every(canBeEmpty),
     `each stage of ${nameOf(group)} is optional, and the group has a quantifier, so that one match could come in several ways: leave one of its stages without optional()`,
   )
+}
+
+function canBeEmpty<T>(term: PatternTerm<T>): boolean {
+  if (term.kind === 'not') return true
+  return term.optional || (term.kind === 'group' && term.terms.every(canBeEmpty))
 }
 
 function nameOf<T>(term: PatternTerm<T> | undefined): string {

@@ -70,8 +70,7 @@ describe('a loop between two stages, in "c d a1 a2 a3 d a4 b"', () => {
   })
 
   it('takes each selection with allowCombinations', () => {
-    // The documentation also lists those that begin with a2, a3 and a4, which followedBy to the loop excludes; its own tests
-    // reach them with followedByAny.
+    // The documentation writes followedBy here, but lists loops that begin with a2, a3 and a4, which is what followedByAny means.
     const loop = start.followedByAny('middle').where(is('a')).oneOrMore().allowCombinations()
     const pattern = loop.followedBy(end).where(is('b')).within(100)
     expect(sorted(...matchesIn(pattern, RECORDS))).toEqual(
