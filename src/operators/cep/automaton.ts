@@ -51,6 +51,8 @@ export interface Beginning {
 export interface Position extends Beginning {
   readonly index: number
   readonly stage: string
+  /** The place of the stage in `Automaton.stages`. */
+  readonly stageNumber: number
   readonly condition: number
   /** Whether a match may end here. */
   readonly accepts: boolean
@@ -75,13 +77,14 @@ export interface Automaton<T> {
  */
 export function compilePattern<T>(spec: PatternSpec<T>): Automaton<T> {
   requireValidPattern(spec)
-  const compiler = new Compiler<T>()
-  const start = compiler.compile(spec.terms)
+  const stages = stageNames(spec.terms)
+  const compiler = new Compiler<T>(stages)
+  const start = compiler.compile(spec)
   return {
     positions: compiler.positions,
     start,
     conditions: compiler.conditions,
-    stages: stageNames(spec.terms),
+    stages,
     spec,
     form: formOf(spec.terms),
   }
@@ -109,13 +112,20 @@ class Origin implements Beginning {
 class PositionDraft extends Origin implements Position {
   readonly index: number
   readonly stage: string
+  readonly stageNumber: number
   readonly condition: number
   accepts = false
 
-  constructor(index: number, stage: string, condition: number) {
+  constructor({
+    index,
+    stage,
+    stageNumber,
+    condition,
+  }: Omit<Position, 'accepts' | keyof Beginning>) {
     super()
     this.index = index
     this.stage = stage
+    this.stageNumber = stageNumber
     this.condition = condition
   }
 }
@@ -135,14 +145,23 @@ const openWay = (from: Origin): OpenWay => ({ from, nots: [], notNexts: [], guar
 class Compiler<T> {
   readonly positions: PositionDraft[] = []
   readonly conditions: PatternCondition<T>[] = []
+  private readonly stages: readonly string[]
   private readonly numbers = new Map<StageTerm<T>, number>()
 
-  compile(terms: readonly PatternTerm<T>[]): Origin {
+  constructor(stages: readonly string[]) {
+    this.stages = stages
+  }
+
+  compile({ terms, withinMs }: PatternSpec<T>): Origin {
     const start = new Origin()
     for (const way of this.sequence(terms, [openWay(start)], [])) {
       requireArgument(
         way.from instanceof PositionDraft,
         'each stage of the pattern is optional, so that it matches nothing at all: leave one without optional()',
+      )
+      requireArgument(
+        way.nots.length === 0 || withinMs !== undefined,
+        `the pattern can end with the notFollowedBy behind stage "${way.from.stage}", which no record ends: add within(ms), after which it matches`,
       )
       if (way.nots.length === 0 && way.notNexts.length === 0) way.from.accepts = true
       else this.connect(way, { to: undefined, contiguity: 'followedBy', untils: [] })
@@ -233,7 +252,12 @@ class Compiler<T> {
   ): readonly OpenWay[] {
     if (term.kind === 'group') return this.sequence(term.terms, entering, untils)
     const { positions } = this
-    const to = new PositionDraft(positions.length, term.name, this.conditionOfStage(term))
+    const to = new PositionDraft({
+      index: positions.length,
+      stage: term.name,
+      stageNumber: this.stages.indexOf(term.name),
+      condition: this.conditionOfStage(term),
+    })
     positions.push(to)
     requireArgument(
       positions.length <= MOST_POSITIONS,

@@ -84,16 +84,16 @@ function startOf<T>({ node }: Started<T>): number {
 function compareRecords<T>(a: MatchNode<T>, b: MatchNode<T>): number {
   if (a.length !== b.length) return b.length - a.length
   let byRecord = 0
-  let byPosition = 0
+  let byStage = 0
   let [one, other]: (MatchNode<T> | undefined)[] = [a, b]
   // From the last record to the first one: the last difference that is seen is the first one of the match.
   while (one !== undefined && other !== undefined && one !== other) {
     byRecord = one.event.id - other.event.id || byRecord
-    byPosition = one.position.index - other.position.index || byPosition
+    byStage = one.position.stageNumber - other.position.stageNumber || byStage
     one = one.previous
     other = other.previous
   }
-  return byRecord || byPosition
+  return byRecord || byStage
 }
 
 function isBefore<T>(partial: Started<T> | undefined, match: Started<T>): boolean {

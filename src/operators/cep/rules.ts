@@ -5,11 +5,6 @@ import { allTerms, type GroupTerm, type PatternSpec, type PatternTerm, stageName
 export function requireValidPattern<T>({ terms, withinMs, afterMatch }: PatternSpec<T>): void {
   requireOneOfEachName(terms)
   requireNots(terms)
-  const last = lastTerm(terms)
-  requireArgument(
-    last?.kind !== 'not' || last.contiguity === 'next' || withinMs !== undefined,
-    `the pattern ends with notFollowedBy("${nameOf(last)}"), which no record can end: add within(ms), after which it matches`,
-  )
   requireEnd(terms, withinMs !== undefined)
   if (!('stage' in afterMatch)) return
   const names = stageNames(terms)
@@ -17,11 +12,6 @@ export function requireValidPattern<T>({ terms, withinMs, afterMatch }: PatternS
     names.includes(afterMatch.stage),
     `the pattern skips to stage "${afterMatch.stage}", which takes no records in it: its stages are ${names.join(', ')}`,
   )
-}
-
-function lastTerm<T>(terms: readonly PatternTerm<T>[]): PatternTerm<T> | undefined {
-  const last = terms.at(-1)
-  return last?.kind === 'group' ? lastTerm(last.terms) : last
 }
 
 function requireOneOfEachName<T>(terms: readonly PatternTerm<T>[]): void {
@@ -79,8 +69,7 @@ function canBeEmpty<T>(term: PatternTerm<T>): boolean {
   return term.optional || (term.kind === 'group' && term.terms.every(canBeEmpty))
 }
 
-function nameOf<T>(term: PatternTerm<T> | undefined): string {
-  if (term === undefined) return ''
+function nameOf<T>(term: PatternTerm<T>): string {
   if (term.kind !== 'group') return `"${term.name}"`
   return `of the group of ${stageNames(term.terms).join(', ')}`
 }

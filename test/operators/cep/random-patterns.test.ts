@@ -69,7 +69,9 @@ it(`${CASES} patterns at random give what trying each record for each stage give
     const about = `seed ${caseSeed}: ${describePattern(spec)} in ${describeRecords(records)}`
     // Without an end, matches may wait for one that started before them.
     if (spec.withinMs !== undefined || spec.afterMatch.kind === 'none') {
-      expect(comparable(spec, matches), about).toEqual(comparable(spec, expected.matches))
+      expect(comparable(spec, matches).join('\n'), about).toEqual(
+        comparable(spec, expected.matches).join('\n'),
+      )
     }
     if (spec.withinMs !== undefined) {
       expect(key.partial, about).toEqual([])
