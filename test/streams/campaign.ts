@@ -7,6 +7,7 @@ import { changedCase } from './changed-cases.ts'
 import type { Difference } from './difference.ts'
 import { jobCase } from './job-cases.ts'
 import { joinCase } from './join-cases.ts'
+import { patternCase } from './pattern-cases.ts'
 import { timerCase } from './timer-cases.ts'
 import { windowCase } from './window-cases.ts'
 
@@ -40,6 +41,7 @@ const CASES = {
   windows: windowCase,
   joins: joinCase,
   timers: timerCase,
+  patterns: patternCase,
   /** Whole jobs cost ten times as much. */
   jobs: jobCase,
   'changed jobs': changedCase,
@@ -50,9 +52,10 @@ export type CaseKind = keyof typeof CASES
 
 /** Cases of each kind among 200 of all. */
 const SHARES: Readonly<Record<CaseKind, number>> = {
-  windows: 140,
+  windows: 120,
   joins: 30,
   timers: 27,
+  patterns: 20,
   jobs: 2,
   'changed jobs': 1,
 }

@@ -7,6 +7,7 @@ import { type CaseKind, runStreams } from './campaign.ts'
 const SIZES: Readonly<Record<Exclude<CaseKind, 'windows'>, number>> = {
   joins: campaignSize(300, 15_000, 7_500),
   timers: campaignSize(270, 13_500, 6_750),
+  patterns: campaignSize(200, 10_000, 5_000),
   jobs: campaignSize(20, 1_000, 500),
   'changed jobs': campaignSize(50, 500, 250),
 }

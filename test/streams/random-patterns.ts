@@ -17,9 +17,8 @@ const DIGITS = 3
 /** A pattern of any stages, for a test that draws them. */
 export type DrawnPattern = Pattern<string, object, string, readonly string[]>
 
-const draw = (random: Random, below: number): number => Math.floor(random.next() * below)
 const isLikely = (random: Random, share: number): boolean => random.next() < share
-const oneOf = <V>(random: Random, values: readonly V[]): V => values[draw(random, values.length)]!
+const oneOf = <V>(random: Random, values: readonly V[]): V => values[random.below(values.length)]!
 const digitOf = (record: string): number => Number(record.at(-1))
 
 /** A valid pattern at random. */
@@ -38,17 +37,17 @@ export function randomPattern(random: Random): DrawnPattern {
 /** Records in the order of their times at random; some have the same time. */
 export function randomRecords(random: Random, most = 9): readonly TimedRecord[] {
   let time = 1000
-  return Array.from({ length: 1 + draw(random, most) }, () => {
-    time += draw(random, 3)
-    return { record: `${oneOf(random, LETTERS)}${draw(random, DIGITS)}`, time }
+  return Array.from({ length: 1 + random.below(most) }, () => {
+    time += random.below(3)
+    return { record: `${oneOf(random, LETTERS)}${random.below(DIGITS)}`, time }
   })
 }
 
 function drawPattern(random: Random): DrawnPattern {
   const names = 'p q r s t u v w'.split(' ')
-  let pattern = drawSequence(random, names, 1 + draw(random, 4), true)
-  if (isLikely(random, 0.9)) pattern = pattern.within(2 + draw(random, 9))
-  switch (draw(random, 10)) {
+  let pattern = drawSequence(random, names, 1 + random.below(4), true)
+  if (isLikely(random, 0.9)) pattern = pattern.within(2 + random.below(9))
+  switch (random.below(10)) {
     case 0:
       return pattern.skipToNext()
     case 1:
@@ -71,7 +70,7 @@ function drawSequence(
   let pattern: DrawnPattern | undefined
   for (let i = 0; i < length; i++) {
     if (hasGroups && isLikely(random, 0.12)) {
-      const group = drawSequence(random, names, 1 + draw(random, 2), false)
+      const group = drawSequence(random, names, 1 + random.below(2), false)
       pattern = quantified(random, enter(random, pattern, group), true)
       continue
     }
@@ -110,7 +109,7 @@ function condition(random: Random): PatternCondition<string> {
   const letter = oneOf(random, LETTERS)
   const others = isLikely(random, 0.2) ? LETTERS.filter((each) => each !== letter) : [letter]
   const isOf = (record: string): boolean => others.includes(record[0]!)
-  switch (draw(random, 8)) {
+  switch (random.below(8)) {
     case 0:
       return (record, match) =>
         isOf(record) && (match['p'] ?? []).every((before) => digitOf(before) <= digitOf(record))
@@ -125,15 +124,15 @@ function condition(random: Random): PatternCondition<string> {
 
 function quantified(random: Random, pattern: DrawnPattern, isGroup: boolean): DrawnPattern {
   let result: DrawnPattern = pattern
-  const from = 1 + draw(random, 2)
+  const from = 1 + random.below(2)
   const isLoop = isLikely(random, 0.45)
   if (isLoop) {
-    const kind = draw(random, 3)
-    if (kind === 0) result = result.times(from, from + draw(random, 2) + (from === 1 ? 1 : 0))
+    const kind = random.below(3)
+    if (kind === 0) result = result.times(from, from + random.below(2) + (from === 1 ? 1 : 0))
     else if (kind === 1) result = result.timesOrMore(from)
     else result = result.oneOrMore()
     if (kind !== 0 && isLikely(random, 0.3)) result = result.until(condition(random))
-    const inner = draw(random, 4)
+    const inner = random.below(4)
     if (inner === 0) result = result.consecutive()
     if (inner === 1) result = result.allowCombinations()
     if (!isGroup && isLikely(random, 0.3)) result = result.greedy()

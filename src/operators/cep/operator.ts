@@ -115,12 +115,17 @@ export class PatternOperator<K, T, OUT>
     const records = namespace.length === 0 ? [] : this.waiting.take()
     this.keyedState.setCurrentNamespace(OF_MATCHES)
     const matches = this.matches.value() ?? emptyMatches<T>()
-    const stored = nodesOf(matches).events
+    const stored = [...nodesOf(matches).events.keys()]
     if (matches.timer !== undefined && matches.timer <= timestamp) matches.timer = undefined
     this.matcher.advanceTime(matches, timestamp)
-    for (const record of records) this.matcher.advance(matches, record, timestamp)
+    // Where keys of several subtasks meet after a restore, the watermark is behind what some of them have seen.
+    const isPast = (stored.at(-1)?.time ?? timestamp) > timestamp
+    for (const record of records) {
+      if (isPast) this.dropLate(record, timestamp)
+      else this.matcher.advance(matches, record, timestamp)
+    }
     this.setTimer(matches)
-    this.save(matches, new Set([...stored.keys()].map(({ id }) => id)))
+    this.save(matches, new Set(stored.map(({ id }) => id)))
   }
 
   onProcessingTimer(): void {}
