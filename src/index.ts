@@ -136,6 +136,8 @@ export {
   BroadcastStream,
   KeyedBroadcastConnectedStream,
 } from './dataflow/broadcast-stream.ts'
+export { Pattern } from './dataflow/cep/pattern.ts'
+export { CEP, type PatternOptions, PatternStream } from './dataflow/cep/pattern-stream.ts'
 export {
   ConnectedStreams,
   type ConnectOptions,
@@ -270,6 +272,11 @@ export { DiscardingSink } from './operators/basic/discarding-sink.ts'
 export type { FlatMapFunction } from './operators/basic/flat-map.ts'
 export type { Synchronous } from './operators/basic/map.ts'
 export { PrintSink } from './operators/basic/print-sink.ts'
+export type {
+  MatchContext,
+  PartOfMatch,
+  PatternProcessFunction,
+} from './operators/cep/function.ts'
 export type { FailedInference } from './operators/inference/function.ts'
 export type { InferStreamOptions } from './operators/inference/infer-stream.ts'
 // Functions and operators of one's own.

@@ -46,7 +46,7 @@ function requireEnd<T>(terms: readonly PatternTerm<T>[], hasEnd: boolean): void 
     const ends = hasEnd || term.until !== undefined
     requireArgument(
       ends || Number.isFinite(term.to),
-      `the loop ${nameOf(term)} of the pattern has no end, so that its partial matches would stay for all time: add within(ms) to the pattern or until(condition) to the loop`,
+      `${nameOf(term)} is a loop without an end, so that its partial matches would stay for all time: add within(ms) to the pattern or until(condition) to the loop`,
     )
     if (term.kind === 'group') {
       requireSomething(term)
@@ -70,6 +70,6 @@ function canBeEmpty<T>(term: PatternTerm<T>): boolean {
 }
 
 function nameOf<T>(term: PatternTerm<T>): string {
-  if (term.kind !== 'group') return `"${term.name}"`
-  return `of the group of ${stageNames(term.terms).join(', ')}`
+  if (term.kind !== 'group') return `stage "${term.name}"`
+  return `the group of ${stageNames(term.terms).join(', ')}`
 }
