@@ -81,7 +81,8 @@ export class Matcher<T> {
     // A record that no match holds needs no number.
     if (this.hasTaken) matches.nextId += 1
     this.hasTaken = false
-    matches.partial = this.limited(partial)
+    // A record that changes nothing leaves the list as it is.
+    if (!isSame(partial, matches.partial)) matches.partial = this.limited(partial)
     if (found.length > 0) this.complete.add(found, time)
     this.complete.release(matches)
   }
@@ -101,7 +102,9 @@ export class Matcher<T> {
       else if (takes) taken.push(edge)
     }
     if (stay.length > 0) {
-      partial.push({ node, open: stay, isFresh: false, isWhole: each.isWhole || hasEnded })
+      const isWhole = each.isWhole || hasEnded
+      const isUnchanged = !isFresh && isWhole === each.isWhole && isSame(stay, open)
+      partial.push(isUnchanged ? each : { node, open: stay, isFresh: false, isWhole })
     }
     if (hasEnded) found.push(node)
     for (const edge of taken) this.take(edge, node, partial, found)
@@ -173,6 +176,10 @@ export class Matcher<T> {
   private endOf({ node }: PartialMatch<T>, withinMs: number): number {
     return Math.min(node.first.time + withinMs, MAX_TIMESTAMP)
   }
+}
+
+function isSame<V>(a: readonly V[], b: readonly V[]): boolean {
+  return a.length === b.length && a.every((value, place) => value === b[place])
 }
 
 /** Whether a match ends on this edge when its time is over. */

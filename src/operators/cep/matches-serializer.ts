@@ -24,28 +24,37 @@ const FORMAT = 'pattern-matches/1'
 const FRESH = 1
 const WHOLE = 2
 
-/** The events and nodes of the matches of a key, each once. */
-export interface NodesOfKey<T> {
-  readonly nodes: ReadonlyMap<MatchNode<T>, number>
-  readonly events: ReadonlyMap<MatchedEvent<T>, number>
-}
-
-/** The nodes that matches of a key consist of, and their events in the order of their ids, by their places. */
-export function nodesOf<T>({ partial, complete }: KeyMatches<T>): NodesOfKey<T> {
-  const nodes = new Map<MatchNode<T>, number>()
+/** The records that the matches of a key refer to, in the order of their ids. */
+export function eventsOf<T>({ partial, complete }: KeyMatches<T>): readonly MatchedEvent<T>[] {
+  const seen = new Set<MatchNode<T>>()
   const events = new Set<MatchedEvent<T>>()
-  const chain: MatchNode<T>[] = []
-  for (const { node } of [...partial, ...complete]) {
-    let next: MatchNode<T> | undefined = node
-    for (; next !== undefined && !nodes.has(next); next = next.previous) chain.push(next)
-    while (chain.length > 0) {
-      const first = chain.pop()!
-      nodes.set(first, nodes.size)
-      events.add(first.event)
+  for (const matches of [partial, complete]) {
+    for (const { node } of matches) {
+      for (
+        let next: MatchNode<T> | undefined = node;
+        next !== undefined && !seen.has(next);
+        next = next.previous
+      ) {
+        seen.add(next)
+        events.add(next.event)
+      }
     }
   }
-  const ordered = [...events].sort((a, b) => a.id - b.id)
-  return { nodes, events: new Map(ordered.map((event, place) => [event, place])) }
+  return [...events].sort((a, b) => a.id - b.id)
+}
+
+/** The places of nodes, each behind the one before it. */
+function placesOfNodes<T>({ partial, complete }: KeyMatches<T>): Map<MatchNode<T>, number> {
+  const places = new Map<MatchNode<T>, number>()
+  const chain: MatchNode<T>[] = []
+  for (const matches of [partial, complete]) {
+    for (const { node } of matches) {
+      let next: MatchNode<T> | undefined = node
+      for (; next !== undefined && !places.has(next); next = next.previous) chain.push(next)
+      while (chain.length > 0) places.set(chain.pop()!, places.size)
+    }
+  }
+  return places
 }
 
 /** A serializer of the matches of a key; `eventOf` reads the record of an id from its state. */
@@ -65,13 +74,14 @@ export function matchesSerializer<T>(
 }
 
 function writeMatches<T>(matches: KeyMatches<T>, writer: ByteWriter): void {
-  const { partial, complete, nextId, timer } = matches
-  const { nodes, events } = nodesOf(matches)
+  const { partial, complete, nextId, timer, stored } = matches
+  const nodes = placesOfNodes(matches)
+  const places = new Map(stored.map((event, place) => [event, place]))
   writer.int53(nextId)
   writer.uint8(timer === undefined ? 0 : 1)
   if (timer !== undefined) writer.int53(timer)
-  writer.varuint(events.size)
-  for (const { id, time } of events.keys()) {
+  writer.varuint(stored.length)
+  for (const { id, time } of stored) {
     writer.int53(id)
     writer.int53(time)
   }
@@ -79,7 +89,7 @@ function writeMatches<T>(matches: KeyMatches<T>, writer: ByteWriter): void {
   for (const { previous, position, event } of nodes.keys()) {
     writer.varuint(previous === undefined ? 0 : nodes.get(previous)! + 1)
     writer.varuint(position.index)
-    writer.varuint(events.get(event)!)
+    writer.varuint(places.get(event)!)
   }
   writer.varuint(partial.length)
   for (const { node, open, isFresh, isWhole } of partial) {
@@ -130,7 +140,7 @@ class MatchesReader<T> {
       return { node, open, isFresh: (flags & FRESH) !== 0, isWhole: (flags & WHOLE) !== 0 }
     })
     const complete = this.list(() => ({ node: this.at(this.nodes), time: reader.int53() }))
-    return { partial, complete, nextId, timer }
+    return { partial, complete, nextId, timer, stored: this.events }
   }
 
   private readNode(): MatchNode<T> {

@@ -19,7 +19,7 @@ import type { Automaton } from './automaton.ts'
 import type { MatchReceiver } from './complete-matches.ts'
 import type { PatternProcessFunction } from './function.ts'
 import { Matcher, type MatcherOptions } from './matcher.ts'
-import { matchesSerializer, nodesOf } from './matches-serializer.ts'
+import { eventsOf, matchesSerializer } from './matches-serializer.ts'
 import { type KeyMatches, type MatchNode, recordsByStage } from './partial-match.ts'
 import type { RecordsByStage } from './term.ts'
 
@@ -115,8 +115,8 @@ export class PatternOperator<K, T, OUT>
     const records = namespace.length === 0 ? [] : this.waiting.take()
     this.keyedState.setCurrentNamespace(OF_MATCHES)
     const matches = this.matches.value() ?? emptyMatches<T>()
-    const stored = [...nodesOf(matches).events.keys()]
-    if (matches.timer !== undefined && matches.timer <= timestamp) matches.timer = undefined
+    const { partial, complete, timer, stored } = matches
+    if (timer !== undefined && timer <= timestamp) matches.timer = undefined
     this.matcher.advanceTime(matches, timestamp)
     // Where keys of several subtasks meet after a restore, the watermark is behind what some of them have seen.
     const isPast = (stored.at(-1)?.time ?? timestamp) > timestamp
@@ -125,7 +125,9 @@ export class PatternOperator<K, T, OUT>
       else this.matcher.advance(matches, record, timestamp)
     }
     this.setTimer(matches)
-    this.save(matches, new Set(stored.map(({ id }) => id)))
+    const isChanged =
+      matches.partial !== partial || matches.complete !== complete || matches.timer !== timer
+    if (isChanged) this.save(matches)
   }
 
   onProcessingTimer(): void {}
@@ -171,13 +173,15 @@ export class PatternOperator<K, T, OUT>
   }
 
   /** Writes the matches, the records that they refer to from now on, and none that they no longer refer to. */
-  private save(matches: KeyMatches<T>, stored: Set<number>): void {
+  private save(matches: KeyMatches<T>): void {
+    const before = new Set(matches.stored)
+    matches.stored = eventsOf(matches)
+    for (const event of matches.stored) {
+      if (!before.delete(event)) this.events.put(event.id, event.value)
+    }
+    for (const { id } of before) this.events.remove(id)
     if (matches.partial.length === 0 && matches.complete.length === 0) this.matches.clear()
     else this.matches.update(matches)
-    for (const event of nodesOf(matches).events.keys()) {
-      if (!stored.delete(event.id)) this.events.put(event.id, event.value)
-    }
-    for (const id of stored) this.events.remove(id)
   }
 
   private eventOf(id: number): T {
@@ -204,5 +208,5 @@ export class PatternOperator<K, T, OUT>
 }
 
 function emptyMatches<T>(): KeyMatches<T> {
-  return { partial: [], complete: [], nextId: 0, timer: undefined }
+  return { partial: [], complete: [], nextId: 0, timer: undefined, stored: [] }
 }

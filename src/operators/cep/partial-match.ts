@@ -77,6 +77,8 @@ export interface KeyMatches<T> {
   nextId: number
   /** Event time of the timer that is set for the first partial match that times out; undefined where none is. */
   timer: number | undefined
+  /** The records in state, in the order of their ids. */
+  stored: readonly MatchedEvent<T>[]
 }
 
 /** The records of one stage of a match up to a node, in their order. */

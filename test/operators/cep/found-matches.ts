@@ -18,6 +18,7 @@ export class LetterMatcher {
     complete: [],
     nextId: 0,
     timer: undefined,
+    stored: [],
   }
   readonly matcher: Matcher<string>
 

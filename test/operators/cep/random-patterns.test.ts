@@ -37,7 +37,13 @@ function run(spec: PatternSpec<string>, records: readonly TimedRecord[]) {
       dropped: () => {},
     },
   )
-  const key: KeyMatches<string> = { partial: [], complete: [], nextId: 0, timer: undefined }
+  const key: KeyMatches<string> = {
+    partial: [],
+    complete: [],
+    nextId: 0,
+    timer: undefined,
+    stored: [],
+  }
   records.forEach(({ record, time }, at) => {
     matcher.advanceTime(key, time)
     places.set(key.nextId, at)
