@@ -137,7 +137,12 @@ export {
   KeyedBroadcastConnectedStream,
 } from './dataflow/broadcast-stream.ts'
 export { Pattern } from './dataflow/cep/pattern.ts'
-export { CEP, type PatternOptions, PatternStream } from './dataflow/cep/pattern-stream.ts'
+export {
+  CEP,
+  type ComplexEventProcessing,
+  type PatternOptions,
+  PatternStream,
+} from './dataflow/cep/pattern-stream.ts'
 export {
   ConnectedStreams,
   type ConnectOptions,
