@@ -22,7 +22,7 @@ import { Pattern } from './pattern.ts'
 
 /** Options of a pattern on a stream. */
 export interface PatternOptions {
-  /** Most partial matches of a key. @default 10000 */
+  /** Most partial matches of a key, with the matches that wait for one of them. @default 10000 */
   readonly maxPartialMatches?: number
   /**
    * What happens with more. `fail`: the job fails with TOO_MANY_PARTIAL_MATCHES. `drop-oldest`: those that started first are

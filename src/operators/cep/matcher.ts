@@ -82,9 +82,10 @@ export class Matcher<T> {
     if (this.hasTaken) matches.nextId += 1
     this.hasTaken = false
     // A record that changes nothing leaves the list as it is.
-    if (!isSame(partial, matches.partial)) matches.partial = this.limited(partial)
+    if (!isSame(partial, matches.partial)) matches.partial = partial
     if (found.length > 0) this.complete.add(found, time)
     this.complete.release(matches)
+    this.limit(matches)
   }
 
   /** Adds what becomes of a partial match: itself, where it still waits, and those that the record makes of it. */
@@ -123,9 +124,6 @@ export class Matcher<T> {
     if (open.length > 0) partial.push({ node, open, isFresh: true, isWhole })
     if (isWhole) found.push(node)
     this.hasTaken = true
-    if (partial.length > this.options.maxPartialMatches && this.options.whenFull === 'fail') {
-      throw tooMany(this.options.maxPartialMatches)
-    }
   }
 
   private advanceEdge(given: Edge, node: MatchNode<T> | undefined, isFresh: boolean): Step {
@@ -166,11 +164,16 @@ export class Matcher<T> {
     return false
   }
 
-  private limited(partial: readonly PartialMatch<T>[]): readonly PartialMatch<T>[] {
-    const tooMany = partial.length - this.options.maxPartialMatches
-    if (tooMany <= 0) return partial
-    this.receiver.dropped(tooMany)
-    return partial.slice(tooMany)
+  /** Keeps the limit of partial matches, and of matches that wait for them. */
+  private limit(matches: KeyMatches<T>): void {
+    const { maxPartialMatches, whenFull } = this.options
+    const { partial, complete } = matches
+    const tooMany = partial.length + complete.length - maxPartialMatches
+    if (tooMany <= 0) return
+    if (whenFull === 'fail') throw tooManyPartialMatches(maxPartialMatches)
+    matches.partial = partial.slice(tooMany)
+    this.receiver.dropped(partial.length - matches.partial.length)
+    this.complete.release(matches)
   }
 
   private endOf({ node }: PartialMatch<T>, withinMs: number): number {
@@ -187,7 +190,7 @@ function isEnd(edge: Edge): boolean {
   return edge.to === undefined && edge.nots.length > 0
 }
 
-function tooMany(most: number): WeirError {
+function tooManyPartialMatches(most: number): WeirError {
   return new WeirError(
     'TOO_MANY_PARTIAL_MATCHES',
     `a key has more than ${most} partial matches of a pattern: give the pattern a shorter within(ms), narrower conditions, or followedBy in place of followedByAny and allowCombinations; or raise maxPartialMatches, or set whenFull: 'drop-oldest'`,

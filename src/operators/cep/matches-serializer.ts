@@ -68,7 +68,7 @@ export function matchesSerializer<T>(
     read: (reader) => new MatchesReader(reader, positions, eventOf).read(),
     readerOf: (storedId) =>
       storedId.startsWith(`${FORMAT}(`)
-        ? 'the stored partial matches are of another pattern: its stages, their order or how often they come have changed. Give the operator another uid to begin without them'
+        ? 'the stored partial matches are of another pattern: its stages, their order or how often they come have changed. Give the operator another uid, and restore with --allow-non-restored-state, to begin without them'
         : `${FORMAT} does not read ${storedId}`,
   }
 }
