@@ -141,6 +141,13 @@ export {
   BroadcastStream,
   KeyedBroadcastConnectedStream,
 } from './dataflow/broadcast-stream.ts'
+export { Pattern } from './dataflow/cep/pattern.ts'
+export {
+  CEP,
+  type ComplexEventProcessing,
+  type PatternOptions,
+  PatternStream,
+} from './dataflow/cep/pattern-stream.ts'
 export {
   ConnectedStreams,
   type ConnectOptions,
@@ -287,6 +294,11 @@ export { DiscardingSink } from './operators/basic/discarding-sink.ts'
 export type { FlatMapFunction } from './operators/basic/flat-map.ts'
 export type { Synchronous } from './operators/basic/map.ts'
 export { PrintSink } from './operators/basic/print-sink.ts'
+export type {
+  MatchContext,
+  PartOfMatch,
+  PatternProcessFunction,
+} from './operators/cep/function.ts'
 export * from './operators/features/definition.ts'
 export type { FeatureOptions } from './operators/features/plan.ts'
 export type { FailedInference } from './operators/inference/function.ts'

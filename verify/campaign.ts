@@ -104,7 +104,7 @@ export const CAMPAIGNS: Readonly<
   switches: ({ seed, count = 10_000, say }) => runSwitches({ seed, count, say }),
   /** Kinds, publishers, rules, faces, storage and steps of a model's life, two by two; the count is one of trials. */
   combinations: ({ seed, count, say }) => withServices(() => runCombinations({ seed, count, say })),
-  /** Windows, joins, timers, whole jobs and changed ones at random beside plain computations; a schedule is a case. */
+  /** Windows, joins, timers, patterns, whole jobs and changed ones at random beside plain computations; a schedule is a case. */
   streams: ({ seed, schedules: cases = 100_000, say }) => runStreams({ seed, cases, say }),
   /** A learning job for a long time: nothing that it holds may grow. */
   soak: ({ seed, minutes = 120, say }) => runSoak({ seed, minutes, say }),

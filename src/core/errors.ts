@@ -120,6 +120,10 @@ export const ERROR_CODES = {
     false,
     'The timers of a function register further ones without an end when the input of their operator has ended.',
   ),
+  TOO_MANY_PARTIAL_MATCHES: entry(
+    false,
+    'A key has more partial matches of a pattern than the operator may keep for it.',
+  ),
   OPERATOR_FAILED: entry(true, 'User code or an operator threw; the cause carries the original.'),
   JOB_FAILED: entry(false, 'The job ended because its restart strategy allows no further attempt.'),
   JOB_PROCESS_LOST: entry(

@@ -55,7 +55,8 @@ export class KeyedStream<K, T> extends FieldFolds<T, DataStream<T>> {
   readonly origins: readonly StreamOrigin[]
   /** The type of the records, for the compiler only. */
   declare readonly recordType: T
-  private readonly factory: StreamFactory
+  /** For the classes of the streams. */
+  readonly factory: StreamFactory
 
   constructor(factory: StreamFactory, origins: readonly StreamOrigin[], keying: Keying<K, T>) {
     super()

@@ -13,6 +13,8 @@ import { EmbeddedLog } from '../../src/connectors/log/embedded-log.ts'
 import { MemorySink } from '../../src/connectors/memory/sink.ts'
 import { MemorySource } from '../../src/connectors/memory/source.ts'
 import { MetricGroup } from '../../src/core/metrics.ts'
+import { Pattern } from '../../src/dataflow/cep/pattern.ts'
+import { CEP } from '../../src/dataflow/cep/pattern-stream.ts'
 import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
 import { monotonousTimestamps } from '../../src/dataflow/watermark-strategy.ts'
 import alsServing from '../../src/jobs/als-serving/job.ts'
@@ -75,6 +77,12 @@ async function reportedByJob(folder: string): Promise<string[]> {
       (n) => n,
       { wait: 'event-time' },
     )
+    .sinkTo(new MemorySink())
+  CEP.pattern(
+    env.fromElements([1], monotonousTimestamps()).keyBy((n) => n),
+    Pattern.of<number>().begin('one'),
+  )
+    .select(() => 1)
     .sinkTo(new MemorySink())
   await using cluster = new MiniCluster({
     configuration: {

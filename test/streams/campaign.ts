@@ -8,6 +8,7 @@ import type { Difference } from './difference.ts'
 import { jobCase } from './job-cases.ts'
 import { joinCase } from './join-cases.ts'
 import { outerCase } from './outer-cases.ts'
+import { patternCase } from './pattern-cases.ts'
 import { temporalCase } from './temporal-cases.ts'
 import { timerCase } from './timer-cases.ts'
 import { windowCase } from './window-cases.ts'
@@ -44,6 +45,7 @@ const CASES = {
   'outer joins': outerCase,
   'temporal joins': temporalCase,
   timers: timerCase,
+  patterns: patternCase,
   /** Whole jobs cost ten times as much. */
   jobs: jobCase,
   'changed jobs': changedCase,
@@ -54,11 +56,12 @@ export type CaseKind = keyof typeof CASES
 
 /** Cases of each kind among 200 of all. */
 const SHARES: Readonly<Record<CaseKind, number>> = {
-  windows: 140,
+  windows: 120,
   joins: 15,
   'outer joins': 7,
   'temporal joins': 8,
   timers: 27,
+  patterns: 20,
   jobs: 2,
   'changed jobs': 1,
 }

@@ -9,6 +9,7 @@ const SIZES: Readonly<Record<Exclude<CaseKind, 'windows'>, number>> = {
   'outer joins': campaignSize(200, 10_000, 5_000),
   'temporal joins': campaignSize(200, 10_000, 5_000),
   timers: campaignSize(270, 13_500, 6_750),
+  patterns: campaignSize(200, 10_000, 5_000),
   jobs: campaignSize(20, 1_000, 500),
   'changed jobs': campaignSize(50, 500, 250),
 }

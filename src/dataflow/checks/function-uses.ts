@@ -68,6 +68,11 @@ export const FUNCTION_USES = {
     operator: 'Features',
     example: 'join((event, features) => ({ ...event, ...features }))',
   },
+  select: {
+    call: 'select',
+    operator: 'Pattern',
+    example: 'select(({ first, last }) => [first[0], last[0]])',
+  },
   where: { call: 'where', operator: 'Window', example: JOIN_KEYS },
   equalTo: { call: 'equalTo', operator: 'Window', example: JOIN_KEYS },
   reduceOfWindows: { call: 'reduce', operator: 'Window', example: REDUCE },

@@ -228,6 +228,9 @@ export const CALLS: Readonly<Record<string, OptionsCall>> = {
     call: (o) => weir.buildJob(learning.onlineSvm, o),
   },
   PageHinkleyOptions: { call: (o) => new weir.PageHinkley(o) },
+  PatternOptions: {
+    call: (o) => weir.CEP.pattern(stream().keyBy(same), weir.Pattern.of<number>().begin('a'), o),
+  },
   PredictExamplesOptions: {
     valid: { state: 's', query: {} },
     call: (o) => weir.predictExamples(fn as never, bytes(), o).next(),

@@ -151,7 +151,11 @@ export const OPERATOR_METRICS: ScopeMetrics = {
   ),
   numLateRecordsDropped: counter(
     'weir_operator_late_records_dropped_total',
-    'Records too late for any window.',
+    'Records too late for any window, interval join or pattern.',
+  ),
+  numPartialMatchesDropped: counter(
+    'weir_operator_partial_matches_dropped_total',
+    'Partial matches of keys that had too many of a pattern.',
   ),
   numRecordsWithoutRow: counter(
     'weir_operator_records_without_row_total',
