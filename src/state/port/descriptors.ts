@@ -29,8 +29,13 @@ interface DescriptorBase {
   readonly name: string
   /** Name under which clients query it; not queryable when missing. */
   readonly queryableName?: string
+  /** What its keys are for clients, where the operator makes them. */
+  readonly queryableKeys?: QueryableKeys
   readonly ttl?: TtlOptions
 }
+
+/** Keys of windows: the start of the window, or a tuple of a key and the start. */
+export type QueryableKeys = 'window' | 'key-and-window'
 
 /** One value per key. */
 export interface ValueStateDescriptor<T> extends DescriptorBase {
@@ -118,7 +123,7 @@ export type TypedStateDescriptor =
 export type StateDescriptor = TypedStateDescriptor | VectorStateDescriptor
 
 /** Options of `vectorState`. */
-export type VectorStateOptions = Omit<VectorStateDescriptor, 'kind' | 'name'>
+export type VectorStateOptions = Omit<VectorStateDescriptor, 'kind' | 'name' | 'queryableKeys'>
 
 /** Options of `mapState`. */
 export interface MapStateOptions<K, V> extends StateOptions<V> {
