@@ -168,6 +168,7 @@ export type {
 } from './dataflow/stream-graph.ts'
 export { Table, type TableJoinOptions, type TableOptions } from './dataflow/table.ts'
 export type { GraphIssue } from './dataflow/validate-graph.ts'
+export type { WindowResults, WindowStoreOptions } from './dataflow/window-plan.ts'
 export {
   type AggregateOptions,
   AllWindowedStream,

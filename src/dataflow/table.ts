@@ -11,6 +11,8 @@ import {
   type RowChange,
   type TableJoin,
 } from '../operators/joins/table-join.ts'
+import { KeyedProcessOperator } from '../operators/process/keyed-process.ts'
+import { TableStore } from '../operators/stores/table-store.ts'
 import { type MapStateDescriptor, mapState, valueState } from '../state/port/descriptors.ts'
 import { BroadcastConnectedStream, BroadcastStream } from './broadcast-stream.ts'
 import { requireFunction } from './checks/function-argument.ts'
@@ -38,6 +40,11 @@ export interface TableOptions<T, K, V> {
    * subtask has all rows, and a stream stays where it is. @default keyed
    */
   readonly scope?: 'keyed' | 'global'
+  /**
+   * Lets clients query the rows under this name. They are in state of their own, once and by key, whatever the scope and the
+   * joins of the table. @default clients cannot query them
+   */
+  readonly queryableName?: string
   /** Name of the operator. @default Table */
   readonly name?: string
 }
@@ -48,6 +55,7 @@ const TABLE: OptionShape<TableOptions<unknown, unknown, unknown>> = {
   keySerializer: serializer<unknown>(),
   serializer: serializer<unknown>(),
   scope: oneOf('keyed', 'global'),
+  queryableName: name,
   name,
 }
 
@@ -106,7 +114,35 @@ export function tableOf<T, K, V>(
     },
     [stream.origins],
   )
-  return new Table<K, V>(changes, options as TableOptions<never, K, V>)
+  const table = new Table<K, V>(changes, options as TableOptions<never, K, V>)
+  if (options.queryableName !== undefined) addStore(factory, table, options.queryableName)
+  return table
+}
+
+/** The rows of a table as queryable state. */
+function addStore<K, V>(factory: StreamFactory, table: Table<K, V>, queryableName: string): void {
+  const { origins, keySerializer, valueSerializer } = table
+  const row = valueState<V>('row', {
+    queryableName,
+    ...(valueSerializer === undefined ? {} : { serializer: valueSerializer }),
+  })
+  const selector = ({ key }: RowChange<K, V>): K => key
+  const node = factory.draft.addNode(
+    {
+      name: `Queryable: ${queryableName}`,
+      inputs: 1,
+      needsKey: true,
+      isSink: true,
+      isStore: true,
+      body: ({ eventTime }) => ({
+        kind: 'operator',
+        create: () => new KeyedProcessOperator(new TableStore<K, V>(row), keySerializer, eventTime),
+      }),
+    },
+    [hashed(origins, { selector, serializer: keySerializer })],
+  )
+  // Its uid follows from that of the table.
+  node.isPart = true
 }
 
 function missingKey(operator: string, key: string): WeirError {

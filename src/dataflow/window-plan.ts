@@ -294,6 +294,7 @@ export class WindowStores<K, R> {
         inputs: 1,
         needsKey: true,
         isSink: true,
+        isStore: true,
         body: ({ eventTime }) => ({
           kind: 'operator',
           create: () =>

@@ -139,6 +139,8 @@ export class HarnessNode {
   }
 
   private process({ input }: StreamEdge, value: unknown, timestamp: number): void {
+    // A store emits nothing: its results are what reaches it.
+    if (this.node.isStore === true) this.results.push({ value, timestamp })
     this.call((harness) => harness.process(value, timestamp, { input }))
     this.forward()
   }

@@ -14,6 +14,12 @@ export { ProcessOperator } from '../operators/process/process.ts'
 export type { JobExecution, JobFailure, StopOptions } from '../runtime/job/execution.ts'
 export type { StreamHarnessSnapshot } from './harness-graph.ts'
 export type { HarnessEntry, HarnessSnapshot } from './harness-snapshot.ts'
+export type { HarnessStates } from './harness-states.ts'
+export {
+  type InterleavedRecord,
+  type InterleavingsOptions,
+  interleavings,
+} from './interleavings.ts'
 export { JobHarness, type JobHarnessOptions } from './job-harness.ts'
 export type { Kill } from './kill-plan.ts'
 export { ManualClock } from './manual-clock.ts'

@@ -44,6 +44,7 @@ import { DEFAULT_JOB_CONFIGURATION } from '../runtime/configuration/configuratio
 import { OperatorStateMemory } from '../runtime/subtask/operator-state-memory.ts'
 import { TaskAccumulators } from '../runtime/subtask/task-accumulators.ts'
 import { StateCatalog } from '../state/catalog/state-catalog.ts'
+import type { StateDescriptor } from '../state/port/descriptors.ts'
 import type { KeyedStateBackend } from '../state/port/keyed-state-backend.ts'
 import {
   beginRestore,
@@ -53,6 +54,7 @@ import {
   shareOfOperatorState,
 } from './harness-snapshot.ts'
 import { openHarnessState } from './harness-state.ts'
+import { HarnessStates, type StateHolder } from './harness-states.ts'
 import { MANUAL_CLOCK, ManualClock } from './manual-clock.ts'
 
 /** Keys of the records of keyed inputs. */
@@ -130,6 +132,10 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
   /** The accumulators that the operator's function added. */
   readonly accumulators = new TaskAccumulators()
   readonly keyedState: KeyedStateBackend | undefined
+  /** Reads the state of the operator by its descriptors. */
+  readonly states: HarnessStates
+  /** For the harnesses of several operators. */
+  readonly holder: StateHolder
   private readonly operator: StreamOperator
   private readonly deferring: DeferringOperator | undefined
   private readonly options: HarnessOptions
@@ -146,9 +152,14 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
   ): Promise<OperatorHarness<IN, OUT>> {
     checkOptions('OperatorHarness.open', HARNESS, options)
     const clock = options.clock ?? new ManualClock()
+    const queryable = new Map<string, StateDescriptor>()
     const keyedState =
-      options.keys === undefined ? undefined : await openHarnessState(options, clock)
-    const harness = new OperatorHarness<IN, OUT>(options, clock, keyedState)
+      options.keys === undefined
+        ? undefined
+        : await openHarnessState(options, clock, (descriptor) => {
+            queryable.set(descriptor.queryableName!, descriptor)
+          })
+    const harness = new OperatorHarness<IN, OUT>(options, clock, { keyedState, queryable })
     const { onError: policy, name: operator = 'operator' } = options
     if (policy !== undefined) {
       guardRecords(harness.operator, {
@@ -174,7 +185,13 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
   private constructor(
     options: HarnessOptions,
     clock: ManualClock,
-    keyedState: KeyedStateBackend | undefined,
+    {
+      keyedState,
+      queryable,
+    }: {
+      readonly keyedState: KeyedStateBackend | undefined
+      readonly queryable: ReadonlyMap<string, StateDescriptor>
+    },
   ) {
     this.options = options
     this.operator = options.operator
@@ -182,7 +199,13 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
     this.clock = clock
     this.keyedState = keyedState
     this.maxParallelism = options.maxParallelism ?? 128
-    const { restore = [], subtask = 0, parallelism = 1 } = options
+    const { restore = [], subtask = 0, parallelism = 1, operator } = options
+    this.holder = {
+      ...{ uid: options.name ?? 'operator', operator, queryable },
+      keyed: keyedState && { state: keyedState, serializer: options.keys!.serializer },
+      maxParallelism: this.maxParallelism,
+    }
+    this.states = new HarnessStates([this.holder])
     this.operatorState = new OperatorStateMemory(
       restore.length === 0
         ? undefined

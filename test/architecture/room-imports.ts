@@ -548,6 +548,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'operators/joins',
     'operators/port',
     'operators/process',
+    'operators/stores',
     'operators/windows',
     'state/port',
   ],
@@ -1286,6 +1287,15 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'state/port',
   ],
   'operators/process': ['core', 'core/options', 'operators/port', 'state/port'],
+  'operators/stores': [
+    'core',
+    'core/formats',
+    'operators/joins',
+    'operators/port',
+    'operators/process',
+    'operators/windows',
+    'state/port',
+  ],
   'operators/windows': [
     'core',
     'core/options',
