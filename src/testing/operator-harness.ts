@@ -2,30 +2,13 @@ import { ByteWriter } from '../core/byte-writer.ts'
 import { WeirError } from '../core/errors.ts'
 import { containsKeyGroup, keyGroupOf } from '../core/key-group.ts'
 import { MetricGroup } from '../core/metrics.ts'
-import {
-  aFunction,
-  count,
-  either,
-  kindOf,
-  listOf,
-  name,
-  objectWith,
-  oneOf,
-  required,
-  wholeNumber,
-} from '../core/options/kinds.ts'
-import { serializer } from '../core/options/ports.ts'
-import { checkArgument, checkOptions, nested, type OptionShape } from '../core/options/shape.ts'
+import { count, objectWith, wholeNumber } from '../core/options/kinds.ts'
+import { checkArgument, checkOptions, type OptionShape } from '../core/options/shape.ts'
 import { NO_POSITION, type SourcePosition } from '../core/position.ts'
-import type { Serializer } from '../core/serializer.ts'
 import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../core/time.ts'
 import { type DeferringOperator, isDeferring } from '../operators/port/deferring.ts'
 import { requireTime } from '../operators/port/event-time.ts'
-import {
-  type FailedRecord,
-  guardRecords,
-  type RecordErrorPolicy,
-} from '../operators/port/failed-record.ts'
+import { guardRecords } from '../operators/port/failed-record.ts'
 import { isFiring } from '../operators/port/firing.ts'
 import {
   isWatermarking,
@@ -46,6 +29,7 @@ import { TaskAccumulators } from '../runtime/subtask/task-accumulators.ts'
 import { StateCatalog } from '../state/catalog/state-catalog.ts'
 import type { StateDescriptor } from '../state/port/descriptors.ts'
 import type { KeyedStateBackend } from '../state/port/keyed-state-backend.ts'
+import { HARNESS, type HarnessOptions } from './harness-options.ts'
 import {
   beginRestore,
   copyKeyedState,
@@ -55,53 +39,7 @@ import {
 } from './harness-snapshot.ts'
 import { openHarnessState } from './harness-state.ts'
 import { HarnessStates, type StateHolder } from './harness-states.ts'
-import { MANUAL_CLOCK, ManualClock } from './manual-clock.ts'
-
-/** Keys of the records of keyed inputs. */
-export interface HarnessKeys {
-  /** Key selectors by input. An input without one is not keyed, such as a broadcast side. */
-  readonly selectors: readonly (((value: never) => unknown) | undefined)[]
-  readonly serializer: Serializer<unknown>
-}
-
-/** Options of a harness. */
-export interface HarnessOptions {
-  readonly operator: StreamOperator
-  /** Without keys, the operator has no keyed state. */
-  readonly keys?: HarnessKeys
-  /** @default 'operator' */
-  readonly name?: string
-  readonly subtask?: number
-  readonly parallelism?: number
-  readonly maxParallelism?: number
-  readonly clock?: ManualClock
-  /** Snapshots of all former subtasks, in their order. */
-  readonly restore?: readonly HarnessSnapshot[]
-  /** What happens with a record at which the operator throws. @default `process` throws */
-  readonly onError?: Exclude<RecordErrorPolicy, 'fail'>
-}
-
-const HARNESS: OptionShape<HarnessOptions> = {
-  operator: required(objectWith('an operator', 'open', 'processElement')),
-  keys: nested<HarnessKeys>({
-    selectors: required(
-      listOf(
-        either(
-          aFunction(),
-          kindOf<undefined>('undefined', (value) => value === undefined),
-        ),
-      ),
-    ),
-    serializer: required(serializer<unknown>()),
-  }),
-  name,
-  subtask: wholeNumber({ min: 0 }),
-  parallelism: count,
-  maxParallelism: count,
-  clock: MANUAL_CLOCK,
-  restore: listOf(objectWith<HarnessSnapshot>('a snapshot of a harness')),
-  onError: either(oneOf('skip'), objectWith<OutputTag<FailedRecord<unknown>>>('an OutputTag')),
-}
+import { ManualClock } from './manual-clock.ts'
 
 /** Where a record comes from. */
 const RECORD: OptionShape<{ readonly input?: number; readonly position?: SourcePosition }> = {

@@ -339,6 +339,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'training/linear',
     'training/metrics',
     'wire',
+    'wire/state',
   ],
   client: [
     'core',
@@ -346,9 +347,11 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'core/lifetime',
     'core/options',
     'core/tracing',
+    'client/state',
     'wire',
     'wire/inference',
   ],
+  'client/state': ['core/formats', 'core/options', 'wire', 'wire/state'],
   'cluster/jobmanager': [
     'cluster/jobmanager/process',
     'cluster/jobmanager/store',
@@ -705,6 +708,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'models/ratings',
     'wire',
     'wire/inference',
+    'wire/state',
   ],
   http: ['core', 'core/lifetime', 'core/text', 'http/access'],
   'http/access': ['core', 'core/text', 'files'],
@@ -1753,4 +1757,5 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ],
   'wire/batch': ['core', 'core/hash', 'core/options'],
   'wire/inference': ['core', 'core/numbers', 'core/options', 'wire'],
+  'wire/state': ['core', 'core/formats', 'wire'],
 }

@@ -1,17 +1,17 @@
-import { WeirError } from '../../core/errors.ts'
-import { bytesOfKeyText, keyOfText, keyText, prefixRange } from '../../core/formats/key-text.ts'
+import { keyOfText, keyText } from '../../core/formats/key-text.ts'
 import type { PlainKey } from '../../core/formats/plain-key.ts'
 import { kindOf, wholeNumber } from '../../core/options/kinds.ts'
 import type { OptionShape } from '../../core/options/shape.ts'
 import { checkCall, checkKey, KEY } from '../../wire/call-arguments.ts'
 import type { Answer, QueryOptions, ScanEntry } from '../../wire/model-reader.ts'
+import { decodingOf, type KnownState, requireKeyType } from '../../wire/state/formats.ts'
+import { boundsOf } from '../../wire/state/range.ts'
 import { decodeTypedValue, GET, type GetOptions } from '../../wire/typed-value.ts'
-import { decodingOf, type KnownState, requireKeyType } from './formats.ts'
 
 /** Options of `WeirClient.entries`. Without a range, all entries. */
 export interface EntriesOptions extends GetOptions {
   /**
-   * Only keys that start with this: a text that starts with these characters, or a tuple with these first elements. Of a
+   * Only keys that start with this: texts that start with these characters, or tuples with these first elements. Of a
    * store of windows, `['ann']` stands for all windows of the key.
    */
   readonly prefix?: string | readonly PlainKey[]
@@ -43,8 +43,6 @@ const ENTRIES: OptionShape<EntriesOptions> = {
 
 /** Most entries that are asked for at a time. */
 const PAGE = 1000
-/** Comes after all keys. */
-const END = '\u{10ffff}'
 
 /** What reads of state use of their client. */
 export interface StateReadsOptions {
@@ -114,7 +112,7 @@ export class StateReads {
   ): AsyncGenerator<StateEntry<K, T>, void> {
     checkCall('client.entries', state, ENTRIES, options)
     const info = await this.infoOf(state)
-    const { to, from: first } = rangeOf(state, info, options)
+    const { to, from: first } = boundsOf(state, info, options)
     const decoding = decodingOf(info, options)
     let left = options.limit ?? Number.POSITIVE_INFINITY
     let from: string | undefined = first
@@ -135,53 +133,3 @@ export class StateReads {
 }
 
 const VECTOR = 'vector'
-
-/** The texts of the first key of a range and of its end. */
-function rangeOf(
-  state: string,
-  info: KnownState | undefined,
-  { prefix, from, to }: EntriesOptions,
-): { readonly from: string; readonly to: string } {
-  for (const bound of [from, to]) {
-    // U+10FFFF and the empty text are bounds of all keys, whatever their types.
-    const isBound = bound === undefined || bound === END || bound === ''
-    if (!isBound && info !== undefined && info.kind !== VECTOR) requireKeyType(info, bound)
-  }
-  const range = {
-    from: from === undefined ? '' : keyText(from),
-    to: to === undefined ? END : keyText(to),
-  }
-  if (prefix === undefined) return range
-  requirePrefix(state, info, prefix)
-  const own = prefixRange(prefix)
-  return {
-    from: compare(own.from, range.from) > 0 ? own.from : range.from,
-    to: compare(own.to, range.to) < 0 ? own.to : range.to,
-  }
-}
-
-function compare(a: string, b: string): number {
-  return Buffer.compare(bytesOfKeyText(a), bytesOfKeyText(b))
-}
-
-/** Throws INVALID_ARGUMENT for a prefix that no key of the state can have. */
-function requirePrefix(
-  state: string,
-  info: KnownState | undefined,
-  prefix: string | readonly PlainKey[],
-): void {
-  const { keys, keyFormat } = info ?? {}
-  if (keys === 'key-and-window' && !Array.isArray(prefix)) {
-    throw new WeirError(
-      'INVALID_ARGUMENT',
-      `the keys of "${state}" are tuples of a key and the start of its window, which no text is the start of: pass the key as a tuple, { prefix: [${JSON.stringify(prefix)}] }`,
-    )
-  }
-  const isNumber = keys === 'window' || keyFormat === 'int53/1' || keyFormat === 'float64/1'
-  if (isNumber || (keyFormat === 'string/1' && Array.isArray(prefix))) {
-    throw new WeirError(
-      'INVALID_ARGUMENT',
-      `the keys of "${state}" are ${isNumber ? 'numbers, which have no prefix: pass from and to' : 'texts, which no tuple is the start of: pass a text as prefix'}`,
-    )
-  }
-}

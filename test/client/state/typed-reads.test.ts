@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import type { KnownState } from '../../../src/client/state/formats.ts'
 import { type EntriesOptions, StateReads } from '../../../src/client/state/typed-reads.ts'
 import { ByteWriter } from '../../../src/core/byte-writer.ts'
 import { bytesOfKeyText, keyText } from '../../../src/core/formats/key-text.ts'
@@ -7,6 +6,7 @@ import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.
 import type { PlainKey } from '../../../src/core/formats/plain-key.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import type { ScanEntry } from '../../../src/wire/model-reader.ts'
+import type { KnownState } from '../../../src/wire/state/formats.ts'
 
 const encoded = (value: unknown): Uint8Array => {
   const writer = new ByteWriter()

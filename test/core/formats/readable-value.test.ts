@@ -33,8 +33,8 @@ it('a list is shown as an array and a map as pairs', () => {
   const parts = new ByteWriter(16)
   for (const value of ['a', 1, 'b', { n: 2 }]) parts.sized(packed(value))
   const bytes = parts.toBytes()
-  expect(readableValue(bytes, 'list')).toEqual(['a', 1, 'b', { n: 2 }])
-  expect(readableValue(bytes, 'map')).toEqual([
+  expect(readableValue(bytes, { kind: 'list' })).toEqual(['a', 1, 'b', { n: 2 }])
+  expect(readableValue(bytes, { kind: 'map' })).toEqual([
     ['a', 1],
     ['b', { n: 2 }],
   ])

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import {
   keyOfText,
   type PlainKey,
@@ -7,6 +7,7 @@ import {
 } from '../../../src/client/index.ts'
 import { readEntry, readRows } from '../../../src/cluster/rest/job/state-reads.ts'
 import { ServedJob } from '../../../src/jobs/served-job.ts'
+import { until } from '../../run/until.ts'
 import { weir } from '../cli/command-process.ts'
 import { KEYS, LAST_VISIT, VISIT_MS } from './typed-keys-job.ts'
 
@@ -44,7 +45,7 @@ beforeAll(async () => {
     const hasAll = async (): Promise<boolean> =>
       (await client.scan(state, { from: '', to: '\u{10ffff}', limit: 100 })).length >=
       (state === 'BOOLEANS' ? 2 : KEYS)
-    await vi.waitUntil(hasAll, { timeout: 300_000, interval: 50 })
+    await until(`all keys of ${state}`, hasAll)
   }
 })
 

@@ -11,8 +11,8 @@ import {
   type Serializer,
   stringSerializer,
 } from '../../core/serializer.ts'
-import type { QueryableStateInfo } from '../../wire/routing-table.ts'
-import type { GetOptions } from '../../wire/typed-value.ts'
+import type { QueryableStateInfo } from '../routing-table.ts'
+import type { GetOptions } from '../typed-value.ts'
 
 /** What a client knows of a state. */
 export type KnownState = Pick<
@@ -41,7 +41,7 @@ export function builtIn(id: string): Serializer<unknown> | undefined {
 export function requireKeyType(state: KnownState, key: PlainKey): void {
   const { name, keys, keyFormat } = state
   const shown = readableKey(keyText(key))
-  const parsed = typeof key === 'string' ? otherKeyOf(key) : key
+  const parsed = typeof key === 'string' ? otherKeyOf(shown) : key
   if (keys === 'key-and-window') {
     const isWindow = Array.isArray(parsed) && parsed.length === 2 && typeof parsed[1] === 'number'
     if (isWindow) return
