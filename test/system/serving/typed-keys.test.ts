@@ -6,7 +6,11 @@ import {
   WeirClient,
 } from '../../../src/client/index.ts'
 import { readEntry, readRows } from '../../../src/cluster/rest/job/state-reads.ts'
+import { systemClock } from '../../../src/core/clock.ts'
+import { createGateway } from '../../../src/gateway/gateway.ts'
 import { ServedJob } from '../../../src/jobs/served-job.ts'
+import { inProcess } from '../../cli/command-here.ts'
+import { SHARED_COMPILERS } from '../../http/shared-compilers.ts'
 import { until } from '../../run/until.ts'
 import { weir } from '../cli/command-process.ts'
 import { KEYS, LAST_VISIT, VISIT_MS } from './typed-keys-job.ts'
@@ -232,7 +236,7 @@ it('a query of another type than that of the state is refused with the name of t
   await rejects(
     all(client.entries('COUNTS', { prefix: 'u1' })),
     invalid,
-    'pass the key as a tuple, { prefix: ["u1"] }',
+    'pass the key as a tuple, ["u1"]',
   )
   await rejects(all(client.entries('WHOLE', { prefix: '1' })), invalid, 'have no prefix')
   await rejects(all(client.entries('COUNTS', { from: 3 })), invalid, 'the keys of "COUNTS"')
@@ -247,4 +251,60 @@ it('a query of another type than that of the state is refused with the name of t
     'the values of "NUMBERS" are written by the serializer "msgpack/1", and the one that was passed is "string/1"',
   )
   await rejects(all(client.entries('COUNTER')), 'UNKNOWN_STATE', 'did you mean "COUNTS"?')
+})
+
+it('entries are listed over HTTP and by weir query, by prefix and range', async () => {
+  const isThere = async (): Promise<boolean> =>
+    (await client.get('COUNTS', ['u1', 40_000])) !== undefined &&
+    (await client.get('COUNTS', ['u1', 10_000])) === undefined
+  await expect.poll(isThere).toBe(true)
+  const app = await createGateway(
+    { state: client },
+    { version: '1.2.3', clock: systemClock, compilers: SHARED_COMPILERS },
+  )
+  const get = async (path: string) => await app.inject(`/v1/states/${path}`)
+  const wanted = [20_000, 30_000, 40_000].map((start) => ({
+    key: `["u1",${start}]`,
+    value: { count: countsOf('u1', start) },
+  }))
+  const asked = encodeURIComponent('["u1"]')
+  expect((await get(`COUNTS?prefix=${asked}`)).json()).toEqual({ entries: wanted })
+  const first = (await get(`COUNTS?prefix=${asked}&limit=2`)).json()
+  expect(first.entries).toEqual(wanted.slice(0, 2))
+  const next = encodeURIComponent(first.next)
+  expect((await get(`COUNTS?prefix=${asked}&from=${next}`)).json()).toEqual({
+    entries: wanted.slice(2),
+  })
+  const one = await get(`COUNTS/${encodeURIComponent('["u1",30000]')}`)
+  expect(one.json()).toMatchObject({ value: { count: countsOf('u1', 30_000) } })
+  expect((await get('NUMBERS?from=-1&to=2&keys=json')).json().entries).toEqual(
+    [-1, 0, 1].map((n) => ({ key: `${n}`, value: n })),
+  )
+  expect((await get('CUSTOMERS/5')).json()).toMatchObject({ value: 'c5' })
+  for (const [path, message] of [
+    ['COUNTS?prefix=u1', 'pass the key as a tuple, ["u1"]'],
+    ['COUNTS/u1', 'the keys of "COUNTS" are tuples of a key and the start of its window'],
+    [`TUPLES?prefix=${asked}`, 'say which with keys=text or keys=json'],
+  ] as const) {
+    const refused = await get(path)
+    expect(refused.statusCode).toBe(400)
+    expect(refused.json().detail).toContain(message)
+  }
+  await app.close()
+  const query = async (...flags: readonly string[]) => {
+    const { code, stdout, stderr } = await inProcess([
+      ...['query', 'COUNTS', '--port', String(port), '--entries', ...flags],
+    ])
+    return { code, lines: stdout.trim().split('\n'), stderr }
+  }
+  const lines = wanted.map(({ key, value }) => `${key}  ${JSON.stringify(value)}`)
+  expect(await query('--prefix', '["u1"]')).toEqual({ code: 0, lines, stderr: '' })
+  expect(await query('--prefix', '["u1"]', '--limit', '2')).toEqual({
+    code: 0,
+    lines: lines.slice(0, 2),
+    stderr: 'there are more entries: raise --limit above 2, or begin --from ["u1",40000]\n',
+  })
+  expect((await query('--from', '["u1",40000]', '--to', '["u2",0]', '--json')).lines).toEqual(
+    wanted.slice(2).map((entry) => JSON.stringify(entry)),
+  )
 })
