@@ -1,6 +1,8 @@
 import { ByteWriter } from '../core/byte-writer.ts'
 import { WeirError } from '../core/errors.ts'
 import { keyGroupOf } from '../core/key-group.ts'
+import { kindOf, name, optional, text } from '../core/options/kinds.ts'
+import { checkArgument } from '../core/options/shape.ts'
 import type { Serializer } from '../core/serializer.ts'
 import type { StreamOperator } from '../operators/port/operator.ts'
 import type { HasBroadcastStates } from '../operators/process/broadcast-states.ts'
@@ -28,6 +30,10 @@ export interface StateHolder {
   readonly queryable: ReadonlyMap<string, StateDescriptor>
 }
 
+const DESCRIPTOR = kindOf<object>(
+  "a descriptor of state, such as valueState('last')",
+  (given) => typeof (given as { readonly kind?: unknown } | null)?.kind === 'string',
+)
 const NO_NAMESPACE = new Uint8Array(0)
 
 /**
@@ -53,15 +59,19 @@ export class HarnessStates {
     uid?: string,
   ): OUT | undefined
   of(descriptor: object, key: unknown, uid?: string): unknown {
+    checkArgument('harness.states.of', 'descriptor', DESCRIPTOR, descriptor)
+    checkArgument('harness.states.of', 'uid', optional(text), uid)
     const given = descriptor as StateDescriptor
     const holder = this.only(`the state "${given.name}"`, uid, ({ keyed }) =>
-      keyed?.state.declarations().some(({ name }) => name === given.name),
+      keyed?.state.declarations().some((declared) => declared.name === given.name),
     )
     return this.read(holder, given, key)
   }
 
   /** What clients get for a key of queryable state, such as a store of windows: `queryable('counts', ['ann', 0])`. */
   queryable(queryableName: string, key: unknown, uid?: string): unknown {
+    checkArgument('harness.states.queryable', 'queryableName', name, queryableName)
+    checkArgument('harness.states.queryable', 'uid', optional(text), uid)
     const holder = this.only(`the queryable state "${queryableName}"`, uid, ({ queryable }) =>
       queryable.has(queryableName),
     )
@@ -73,6 +83,8 @@ export class HarnessStates {
     descriptor: MapStateDescriptor<K, V>,
     uid?: string,
   ): ReadOnlyBroadcastState<K, V> {
+    checkArgument('harness.states.broadcast', 'descriptor', DESCRIPTOR, descriptor)
+    checkArgument('harness.states.broadcast', 'uid', optional(text), uid)
     const holder = this.only(
       'broadcast state',
       uid,

@@ -106,11 +106,15 @@ export class StateReads {
   }
 
   /** The entries of a range in the order of their keys, read as the caller goes on. Throws as `get`. */
-  async *entries<K, T>(
+  entries<K, T>(state: string, options: EntriesOptions): AsyncGenerator<StateEntry<K, T>, void> {
+    checkCall('client.entries', state, ENTRIES, options)
+    return this.read(state, options)
+  }
+
+  private async *read<K, T>(
     state: string,
     options: EntriesOptions,
   ): AsyncGenerator<StateEntry<K, T>, void> {
-    checkCall('client.entries', state, ENTRIES, options)
     const info = await this.infoOf(state)
     const { to, from: first } = boundsOf(state, info, options)
     const decoding = decodingOf(info, options)
