@@ -177,6 +177,11 @@ export {
   WindowedStream,
   type WindowFunction,
 } from './dataflow/windowed-stream.ts'
+export type {
+  ApplicationRequest,
+  ApplicationRoute,
+  ApplicationStates,
+} from './gateway/port/application.ts'
 // Models: row formats, training, publishing, the job that serves them.
 export {
   type AlsServingOptions,

@@ -567,6 +567,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'core/lifetime',
     'core/tracing',
     'files',
+    'gateway/application',
     'gateway/grpc',
     'gateway/hot',
     'gateway/http',
@@ -582,6 +583,14 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'http/access',
     'http/access/people',
     'inference/repository',
+    'wire',
+  ],
+  'gateway/application': [
+    'client/state',
+    'core',
+    'core/formats',
+    'gateway/http',
+    'gateway/port',
     'wire',
   ],
   'gateway/grpc': [
@@ -676,6 +685,8 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'wire/inference',
   ],
   'gateway/port': [
+    'client/state',
+    'core/formats',
     'inference/repository',
     'inference/sequences',
     'models/ratings',

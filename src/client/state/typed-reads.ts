@@ -87,10 +87,10 @@ export class StateReads {
     const isVector = info?.kind === VECTOR
     checkKey(call, { state, isVector }, key, GET, options)
     const keys = [keyText(key)]
-    if (isVector) return (await this.client.rows(state, keys, options))[0] as Answer<T>
+    if (isVector) return (await this.client.rows(state, keys, queryOf(options)))[0] as Answer<T>
     if (info !== undefined) requireKeyType(info, key)
     const decoding = decodingOf(info, options)
-    const answer = (await this.client.values(state, keys, options))[0]!
+    const answer = (await this.client.values(state, keys, queryOf(options)))[0]!
     if (!answer.ok) return answer
     const value = decodeTypedValue(info?.kind ?? 'value', answer.value, decoding)
     return { ...answer, value: value as T }
@@ -122,7 +122,7 @@ export class StateReads {
     let from: string | undefined = first
     while (from !== undefined && left > 0) {
       const range = { from, to, limit: Math.min(left, PAGE) }
-      const { entries, next } = await this.client.page(state, range, options)
+      const { entries, next } = await this.client.page(state, range, queryOf(options))
       for (const { key, value } of entries) {
         const decoded =
           info?.kind === VECTOR
@@ -137,3 +137,12 @@ export class StateReads {
 }
 
 const VECTOR = 'vector'
+
+/** The options that a request has. */
+function queryOf({ consistency, version, deadlineMs }: GetOptions): QueryOptions {
+  return {
+    ...(consistency === undefined ? {} : { consistency }),
+    ...(version === undefined ? {} : { version }),
+    ...(deadlineMs === undefined ? {} : { deadlineMs }),
+  }
+}

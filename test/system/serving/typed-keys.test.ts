@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import {
   keyOfText,
@@ -307,4 +308,27 @@ it('entries are listed over HTTP and by weir query, by prefix and range', async 
   expect((await query('--from', '["u1",40000]', '--to', '["u2",0]', '--json')).lines).toEqual(
     wanted.slice(2).map((entry) => JSON.stringify(entry)),
   )
+})
+
+it('an application answers HTTP paths of its own over the states, in the gateway of the command line', async () => {
+  const isThere = async (): Promise<boolean> =>
+    (await client.get('COUNTS', ['u1', 40_000])) !== undefined &&
+    (await client.get('COUNTS', ['u1', 10_000])) === undefined &&
+    (await client.get('TOTALS', 40_000)) !== undefined
+  await expect.poll(isThere).toBe(true)
+  const routes = fileURLToPath(new URL('./typed-keys-routes.ts', import.meta.url))
+  await using gateway = weir([
+    ...['gateway', '--port', String(port), '--listen', '127.0.0.1:0', '--json'],
+    ...['--routes', routes],
+  ])
+  const url = (await gateway.printed(/"url":"([^"]+)"/))[1]!
+  const answer = await fetch(`${url}/app/users/u1/windows?from=25000`)
+  expect([answer.status, await answer.json()]).toEqual([
+    200,
+    {
+      user: 'u1',
+      windows: [30_000, 40_000].map((start) => ({ start, share: countsOf('u1', start) / 200 })),
+    },
+  ])
+  expect((await fetch(`${url}/app/users/nobody/windows`)).status).toBe(404)
 })
