@@ -316,7 +316,7 @@ it('an application answers HTTP paths of its own over the states, in the gateway
     (await client.get('COUNTS', ['u1', 10_000])) === undefined &&
     (await client.get('TOTALS', 40_000)) !== undefined
   await expect.poll(isThere).toBe(true)
-  const routes = fileURLToPath(new URL('./typed-keys-routes.ts', import.meta.url))
+  const routes = fileURLToPath(new URL('../../fixtures/typed-keys-routes.ts', import.meta.url))
   await using gateway = weir([
     ...['gateway', '--port', String(port), '--listen', '127.0.0.1:0', '--json'],
     ...['--routes', routes],
