@@ -330,5 +330,5 @@ it('an application answers HTTP paths of its own over the states, in the gateway
       windows: [30_000, 40_000].map((start) => ({ start, share: countsOf('u1', start) / 200 })),
     },
   ])
-  expect((await fetch(`${url}/app/users/nobody/windows`)).status).toBe(404)
+  expect((await fetch(`${url}/app/users/away/windows`)).status).toBe(404)
 })
