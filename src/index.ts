@@ -99,6 +99,11 @@ export { type JsonFormatOptions, jsonFormat } from './core/formats/json.ts'
 export { formatLine, parseLine } from './core/formats/line.ts'
 export { type MsgpackFormatOptions, msgpackFormat } from './core/formats/msgpack.ts'
 export { msgpackSerializer } from './core/formats/msgpack-serializer.ts'
+export {
+  type PlainKey,
+  plainKeySerializer,
+  rawKeySerializer,
+} from './core/formats/plain-key-serializer.ts'
 export { type AvroType, type AvroTypes, avroFormat } from './core/formats/schemas/avro.ts'
 export {
   type JsonSchemaCheck,
@@ -163,10 +168,10 @@ export {
   type JobOptions,
 } from './dataflow/job/definition.ts'
 export type { JobOptionSpec, JobOptionSpecs, OptionsOf } from './dataflow/job/option-specs.ts'
-export { type PlainKey, plainKeySerializer, rawKeySerializer } from './dataflow/key-serializer.ts'
 export { KeyedStream } from './dataflow/keyed-stream.ts'
 export { DataStreamSink } from './dataflow/node-settings.ts'
 export type { TransformOptions } from './dataflow/node-spec.ts'
+export type { WindowResults, WindowStoreOptions } from './dataflow/stores.ts'
 export {
   type EnvironmentOptions,
   type SourceOptions,
@@ -200,6 +205,11 @@ export {
   WindowedStream,
   type WindowFunction,
 } from './dataflow/windowed-stream.ts'
+export type {
+  ApplicationRequest,
+  ApplicationRoute,
+  ApplicationStates,
+} from './gateway/port/application.ts'
 // Models: row formats, training, publishing, the job that serves them.
 export {
   type AlsServingOptions,

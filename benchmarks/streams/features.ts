@@ -2,9 +2,9 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { ByteWriter } from '../../src/core/byte-writer.ts'
 import { systemClock } from '../../src/core/clock.ts'
+import { plainKeySerializer } from '../../src/core/formats/plain-key-serializer.ts'
 import { keyGroupOf } from '../../src/core/key-group.ts'
 import { seededRandom } from '../../src/core/random.ts'
-import { plainKeySerializer } from '../../src/dataflow/key-serializer.ts'
 import {
   count,
   distinct,

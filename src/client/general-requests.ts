@@ -5,6 +5,8 @@ import { type AnswerCursor, answerErrorOf } from '../wire/answer.ts'
 import type { DeadlineEntry } from '../wire/deadline-wheel.ts'
 import { KIND, nameOfKind } from '../wire/frame.ts'
 import type { FrameWriter } from '../wire/frame-writer.ts'
+import type { InferRequest, RawInferResult } from '../wire/inference/infer.ts'
+import type { ModelInfo, ModelsRequest } from '../wire/inference/models.ts'
 import type { Answer, Consistency, QueryOptions, ScanEntry } from '../wire/model-reader.ts'
 import { beginRequest } from '../wire/request.ts'
 import type { WriterPool } from '../wire/writer-pool.ts'
@@ -12,7 +14,14 @@ import type { ClientConnection } from './connection.ts'
 import type { ConnectionPool } from './connection-pool.ts'
 import { type InFlight, noAnswerWithin } from './in-flight.ts'
 import type { ResolvedClientOptions } from './options.ts'
-import { multiGet, type RequestBody, scanRequest } from './request-bodies.ts'
+import {
+  inferBody,
+  modelsBody,
+  multiGet,
+  type RequestBody,
+  type ScanPage,
+  scanRequest,
+} from './request-bodies.ts'
 import type { Retries } from './retries.ts'
 
 /** Keys of one multi-get frame; longer lists are split. */
@@ -129,6 +138,34 @@ export class GeneralRequests {
       from = page.next
     }
     return entries
+  }
+
+  /** A run of a model of any kind. */
+  infer(model: string, request: InferRequest, options: QueryOptions): Promise<RawInferResult> {
+    return this.ask({
+      state: model,
+      options,
+      deadlineAt: this.deadlineOf(options),
+      isServersDeadline: options.deadlineMs === undefined,
+      body: () => inferBody(request),
+    })
+  }
+
+  /** The list of models, or a change of one. */
+  models(request: ModelsRequest, options: QueryOptions): Promise<ModelInfo[]> {
+    const deadlineAt = this.deadlineOf(options)
+    const body = () => modelsBody(request)
+    return this.ask({ state: request.model, options, deadlineAt, body })
+  }
+
+  /** The first entries of a range, as many as the servers give at a time, with a deadline of their own. */
+  page(
+    state: string,
+    { from, to, limit }: { readonly from: string; readonly to: string; readonly limit: number },
+    options: QueryOptions,
+  ): Promise<ScanPage> {
+    const body = () => scanRequest(from, to, limit)
+    return this.ask({ state, options, deadlineAt: this.deadlineOf(options), body })
   }
 
   private async get<T>(keys: readonly string[], wanted: Wanted<T>): Promise<Answer<T>[]> {

@@ -80,4 +80,5 @@ export type {
 export type { GetOptions } from '../wire/typed-value.ts'
 export { channels } from './diagnostics.ts'
 export type { CacheOptions, ClientOptions, RetryOptions } from './options.ts'
+export type { EntriesOptions, StateEntry } from './state/typed-reads.ts'
 export { WeirClient } from './weir-client.ts'

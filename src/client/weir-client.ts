@@ -5,7 +5,6 @@ import { checkArgument, checkOptions } from '../core/options/shape.ts'
 import {
   checkCall,
   checkInferRaw,
-  checkKey,
   checkKeys,
   checkLinear,
   checkRowKeys,
@@ -22,7 +21,7 @@ import { DeadlineWheel } from '../wire/deadline-wheel.ts'
 import type { EncodedPairs, PairPredictions } from '../wire/encoded-pairs.ts'
 import { MAX_COUNT } from '../wire/frame.ts'
 import type { InferRequest, RawInferResult } from '../wire/inference/infer.ts'
-import type { ModelInfo, ModelsRequest } from '../wire/inference/models.ts'
+import type { ModelInfo } from '../wire/inference/models.ts'
 import {
   INFER,
   INPUT_TENSORS,
@@ -49,17 +48,18 @@ import {
   type TopKOptions,
 } from '../wire/model-reader.ts'
 import type { RoutingTable } from '../wire/routing-table.ts'
-import { decodeTypedValue, GET, type GetOptions } from '../wire/typed-value.ts'
+import type { GetOptions } from '../wire/typed-value.ts'
 import { WriterPool } from '../wire/writer-pool.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { GeneralRequests } from './general-requests.ts'
 import { LinearPredictions } from './linear-predictions.ts'
 import { type ClientOptions, type ResolvedClientOptions, resolveClientOptions } from './options.ts'
 import { Predictions } from './predictions.ts'
-import { inferBody, modelsBody, sparseProduct, topKRequest } from './request-bodies.ts'
+import { sparseProduct, topKRequest } from './request-bodies.ts'
 import { Retries, whileJobStarts } from './retries.ts'
 import { mayBeCached, RowCache } from './row-cache.ts'
 import { type RetrySparse, SparseDots } from './sparse-dots.ts'
+import { type EntriesOptions, type StateEntry, StateReads } from './state/typed-reads.ts'
 
 // Above 300 lines, because it is the whole public interface of the client: one short method for each kind of request.
 
@@ -82,6 +82,7 @@ export class WeirClient implements ModelReader {
   private readonly cache: RowCache | undefined
   private readonly retries: Retries
   private readonly requests: GeneralRequests
+  private readonly reads: StateReads
   private isClosed = false
 
   private constructor(options: ResolvedClientOptions) {
@@ -101,6 +102,13 @@ export class WeirClient implements ModelReader {
     this.sparseDots = new SparseDots(options, this.pool, this.retrySparse)
     this.linear = new LinearPredictions(this.pool, (...asked) => this.product(...asked))
     this.cache = options.cache && new RowCache(options.cache, options.clock)
+    this.reads = new StateReads({
+      states: () => this.routing.states,
+      refresh: () => this.refreshRouting(),
+      rows: (...asked) => this.readRows(...asked),
+      values: (...asked) => this.requests.values(...asked),
+      page: (...asked) => this.requests.page(...asked),
+    })
   }
 
   /**
@@ -203,29 +211,43 @@ export class WeirClient implements ModelReader {
 
   /**
    * The decoded value of a key: a row of vector state, a Map of map state, an array of list state, else
-   * what the state's function stored. Undefined for a key that has none. Rejects with every other error.
+   * what the state's function stored. Undefined for a key that has none. Rejects with every other error: INVALID_ARGUMENT
+   * for a key or a serializer of another type than that of the state.
    */
   async get<T = unknown>(
     state: string,
     key: PlainKey,
     options: GetOptions = NO_OPTIONS,
   ): Promise<T | undefined> {
-    const kind = this.routing.states.find(({ name }) => name === state)?.kind
-    checkKey('client.get', { state, isVector: kind === 'vector' }, key, GET, options)
-    const keys = [keyText(key)]
-    const read =
-      kind === 'vector'
-        ? this.readRows(state, keys, options)
-        : this.requests.values(state, keys, options)
-    const [answer] = (await read) as readonly Answer<Float32Array | Uint8Array>[]
-    if (answer!.ok) {
-      const { value } = answer!
-      return (
-        value instanceof Uint8Array ? decodeTypedValue(kind ?? 'value', value, options) : value
-      ) as T
-    }
-    if (answer!.error.code === 'UNKNOWN_KEY') return undefined
-    throw answer!.error
+    const answer = await this.reads.get<T>('client.get', state, key, options)
+    if (answer.ok) return answer.value
+    if (answer.error.code === 'UNKNOWN_KEY') return undefined
+    throw answer.error
+  }
+
+  /** As `get`, with the envelope of the answer; a key without a value has the error UNKNOWN_KEY. */
+  async getWithEnvelope<T = unknown>(
+    state: string,
+    key: PlainKey,
+    options: GetOptions = NO_OPTIONS,
+  ): Promise<Answer<T>> {
+    return await this.reads.get<T>('client.getWithEnvelope', state, key, options)
+  }
+
+  /**
+   * The entries of a range with decoded keys and values, in the order of the bytes of their keys: numbers rise, and so do
+   * the windows of a key. They are read page by page, as the caller goes on, so that a change may show in a later page.
+   * Throws as `get`.
+   *
+   * ```ts
+   * for await (const { key, value } of client.entries('counts', { prefix: ['ann'] })) console.log(key, value)
+   * ```
+   */
+  entries<K = PlainKey, T = unknown>(
+    state: string,
+    options: EntriesOptions = NO_OPTIONS,
+  ): AsyncGenerator<StateEntry<K, T>, void> {
+    return this.reads.entries<K, T>(state, options)
   }
 
   async scan(state: string, range: KeyRange, options = NO_OPTIONS): Promise<ScanEntry[]> {
@@ -310,7 +332,7 @@ export class WeirClient implements ModelReader {
     checkCall('client.infer', model, INFER, options)
     checkArgument('client.infer', 'inputs', INPUT_TENSORS, inputs)
     const request = { inputs: inputs.map(rawTensorOf), outputs: options.outputs ?? [] }
-    const answer = await this.askModel(model, request, options)
+    const answer = await this.requests.infer(model, request, options)
     return { ...answer, outputs: answer.outputs.map(outputTensorOf) }
   }
 
@@ -321,33 +343,19 @@ export class WeirClient implements ModelReader {
     options: QueryOptions = NO_OPTIONS,
   ): Promise<RawInferResult> {
     checkInferRaw(model, request, options)
-    return await this.askModel(model, request, options)
-  }
-
-  private askModel(
-    model: string,
-    request: InferRequest,
-    options: QueryOptions,
-  ): Promise<RawInferResult> {
-    return this.requests.ask({
-      state: model,
-      options,
-      deadlineAt: this.requests.deadlineOf(options),
-      isServersDeadline: options.deadlineMs === undefined,
-      body: () => inferBody(request),
-    })
+    return await this.requests.infer(model, request, options)
   }
 
   /** Models of any kind that the job serves. Rejects with UNSUPPORTED where it serves rows only. */
   async models(options: QueryOptions = NO_OPTIONS): Promise<readonly ModelInfo[]> {
     checkOptions('client.models', QUERY, options)
-    return await this.askModels({ action: 'list', model: '' }, options)
+    return await this.requests.models({ action: 'list', model: '' }, options)
   }
 
   /** Inputs, outputs and versions of one model. Rejects with UNKNOWN_MODEL. */
   async signature(model: string, options: QueryOptions = NO_OPTIONS): Promise<ModelInfo> {
     checkCall('client.signature', model, QUERY, options)
-    const [info] = await this.askModels({ action: 'list', model }, options)
+    const [info] = await this.requests.models({ action: 'list', model }, options)
     return info!
   }
 
@@ -359,18 +367,8 @@ export class WeirClient implements ModelReader {
   ): Promise<ModelInfo> {
     checkCall('client.changeModel', model, QUERY, options)
     checkArgument('client.changeModel', 'action', MODEL_ACTION, action)
-    const [info] = await this.askModels({ action, model }, options)
+    const [info] = await this.requests.models({ action, model }, options)
     return info!
-  }
-
-  private askModels(request: ModelsRequest, options: QueryOptions): Promise<ModelInfo[]> {
-    const deadlineAt = this.requests.deadlineOf(options)
-    return this.requests.ask({
-      state: request.model,
-      options,
-      deadlineAt,
-      body: () => modelsBody(request),
-    })
   }
 
   /** The error of a number of calls that cannot be taken now. */

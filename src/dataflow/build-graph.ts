@@ -66,6 +66,7 @@ function buildNode(
     inputs: node.spec.inputs,
     chainable: node.chainable,
     isSink: node.spec.isSink ?? false,
+    ...(node.spec.isStore === true ? { isStore: true } : {}),
     ...(node.spec.model === undefined ? {} : { model: node.spec.model }),
     ...(onError === undefined ? {} : { onError, isOnErrorOfJob: draft.obeysJob(node) }),
   }

@@ -1,3 +1,4 @@
+import { type PlainKey, plainKeySerializer } from '../core/formats/plain-key-serializer.ts'
 import { oneOf } from '../core/options/kinds.ts'
 import { checkOptions, type OptionShape } from '../core/options/shape.ts'
 import type { Serializer } from '../core/serializer.ts'
@@ -18,7 +19,6 @@ import { FUNCTION_USES } from './checks/function-uses.ts'
 import { requireSerializer } from './checks/object-argument.ts'
 import type { DataStream } from './data-stream.ts'
 import { hashed, type StreamOrigin } from './graph-draft.ts'
-import { type PlainKey, plainKeySerializer } from './key-serializer.ts'
 import { inspectFunction, type TransformOptions, transformSpec } from './node-spec.ts'
 import type { StreamFactory } from './stream-factory.ts'
 

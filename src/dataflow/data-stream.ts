@@ -1,3 +1,4 @@
+import { type PlainKey, plainKeySerializer } from '../core/formats/plain-key-serializer.ts'
 import type { Serializer } from '../core/serializer.ts'
 import { CollectSink } from '../operators/basic/collect-sink.ts'
 import { CollectedResults } from '../operators/basic/collected-results.ts'
@@ -34,7 +35,6 @@ import { refuseHalfKeyed, requireStream } from './checks/stream-argument.ts'
 import { ConnectedStreams, type ConnectOptions, secondInput } from './connected-streams.ts'
 import { commonSerializer, labelOf } from './graph-draft.ts'
 import { CoGroupedWindows, JoinedWindows, PairedStreams } from './joined-streams.ts'
-import { type PlainKey, plainKeySerializer } from './key-serializer.ts'
 import { KeyedStream } from './keyed-stream.ts'
 import { DataStreamSink } from './node-settings.ts'
 import {

@@ -1,4 +1,5 @@
 import { requireArgument } from '../core/errors.ts'
+import type { PlainKey } from '../core/formats/plain-key-serializer.ts'
 import type { Serializer } from '../core/serializer.ts'
 import {
   type CoGroupFunction,
@@ -30,7 +31,6 @@ import { requireFactory, requireProduct, sampleOf } from './checks/function-fact
 import { FUNCTION_USES } from './checks/function-uses.ts'
 import type { ConnectedInputs } from './connected-streams.ts'
 import type { DataStream } from './data-stream.ts'
-import type { PlainKey } from './key-serializer.ts'
 import type { StreamFactory } from './stream-factory.ts'
 import type { WindowedStream } from './windowed-stream.ts'
 

@@ -204,6 +204,7 @@ export class KeyedStream<K, T> extends FieldFolds<T, DataStream<T>> {
         inputs: 1,
         needsKey: true,
         isSink: true,
+        isStore: true,
         body: () => ({ kind: 'operator', create }),
       },
       [this.origins],

@@ -24,6 +24,8 @@ export interface NodeSpec {
   /** Encodes what the node emits. @default MessagePack */
   readonly serializer?: Serializer<unknown>
   readonly isSink?: boolean
+  /** Whether it ends a branch and keeps it as queryable state, so that a harness runs it. */
+  readonly isStore?: boolean
   readonly parallelism?: number
   /** Ids of the side outputs to which it can emit; `any` when they are not known. @default none */
   readonly sideOutputs?: readonly string[] | 'any'

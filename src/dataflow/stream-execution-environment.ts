@@ -1,4 +1,5 @@
 import { WeirError } from '../core/errors.ts'
+import type { PlainKey } from '../core/formats/plain-key-serializer.ts'
 import { MAX_MAX_PARALLELISM } from '../core/key-group.ts'
 import {
   anything,
@@ -24,7 +25,6 @@ import { requireMethods } from './checks/object-argument.ts'
 import { requireStrategy } from './checks/strategy-argument.ts'
 import { DataStream } from './data-stream.ts'
 import { GraphDraft, type StreamOrigin } from './graph-draft.ts'
-import type { PlainKey } from './key-serializer.ts'
 import type { NodeSpec } from './node-spec.ts'
 import { StreamFactory } from './stream-factory.ts'
 import {

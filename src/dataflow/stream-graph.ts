@@ -79,6 +79,8 @@ export interface StreamNode {
   readonly chainable: boolean
   /** Whether it ends a branch (sink, queryable state). */
   readonly isSink: boolean
+  /** Whether it is a sink that only has queryable state, and nothing outside. @default false */
+  readonly isStore?: boolean
   /** Model that it asks; the job then needs a coordinator of models. */
   readonly model?: string
   /** What happens with a record at which it throws. @default the attempt fails */

@@ -1,4 +1,5 @@
 import { WeirError } from '../core/errors.ts'
+import { type PlainKey, plainKeySerializer } from '../core/formats/plain-key-serializer.ts'
 import { kindOf } from '../core/options/kinds.ts'
 import { checkArgument, checkOptions, type OptionShape } from '../core/options/shape.ts'
 import { int53Serializer, type Serializer } from '../core/serializer.ts'
@@ -23,9 +24,9 @@ import { FUNCTION_USES } from './checks/function-uses.ts'
 import { requireMethods } from './checks/object-argument.ts'
 import type { DataStream } from './data-stream.ts'
 import type { NodeDraft, StreamOrigin } from './graph-draft.ts'
-import { type PlainKey, plainKeySerializer } from './key-serializer.ts'
 import { KeyedStream } from './keyed-stream.ts'
 import { NodeSettingsBase } from './node-settings.ts'
+import { addTableStore } from './stores.ts'
 import type { StreamFactory } from './stream-factory.ts'
 import {
   type ForeignKeyJoin,
@@ -378,7 +379,9 @@ export function tableOf<T, K, V>(
     [stream.origins],
   )
   const { keySerializer = plainKeys<K>(), serializer: valueSerializer, scope = 'keyed' } = options
-  return new Table(factory, changes, { keySerializer, valueSerializer, scope })
+  const table = new Table(factory, changes, { keySerializer, valueSerializer, scope })
+  if (options.queryableName !== undefined) addTableStore(factory, table, options.queryableName)
+  return table
 }
 
 function plainKeys<K>(): Serializer<K> {

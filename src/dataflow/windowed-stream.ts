@@ -25,6 +25,8 @@ import {
 } from './checks/window-argument.ts'
 import type { DataStream } from './data-stream.ts'
 import { type StreamOrigin, serializerOf } from './graph-draft.ts'
+import type { NodeSpec } from './node-spec.ts'
+import { type WindowResults, WindowStores } from './stores.ts'
 import type { StreamFactory } from './stream-factory.ts'
 import {
   createWindowOperator,
@@ -94,7 +96,7 @@ export type AllWindowFunction<T, OUT> = (
  * allowed lateness, and is then cleared; `trigger` changes when it fires. The timestamp of a result is the last moment
  * of its window.
  */
-abstract class StreamInWindows<K, T> extends FieldFolds<T, DataStream<T>> {
+abstract class StreamInWindows<K, T> extends FieldFolds<T, WindowResults<T>> {
   private readonly input: WindowedInput<K>
   private readonly assigner: WindowAssigner
   private allowedLatenessMs = 0
@@ -164,7 +166,7 @@ abstract class StreamInWindows<K, T> extends FieldFolds<T, DataStream<T>> {
    * Reduces the records of a window to one of their type, one after the other, and emits it or what a window function makes
    * of it. The function and the options may come in either order.
    */
-  reduce(reduce: (a: T, b: T) => T, options?: ReduceOptions): DataStream<T>
+  reduce(reduce: (a: T, b: T) => T, options?: ReduceOptions): WindowResults<T>
   reduce<OUT>(
     reduce: (a: T, b: T) => T,
     options: ReduceOptions,
@@ -178,30 +180,30 @@ abstract class StreamInWindows<K, T> extends FieldFolds<T, DataStream<T>> {
   reduce<OUT>(
     reduce: (a: T, b: T) => T,
     ...others: readonly OptionsOrFunction<ReduceOptions, K, T, OUT>[]
-  ): DataStream<T> | DataStream<OUT> {
+  ): WindowResults<T> | DataStream<OUT> {
     requireFunction(reduce, { ...FUNCTION_USES.reduceOfWindows, operator: this.name() })
     const { options, createFunction } = toldApart('reduce', REDUCE, others, this.name())
     const declaration =
       options.associative === true
         ? ({ parts: 'any-order', declared: 'reduce' } as const)
         : undefined
-    return this.reduced(reduceFold(reduce, declaration), createFunction)
+    const fold = reduceFold(reduce, declaration)
+    return createFunction === undefined
+      ? this.reduced(fold)
+      : this.made(this.kept(fold), createFunction)
   }
 
-  protected foldInParts(fold: (a: T, b: T) => T, parts: FieldFoldParts): DataStream<T> {
+  protected foldInParts(fold: (a: T, b: T) => T, parts: FieldFoldParts): WindowResults<T> {
     return this.reduced(reduceFold(fold, { parts }))
   }
 
-  private reduced<OUT>(
-    fold: Fold<T, T>,
-    createFunction?: () => ProcessWindowFunction<K, T, OUT>,
-  ): DataStream<OUT> {
-    const { serializer } = this.input
-    return this.add<OUT>(
-      { fold: fold as Fold<T, unknown>, serializer },
-      createFunction,
-      createFunction === undefined ? serializer : undefined,
-    )
+  private reduced(fold: Fold<T, T>): WindowResults<T> {
+    const serializer = this.input.serializer as Serializer<T>
+    return this.folded<T>(this.kept(fold), serializer)
+  }
+
+  private kept(fold: Fold<T, T>): StoredFold<T> {
+    return { fold: fold as Fold<T, unknown>, serializer: this.input.serializer }
   }
 
   /**
@@ -211,7 +213,7 @@ abstract class StreamInWindows<K, T> extends FieldFolds<T, DataStream<T>> {
   aggregate<ACC, RESULT>(
     aggregate: AggregateFunction<T, ACC, RESULT>,
     options?: AggregateOptions<ACC>,
-  ): DataStream<RESULT>
+  ): WindowResults<RESULT>
   aggregate<ACC, RESULT, OUT>(
     aggregate: AggregateFunction<T, ACC, RESULT>,
     options: AggregateOptions<ACC>,
@@ -225,31 +227,53 @@ abstract class StreamInWindows<K, T> extends FieldFolds<T, DataStream<T>> {
   aggregate<ACC, RESULT, OUT>(
     aggregate: AggregateFunction<T, ACC, RESULT>,
     ...others: readonly OptionsOrFunction<AggregateOptions<ACC>, K, RESULT, OUT>[]
-  ): DataStream<RESULT> | DataStream<OUT> {
+  ): WindowResults<RESULT> | DataStream<OUT> {
     requireAggregate(aggregate)
     const shape = AGGREGATE as OptionShape<AggregateOptions<ACC>>
     const { options, createFunction } = toldApart('aggregate', shape, others, this.name())
     const { serializer = msgpackSerializer<ACC>(), associative } = options
     const fold = aggregateFold(aggregate, associative) as Fold<T, unknown>
-    return this.add<OUT>({ fold, serializer: serializer as Serializer<unknown> }, createFunction)
+    const stored = { fold, serializer: serializer as Serializer<unknown> }
+    return createFunction === undefined
+      ? this.folded<RESULT>(stored)
+      : this.made(stored, createFunction)
   }
 
   /** Keeps all records of a window and passes them to a function when the window fires. */
   process<OUT>(createFunction: () => ProcessWindowFunction<K, T, OUT>): DataStream<OUT> {
-    return this.add<OUT>(undefined, createFunction)
+    return this.made<OUT>(undefined, createFunction)
+  }
+
+  /** What a window function makes. */
+  private made<OUT>(
+    fold: StoredFold<T> | undefined,
+    createFunction: () => ProcessWindowFunction<K, never, OUT>,
+  ): DataStream<OUT> {
+    const operator = this.name()
+    sampleOf(createFunction, { call: 'process', operator, methods: ['process'] })
+    return this.add<OUT>(this.plan(fold), createFunction, { sideOutputs: 'any' })
+  }
+
+  /** The results of a fold, which stores can read, too. */
+  private folded<OUT>(fold: StoredFold<T>, serializer?: Serializer<OUT>): WindowResults<OUT> {
+    const plan = this.plan(fold)
+    const { lateDataTag: late } = this
+    const { factory, single = false } = this.input
+    const stores = new WindowStores<K, OUT>(plan, factory, single)
+    const results = this.add<OUT>(plan, stores.windowFunction, {
+      // Without a window function, only late data has a tag.
+      sideOutputs: late === undefined ? [] : [late.id],
+      ...(serializer === undefined ? {} : { serializer: serializer as Serializer<unknown> }),
+    })
+    return stores.of(results)
   }
 
   private add<OUT>(
-    fold: StoredFold<T> | undefined,
-    createFunction: (() => ProcessWindowFunction<K, never, OUT>) | undefined,
-    serializer?: Serializer<unknown>,
+    plan: WindowPlan<K, T>,
+    createFunction: () => ProcessWindowFunction<K, never, OUT> | undefined,
+    spec: Pick<NodeSpec, 'sideOutputs' | 'serializer'>,
   ): DataStream<OUT> {
-    if (fold === undefined || createFunction !== undefined) {
-      const operator = this.name()
-      sampleOf(createFunction!, { call: 'process', operator, methods: ['process'] })
-    }
     const { factory, origins } = this.input
-    const plan = this.plan(fold)
     return factory.add(
       {
         name: this.name(),
@@ -258,12 +282,11 @@ abstract class StreamInWindows<K, T> extends FieldFolds<T, DataStream<T>> {
         needsKey: true,
         windowsOfRecord: windowsOfRecord(plan),
         needsEventTime: this.assigner.timeDomain === 'event-time',
-        sideOutputs: this.sideOutputs(createFunction !== undefined),
         body: ({ eventTime }) => ({
           kind: 'operator',
-          create: () => createWindowOperator<K, T>(plan, createFunction?.(), eventTime),
+          create: () => createWindowOperator<K, T>(plan, createFunction(), eventTime),
         }),
-        ...(serializer === undefined ? {} : { serializer }),
+        ...spec,
       },
       [foldedAtSenders(origins, plan)],
     )
@@ -284,12 +307,6 @@ abstract class StreamInWindows<K, T> extends FieldFolds<T, DataStream<T>> {
       evictor: this.ownEvictor,
       fold,
     }
-  }
-
-  /** A window function can emit to any tag. Without one, only late data has a tag. */
-  private sideOutputs(hasFunction: boolean): readonly string[] | 'any' {
-    if (hasFunction) return 'any'
-    return this.lateDataTag === undefined ? [] : [this.lateDataTag.id]
   }
 }
 

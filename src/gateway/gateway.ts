@@ -20,6 +20,7 @@ import { ConnectionShare, HANDSHAKE_TIMES, REQUEST_TIMES } from '../http/connect
 import { addSecurityHeaders } from '../http/security-headers.ts'
 import { refuseUnknownFields } from '../http/unknown-fields.ts'
 import { VALIDATION } from '../http/validation.ts'
+import { addApplicationRoutes } from './application/routes.ts'
 import { addHotRoutes } from './hot/routes.ts'
 import { addAuthorization } from './http/authorization.ts'
 import { addBodyParsers } from './http/bodies.ts'
@@ -192,6 +193,9 @@ export async function createGateway(
     addRecommenderRoutes(routes, services, recommender)
     if (services.observations !== undefined) {
       addObserveRoute(routes, services.observations, services.state)
+    }
+    if (services.application !== undefined) {
+      addApplicationRoutes(routes, services.application, services.state)
     }
     addModelRoutes(routes, services.models ?? WITHOUT_REGISTRY)
     addMetricsRoutes(routes, {

@@ -17,6 +17,7 @@ import { FolderRegistry } from '../inference/repository/register.ts'
 import { MAX_FRAME_BYTES } from '../wire/frame.ts'
 import type { RoutingTable } from '../wire/routing-table.ts'
 
+import { loadRoutes } from './application/load.ts'
 import { createGateway, type GatewayOptions } from './gateway.ts'
 import { type LogLevel, loggerOf } from './http/logging.ts'
 import { OBSERVATIONS_SOURCE } from './http/session.ts'
@@ -44,6 +45,8 @@ export interface GatewaySettings {
   readonly tls?: NonNullable<GatewayOptions['tls']>
   /** Module whose default export gives the items of lists other values; an absolute path. @default none */
   readonly rescorer?: string
+  /** Module whose default export has the paths of an application; an absolute path. @default none */
+  readonly routes?: string
   /** The topic that takes observations; without it the gateway takes none. */
   readonly observations?: { readonly place: TopicsPlace; readonly topic: string }
   /** The model whose versions the gateway lists and switches. @default none */
@@ -81,14 +84,15 @@ export class RunningGateway implements AsyncDisposable {
 
   /**
    * Connects to the job and listens. Rejects with UNAVAILABLE or UNAUTHENTICATED when the job does not
-   * take the connection, UNKNOWN_TOPIC, INVALID_ARGUMENT for a rescorer that is none, and CONNECTOR_FAILED when the port is
+   * take the connection, UNKNOWN_TOPIC, INVALID_ARGUMENT for a rescorer or routes that are none, and CONNECTOR_FAILED when the port is
    * taken.
    */
   static async start(settings: GatewaySettings): Promise<RunningGateway> {
     startTracing(tracingEnvironment())
     await using started = new ResourceStack()
     started.defer(async () => await tracer?.flush())
-    const { rescorer } = settings
+    const { rescorer, routes } = settings
+    const application = routes === undefined ? {} : { application: await loadRoutes(routes) }
     const rescoring = rescorer === undefined ? {} : { rescorer: await loadRescorer(rescorer) }
     const state = started.use(
       await WeirClient.connect({
@@ -106,6 +110,7 @@ export class RunningGateway implements AsyncDisposable {
       {
         state,
         ...rescoring,
+        ...application,
         ...(histories === undefined ? {} : { histories }),
         ...(observations === undefined ? {} : { observations }),
         ...(settings.models === undefined

@@ -1,6 +1,7 @@
 import type { StreamGraph } from '../dataflow/stream-graph.ts'
 import { HarnessNode } from './harness-node.ts'
 import type { HarnessSnapshot } from './harness-snapshot.ts'
+import { HarnessStates } from './harness-states.ts'
 import type { ManualClock } from './manual-clock.ts'
 
 /** All state of a stream, by the uids of its operators. */
@@ -17,6 +18,8 @@ export class HarnessGraph {
   readonly clock: ManualClock
   /** In topological order. */
   readonly nodes: readonly HarnessNode[]
+  /** The state of all operators. */
+  readonly states: HarnessStates
 
   /** Opens the operators of the nodes, in topological order, with what a snapshot has for their uids. */
   static async open(
@@ -34,6 +37,7 @@ export class HarnessGraph {
   private constructor(clock: ManualClock, nodes: readonly HarnessNode[]) {
     this.clock = clock
     this.nodes = nodes
+    this.states = new HarnessStates(nodes.flatMap(({ harness }) => harness?.holder ?? []))
   }
 
   /** Whether there are asynchronous functions. */

@@ -3,9 +3,10 @@ import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../core/time.ts'
 import type { StreamEdge, StreamGraph, StreamNode } from '../dataflow/stream-graph.ts'
 import type { OutputTag } from '../operators/port/output-tag.ts'
 import { blame } from '../runtime/subtask/operator-failure.ts'
+import type { HarnessKeys } from './harness-options.ts'
 import type { HarnessSnapshot } from './harness-snapshot.ts'
 import type { ManualClock } from './manual-clock.ts'
-import { type HarnessKeys, type HarnessRecord, OperatorHarness } from './operator-harness.ts'
+import { type HarnessRecord, OperatorHarness } from './operator-harness.ts'
 
 /** An edge to the next operator. */
 interface Link {
@@ -139,6 +140,8 @@ export class HarnessNode {
   }
 
   private process({ input }: StreamEdge, value: unknown, timestamp: number): void {
+    // A store emits nothing: its results are what reaches it.
+    if (this.node.isStore === true) this.results.push({ value, timestamp })
     this.call((harness) => harness.process(value, timestamp, { input }))
     this.forward()
   }

@@ -1,6 +1,7 @@
 import { keyGroupRangeOf } from '../core/key-group.ts'
 import { MetricGroup } from '../core/metrics.ts'
 import { openKeyedState } from '../state/open-keyed-state.ts'
+import type { StateDescriptor } from '../state/port/descriptors.ts'
 import type { KeyedStateBackend } from '../state/port/keyed-state-backend.ts'
 import type { ManualClock } from './manual-clock.ts'
 
@@ -16,6 +17,7 @@ export interface HarnessStateOptions {
 export async function openHarnessState(
   options: HarnessStateOptions,
   clock: ManualClock,
+  queryableDeclared: (descriptor: StateDescriptor) => void,
 ): Promise<KeyedStateBackend> {
   const { subtask = 0, parallelism = 1, maxParallelism = 128, name = 'operator' } = options
   return await openKeyedState({
@@ -27,7 +29,7 @@ export async function openHarnessState(
     storeDirectory: '',
     memoryBudgetBytes: 2 ** 26,
     clock,
-    listener: { tableOpened() {}, tableDropped() {}, queryableDeclared() {} },
+    listener: { tableOpened() {}, tableDropped() {}, queryableDeclared },
     metrics: new MetricGroup(),
   })
 }

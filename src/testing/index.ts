@@ -13,18 +13,20 @@ export { KeyedProcessOperator } from '../operators/process/keyed-process.ts'
 export { ProcessOperator } from '../operators/process/process.ts'
 export type { JobExecution, JobFailure, StopOptions } from '../runtime/job/execution.ts'
 export type { StreamHarnessSnapshot } from './harness-graph.ts'
+export type { HarnessKeys, HarnessOptions } from './harness-options.ts'
 export type { HarnessEntry, HarnessSnapshot } from './harness-snapshot.ts'
+export type { HarnessStates } from './harness-states.ts'
+export {
+  type InterleavedRecord,
+  type InterleavingsOptions,
+  interleavings,
+} from './interleavings.ts'
 export { JobHarness, type JobHarnessOptions } from './job-harness.ts'
 export type { Kill } from './kill-plan.ts'
 export { ManualClock } from './manual-clock.ts'
 export { MemoryCheckpointStorage } from './memory-checkpoint-storage.ts'
 export { MiniCluster, type MiniClusterJobOptions, type MiniClusterOptions } from './mini-cluster.ts'
-export {
-  type HarnessKeys,
-  type HarnessOptions,
-  type HarnessRecord,
-  OperatorHarness,
-} from './operator-harness.ts'
+export { type HarnessRecord, OperatorHarness } from './operator-harness.ts'
 export { ProcessFunctionTestHarnesses } from './process-function-test-harnesses.ts'
 export {
   type HarnessInputs,

@@ -12,6 +12,7 @@ import { culpritOf } from '../runtime/subtask/operator-failure.ts'
 import { HarnessGraph, type StreamHarnessSnapshot } from './harness-graph.ts'
 import type { HarnessNode } from './harness-node.ts'
 import type { HarnessSnapshot } from './harness-snapshot.ts'
+import type { HarnessStates } from './harness-states.ts'
 import { MANUAL_CLOCK, ManualClock } from './manual-clock.ts'
 import type { HarnessRecord } from './operator-harness.ts'
 import { requireTimedEvent, type TimedEvent } from './timed-events.ts'
@@ -84,6 +85,11 @@ export class JobHarness {
       happen()
       if (this.operators.isAsynchronous) await this.operators.settle()
     })
+  }
+
+  /** Reads the state of the operators by its descriptors. */
+  get states(): HarnessStates {
+    return this.operators.states
   }
 
   /** The results that reached each sink, by its uid, oldest first. */
@@ -189,12 +195,12 @@ function inTest(node: StreamNode): StreamNode {
       `operator "${node.name}" asks the model "${node.model}", which a JobHarness does not run: put a function in its place for the test`,
     )
   }
-  const { body, isSink } = node
+  const { body, isSink, isStore = false } = node
   if (body.kind === 'source') {
     const { watermarks } = body
     const create = () => new TimestampsAndWatermarksOperator(watermarks)
     return { ...node, inputs: 1, body: { kind: 'operator', create } }
   }
-  if (!isSink) return node
+  if (!isSink || isStore) return node
   return { ...node, body: { kind: 'operator', create: () => new MapOperator((value) => value) } }
 }

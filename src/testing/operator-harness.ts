@@ -2,30 +2,13 @@ import { ByteWriter } from '../core/byte-writer.ts'
 import { WeirError } from '../core/errors.ts'
 import { containsKeyGroup, keyGroupOf } from '../core/key-group.ts'
 import { MetricGroup } from '../core/metrics.ts'
-import {
-  aFunction,
-  count,
-  either,
-  kindOf,
-  listOf,
-  name,
-  objectWith,
-  oneOf,
-  required,
-  wholeNumber,
-} from '../core/options/kinds.ts'
-import { serializer } from '../core/options/ports.ts'
-import { checkArgument, checkOptions, nested, type OptionShape } from '../core/options/shape.ts'
+import { count, objectWith, wholeNumber } from '../core/options/kinds.ts'
+import { checkArgument, checkOptions, type OptionShape } from '../core/options/shape.ts'
 import { NO_POSITION, type SourcePosition } from '../core/position.ts'
-import type { Serializer } from '../core/serializer.ts'
 import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../core/time.ts'
 import { type DeferringOperator, isDeferring } from '../operators/port/deferring.ts'
 import { requireTime } from '../operators/port/event-time.ts'
-import {
-  type FailedRecord,
-  guardRecords,
-  type RecordErrorPolicy,
-} from '../operators/port/failed-record.ts'
+import { guardRecords } from '../operators/port/failed-record.ts'
 import { isFiring } from '../operators/port/firing.ts'
 import {
   isWatermarking,
@@ -45,7 +28,9 @@ import { DEFAULT_JOB_CONFIGURATION } from '../runtime/configuration/configuratio
 import { OperatorStateMemory } from '../runtime/subtask/operator-state-memory.ts'
 import { TaskAccumulators } from '../runtime/subtask/task-accumulators.ts'
 import { StateCatalog } from '../state/catalog/state-catalog.ts'
+import type { StateDescriptor } from '../state/port/descriptors.ts'
 import type { KeyedStateBackend } from '../state/port/keyed-state-backend.ts'
+import { HARNESS, type HarnessOptions } from './harness-options.ts'
 import {
   beginRestore,
   copyKeyedState,
@@ -54,53 +39,8 @@ import {
   shareOfOperatorState,
 } from './harness-snapshot.ts'
 import { openHarnessState } from './harness-state.ts'
-import { MANUAL_CLOCK, ManualClock } from './manual-clock.ts'
-
-/** Keys of the records of keyed inputs. */
-export interface HarnessKeys {
-  /** Key selectors by input. An input without one is not keyed, such as a broadcast side. */
-  readonly selectors: readonly (((value: never) => unknown) | undefined)[]
-  readonly serializer: Serializer<unknown>
-}
-
-/** Options of a harness. */
-export interface HarnessOptions {
-  readonly operator: StreamOperator
-  /** Without keys, the operator has no keyed state. */
-  readonly keys?: HarnessKeys
-  /** @default 'operator' */
-  readonly name?: string
-  readonly subtask?: number
-  readonly parallelism?: number
-  readonly maxParallelism?: number
-  readonly clock?: ManualClock
-  /** Snapshots of all former subtasks, in their order. */
-  readonly restore?: readonly HarnessSnapshot[]
-  /** What happens with a record at which the operator throws. @default `process` throws */
-  readonly onError?: Exclude<RecordErrorPolicy, 'fail'>
-}
-
-const HARNESS: OptionShape<HarnessOptions> = {
-  operator: required(objectWith('an operator', 'open', 'processElement')),
-  keys: nested<HarnessKeys>({
-    selectors: required(
-      listOf(
-        either(
-          aFunction(),
-          kindOf<undefined>('undefined', (value) => value === undefined),
-        ),
-      ),
-    ),
-    serializer: required(serializer<unknown>()),
-  }),
-  name,
-  subtask: wholeNumber({ min: 0 }),
-  parallelism: count,
-  maxParallelism: count,
-  clock: MANUAL_CLOCK,
-  restore: listOf(objectWith<HarnessSnapshot>('a snapshot of a harness')),
-  onError: either(oneOf('skip'), objectWith<OutputTag<FailedRecord<unknown>>>('an OutputTag')),
-}
+import { HarnessStates, type StateHolder } from './harness-states.ts'
+import { ManualClock } from './manual-clock.ts'
 
 /** Where a record comes from. */
 const RECORD: OptionShape<{ readonly input?: number; readonly position?: SourcePosition }> = {
@@ -131,6 +71,10 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
   /** The accumulators that the operator's function added. */
   readonly accumulators = new TaskAccumulators()
   readonly keyedState: KeyedStateBackend | undefined
+  /** Reads the state of the operator by its descriptors. */
+  readonly states: HarnessStates
+  /** For the harnesses of several operators. */
+  readonly holder: StateHolder
   private readonly operator: StreamOperator
   private readonly deferring: DeferringOperator | undefined
   private readonly options: HarnessOptions
@@ -147,9 +91,14 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
   ): Promise<OperatorHarness<IN, OUT>> {
     checkOptions('OperatorHarness.open', HARNESS, options)
     const clock = options.clock ?? new ManualClock()
+    const queryable = new Map<string, StateDescriptor>()
     const keyedState =
-      options.keys === undefined ? undefined : await openHarnessState(options, clock)
-    const harness = new OperatorHarness<IN, OUT>(options, clock, keyedState)
+      options.keys === undefined
+        ? undefined
+        : await openHarnessState(options, clock, (descriptor) => {
+            queryable.set(descriptor.queryableName!, descriptor)
+          })
+    const harness = new OperatorHarness<IN, OUT>(options, clock, { keyedState, queryable })
     const { onError: policy, name: operator = 'operator' } = options
     if (policy !== undefined) {
       guardRecords(harness.operator, {
@@ -175,7 +124,13 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
   private constructor(
     options: HarnessOptions,
     clock: ManualClock,
-    keyedState: KeyedStateBackend | undefined,
+    {
+      keyedState,
+      queryable,
+    }: {
+      readonly keyedState: KeyedStateBackend | undefined
+      readonly queryable: ReadonlyMap<string, StateDescriptor>
+    },
   ) {
     this.options = options
     this.operator = options.operator
@@ -183,7 +138,13 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
     this.clock = clock
     this.keyedState = keyedState
     this.maxParallelism = options.maxParallelism ?? 128
-    const { restore = [], subtask = 0, parallelism = 1 } = options
+    const { restore = [], subtask = 0, parallelism = 1, operator } = options
+    this.holder = {
+      ...{ uid: options.name ?? 'operator', operator, queryable },
+      keyed: keyedState && { state: keyedState, serializer: options.keys!.serializer },
+      maxParallelism: this.maxParallelism,
+    }
+    this.states = new HarnessStates([this.holder])
     this.operatorState = new OperatorStateMemory(
       restore.length === 0
         ? undefined

@@ -1,6 +1,6 @@
+import { type PlainKey, plainKeySerializer } from '../core/formats/plain-key-serializer.ts'
 import type { Serializer } from '../core/serializer.ts'
 import type { BroadcastDescriptors } from '../dataflow/broadcast-stream.ts'
-import { type PlainKey, plainKeySerializer } from '../dataflow/key-serializer.ts'
 import { BroadcastProcessOperator } from '../operators/process/broadcast.ts'
 import { CoProcessOperator } from '../operators/process/co-process.ts'
 import type {
@@ -15,7 +15,8 @@ import { KeyedBroadcastProcessOperator } from '../operators/process/keyed-broadc
 import { KeyedCoProcessOperator } from '../operators/process/keyed-co-process.ts'
 import { KeyedProcessOperator } from '../operators/process/keyed-process.ts'
 import { ProcessOperator } from '../operators/process/process.ts'
-import { type HarnessKeys, OperatorHarness } from './operator-harness.ts'
+import type { HarnessKeys } from './harness-options.ts'
+import { OperatorHarness } from './operator-harness.ts'
 
 /** A function that a key is taken from a record with. */
 type Selector<T, K> = (value: T) => K

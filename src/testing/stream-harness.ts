@@ -13,6 +13,7 @@ import { type OutputTag, requireTag } from '../operators/port/output-tag.ts'
 import { HarnessGraph, type StreamHarnessSnapshot } from './harness-graph.ts'
 import type { HarnessNode } from './harness-node.ts'
 import type { HarnessSnapshot } from './harness-snapshot.ts'
+import type { HarnessStates } from './harness-states.ts'
 import { MANUAL_CLOCK, ManualClock } from './manual-clock.ts'
 import type { HarnessRecord } from './operator-harness.ts'
 
@@ -60,10 +61,11 @@ export class StreamHarness<IN extends readonly unknown[], OUT> {
     checkOptions('StreamHarness.open', STREAM_HARNESS, options)
     const clock = options.clock ?? new ManualClock()
     const graph = graphOf(build)
-    const sink = graph.nodes.find((node) => node.isSink)!
+    // What follows the stream comes last. Queryable state before it stays.
+    const sink = graph.nodes.findLast((node) => node.isSink)!
     const from = graph.edges.find(({ to }) => to === sink.id)!.from
     const operators = await HarnessGraph.open(
-      { ...graph, nodes: graph.nodes.filter((node) => !node.isSink) },
+      { ...graph, nodes: graph.nodes.filter((node) => !node.isSink || node.isStore) },
       { clock, restore: options.restore },
     )
     return new StreamHarness(operators, from)
@@ -103,6 +105,11 @@ export class StreamHarness<IN extends readonly unknown[], OUT> {
   sideOutput<T>(tag: OutputTag<T>): HarnessRecord<T>[] {
     requireTag(tag, 'harness.sideOutput')
     return this.operators.nodes.flatMap((node) => node.sideOutput(tag))
+  }
+
+  /** Reads the state of the operators by its descriptors. */
+  get states(): HarnessStates {
+    return this.operators.states
   }
 
   /** Feeds one record to an input. */

@@ -17,7 +17,8 @@ import { checkArgument, checkOptions, nested, type OptionShape } from '../core/o
 import { LINEAR_PREDICT } from './linear-prediction.ts'
 import { PREDICT, QUERY, type QueryOptions, type SparseVector } from './model-reader.ts'
 
-const KEY = kindOf<PlainKey>(
+/** The kind of keys of state. */
+export const KEY = kindOf<PlainKey>(
   'a text, or a finite number, a boolean, a bigint or a tuple of these, as keyBy gave it',
   isKey,
 )

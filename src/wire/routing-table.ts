@@ -61,6 +61,14 @@ export interface QueryableStateInfo {
   readonly versions: readonly number[]
   /** Version that requests without one read; 0 while none is live. */
   readonly liveVersion: number
+  /** What its keys are, where an operator of Weir makes them: starts of windows, or tuples of a key and a start. */
+  readonly keys?: 'window' | 'key-and-window'
+  /** Id of the serializer of its keys; missing for rows, and in tables of earlier builds, as the two below. */
+  readonly keyFormat?: string
+  /** Id of the serializer of its values, elements or accumulators. */
+  readonly valueFormat?: string
+  /** Of map state: id of the serializer of the keys of its maps. */
+  readonly mapKeyFormat?: string
   /** Of a linear model: the labels of its loaded versions; missing for other states, and in tables of earlier builds. */
   readonly labels?: readonly VersionLabels[]
   /** Of a model of implicit feedback: the terms of its loaded versions, where they are known; missing for other states. */
@@ -97,12 +105,13 @@ export function writeRouting(writer: FrameWriter, requestId: number, table: Rout
       job: table.job,
       endpoints: table.endpoints.map(({ server, host, port }) => ({ server, host, port })),
       states: table.states.map(
-        ({ name, kind, dimension, versions, liveVersion, labels, terms }) => ({
+        ({ name, kind, dimension, versions, liveVersion, labels, terms, ...formats }) => ({
           name,
           kind,
           dimension,
           versions: [...versions],
           liveVersion,
+          ...formatsOf(formats),
           ...(labels === undefined ? {} : { labels: labels.map((one) => ({ ...one })) }),
           ...(terms === undefined ? {} : { terms: terms.map((one) => ({ ...one })) }),
         }),
@@ -131,6 +140,19 @@ export function readRouting(frame: FrameReader): RoutingTable {
   }
 }
 
+type StateFormats = Pick<QueryableStateInfo, 'keys' | 'keyFormat' | 'valueFormat' | 'mapKeyFormat'>
+
+/** The formats that are known. */
+function formatsOf(item: GeneralMap | StateFormats): StateFormats {
+  const { keys, keyFormat, valueFormat, mapKeyFormat } = item as GeneralMap
+  return {
+    ...(keys === 'window' || keys === 'key-and-window' ? { keys } : {}),
+    ...(typeof keyFormat === 'string' ? { keyFormat } : {}),
+    ...(typeof valueFormat === 'string' ? { valueFormat } : {}),
+    ...(typeof mapKeyFormat === 'string' ? { mapKeyFormat } : {}),
+  }
+}
+
 function stateOf(item: GeneralMap): QueryableStateInfo {
   const versions = item['versions']
   return {
@@ -139,6 +161,7 @@ function stateOf(item: GeneralMap): QueryableStateInfo {
     dimension: numberField(item, 'dimension'),
     versions: Array.isArray(versions) ? versions.filter((v) => typeof v === 'number') : [],
     liveVersion: numberField(item, 'liveVersion'),
+    ...formatsOf(item),
     ...(item['labels'] === undefined ? {} : { labels: mapsField(item, 'labels').map(labelsOf) }),
     ...(item['terms'] === undefined ? {} : { terms: mapsField(item, 'terms').map(termsOf) }),
   }

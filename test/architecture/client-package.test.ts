@@ -5,6 +5,7 @@ import { importedFiles, importsOf, textOf } from './source-tree.ts'
 /** Rooms of `src` whose modules the package of the client holds. */
 const ROOMS = [
   'client',
+  'client/state',
   'core',
   'core/features',
   'core/formats',
@@ -17,6 +18,7 @@ const ROOMS = [
   'core/tracing',
   'wire',
   'wire/inference',
+  'wire/state',
 ]
 
 /** Modules of Node.js that a client needs: none for files, HTTP or processes. */

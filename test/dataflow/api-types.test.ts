@@ -1,7 +1,8 @@
 import { describe, expectTypeOf, it } from 'vitest'
+import { rawKeySerializer } from '../../src/core/formats/plain-key-serializer.ts'
 import type { DataStream } from '../../src/dataflow/data-stream.ts'
-import { rawKeySerializer } from '../../src/dataflow/key-serializer.ts'
 import type { KeyedStream } from '../../src/dataflow/keyed-stream.ts'
+import type { WindowResults } from '../../src/dataflow/stores.ts'
 import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
 import { monotonousTimestamps } from '../../src/dataflow/watermark-strategy.ts'
 import type { Synchronous } from '../../src/operators/basic/map.ts'
@@ -144,14 +145,15 @@ describe('types of the stream API', () => {
     const windows = ratings()
       .keyBy((rating) => rating.user)
       .window(tumblingEventTimeWindows(10))
-    expectTypeOf(windows.reduce((a) => a)).toEqualTypeOf<DataStream<Rating>>()
+    expectTypeOf(windows.reduce((a) => a)).toEqualTypeOf<WindowResults<Rating>>()
     const counted = windows.aggregate({
       createAccumulator: () => 0,
       add: (_, count) => count + 1,
       getResult: (count) => `${count}`,
       merge: (a, b) => a + b,
     })
-    expectTypeOf(counted).toEqualTypeOf<DataStream<string>>()
+    expectTypeOf(counted).toEqualTypeOf<WindowResults<string>>()
+    expectTypeOf(counted).toExtend<DataStream<string>>()
     const rules = mapState<string, number>('rules')
     const stream = ratings()
     stream

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { GeneratorSource } from '../../src/connectors/memory/generator-source.ts'
 import { MemorySink } from '../../src/connectors/memory/sink.ts'
-import { rawKeySerializer } from '../../src/dataflow/key-serializer.ts'
+import { rawKeySerializer } from '../../src/core/formats/plain-key-serializer.ts'
 import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
 import { boundedOutOfOrderness, noWatermarks } from '../../src/dataflow/watermark-strategy.ts'
 import { OutputTag } from '../../src/operators/port/output-tag.ts'

@@ -1,6 +1,6 @@
+import { plainKeySerializer } from '../../src/core/formats/plain-key-serializer.ts'
 import type { Random } from '../../src/core/random.ts'
 import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../../src/core/time.ts'
-import { plainKeySerializer } from '../../src/dataflow/key-serializer.ts'
 import { IntervalJoinFunction, type JoinInterval } from '../../src/operators/joins/interval-join.ts'
 import { KeyedCoProcessOperator } from '../../src/operators/process/keyed-co-process.ts'
 import type { HarnessSnapshot } from '../../src/testing/harness-snapshot.ts'

@@ -1,7 +1,7 @@
+import { plainKeySerializer } from '../../src/core/formats/plain-key-serializer.ts'
 import type { Random } from '../../src/core/random.ts'
 import { stringSerializer } from '../../src/core/serializer.ts'
 import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../../src/core/time.ts'
-import { plainKeySerializer } from '../../src/dataflow/key-serializer.ts'
 import { compilePattern } from '../../src/operators/cep/automaton.ts'
 import { PatternOperator } from '../../src/operators/cep/operator.ts'
 import { type PatternSpec, type RecordsByStage, stageNames } from '../../src/operators/cep/term.ts'

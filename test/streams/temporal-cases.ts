@@ -1,6 +1,6 @@
+import { plainKeySerializer } from '../../src/core/formats/plain-key-serializer.ts'
 import type { Random } from '../../src/core/random.ts'
 import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../../src/core/time.ts'
-import { plainKeySerializer } from '../../src/dataflow/key-serializer.ts'
 import { DelayedCoProcessOperator } from '../../src/operators/joins/delayed-co-process.ts'
 import { TemporalTableJoin } from '../../src/operators/joins/temporal-join.ts'
 import { OutputTag } from '../../src/operators/port/output-tag.ts'

@@ -1,6 +1,6 @@
+import { plainKeySerializer } from '../../src/core/formats/plain-key-serializer.ts'
 import type { Random } from '../../src/core/random.ts'
 import { MIN_TIMESTAMP } from '../../src/core/time.ts'
-import { plainKeySerializer } from '../../src/dataflow/key-serializer.ts'
 import type { FiringOperator } from '../../src/operators/port/firing.ts'
 import type { HarnessSnapshot } from '../../src/testing/harness-snapshot.ts'
 import { OperatorHarness } from '../../src/testing/operator-harness.ts'

@@ -1,7 +1,7 @@
 import { msgpackSerializer } from '../../src/core/formats/msgpack-serializer.ts'
+import { plainKeySerializer } from '../../src/core/formats/plain-key-serializer.ts'
 import type { Random } from '../../src/core/random.ts'
 import { MAX_TIMESTAMP } from '../../src/core/time.ts'
-import { plainKeySerializer } from '../../src/dataflow/key-serializer.ts'
 import { createWindowOperator, type WindowPlan } from '../../src/dataflow/windows/plan.ts'
 import { type Fold, reduceFold } from '../../src/operators/folds/fold.ts'
 import { STORED_WATERMARKS } from '../../src/operators/port/stored-watermark.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { msgpackSerializer } from '../../src/core/formats/msgpack-serializer.ts'
+import { plainKeySerializer } from '../../src/core/formats/plain-key-serializer.ts'
 import type { EvolvingSerializer } from '../../src/core/serializer.ts'
-import { plainKeySerializer } from '../../src/dataflow/key-serializer.ts'
 import { LatestValueOperator } from '../../src/operators/basic/latest-value.ts'
 import { AbstractOperator } from '../../src/operators/port/abstract-operator.ts'
 import { valueState } from '../../src/state/port/descriptors.ts'

@@ -1,7 +1,7 @@
 import { KafkaSource } from '../../src/connectors/kafka/source.ts'
+import { rawKeySerializer } from '../../src/core/formats/plain-key-serializer.ts'
 import { modelVersion } from '../../src/core/model-version.ts'
 import { defineJob, type JobDefinition } from '../../src/dataflow/job/definition.ts'
-import { rawKeySerializer } from '../../src/dataflow/key-serializer.ts'
 import { noWatermarks } from '../../src/dataflow/watermark-strategy.ts'
 import { ModelDeltaBuffer } from '../../src/models/als/online/model-delta.ts'
 import { decodeFactors } from '../../src/models/als/row.ts'

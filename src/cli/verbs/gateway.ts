@@ -67,6 +67,11 @@ export const gatewayCommand: Command = {
       value: input(),
       help: 'Module whose default export gives the items of lists other values, or leaves some out; it runs as code in the gateway (default: none)',
     },
+    routes: {
+      type: 'string',
+      value: input(),
+      help: 'Module whose default export has HTTP paths of your own below /app/, which read states; it runs as code in the gateway (default: none)',
+    },
     model: {
       type: 'string',
       value: topicName,
@@ -93,6 +98,7 @@ Examples:
   weir gateway --observations observations --threads 2
   weir gateway --histories 127.0.0.1:9070
   weir gateway --rescorer ./in-stock-first.ts
+  weir gateway --routes ./routes.ts
   weir gateway --model als-model --tokens tokens.json
   curl localhost:8080/v1/predict/1/50
   curl localhost:8080/v1/observe --json '{"user":"1","item":"50","rating":5}'`,
@@ -143,16 +149,18 @@ Examples:
 /** The job that the gateway serves, and what it serves besides. */
 function sourcesOf(
   flags: Flags,
-): Pick<GatewaySettings, 'job' | 'histories' | 'models' | 'observations' | 'rescorer'> {
+): Pick<GatewaySettings, 'job' | 'histories' | 'models' | 'observations' | 'rescorer' | 'routes'> {
   const topic = flags.optional('observations')
   const histories = flags.optional('histories')
   const model = flags.optional('model')
   const rescorer = flags.optional('rescorer')
+  const routes = flags.optional('routes')
   const job = connectionOf(flags)
   return {
     job,
     ...(histories === undefined ? {} : { histories: { ...job, ...addressOf(histories) } }),
     ...(rescorer === undefined ? {} : { rescorer: resolve(rescorer) }),
+    ...(routes === undefined ? {} : { routes: resolve(routes) }),
     ...(model === undefined ? {} : { models: modelPlaceOf(flags, model) }),
     ...(topic === undefined ? {} : { observations: { place: topicsPlaceOf(flags), topic } }),
   }

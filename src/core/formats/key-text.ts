@@ -15,6 +15,8 @@ import { type PlainKey, readPlainKey, writePlainKey } from './plain-key.ts'
 const OTHER = '\u{10ffff}'
 /** Longer than the first bytes of a negative whole number, which are 0xff, too. */
 const AFTER_ALL = new Uint8Array(64).fill(0xff)
+/** The lowest byte with which a key begins that is no text. */
+const FIRST_OF_OTHERS = 0xf8
 const HEX = /^0x((?:[0-9a-f]{2})+)$/
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -77,6 +79,22 @@ export function bytesOfKeyText(text: string): Uint8Array {
   }
   const bytes = bytesOf(key)
   return isAfter ? Buffer.concat([bytes, Uint8Array.of(0)]) : bytes
+}
+
+/**
+ * The range of the keys that start with a text, or of the tuples that start with these elements, as texts: of its first key
+ * and of the key before which it ends.
+ */
+export function prefixRange(prefix: string | readonly PlainKey[]): {
+  readonly from: string
+  readonly to: string
+} {
+  const from = keyText(prefix)
+  const end = Buffer.from(bytesOfKeyText(from))
+  // The next bytes of this length: those of keys are below 0xff, and an empty text stands for all texts.
+  if (end.length === 0) return { from, to: `${OTHER}0x${FIRST_OF_OTHERS.toString(16)}` }
+  end[end.length - 1]! += 1
+  return { from, to: `${OTHER}0x${end.toString('hex')}` }
 }
 
 /** The text of a key's bytes. */

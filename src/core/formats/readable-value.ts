@@ -1,22 +1,57 @@
 import { isUtf8 } from 'node:buffer'
 import { ByteReader } from '../byte-reader.ts'
+import {
+  bytesSerializer,
+  float32VectorSerializer,
+  float64Serializer,
+  int53Serializer,
+  type Serializer,
+  stringSerializer,
+} from '../serializer.ts'
 import { msgpackSerializer } from './msgpack-serializer.ts'
 
+/** What is known of the bytes of a state: its kind, and the ids of its serializers. */
+export interface ReadableFormat {
+  readonly kind: string
+  readonly valueFormat?: string
+  readonly mapKeyFormat?: string
+}
+
+/** Serializers whose values JSON has, other than MessagePack. */
+const PLAIN = new Map<string | undefined, Serializer<unknown>>(
+  [
+    stringSerializer,
+    float64Serializer,
+    int53Serializer,
+    bytesSerializer,
+    float32VectorSerializer,
+  ].map((one) => [one.id, one as Serializer<unknown>]),
+)
+
 /**
- * A value of queryable state as plain JSON. `kind` is that of the state: a list is an array, a map an array
- * of pairs. Each part is a value of MessagePack, else UTF-8 text, else its hexadecimal digits.
+ * A value of queryable state as plain JSON: a list is an array, a map an array of pairs. Each part is read by the
+ * serializer that wrote it; where that is not known or not there, it is a value of MessagePack, else UTF-8 text, else its
+ * hexadecimal digits.
  */
-export function readableValue(bytes: Uint8Array, kind = 'value'): unknown {
-  if (kind !== 'list' && kind !== 'map') return readablePart(bytes)
+export function readableValue(bytes: Uint8Array, format: ReadableFormat = VALUE): unknown {
+  const { kind, valueFormat, mapKeyFormat } = format
+  if (kind !== 'list' && kind !== 'map') return readablePart(bytes, valueFormat)
   const parts: unknown[] = []
   const reader = new ByteReader(bytes)
-  while (reader.remaining > 0) parts.push(readablePart(reader.raw(reader.varuint())))
+  while (reader.remaining > 0) {
+    const isKey = kind === 'map' && parts.length % 2 === 0
+    parts.push(readablePart(reader.raw(reader.varuint()), isKey ? mapKeyFormat : valueFormat))
+  }
   if (kind === 'list') return parts
   return parts.flatMap((key, i) => (i % 2 === 0 ? [[key, parts[i + 1]]] : []))
 }
 
-function readablePart(bytes: Uint8Array): unknown {
+const VALUE: ReadableFormat = { kind: 'value' }
+
+function readablePart(bytes: Uint8Array, format: string | undefined): unknown {
   try {
+    const known = PLAIN.get(format)
+    if (known !== undefined) return plainJson(known.read(new ByteReader(bytes)))
     return plainJson(msgpackSerializer<unknown>().read(new ByteReader(bytes)))
   } catch {
     const buffer = Buffer.from(bytes)

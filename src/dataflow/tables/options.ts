@@ -28,6 +28,11 @@ export interface TableOptions<T, K, V> {
    * subtask has all rows, and a stream stays where it is. @default keyed
    */
   readonly scope?: 'keyed' | 'global'
+  /**
+   * Lets clients query the rows under this name. They are in state of their own, once and by key, whatever the scope and the
+   * joins of the table. @default clients cannot query them
+   */
+  readonly queryableName?: string
   /** Name of the operator. @default Table */
   readonly name?: string
 }
@@ -38,6 +43,7 @@ export const TABLE: OptionShape<TableOptions<unknown, unknown, unknown>> = {
   keySerializer: serializer<unknown>(),
   serializer: serializer<unknown>(),
   scope: oneOf('keyed', 'global'),
+  queryableName: name,
   name,
 }
 

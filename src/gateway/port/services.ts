@@ -13,6 +13,7 @@ import type {
   SparseVector,
 } from '../../wire/model-reader.ts'
 import type { RoutingTable } from '../../wire/routing-table.ts'
+import type { ApplicationRoute } from './application.ts'
 import type { ModelControl } from './model-control.ts'
 import type { Rescorer } from './rescorer.ts'
 
@@ -111,6 +112,8 @@ export interface GatewayServices {
   readonly histories?: ServedState
   /** Gives the items of lists other values. @default the scores are the values */
   readonly rescorer?: Rescorer
+  /** Paths of an application over the states. @default none */
+  readonly application?: readonly ApplicationRoute[]
   /** @default the gateway takes no observations */
   readonly observations?: ObservationTopic
   /** @default the gateway administers no model */

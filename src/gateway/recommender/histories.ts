@@ -29,7 +29,7 @@ export class Histories {
   ): Promise<ReadonlyMap<string, number>> {
     const [answer] = await this.state.values(KNOWN_ITEMS, [user], deadlineOf(deadlineMs))
     if (answer!.ok) {
-      const items = readableValue(answer!.value, 'map') as readonly [string, number][]
+      const items = readableValue(answer!.value, { kind: 'map' }) as readonly [string, number][]
       // A history from before this id was refused may have it.
       return new Map(items.filter(([item]) => item !== MEAN_ID))
     }

@@ -4,6 +4,8 @@ import { readableKey } from '../../core/formats/key-text.ts'
 import { readableValue } from '../../core/formats/readable-value.ts'
 import { mayOf } from '../../http/principal.ts'
 import { MODEL_KIND, type QueryableStateInfo } from '../../wire/routing-table.ts'
+import { requireKeyType } from '../../wire/state/formats.ts'
+import { boundsOf, readRange } from '../../wire/state/range.ts'
 import { namedState } from '../http/objects.ts'
 import {
   QUERY_OPTION_SCHEMAS,
@@ -16,9 +18,6 @@ import type { ServedState } from '../port/services.ts'
 /** Most entries of one page of a scan. */
 const MAX_PAGE = 1000
 
-/** The last code point: in UTF-8 no text of other characters comes after it. */
-const AFTER_ALL_KEYS = '\u{10ffff}'
-
 const KEY_SCHEMA = { type: 'string', minLength: 1, maxLength: 4096 } as const
 
 const STATE_INFO_SCHEMA = {
@@ -29,6 +28,17 @@ const STATE_INFO_SCHEMA = {
     dimension: { type: 'integer', description: 'Floats of a row; 0 for typed state.' },
     versions: { type: 'array', items: { type: 'integer' } },
     liveVersion: { type: 'integer', description: '0 while no version is live.' },
+    keys: {
+      type: 'string',
+      description:
+        'Of a store of windows: `key-and-window` where keys are pairs of a key and the start of a window, `window` where they are starts.',
+    },
+    keyFormat: {
+      type: 'string',
+      description: 'Id of the serializer of the keys, where it is known.',
+    },
+    valueFormat: { type: 'string', description: 'Id of the serializer of the values.' },
+    mapKeyFormat: { type: 'string', description: 'Of maps: id of the serializer of their keys.' },
   },
 } as const
 
@@ -44,6 +54,18 @@ const SCAN_QUERY_SCHEMA = {
       maxLength: 4096,
       default: '',
       description: 'Key before which the range ends; empty: no end.',
+    },
+    prefix: {
+      type: 'string',
+      maxLength: 4096,
+      description:
+        'Only keys that start with this: texts with these first characters, or as a JSON array the first elements of tuples, such as ["ann"] for all windows of a key.',
+    },
+    keys: {
+      type: 'string',
+      enum: ['text', 'json'],
+      description:
+        'How `from`, `to` and `prefix` are read: as texts, or as JSON of texts, numbers, booleans and arrays of these. Missing: JSON where the state has windows or numbers as keys, else texts.',
     },
     limit: { type: 'integer', minimum: 1, maximum: MAX_PAGE, default: 100 },
     version: QUERY_OPTION_SCHEMAS.version,
@@ -129,14 +151,16 @@ function addKeyRoute(app: FastifyInstance, state: ServedState): void {
     },
     async ({ params, query, headers }) => {
       const options = queryOptionsOf(headers, query.version)
-      const { kind } = infoOf(state, params.state)
+      const info = infoOf(state, params.state)
+      const { kind } = info
+      if (kind !== 'vector') requireKeyType(info, params.key)
       const [answer] =
         kind === 'vector'
           ? await state.rows(params.state, [params.key], options)
           : await state.values(params.state, [params.key], options)
       if (!answer!.ok) throw answer!.error
       const { value, envelope } = answer!
-      return { key: params.key, value: plainValue(value, kind), envelope }
+      return { key: params.key, value: plainValue(value, info), envelope }
     },
   )
 }
@@ -147,6 +171,8 @@ function addScanRoute(app: FastifyInstance, state: ServedState): void {
     Querystring: {
       readonly from: string
       readonly to: string
+      readonly prefix?: string
+      readonly keys?: 'text' | 'json'
       readonly limit: number
       readonly version?: number
     }
@@ -167,13 +193,14 @@ function addScanRoute(app: FastifyInstance, state: ServedState): void {
     },
     async ({ params, query, headers }) => {
       const options = queryOptionsOf(headers, query.version)
-      const { kind } = infoOf(state, params.state)
-      const { from, limit } = query
-      const to = query.to === '' ? AFTER_ALL_KEYS : query.to
-      const entries = await state.scan(params.state, { from, to, limit: limit + 1 }, options)
+      const info = infoOf(state, params.state)
+      const { limit } = query
+      const asked = { ...query, to: query.to === '' ? undefined : query.to }
+      const range = boundsOf(params.state, info, readRange(info, asked, 'keys=text or keys=json'))
+      const entries = await state.scan(params.state, { ...range, limit: limit + 1 }, options)
       const page = entries.slice(0, limit).map(({ key, value }) => ({
         key: readableKey(key),
-        value: plainValue(kind === 'vector' ? floatsOf(value) : value, kind),
+        value: plainValue(info.kind === 'vector' ? floatsOf(value) : value, info),
       }))
       const next = entries[limit]?.key
       return next === undefined ? { entries: page } : { entries: page, next }
@@ -192,8 +219,8 @@ function infoOf(state: ServedState, name: string): QueryableStateInfo {
   )
 }
 
-function plainValue(value: Float32Array | Uint8Array, kind: string): unknown {
-  return value instanceof Float32Array ? [...value] : readableValue(value, kind)
+function plainValue(value: Float32Array | Uint8Array, info: QueryableStateInfo): unknown {
+  return value instanceof Float32Array ? [...value] : readableValue(value, info)
 }
 
 /** The floats of a row; its bytes need not be aligned. */

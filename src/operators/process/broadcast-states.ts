@@ -49,6 +49,18 @@ class BroadcastMapReader<K, V> implements ReadOnlyBroadcastState<K, V> {
     for (const [key, value] of this.map.values()) yield [key, value]
   }
 
+  *keys(): IterableIterator<K> {
+    for (const [key] of this.map.values()) yield key
+  }
+
+  *values(): IterableIterator<V> {
+    for (const [, value] of this.map.values()) yield value
+  }
+
+  isEmpty(): boolean {
+    return this.map.size === 0
+  }
+
   protected textOf(key: K): string {
     const { scratch } = this
     scratch.reset()
@@ -83,6 +95,11 @@ interface Declared {
   readonly descriptor: MapStateDescriptor<unknown, unknown>
   readonly reader: BroadcastMapReader<unknown, unknown>
   readonly writer: BroadcastMapWriter<unknown, unknown>
+}
+
+/** What has broadcast state: the operators of functions with a broadcast stream. */
+export interface HasBroadcastStates {
+  readonly broadcastStates: BroadcastStates
 }
 
 /** The broadcast maps of one subtask. */

@@ -72,7 +72,8 @@ export class BroadcastProcessOperator<IN, B, OUT> extends UserFunctionOperator<
   BroadcastProcessFunction<IN, B, OUT>
 > {
   private readonly descriptors: readonly MapStateDescriptor<unknown, unknown>[]
-  private states!: BroadcastStates
+  /** Its broadcast state, once it is open. */
+  broadcastStates!: BroadcastStates
   private readerContext!: BroadcastReaderContext
   private writerContext!: BroadcastWriterContext
   private collector!: TimestampedCollector
@@ -88,9 +89,13 @@ export class BroadcastProcessOperator<IN, B, OUT> extends UserFunctionOperator<
 
   override open(context: OperatorContext): void | Promise<void> {
     this.context = context
-    this.states = new BroadcastStates(context.name, this.descriptors, context.operatorState)
-    this.readerContext = new BroadcastReaderContext(context, this.states)
-    this.writerContext = new BroadcastWriterContext(context, this.states)
+    this.broadcastStates = new BroadcastStates(
+      context.name,
+      this.descriptors,
+      context.operatorState,
+    )
+    this.readerContext = new BroadcastReaderContext(context, this.broadcastStates)
+    this.writerContext = new BroadcastWriterContext(context, this.broadcastStates)
     this.collector = new TimestampedCollector(context.output)
     return this.openFunction(this.readerContext)
   }
@@ -111,7 +116,7 @@ export class BroadcastProcessOperator<IN, B, OUT> extends UserFunctionOperator<
   }
 
   override prepareSnapshot(checkpointId: number): void | Promise<void> {
-    this.states.save()
+    this.broadcastStates.save()
     return super.prepareSnapshot(checkpointId)
   }
 }

@@ -144,8 +144,11 @@ export interface KeyedCoProcessFunction<K, IN1, IN2, OUT> extends KeyedFunctionB
 export interface ReadOnlyBroadcastState<K, V> {
   get(key: K): V | undefined
   has(key: K): boolean
-  /** In the order of first insertion. */
+  /** In the order of first insertion, as are keys and values. */
   entries(): IterableIterator<[K, V]>
+  keys(): IterableIterator<K>
+  values(): IterableIterator<V>
+  isEmpty(): boolean
   readonly size: number
 }
 

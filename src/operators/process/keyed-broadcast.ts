@@ -102,7 +102,8 @@ export class KeyedBroadcastProcessOperator<K, IN, B, OUT> extends TimedKeyedOper
   KeyedReaderContext<K>
 > {
   private readonly descriptors: readonly MapStateDescriptor<unknown, unknown>[]
-  private states!: BroadcastStates
+  /** Its broadcast state, once it is open. */
+  broadcastStates!: BroadcastStates
   private writerContext!: KeyedWriterContext<K>
 
   constructor(
@@ -132,7 +133,7 @@ export class KeyedBroadcastProcessOperator<K, IN, B, OUT> extends TimedKeyedOper
   }
 
   override prepareSnapshot(checkpointId: number): void | Promise<void> {
-    this.states.save()
+    this.broadcastStates.save()
     return super.prepareSnapshot(checkpointId)
   }
 
@@ -140,8 +141,12 @@ export class KeyedBroadcastProcessOperator<K, IN, B, OUT> extends TimedKeyedOper
     context: OperatorContext,
     keySerializer: Serializer<K>,
   ): KeyedReaderContext<K> {
-    this.states = new BroadcastStates(context.name, this.descriptors, context.operatorState)
-    this.writerContext = new KeyedWriterContext(context, this.states, keySerializer)
-    return new KeyedReaderContext(context, keySerializer, this.states)
+    this.broadcastStates = new BroadcastStates(
+      context.name,
+      this.descriptors,
+      context.operatorState,
+    )
+    this.writerContext = new KeyedWriterContext(context, this.broadcastStates, keySerializer)
+    return new KeyedReaderContext(context, keySerializer, this.broadcastStates)
   }
 }

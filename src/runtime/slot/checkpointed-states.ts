@@ -77,12 +77,19 @@ export class CheckpointedStates {
         tableOpened: (share) => report({ kind: 'table-opened', attempt, share }),
         tableDropped: (state, version) =>
           report({ kind: 'table-dropped', attempt, operatorUid: node.uid, state, version }),
-        queryableDeclared: ({ kind, queryableName }) => {
+        queryableDeclared: (descriptor) => {
+          const { queryableName, queryableKeys } = descriptor
           // Readers learn of a vector state by its row tables.
-          if (kind === 'vector' || queryableName === undefined) return
+          if (descriptor.kind === 'vector' || queryableName === undefined) return
+          const { kind, serializer } = descriptor
           const { first: firstKeyGroup, last: lastKeyGroup } = keyGroups
           const range = { firstKeyGroup, lastKeyGroup, maxParallelism }
-          const share = { queryableName, kind, slot, keyFormat, ...range }
+          const share = {
+            ...{ queryableName, kind, slot, keyFormat, valueFormat: serializer.id },
+            ...(kind === 'map' ? { mapKeyFormat: descriptor.keySerializer.id } : {}),
+            ...(queryableKeys === undefined ? {} : { keys: queryableKeys }),
+            ...range,
+          }
           report({ kind: 'typed-state-declared', attempt, share })
         },
       },

@@ -31,8 +31,15 @@ export function stateInfosOf(catalog: JobCatalog, facts: StateFacts): QueryableS
       ...(terms === undefined ? {} : { terms }),
     })
   }
-  for (const { queryableName: name, kind } of catalog.typedStates()) {
-    infos.set(name, { name, kind, dimension: 0, versions: [], liveVersion: 0 })
+  for (const share of catalog.typedStates()) {
+    const { queryableName: name, kind, keys, keyFormat, valueFormat, mapKeyFormat } = share
+    infos.set(name, {
+      ...{ name, kind, dimension: 0, versions: [], liveVersion: 0 },
+      ...(keys === undefined ? {} : { keys }),
+      ...(keyFormat === undefined ? {} : { keyFormat }),
+      ...(valueFormat === undefined ? {} : { valueFormat }),
+      ...(mapKeyFormat === undefined ? {} : { mapKeyFormat }),
+    })
   }
   return [...infos.values()]
 }

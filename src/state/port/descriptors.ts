@@ -33,6 +33,8 @@ interface DescriptorBase {
   readonly name: string
   /** Name under which clients query it; not queryable when missing. */
   readonly queryableName?: string
+  /** What its keys are for clients, where the operator makes them. */
+  readonly queryableKeys?: QueryableKeys
   readonly ttl?: TtlOptions
 }
 
@@ -41,6 +43,8 @@ export interface QueryView<T> {
   /** Appends the answer, as MessagePack. The value belongs to the state: it may neither be changed nor kept. */
   write(value: T, nowMs: number, writer: ByteWriter): void
 }
+/** Keys of windows: the start of the window, or a tuple of a key and the start. */
+export type QueryableKeys = 'window' | 'key-and-window'
 
 /** One value per key. */
 export interface ValueStateDescriptor<T> extends DescriptorBase {
@@ -130,7 +134,7 @@ export type TypedStateDescriptor =
 export type StateDescriptor = TypedStateDescriptor | VectorStateDescriptor
 
 /** Options of `vectorState`. */
-export type VectorStateOptions = Omit<VectorStateDescriptor, 'kind' | 'name'>
+export type VectorStateOptions = Omit<VectorStateDescriptor, 'kind' | 'name' | 'queryableKeys'>
 
 /** Options of `mapState`. */
 export interface MapStateOptions<K, V> extends StateOptions<V> {

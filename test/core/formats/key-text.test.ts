@@ -9,7 +9,7 @@ import {
   textOfKeyBytes,
 } from '../../../src/core/formats/key-text.ts'
 import type { PlainKey } from '../../../src/core/formats/plain-key.ts'
-import { plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
+import { plainKeySerializer } from '../../../src/core/formats/plain-key-serializer.ts'
 
 const KEYS: readonly PlainKey[] = [
   '',

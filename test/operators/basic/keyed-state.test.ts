@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
+import { plainKeySerializer } from '../../../src/core/formats/plain-key-serializer.ts'
 import { stringSerializer } from '../../../src/core/serializer.ts'
-import { plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
 import { LatestValueOperator } from '../../../src/operators/basic/latest-value.ts'
 import { QueryableStateOperator } from '../../../src/operators/basic/queryable-state.ts'
 import { ReduceOperator } from '../../../src/operators/basic/reduce.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { plainKeySerializer } from '../../../src/core/formats/plain-key-serializer.ts'
 import { stringSerializer } from '../../../src/core/serializer.ts'
 import { Pattern } from '../../../src/dataflow/cep/pattern.ts'
-import { plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
 import { compilePattern } from '../../../src/operators/cep/automaton.ts'
 import { PatternOperator } from '../../../src/operators/cep/operator.ts'
 import type { HarnessSnapshot } from '../../../src/testing/harness-snapshot.ts'

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ByteReader } from '../../../src/core/byte-reader.ts'
 import { ByteWriter } from '../../../src/core/byte-writer.ts'
 import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
-import { plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
+import { plainKeySerializer } from '../../../src/core/formats/plain-key-serializer.ts'
 import {
   count,
   type FeatureDefinition,

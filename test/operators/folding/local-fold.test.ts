@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
+import { plainKeySerializer } from '../../../src/core/formats/plain-key-serializer.ts'
 import { NO_TIMESTAMP } from '../../../src/core/time.ts'
-import { plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
 import { LocalFold } from '../../../src/operators/folding/local-fold.ts'
 import { type Fold, reduceFold } from '../../../src/operators/folds/fold.ts'
 import type { FoldedPart } from '../../../src/operators/port/folded-part.ts'

@@ -1,4 +1,4 @@
-import { plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
+import { plainKeySerializer } from '../../../src/core/formats/plain-key-serializer.ts'
 import { IntervalJoinFunction } from '../../../src/operators/joins/interval-join.ts'
 import type { KeyedCoProcessFunction } from '../../../src/operators/process/function.ts'
 import { KeyedCoProcessOperator } from '../../../src/operators/process/keyed-co-process.ts'

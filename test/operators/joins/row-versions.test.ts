@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
+import { plainKeySerializer } from '../../../src/core/formats/plain-key-serializer.ts'
 import { DelayedCoProcessOperator } from '../../../src/operators/joins/delayed-co-process.ts'
 import { TemporalTableJoin } from '../../../src/operators/joins/temporal-join.ts'
 import { STORED_WATERMARKS } from '../../../src/operators/port/stored-watermark.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
+import { plainKeySerializer } from '../../../src/core/formats/plain-key-serializer.ts'
 import type {
   Collector,
   KeyedFunctionContext,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { plainKeySerializer } from '../../../src/core/formats/plain-key-serializer.ts'
 import { type Serializer, stringSerializer } from '../../../src/core/serializer.ts'
-import { plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
 import { AsyncWaitOperator } from '../../../src/operators/async/wait-operator.ts'
 import { IntervalJoinFunction } from '../../../src/operators/joins/interval-join.ts'
 import type { StreamOperator } from '../../../src/operators/port/operator.ts'

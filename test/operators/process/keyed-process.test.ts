@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
+import { plainKeySerializer } from '../../../src/core/formats/plain-key-serializer.ts'
 import { OutputTag } from '../../../src/operators/port/output-tag.ts'
 import type { KeyedProcessFunction } from '../../../src/operators/process/function.ts'
 import { KeyedProcessOperator } from '../../../src/operators/process/keyed-process.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { plainKeySerializer } from '../../../src/core/formats/plain-key-serializer.ts'
 import { int53Serializer, stringSerializer } from '../../../src/core/serializer.ts'
-import { plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
 import { FilterOperator } from '../../../src/operators/basic/filter.ts'
 import { FlatMapOperator } from '../../../src/operators/basic/flat-map.ts'
 import { MapOperator } from '../../../src/operators/basic/map.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
+import { plainKeySerializer } from '../../../src/core/formats/plain-key-serializer.ts'
 import { stringSerializer } from '../../../src/core/serializer.ts'
-import { plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
 import { BroadcastProcessOperator } from '../../../src/operators/process/broadcast.ts'
 import { CoProcessOperator } from '../../../src/operators/process/co-process.ts'
 import { KeyedBroadcastProcessOperator } from '../../../src/operators/process/keyed-broadcast.ts'

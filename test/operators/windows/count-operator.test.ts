@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
-import { plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
+import { plainKeySerializer } from '../../../src/core/formats/plain-key-serializer.ts'
 import { type Fold, reduceFold } from '../../../src/operators/folds/fold.ts'
 import { countWindows } from '../../../src/operators/windows/assigner.ts'
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
-import { plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
+import { plainKeySerializer } from '../../../src/core/formats/plain-key-serializer.ts'
 import { createWindowOperator } from '../../../src/dataflow/windows/plan.ts'
 import { reduceFold } from '../../../src/operators/folds/fold.ts'
 import { FoldedPart } from '../../../src/operators/port/folded-part.ts'

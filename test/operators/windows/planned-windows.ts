@@ -1,5 +1,5 @@
 import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
-import { plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
+import { plainKeySerializer } from '../../../src/core/formats/plain-key-serializer.ts'
 import { createWindowOperator, type WindowPlan } from '../../../src/dataflow/windows/plan.ts'
 import type { ProcessWindowFunction } from '../../../src/operators/windows/function.ts'
 import type { HarnessSnapshot } from '../../../src/testing/harness-snapshot.ts'

@@ -1,5 +1,5 @@
 import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
-import { plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
+import { plainKeySerializer } from '../../../src/core/formats/plain-key-serializer.ts'
 import type { OutputTag } from '../../../src/operators/port/output-tag.ts'
 import { AlignedWindowOperator } from '../../../src/operators/windows/aligned-operator.ts'
 import type { AlignedWindows, SessionWindows } from '../../../src/operators/windows/assigner.ts'

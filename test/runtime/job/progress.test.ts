@@ -299,6 +299,7 @@ describe('coordinators and queries', () => {
       queryableName: 'LATEST',
       kind: 'value',
       keyFormat: 'key/1',
+      valueFormat: 'msgpack/1',
       slot: 0,
       firstKeyGroup: 0,
       lastKeyGroup: 63,

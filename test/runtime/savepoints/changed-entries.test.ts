@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
+import { plainKeySerializer } from '../../../src/core/formats/plain-key-serializer.ts'
 import { structFormat } from '../../../src/core/formats/struct/format.ts'
-import { plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
 import type { Collector } from '../../../src/operators/process/function.ts'
 import {
   eventTimeSessionWindows,

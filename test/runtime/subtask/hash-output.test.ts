@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { ByteWriter } from '../../../src/core/byte-writer.ts'
+import {
+  type PlainKey,
+  plainKeySerializer,
+} from '../../../src/core/formats/plain-key-serializer.ts'
 import { murmur3 } from '../../../src/core/hash/murmur3.ts'
 import { keyGroupOf } from '../../../src/core/key-group.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import { float64Serializer } from '../../../src/core/serializer.ts'
-import { type PlainKey, plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
 import type { StreamNode } from '../../../src/dataflow/stream-graph.ts'
 import { FrequentKeyReader } from '../../../src/runtime/channel/frequent-key-reader.ts'
 import type { BatchMessage, ForwardMessage } from '../../../src/runtime/channel/message.ts'

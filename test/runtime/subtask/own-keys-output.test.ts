@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import {
+  plainKeySerializer,
+  rawKeySerializer,
+} from '../../../src/core/formats/plain-key-serializer.ts'
 import { float64Serializer, type Serializer } from '../../../src/core/serializer.ts'
-import { plainKeySerializer, rawKeySerializer } from '../../../src/dataflow/key-serializer.ts'
 import type { StreamNode } from '../../../src/dataflow/stream-graph.ts'
 import type { OutputChannel } from '../../../src/runtime/channel/output.ts'
 import { OwnKeysOutput } from '../../../src/runtime/subtask/own-keys-output.ts'

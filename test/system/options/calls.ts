@@ -103,6 +103,7 @@ export const CALLS: Readonly<Record<string, OptionsCall>> = {
   CsvFormatOptions: { valid: { columns: { a: 'string' } }, call: (o) => weir.csvFormat(o) },
   EmbeddedLearningOptions: { call: (o) => weir.learnAls(o) },
   EmbeddedModelOptions: { call: (o) => weir.serveAls(o) },
+  EntriesOptions: { call: (o, { client }) => client.entries('S', o).next() },
   EnvironmentOptions: { call: (o) => new weir.StreamExecutionEnvironment(o) },
   EvaluateOptions: {
     valid: { state: 's', query: {} },
@@ -133,6 +134,7 @@ export const CALLS: Readonly<Record<string, OptionsCall>> = {
     valid: { operator: new DiscardingOperator() },
     call: (o) => testing.OperatorHarness.open(o),
   },
+  InterleavingsOptions: { call: (o) => testing.interleavings([[1], [2]], o).next() },
   InferOptions: { call: (o, { client }) => client.infer('m', [], o) },
   InferStreamOptions: { valid: { inputs: fn, result: fn }, call: (o) => stream().infer('m', o) },
   InferenceEngineOptions: { call: (o) => openInferenceEngine(o) },
@@ -365,6 +367,13 @@ export const CALLS: Readonly<Record<string, OptionsCall>> = {
     call: (o) => learning.resumeOffsetsOf(1, o),
   },
   WatermarkOptions: { call: (o) => weir.monotonousTimestamps(o) },
+  WindowStoreOptions: {
+    valid: { retainMs: 1 },
+    call: (o) => {
+      const windows = stream().windowAll(weir.tumblingEventTimeWindows(1))
+      return windows.reduce((n) => n).asQueryableState('S', o)
+    },
+  },
 }
 
 /** Connects a client of the same class as the given one, to a port that nobody has. */

@@ -164,7 +164,7 @@ async function histories(): Promise<Following> {
         client.rows(USER_COUNTS, [`user${n}`], counts).then(valueIn),
         client.rows(ITEM_COUNTS, [`item${partition}`], counts).then(valueIn),
       ])
-      const items = known === undefined ? undefined : readableValue(known, 'map')
+      const items = known === undefined ? undefined : readableValue(known, { kind: 'map' })
       return { items, ofUser: ofUser?.[0], ofItem: ofItem?.[0] }
     },
     expected: (n, partition, ofPartition) => ({

@@ -14,7 +14,8 @@ export async function readEntry(
   states: readonly QueryableStateInfo[],
   { state, key, version, consistency }: EntryRequest,
 ): Promise<EntryView> {
-  const { kind } = stateNamed(states, state)
+  const info = stateNamed(states, state)
+  const { kind } = info
   const options: QueryOptions = {
     ...(version === undefined ? {} : { version }),
     ...(consistency === undefined ? {} : { consistency }),
@@ -25,7 +26,7 @@ export async function readEntry(
       : await reader.values(state, [key], options)
   if (!answer!.ok) throw answer!.error
   const { value, envelope } = answer!
-  const shown = value instanceof Float32Array ? [...value] : readableValue(value, kind)
+  const shown = value instanceof Float32Array ? [...value] : readableValue(value, info)
   return { key, value: shown, envelope, slot: slotOf(envelope.servedBy) }
 }
 
@@ -35,13 +36,14 @@ export async function readRows(
   states: readonly QueryableStateInfo[],
   { state, after, limit, version }: RowsRequest,
 ): Promise<RowsView> {
-  const { kind } = stateNamed(states, state)
+  const info = stateNamed(states, state)
+  const { kind } = info
   const from = after === '' ? '' : `${after}\0`
   const range = { from, to: AFTER_ALL_KEYS, limit: limit + 1 }
   const found = await reader.scan(state, range, version === undefined ? {} : { version })
   const rows = found.slice(0, limit).map(({ key, value }) => ({
     key: readableKey(key),
-    value: kind === 'vector' ? floatsOf(value) : readableValue(value, kind),
+    value: kind === 'vector' ? floatsOf(value) : readableValue(value, info),
   }))
   return { rows, next: found.length > limit ? (found[limit - 1]?.key ?? null) : null }
 }

@@ -2,6 +2,7 @@ import type { KafkaClientOptions } from '../../../connectors/kafka/client/option
 import { openTopics } from '../../../connectors/topics/open.ts'
 import { placeIn, TOPICS_PLACE } from '../../../connectors/topics/place.ts'
 import { MAX_FEATURE } from '../../../core/feature.ts'
+import { rawKeySerializer } from '../../../core/formats/plain-key-serializer.ts'
 import {
   count,
   flag,
@@ -19,7 +20,6 @@ import {
   type OptionShape,
 } from '../../../core/options/shape.ts'
 import { defineJob, type JobDefinition } from '../../../dataflow/job/definition.ts'
-import { rawKeySerializer } from '../../../dataflow/key-serializer.ts'
 import { encodeLinearDelta, type LinearDelta } from '../../../models/linear/delta.ts'
 import {
   ONLINE_LINEAR_SETTINGS,

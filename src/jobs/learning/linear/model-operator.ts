@@ -1,4 +1,4 @@
-import { rawKeySerializer } from '../../../dataflow/key-serializer.ts'
+import { rawKeySerializer } from '../../../core/formats/plain-key-serializer.ts'
 import type { FtrlOptions } from '../../../models/linear/ftrl.ts'
 import type { WeightUpdate } from '../../../models/linear/weight-update.ts'
 import type { OperatorContext } from '../../../operators/port/operator.ts'

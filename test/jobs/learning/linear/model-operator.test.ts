@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { BIAS_FEATURE } from '../../../../src/core/feature.ts'
+import { rawKeySerializer } from '../../../../src/core/formats/plain-key-serializer.ts'
 import { modelVersion } from '../../../../src/core/model-version.ts'
-import { rawKeySerializer } from '../../../../src/dataflow/key-serializer.ts'
 import { InFlightLimit } from '../../../../src/jobs/learning/in-flight-limit.ts'
 import { LearnedWeightsOperator } from '../../../../src/jobs/learning/linear/model-operator.ts'
 import { StepFolds } from '../../../../src/jobs/learning/linear/step-folds.ts'

@@ -18,6 +18,12 @@ export const CLIENT_CALLS: ArgumentsCalls = {
   'weirClient.rows': on(client, 'rows', 'ALS_MODEL', ['1-U']),
   'weirClient.values': on(client, 'values', 'S', ['1']),
   'weirClient.get': on(client, 'get', 'ALS_MODEL', '1-U'),
+  'weirClient.getWithEnvelope': on(client, 'getWithEnvelope', 'ALS_MODEL', '1-U'),
+  'weirClient.entries': {
+    args: ['S', {}],
+    call: ({ client: one }, ...args) =>
+      (one.entries as (...o: never[]) => AsyncGenerator).call(one, ...args).next(),
+  },
   'weirClient.scan': on(client, 'scan', 'S', { from: '', to: 'z', limit: 1 }),
   'weirClient.sparseDot': on(client, 'sparseDot', 'S', features),
   'weirClient.predictLinear': on(client, 'predictLinear', 'S', features),

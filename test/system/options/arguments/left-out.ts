@@ -2,7 +2,7 @@
 export const LEFT_OUT: readonly (readonly [reason: string, calls: RegExp])[] = [
   [
     'a program gets these objects from Weir',
-    /^new (Histogram|DataStream|KeyedStream|.*ConnectedStreams?|BroadcastStream|DataStreamSink|(Grouped)?Table|Feature|FeatureStream|(All)?WindowedStream|PatternStream|.*StateTransformation|EmbeddedModel|EmbeddedLogProducer|CollectedResults|JobExecution|MetricGroup|AlsModel|LinearModel|RetrainProcess|LiveErrorWatch|JobModels)$/,
+    /^new (Histogram|DataStream|KeyedStream|.*ConnectedStreams?|BroadcastStream|DataStreamSink|HarnessStates|(Grouped)?Table|Feature|FeatureStream|(All)?WindowedStream|PatternStream|.*StateTransformation|EmbeddedModel|EmbeddedLogProducer|CollectedResults|JobExecution|MetricGroup|AlsModel|LinearModel|RetrainProcess|LiveErrorWatch|JobModels)$/,
   ],
   [
     'Weir calls them, on what a program gives it',

@@ -20,6 +20,27 @@ const numbers = async () =>
   await testing.StreamHarness.open<[number], number>((input) => input.map((n) => n))
 const keys = weir.float64Serializer
 const states = [weir.mapState('rules')]
+const last = weir.valueState<number>('last')
+/** A harness with queryable state. */
+const storing = async () => {
+  const harness = await testing.StreamHarness.open<[number], number>((input) => {
+    input
+      .keyBy((n) => n)
+      .asQueryableState('LAST', last)
+      .uid('last')
+    return input.map((n) => n)
+  })
+  return harness.states
+}
+const broadcasting = async () => {
+  const harness = await testing.StreamHarness.open<[number], number>((input) =>
+    input
+      .connect(input.broadcast(states[0]!))
+      .process<number>(() => ({ processElement: fn, processBroadcastElement: fn }))
+      .uid('rules'),
+  )
+  return harness.states
+}
 const processing = {
   processElement: fn,
   processElement1: fn,
@@ -68,6 +89,13 @@ export const TESTING_CALLS: ArgumentsCalls = {
     ['list', 'a'],
     ['delete', 'a'],
   ),
+  'harnessStates.of': on(storing, 'of', last, 1, 'last'),
+  'harnessStates.queryable': on(storing, 'queryable', 'LAST', 1, 'last'),
+  'harnessStates.broadcast': on(broadcasting, 'broadcast', states[0], 'rules'),
+  interleavings: {
+    args: [[[1], [2]], {}],
+    call: (_, ...args) => (testing.interleavings as (...o: never[]) => Generator)(...args).next(),
+  },
   'new ProcessOperator': made(testing.ProcessOperator as never, processing),
   'new CoProcessOperator': made(testing.CoProcessOperator as never, processing),
   'new KeyedProcessOperator': made(testing.KeyedProcessOperator as never, processing, keys, true),

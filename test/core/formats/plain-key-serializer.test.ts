@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { ByteReader } from '../../src/core/byte-reader.ts'
-import { ByteWriter } from '../../src/core/byte-writer.ts'
-import { seededRandom } from '../../src/core/random.ts'
+import { ByteReader } from '../../../src/core/byte-reader.ts'
+import { ByteWriter } from '../../../src/core/byte-writer.ts'
 import {
   type PlainKey,
   plainKeySerializer,
   rawKeySerializer,
-} from '../../src/dataflow/key-serializer.ts'
+} from '../../../src/core/formats/plain-key-serializer.ts'
+import { seededRandom } from '../../../src/core/random.ts'
 
 const serializer = plainKeySerializer()
 

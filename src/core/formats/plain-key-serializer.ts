@@ -1,7 +1,7 @@
-import { type PlainKey, readPlainKey, writePlainKey } from '../core/formats/plain-key.ts'
-import { bytesSerializer, type Serializer } from '../core/serializer.ts'
+import { bytesSerializer, type Serializer } from '../serializer.ts'
+import { type PlainKey, readPlainKey, writePlainKey } from './plain-key.ts'
 
-export type { PlainKey } from '../core/formats/plain-key.ts'
+export type { PlainKey } from './plain-key.ts'
 
 const plain: Serializer<PlainKey> = { id: 'key/1', write: writePlainKey, read: readPlainKey }
 
