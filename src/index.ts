@@ -146,13 +146,6 @@ export {
   BroadcastStream,
   KeyedBroadcastConnectedStream,
 } from './dataflow/broadcast-stream.ts'
-export { Pattern } from './dataflow/cep/pattern.ts'
-export {
-  CEP,
-  type ComplexEventProcessing,
-  type PatternOptions,
-  PatternStream,
-} from './dataflow/cep/pattern-stream.ts'
 export {
   ConnectedStreams,
   type ConnectOptions,
@@ -176,7 +169,6 @@ export {
   type EnvironmentOptions,
   type SourceOptions,
   StreamExecutionEnvironment,
-  type TableSourceOptions,
 } from './dataflow/stream-execution-environment.ts'
 export type {
   ExecuteOptions,
@@ -185,17 +177,6 @@ export type {
   StartedJob,
   StreamGraph,
 } from './dataflow/stream-graph.ts'
-export { GroupedTable, Table } from './dataflow/table.ts'
-export {
-  type TableAggregateOptions,
-  type TableFoldOptions,
-  type TableGroupOptions,
-  type TableJoinOptions,
-  type TableOptions,
-  type TableRowsOptions,
-  type UntilTimeOptions,
-  untilTime,
-} from './dataflow/tables/options.ts'
 export type { GraphIssue } from './dataflow/validate-graph.ts'
 export {
   type AggregateOptions,
@@ -304,11 +285,6 @@ export { DiscardingSink } from './operators/basic/discarding-sink.ts'
 export type { FlatMapFunction } from './operators/basic/flat-map.ts'
 export type { Synchronous } from './operators/basic/map.ts'
 export { PrintSink } from './operators/basic/print-sink.ts'
-export type {
-  MatchContext,
-  PartOfMatch,
-  PatternProcessFunction,
-} from './operators/cep/function.ts'
 export * from './operators/features/definition.ts'
 export type { FeatureOptions } from './operators/features/plan.ts'
 export type { FailedInference } from './operators/inference/function.ts'
@@ -322,7 +298,6 @@ export type {
   RichJoinFunction,
 } from './operators/joins/co-group.ts'
 export type { JoinContext, ProcessJoinFunction } from './operators/joins/interval-join.ts'
-export type { RowChange } from './operators/joins/table-join.ts'
 export { AbstractOperator } from './operators/port/abstract-operator.ts'
 export type {
   FailedRecord,
@@ -353,10 +328,7 @@ export type {
 export type * from './operators/process/function.ts'
 export type * from './operators/process/function-life.ts'
 export type * from './operators/process/rich-function.ts'
-export type { TableAggregate } from './operators/tables/aggregation.ts'
-export type { TableChange } from './operators/tables/changes.ts'
-export type { GroupOf } from './operators/tables/grouping.ts'
-export type { Suppression } from './operators/tables/suppression.ts'
+export * from './patterns.ts'
 export type { ConfigurationMap } from './runtime/configuration/keys.ts'
 export type { JobExecution, JobFailure, StopOptions } from './runtime/job/execution.ts'
 export { LocalExecutor } from './runtime/job/local-executor.ts'
@@ -398,6 +370,7 @@ export type {
   WriteOrigin,
 } from './state/port/handles.ts'
 export type { KeyedState } from './state/port/keyed-state.ts'
+export * from './tables.ts'
 export {
   type PredictExamplesOptions,
   type PredictedExample,
