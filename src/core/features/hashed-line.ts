@@ -67,6 +67,8 @@ export class HashedLine {
     cursor.at = from
     cursor.skipBlanks(end)
     hasher.begin()
+    // A line without one has nothing of the line before, which may have been bad.
+    this.label = 0
     if (cursor.at === end) return form === 'label' ? 'blank' : 'example'
     if (form === 'label' && !this.readHeader(bar < 0 ? end : from + bar, bar >= 0)) return 'bad'
     if (form === 'no-label' && bar >= 0 && cursor.at < from + bar) return 'bad'
