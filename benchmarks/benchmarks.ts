@@ -58,6 +58,7 @@ import {
   nexmarkSpilledBenchmark,
 } from './streams/nexmark.ts'
 import { streamBenchmarks } from './streams/operators.ts'
+import { tableOperatorBenchmarks } from './tables/operators.ts'
 import {
   tableForeignKeyBenchmark,
   tableJoinBenchmark,
@@ -92,6 +93,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   tableJoinBenchmark,
   tableForeignKeyBenchmark,
   tableRetractBenchmark,
+  ...tableOperatorBenchmarks,
   featuresBenchmark,
   modelLoadBenchmark,
   kafkaRatingsBenchmark,

@@ -186,15 +186,6 @@ const joined =
       .process(() => ({ processElement() {} }))
   }
 
-/** Up to three zeros, then a one, within three records of a key on average. */
-const ZEROS_AND_ONE = Pattern.of<Reading>()
-  .begin('zeros')
-  .where(({ value }) => value === 0)
-  .times(1, 3)
-  .followedBy('one')
-  .where(({ value }) => value === 1)
-  .within(3000)
-
 const MEASURED: readonly Measured[] = [
   {
     name: 'stream-join-hot',
@@ -245,17 +236,6 @@ const MEASURED: readonly Measured[] = [
         .window(tumblingEventTimeWindows(1_000_000))
         .allowedLateness(500_000)
         .reduce(({ key, time, value }, b) => ({ key, time, value: value + b.value })),
-  },
-  {
-    name: 'stream-pattern',
-    summary: 'pattern of 1,000 keys: up to three zeros, then a one, us a record',
-    shape: { records: 1_000_000, keys: 1000, perMs: 1, behindMs: 100 },
-    mostUs: 20,
-    build: (readings) =>
-      CEP.pattern(
-        readings.keyBy(({ key }) => key),
-        ZEROS_AND_ONE,
-      ).select(({ zeros }) => zeros.length),
   },
 ]
 
