@@ -350,7 +350,8 @@ export const CALLS: Readonly<Record<string, OptionsCall>> = {
       job.fromElements([1]).joinTable(table, same, same, o)
     },
   },
-  TableOptions: { valid: { keyOf: same }, call: (o) => env().table(numbers, o) },
+  TableOptions: { valid: { keyOf: same }, call: (o) => stream().toTable(o) },
+  TableSourceOptions: { valid: { keyOf: same }, call: (o) => env().table(numbers, o) },
   TableRowsOptions: { call: (o) => env().table(numbers, { keyOf: same }).mapRows(same, o) },
   UntilTimeOptions: { call: (o) => weir.untilTime(1, o) },
   TransformOptions: { call: (o) => stream().transform('T', () => new DiscardingOperator(), o) },
