@@ -587,7 +587,6 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'operators/windows/assigned',
   ],
   files: ['core'],
-  'files/parquet': ['core'],
   'files/webhdfs': ['core', 'core/lifetime'],
   gateway: [
     'client',
@@ -1804,14 +1803,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'training/metrics',
     'wire',
   ],
-  'training/features': [
-    'core',
-    'core/options',
-    'core/text',
-    'files',
-    'files/parquet',
-    'operators/features',
-  ],
+  'training/features': ['core', 'core/options', 'core/text', 'files', 'operators/features'],
   'training/gpu': ['core'],
   'training/linear': [
     'core',

@@ -1,10 +1,10 @@
-import { WeirError } from '../../core/errors.ts'
+import type { ColumnSource } from 'hyparquet-writer'
+import { messageOf, WeirError } from '../../core/errors.ts'
 import { kindOf, name } from '../../core/options/kinds.ts'
 import { checkArgument } from '../../core/options/shape.ts'
 import { describeValue } from '../../core/text/describe-value.ts'
 import { replaceFileSync } from '../../files/durable-files.ts'
 import { nodeFileSystem } from '../../files/node-file-system.ts'
-import { type ParquetColumn, parquetOf } from '../../files/parquet/write-table.ts'
 import type { FeatureExample } from './export.ts'
 
 type Example = FeatureExample<Readonly<Record<string, unknown>>, unknown>
@@ -17,12 +17,13 @@ const encoder = new TextEncoder()
 /**
  * Writes examples into a file, whose name says how: `.jsonl`, one object a line with `key`, `time`, `label` and `features`;
  * or `.parquet`, with the columns `key`, `time`, `label` and one for each feature by its name. There, lists are JSON texts.
- * The file is whole or not there. Throws INVALID_ARGUMENT for another name, and for columns of two types.
+ * The file is whole or not there. Rejects with INVALID_ARGUMENT for another name and for columns of two types, with
+ * UNSUPPORTED where the package that writes Parquet is not installed.
  */
-export function writeFeatureExamples<D, L>(
+export async function writeFeatureExamples<D, L>(
   path: string,
   examples: readonly FeatureExample<D, L>[],
-): void {
+): Promise<void> {
   checkArgument('writeFeatureExamples', 'path', name, path)
   checkArgument('writeFeatureExamples', 'examples', EXAMPLES, examples)
   const given = examples as readonly Example[]
@@ -30,27 +31,43 @@ export function writeFeatureExamples<D, L>(
     const lines = given.map((example) => `${JSON.stringify(example)}\n`)
     replaceFileSync(nodeFileSystem, path, encoder.encode(lines.join('')))
   } else if (path.endsWith('.parquet')) {
-    replaceFileSync(nodeFileSystem, path, parquetOf(columnsOf(given)))
+    replaceFileSync(nodeFileSystem, path, await parquetOf(path, columnsOf(given)))
   } else {
     const message = `writeFeatureExamples writes .jsonl and .parquet, not ${describeValue(path)}`
     throw new WeirError('INVALID_ARGUMENT', message)
   }
 }
 
-function columnsOf(examples: readonly Example[]): readonly ParquetColumn[] {
+/** The file, in memory. */
+async function parquetOf(path: string, columnData: ColumnSource[]): Promise<Uint8Array> {
+  const { parquetWriteBuffer } = await loadWriter(path)
+  return new Uint8Array(parquetWriteBuffer({ columnData }))
+}
+
+/** The library. Rejects with UNSUPPORTED and the command that installs it. */
+async function loadWriter(path: string): Promise<typeof import('hyparquet-writer')> {
+  try {
+    return await import('hyparquet-writer')
+  } catch (cause) {
+    const message = `${path} is to be a Parquet file, which the package hyparquet-writer writes: run \`npm install hyparquet-writer\`, or name a .jsonl file (${messageOf(cause)})`
+    throw new WeirError('UNSUPPORTED', message, { cause, details: { path } })
+  }
+}
+
+function columnsOf(examples: readonly Example[]): ColumnSource[] {
   const names = Object.keys(examples[0]?.features ?? {})
   const taken = names.find((feature) => ['key', 'time', 'label'].includes(feature))
   if (taken !== undefined) {
     const message = `the feature "${taken}" has the name of a column of the file: give it another one, or write .jsonl`
     throw new WeirError('INVALID_ARGUMENT', message)
   }
-  const times = examples.map(({ time }) => time)
+  const times = examples.map(({ time }) => new Date(time))
   return [
     columnOf(
       'key',
       examples.map(({ key }) => key),
     ),
-    { name: 'time', type: 'time', values: times },
+    { name: 'time', type: 'TIMESTAMP', data: times },
     columnOf(
       'label',
       examples.map(({ label }) => label),
@@ -65,7 +82,7 @@ function columnsOf(examples: readonly Example[]): readonly ParquetColumn[] {
 }
 
 /** The column of some values; of nulls alone it has numbers. */
-function columnOf(column: string, given: readonly unknown[]): ParquetColumn {
+function columnOf(column: string, given: readonly unknown[]): ColumnSource {
   const values = given.map(cellOf)
   const types = new Set(values.filter((value) => value !== null).map((value) => typeof value))
   if (types.size > 1) {
@@ -74,8 +91,8 @@ function columnOf(column: string, given: readonly unknown[]): ParquetColumn {
       `the column "${column}" has values of the types ${[...types].join(' and ')}: a column of Parquet has one; write .jsonl, or make them alike`,
     )
   }
-  const type = types.has('string') ? 'text' : types.has('boolean') ? 'boolean' : 'number'
-  return { name: column, type, values }
+  const type = types.has('string') ? 'STRING' : types.has('boolean') ? 'BOOLEAN' : 'DOUBLE'
+  return { name: column, type, data: values }
 }
 
 function cellOf(value: unknown): Cell {

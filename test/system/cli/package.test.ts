@@ -194,6 +194,7 @@ describe('the package', () => {
       '@huggingface/tokenizers',
       'apache-arrow',
       'hyparquet',
+      'hyparquet-writer',
       'onnxruntime-node',
       'sharp',
     ]

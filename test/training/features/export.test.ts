@@ -136,7 +136,7 @@ describe('a file of examples', () => {
   it('has an object a line', async () => {
     const examples = await examplesOf()
     const path = join(temporaryFolder(), 'examples.jsonl')
-    writeFeatureExamples(path, examples)
+    await writeFeatureExamples(path, examples)
     const lines = readFileSync(path, 'utf8').trimEnd().split('\n')
     expect(lines.map((line) => JSON.parse(line))).toEqual(examples)
   })
@@ -149,7 +149,7 @@ describe('a file of examples', () => {
   ])('is read by another library, as Parquet, where labels are %s', async (_, labelOf) => {
     const examples = await examplesOf(labelOf)
     const path = join(temporaryFolder(), 'examples.parquet')
-    writeFeatureExamples(path, examples)
+    await writeFeatureExamples(path, examples)
     const file = readFileSync(path)
     const rows = await parquetReadObjects({
       file: file.buffer.slice(file.byteOffset, file.byteOffset + file.length) as ArrayBuffer,
@@ -166,10 +166,10 @@ describe('a file of examples', () => {
   it('is refused where its name or its columns say nothing', async () => {
     const examples = await examplesOf((label) => (label === 1 ? 'one' : label))
     const folder = temporaryFolder()
-    expect(() => writeFeatureExamples(join(folder, 'a.parquet'), examples)).toThrow(
+    await expect(writeFeatureExamples(join(folder, 'a.parquet'), examples)).rejects.toThrow(
       'the column "label" has values of the types',
     )
-    expect(() => writeFeatureExamples(join(folder, 'a.csv'), examples)).toThrow(
+    await expect(writeFeatureExamples(join(folder, 'a.csv'), examples)).rejects.toThrow(
       'writeFeatureExamples writes .jsonl and .parquet',
     )
   })
