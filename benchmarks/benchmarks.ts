@@ -59,11 +59,7 @@ import {
 } from './streams/nexmark.ts'
 import { streamBenchmarks } from './streams/operators.ts'
 import { tableOperatorBenchmarks } from './tables/operators.ts'
-import {
-  tableForeignKeyBenchmark,
-  tableJoinBenchmark,
-  tableRetractBenchmark,
-} from './tables/tables.ts'
+import { tableBenchmarks } from './tables/tables.ts'
 import { trainA9aBenchmark } from './training/a9a.ts'
 import { trainAlsBenchmark } from './training/als.ts'
 import { trainAlsGpuBenchmark } from './training/als-gpu.ts'
@@ -90,9 +86,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   nexmarkSpilledBenchmark,
   asyncIoBenchmark,
   ...streamBenchmarks,
-  tableJoinBenchmark,
-  tableForeignKeyBenchmark,
-  tableRetractBenchmark,
+  ...tableBenchmarks,
   ...tableOperatorBenchmarks,
   featuresBenchmark,
   modelLoadBenchmark,

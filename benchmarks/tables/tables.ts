@@ -1,6 +1,6 @@
 import { KafkaBroker } from '../../test/services/kafka/broker.ts'
 import type { Benchmark, BenchmarkOptions, Figure } from '../harness/benchmark.ts'
-import { fillTopic } from '../kafka/topics.ts'
+import { fillTopic, type RecordMaker } from '../kafka/topics.ts'
 import { median, rounded } from '../load/statistics.ts'
 import { ROWS, STREAM, type TablesJobOptions } from './jobs.ts'
 import { KafkaStreamsRival, type TableCosts } from './kafka-streams.ts'
@@ -59,68 +59,85 @@ function rateFigure(name: string, { weir, rival }: Compared, targetRatio: number
   }
 }
 
-/** `table-join`: a stream joined with a table of 1 M rows, both from Kafka. */
-export const tableJoinBenchmark: Benchmark = {
-  name: 'table-join',
-  summary: 'records joined with a table of 1 M rows, both from a real Kafka; the first of them',
-  async run(options) {
-    await options.workspace.stopServing()
-    await using broker = await KafkaBroker.start()
-    const rows = Math.round(1_000_000 * options.scale)
-    const records = Math.round(3_000_000 * options.scale)
-    const of = { partitions: PARTITIONS }
-    await fillTopic(broker, { ...of, topic: ROWS, records: rows, make: rowOf })
-    await fillTopic(broker, { ...of, topic: STREAM, records, make: recordsOf(rows) })
-    const compared = await inTurn(broker, { kind: 'join', results: records }, options)
-    return [
-      rateFigure('table-join', compared, 2),
+/** A job that Kafka Streams has, too, and the records for it. */
+interface Comparison {
+  readonly name: string
+  readonly summary: string
+  readonly kind: TablesJobOptions['kind']
+  /** Weir's rate over that of Kafka Streams, at least. */
+  readonly targetRatio: number
+  /** Rows that the records name. */
+  readonly rows: number
+  readonly records: number
+  /** Makes the records that name so many rows. */
+  readonly recordsOf: (rows: number) => RecordMaker
+  /** Whether the rows are in a topic of their own, before the records. */
+  readonly hasRows: boolean
+  readonly others?: (weir: readonly TableRun[], rows: number) => readonly Figure[]
+}
+
+function comparing(comparison: Comparison): Benchmark {
+  const { name, summary, kind, targetRatio, others = () => [] } = comparison
+  return {
+    name,
+    summary,
+    async run(options) {
+      await options.workspace.stopServing()
+      await using broker = await KafkaBroker.start()
+      const rows = Math.round(comparison.rows * options.scale)
+      const results = Math.round(comparison.records * options.scale)
+      const of = { partitions: PARTITIONS }
+      if (comparison.hasRows) {
+        await fillTopic(broker, { ...of, topic: ROWS, records: rows, make: rowOf })
+      }
+      const make = comparison.recordsOf(rows)
+      await fillTopic(broker, { ...of, topic: STREAM, records: results, make })
+      const compared = await inTurn(broker, { kind, results }, options)
+      return [rateFigure(name, compared, targetRatio), ...others(compared.weir, rows)]
+    },
+  }
+}
+
+/** The benchmarks of tables beside Kafka Streams. */
+export const tableBenchmarks: readonly Benchmark[] = [
+  comparing({
+    name: 'table-join',
+    summary: 'records joined with a table of 1 M rows, both from a real Kafka; the first of them',
+    kind: 'join',
+    targetRatio: 2,
+    rows: 1_000_000,
+    records: 3_000_000,
+    recordsOf,
+    hasRows: true,
+    others: (weir, rows) => [
       {
         name: 'table-join-load',
-        value: rounded(median(compared.weir.map(({ firstMs }) => firstMs)) / 1000),
+        value: rounded(median(weir.map(({ firstMs }) => firstMs)) / 1000),
         unit: 's to the first joined record',
         target: 3,
         higher: false,
         details: { rows },
       },
-    ]
-  },
-}
-
-/** `table-foreign-key`: each of 1 M rows joined with the one of 100,000 rows that it names. */
-export const tableForeignKeyBenchmark: Benchmark = {
-  name: 'table-foreign-key',
-  summary: '1 M rows joined with the rows of 100,000 that they name, both from a real Kafka',
-  async run(options) {
-    await options.workspace.stopServing()
-    await using broker = await KafkaBroker.start()
-    const rows = Math.round(100_000 * options.scale)
-    const results = Math.round(1_000_000 * options.scale)
-    const of = { partitions: PARTITIONS }
-    await fillTopic(broker, { ...of, topic: ROWS, records: rows, make: rowOf })
-    await fillTopic(broker, { ...of, topic: STREAM, records: results, make: referringTo(rows) })
-    return [
-      rateFigure(
-        'table-foreign-key',
-        await inTurn(broker, { kind: 'foreign-key', results }, options),
-        1.5,
-      ),
-    ]
-  },
-}
-
-/** `table-retract`: rows counted by a group that changes. */
-export const tableRetractBenchmark: Benchmark = {
-  name: 'table-retract',
-  summary: '2 M changes of 100,000 rows, counted by a group that changes, from a real Kafka',
-  async run(options) {
-    await options.workspace.stopServing()
-    await using broker = await KafkaBroker.start()
-    const rows = Math.round(100_000 * options.scale)
-    const results = Math.round(2_000_000 * options.scale)
-    const fill = { partitions: PARTITIONS, topic: STREAM, records: results }
-    await fillTopic(broker, { ...fill, make: groupChanges(rows) })
-    return [
-      rateFigure('table-retract', await inTurn(broker, { kind: 'retract', results }, options), 2),
-    ]
-  },
-}
+    ],
+  }),
+  comparing({
+    name: 'table-foreign-key',
+    summary: '1 M rows joined with the rows of 100,000 that they name, both from a real Kafka',
+    kind: 'foreign-key',
+    targetRatio: 1.5,
+    rows: 100_000,
+    records: 1_000_000,
+    recordsOf: referringTo,
+    hasRows: true,
+  }),
+  comparing({
+    name: 'table-retract',
+    summary: '2 M changes of 100,000 rows, counted by a group that changes, from a real Kafka',
+    kind: 'retract',
+    targetRatio: 2,
+    rows: 100_000,
+    records: 2_000_000,
+    recordsOf: groupChanges,
+    hasRows: false,
+  }),
+]

@@ -11,6 +11,7 @@ import {
   stringSerializer,
 } from '../core/serializer.ts'
 import type { RowChange } from '../operators/joins/table-join.ts'
+import type { StreamOperator } from '../operators/port/operator.ts'
 import { OutputTag } from '../operators/port/output-tag.ts'
 import { KeyedProcessOperator } from '../operators/process/keyed-process.ts'
 import { TableStore } from '../operators/stores/table-store.ts'
@@ -19,8 +20,9 @@ import { StoredResults, WindowStore } from '../operators/stores/window-store.ts'
 import { valueState } from '../state/port/descriptors.ts'
 import { requireName } from './checks/name-argument.ts'
 import type { DataStream } from './data-stream.ts'
-import { hashed } from './graph-draft.ts'
+import { hashed, type NodeDraft, type StreamOrigin } from './graph-draft.ts'
 import { DataStreamSink } from './node-settings.ts'
+import type { NodeSpec } from './node-spec.ts'
 import type { StreamFactory } from './stream-factory.ts'
 import type { TableChanges } from './table-joins.ts'
 import type { WindowPlan } from './windows/plan.ts'
@@ -109,25 +111,15 @@ export class WindowStores<K, R> {
       : ({ key, start }: WindowResult<PlainKey, R>): PlainKey => [key, start]
     const keys = plainKeySerializer()
     this.isAsked = true
-    const store = this.factory.draft.addNode(
-      {
-        name: `Queryable: ${queryableName}`,
-        inputs: 1,
-        needsKey: true,
-        isSink: true,
-        isStore: true,
-        body: ({ eventTime }) => ({
-          kind: 'operator',
-          create: () =>
-            new KeyedProcessOperator(
-              new WindowStore<K, R>({ descriptor, timeDomain, retainMs }),
-              keys,
-              eventTime,
-            ),
-        }),
-      },
-      [hashed([origin], { selector, serializer: keys })],
-    )
+    const store = storeNode(this.factory, queryableName, {
+      input: hashed([origin], { selector, serializer: keys }),
+      create: (eventTime) =>
+        new KeyedProcessOperator(
+          new WindowStore<K, R>({ descriptor, timeDomain, retainMs }),
+          keys,
+          eventTime,
+        ),
+    })
     return new DataStreamSink(store)
   }
 }
@@ -179,20 +171,30 @@ export function addTableStore<K, V>(
     ...(valueSerializer === undefined ? {} : { serializer: valueSerializer }),
   })
   const selector = ({ key }: RowChange<K, V>): K => key
-  const node = factory.draft.addNode(
-    {
-      name: `Queryable: ${queryableName}`,
-      inputs: 1,
-      needsKey: true,
-      isSink: true,
-      isStore: true,
-      body: ({ eventTime }) => ({
-        kind: 'operator',
-        create: () => new KeyedProcessOperator(new TableStore<K, V>(row), keySerializer, eventTime),
-      }),
-    },
-    [hashed(origins, { selector, serializer: keySerializer })],
-  )
+  const node = storeNode(factory, queryableName, {
+    input: hashed(origins, { selector, serializer: keySerializer }),
+    create: (eventTime) =>
+      new KeyedProcessOperator(new TableStore<K, V>(row), keySerializer, eventTime),
+  })
   // Its uid follows from that of the table.
   node.isPart = true
+}
+
+/** What a store reads, and its operator. */
+interface Store {
+  readonly input: readonly StreamOrigin[]
+  readonly create: (eventTime: boolean) => StreamOperator
+}
+
+function storeNode(
+  factory: StreamFactory,
+  queryableName: string,
+  { input, create }: Store,
+): NodeDraft {
+  const body: NodeSpec['body'] = ({ eventTime }) => ({
+    kind: 'operator',
+    create: () => create(eventTime),
+  })
+  const kind = { inputs: 1, needsKey: true, isSink: true, isStore: true } as const
+  return factory.draft.addNode({ name: `Queryable: ${queryableName}`, ...kind, body }, [input])
 }

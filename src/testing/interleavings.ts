@@ -82,7 +82,7 @@ function* unseen(order: readonly number[], seen: Set<string>): Generator<readonl
   yield order
 }
 
-/** Each order is as likely as any other. */
+/** An order; all have the same chance. */
 function drawnOrder(lengths: readonly number[], random: Random): number[] {
   const left = [...lengths]
   const order: number[] = []

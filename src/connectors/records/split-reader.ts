@@ -157,10 +157,6 @@ export class SplitReader<T, Split extends PolledSplit> {
     this.wakeUp()
   }
 
-  get isHeldUp(): boolean {
-    return this.held.size > 0 || this.unreadable.size > 0
-  }
-
   private mayPoll(split: Split): boolean {
     return split.isReady && !this.held.has(split.partition) && !this.unreadable.has(split)
   }

@@ -1,13 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { ByteReader } from '../byte-reader.ts'
-import {
-  bytesSerializer,
-  float32VectorSerializer,
-  float64Serializer,
-  int53Serializer,
-  type Serializer,
-  stringSerializer,
-} from '../serializer.ts'
+import { builtIn } from './built-in.ts'
 import { msgpackSerializer } from './msgpack-serializer.ts'
 
 /** What is known of the bytes of a state: its kind, and the ids of its serializers. */
@@ -16,17 +9,6 @@ export interface ReadableFormat {
   readonly valueFormat?: string
   readonly mapKeyFormat?: string
 }
-
-/** Serializers whose values JSON has, other than MessagePack. */
-const PLAIN = new Map<string | undefined, Serializer<unknown>>(
-  [
-    stringSerializer,
-    float64Serializer,
-    int53Serializer,
-    bytesSerializer,
-    float32VectorSerializer,
-  ].map((one) => [one.id, one as Serializer<unknown>]),
-)
 
 /**
  * A value of queryable state as plain JSON: a list is an array, a map an array of pairs. Each part is read by the
@@ -50,9 +32,8 @@ const VALUE: ReadableFormat = { kind: 'value' }
 
 function readablePart(bytes: Uint8Array, format: string | undefined): unknown {
   try {
-    const known = PLAIN.get(format)
-    if (known !== undefined) return plainJson(known.read(new ByteReader(bytes)))
-    return plainJson(msgpackSerializer<unknown>().read(new ByteReader(bytes)))
+    const known = format === undefined ? undefined : builtIn(format)
+    return plainJson((known ?? msgpackSerializer<unknown>()).read(new ByteReader(bytes)))
   } catch {
     const buffer = Buffer.from(bytes)
     return isUtf8(buffer) ? buffer.toString('utf8') : buffer.toString('hex')

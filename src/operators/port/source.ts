@@ -69,11 +69,9 @@ export interface SourceReader<T> {
   reportEnds?(output: Pick<SourceOutput<T>, 'progress'>): void
   /**
    * Delivers no records of these partitions from now on, and those of all others: the event time of these is too far
-   * ahead. The reader of a source without it stops as a whole.
+   * ahead. The reader of a source without it stops as a whole. One with it has `reportEnds`: that it waits says nothing.
    */
   holdBack?(partitions: ReadonlySet<number>): void
-  /** Whether it has records that it does not deliver yet: an idle reader is not at the end of its splits then. */
-  readonly isHeldUp?: boolean
   /** Resolves when `poll` may deliver records again. At most one call is outstanding. */
   available(): Promise<void>
   /** The position of every split after the last delivered record, for a checkpoint. */

@@ -203,8 +203,7 @@ export class SourceInput
     const isHeld = !this.load.mayRead || this.isAhead(nowMs)
     this.watermarks.excuse(Math.max(0, nowMs - this.lastTickMs), isHeld ? undefined : held)
     this.lastTickMs = nowMs
-    // A source that has records which it does not deliver yet has not seen the end of their partition.
-    const idle = outOfInput && this.waiting && this.reader.isHeldUp !== true
+    const idle = outOfInput && this.waiting
     const watermarkAtMs = this.lastWatermarkMs + this.options.autoWatermarkIntervalMs
     if (idle || nowMs >= watermarkAtMs) {
       this.watermarks.periodic()

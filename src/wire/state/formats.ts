@@ -1,10 +1,8 @@
 import { WeirError } from '../../core/errors.ts'
+import { builtIn } from '../../core/formats/built-in.ts'
 import { keyText, otherKeyOf, readableKey } from '../../core/formats/key-text.ts'
-import { msgpackSerializer } from '../../core/formats/msgpack-serializer.ts'
 import type { PlainKey } from '../../core/formats/plain-key.ts'
 import {
-  bytesSerializer,
-  float32VectorSerializer,
   float64Serializer,
   int53Serializer,
   readerOf,
@@ -20,26 +18,20 @@ export type KnownState = Pick<
   'name' | 'kind' | 'keys' | 'keyFormat' | 'valueFormat' | 'mapKeyFormat'
 >
 
-/** The serializers that every client has. */
-const BUILT_IN = new Map<string, Serializer<unknown>>(
-  [
-    msgpackSerializer<unknown>(),
-    stringSerializer,
-    float64Serializer,
-    int53Serializer,
-    bytesSerializer,
-    float32VectorSerializer,
-  ].map((one) => [one.id, one as Serializer<unknown>]),
-)
+/** Whether the keys of a state are texts alone. */
+export function hasTextKeys({ keyFormat }: KnownState): boolean {
+  return keyFormat === stringSerializer.id
+}
 
-/** A serializer that a client has, by its id. */
-export function builtIn(id: string): Serializer<unknown> | undefined {
-  return BUILT_IN.get(id)
+/** Whether the keys of a state are numbers alone: starts of windows, or those of a serializer of numbers. */
+export function hasNumberKeys({ keys, keyFormat }: KnownState): boolean {
+  if (keys !== undefined) return keys === 'window'
+  return keyFormat === int53Serializer.id || keyFormat === float64Serializer.id
 }
 
 /** Throws INVALID_ARGUMENT for a key that no key of the state can be, as it is of another type. */
 export function requireKeyType(state: KnownState, key: PlainKey): void {
-  const { name, keys, keyFormat } = state
+  const { name, keys } = state
   const shown = readableKey(keyText(key))
   const parsed = typeof key === 'string' ? otherKeyOf(shown) : key
   if (keys === 'key-and-window') {
@@ -55,13 +47,12 @@ export function requireKeyType(state: KnownState, key: PlainKey): void {
       `the keys of "${name}" are starts of windows in ms, which are numbers, and ${shown} is none: ask for one such as 60000, or for several with entries("${name}", { from: 0, to: 60000 })`,
     )
   }
-  if (keyFormat === stringSerializer.id && typeof key !== 'string') {
+  if (hasTextKeys(state) && typeof key !== 'string') {
     throw otherType(
       `the keys of "${name}" are texts, and ${shown} is none: ask for the text "${shown}"`,
     )
   }
-  const isNumeric = keyFormat === int53Serializer.id || keyFormat === float64Serializer.id
-  if (isNumeric && typeof parsed !== 'number') {
+  if (hasNumberKeys(state) && typeof parsed !== 'number') {
     throw otherType(`the keys of "${name}" are numbers, and ${shown} is none: ask for a number`)
   }
 }

@@ -6,8 +6,8 @@ import {
   otherKeyOf,
   prefixRange,
 } from '../../core/formats/key-text.ts'
-import type { PlainKey } from '../../core/formats/plain-key.ts'
-import { type KnownState, requireKeyType } from './formats.ts'
+import { type PlainKey, plainKeySerializer } from '../../core/formats/plain-key-serializer.ts'
+import { hasNumberKeys, hasTextKeys, type KnownState, requireKeyType } from './formats.ts'
 
 /** The keys of a range of entries. Without one of these, no bound. */
 export interface AskedRange {
@@ -80,8 +80,9 @@ function requirePrefix(
       `the keys of "${state}" are tuples of a key and the start of its window, which no text is the start of: pass the key as a tuple, [${JSON.stringify(prefix)}]`,
     )
   }
-  const isNumber = hasNumbers(info)
-  if (isNumber || (info?.keyFormat === 'string/1' && isTuple)) {
+  if (info === undefined) return
+  const isNumber = hasNumberKeys(info)
+  if (isNumber || (hasTextKeys(info) && isTuple)) {
     throw new WeirError(
       'INVALID_ARGUMENT',
       `the keys of "${state}" are ${isNumber ? 'numbers, which have no prefix: pass from and to' : 'texts, which no tuple is the start of: pass a text as prefix'}`,
@@ -89,35 +90,24 @@ function requirePrefix(
   }
 }
 
-function hasNumbers(info: KnownState | undefined): boolean {
-  const { keys, keyFormat } = info ?? {}
-  return keys === 'window' || keyFormat === 'int53/1' || keyFormat === 'float64/1'
-}
-
 /**
  * The range that was written. Where the state says nothing of its keys, they are texts, but for a prefix that is a JSON
  * array: it could be both. `decider`: what the caller adds to say it, such as `keys=json`. Throws INVALID_ARGUMENT.
  */
-export function readRange(
-  { name, keys: known, keyFormat }: KnownState,
-  written: WrittenRange,
-  decider: string,
-): AskedRange {
+export function readRange(state: KnownState, written: WrittenRange, decider: string): AskedRange {
   const { from, to, keys } = written
   const prefix = written.prefix === '' ? undefined : written.prefix
-  const saysOthers =
-    known !== undefined ||
-    hasNumbers({ name, kind: '', ...(keyFormat === undefined ? {} : { keyFormat }) })
+  const saysOthers = state.keys !== undefined || hasNumberKeys(state)
   if (
     prefix !== undefined &&
     keys === undefined &&
-    keyFormat === 'key/1' &&
+    state.keyFormat === plainKeySerializer().id &&
     !saysOthers &&
     Array.isArray(otherKeyOf(prefix))
   ) {
     throw new WeirError(
       'INVALID_ARGUMENT',
-      `the prefix ${prefix} can be the start of texts or of tuples, and "${name}" may have both: say which with ${decider}`,
+      `the prefix ${prefix} can be the start of texts or of tuples, and "${state.name}" may have both: say which with ${decider}`,
     )
   }
   const isJson = keys === 'json' || (keys === undefined && saysOthers)
