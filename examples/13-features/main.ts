@@ -15,12 +15,14 @@ const HOUR = 3_600_000
 const START = Date.UTC(2026, 0, 1)
 const USERS = ['ann', 'bob', 'eve']
 
-/** A purchase each ten minutes, for three days. */
+const PURCHASES = 3 * 24 * 6
+
+/** A purchase each ten minutes, for three days. The last one is of a new film, so that a row that has it is the newest. */
 const purchases = Array.from(
-  { length: 3 * 24 * 6 },
+  { length: PURCHASES },
   (_, i): Purchase => ({
     user: USERS[i % 3]!,
-    film: `film-${(i * i) % 23}`,
+    film: i + 1 === PURCHASES ? 'film-23' : `film-${(i * i) % 23}`,
     price: 2 + ((i * 7) % 10),
     time: START + (i * HOUR) / 6,
   }),
