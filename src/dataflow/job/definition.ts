@@ -50,6 +50,8 @@ export interface BuildSettings {
   readonly executor?: JobExecutor
   /** Called with each warning of the graph. */
   readonly warn?: (sentence: string) => void
+  /** Name of the job. @default that which `build` sets, else that of the definition */
+  readonly jobName?: string
 }
 
 const BUILD_SETTINGS: OptionShape<BuildSettings> = {
@@ -57,6 +59,7 @@ const BUILD_SETTINGS: OptionShape<BuildSettings> = {
   maxParallelism: count,
   executor: objectWith('an executor, such as new LocalExecutor()', 'execute'),
   warn: aFunction(),
+  jobName: name,
 }
 
 /**
@@ -70,10 +73,10 @@ export async function buildJob<O extends JobOptions>(
 ): Promise<StreamGraph> {
   checkOptions('defineJob', DEFINITION, definition)
   checkOptions('buildJob', BUILD_SETTINGS, settings)
-  const { warn, ...environment } = settings
+  const { warn, jobName, ...environment } = settings
   const env = new StreamExecutionEnvironment({ ...environment, jobName: definition.name })
   await definition.build(env, checkedOptions(definition, options))
-  const graph = env.graph()
+  const graph = jobName === undefined ? env.graph() : env.graph(jobName)
   if (warn !== undefined) {
     for (const issue of env.validate()) warn(issue.message)
   }

@@ -129,6 +129,8 @@ export interface StreamOperator {
    * watermark.
    */
   processWatermark(watermark: number): void
+  /** Handles that no input holds the watermark back any more, or that one does again. */
+  inputIdle?(idle: boolean): void
   /** Handles a scheduled processing time. */
   onProcessingTime(timestampMs: number): void
   /** Flushes what is in flight and writes operator state. The runtime snapshots keyed state itself. */

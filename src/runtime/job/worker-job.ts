@@ -3,7 +3,8 @@ import { isWeirError } from '../../core/errors.ts'
 import { noticeFrom } from '../../core/lifetime/wait.ts'
 import type { Random } from '../../core/random.ts'
 import { parseStorageUrl } from '../../core/storage-url.ts'
-import { buildJob, type JobDefinition, type JobOptions } from '../../dataflow/job/definition.ts'
+import type { JobDefinition, JobOptions } from '../../dataflow/job/definition.ts'
+import { buildModuleGraph, type ModuleGraph } from '../../dataflow/job/module-graph.ts'
 import { processClaimant, requireOwnerGone } from '../checkpoint/coordinator/claimant.ts'
 import type { CheckpointStorage } from '../checkpoint/storage/checkpoint-storage.ts'
 import { loadStorage } from '../checkpoint/storage/load.ts'
@@ -26,6 +27,8 @@ export interface WorkerJobOptions<O extends JobOptions> extends RunOptions {
   readonly threads?: SlotThreads | undefined
   /** Called with each warning of the graph. */
   readonly warn?: (sentence: string) => void
+  /** The part of the job that it runs. @default the whole job, under its own name */
+  readonly part?: Required<Pick<ModuleGraph, 'jobName' | 'rewrite'>>
 }
 
 /** Prepares a job with a worker thread for every slot. Throws INVALID_GRAPH and as the job's `build`. */
@@ -73,24 +76,25 @@ export async function requireNotRunning(
 }
 
 async function build<O extends JobOptions>(
-  { module, jobOptions, random, threads, warn }: WorkerJobOptions<O>,
+  { module, jobOptions, random, threads, warn, part }: WorkerJobOptions<O>,
   run: ReturnType<typeof resolveRunOptions>,
   storage: CheckpointStorage | undefined,
 ): Promise<JobExecution> {
   const { default: definition } = (await import(module.href)) as { default: JobDefinition<O> }
   const { parallelism } = run.configuration
   const maxParallelism = run.configuration.maxParallelism ?? (await maxParallelismOf(run, storage))
-  const settings = {
+  const built = {
+    options: jobOptions,
     parallelism,
     ...(maxParallelism === undefined ? {} : { maxParallelism }),
+    ...part,
   }
-  const graph = await buildJob(definition, jobOptions, {
-    ...settings,
+  const graph = await buildModuleGraph(definition, built, {
     ...(warn === undefined ? {} : { warn }),
   }).catch((error: unknown) => {
     throw placedError(error)
   })
-  const job = { url: module.href, options: jobOptions, ...settings }
+  const job = { url: module.href, ...built }
   return new JobExecution({
     ...run,
     graph,

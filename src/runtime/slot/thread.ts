@@ -4,7 +4,8 @@ import { systemClock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import { tracingEnvironment } from '../../core/tracing/environment.ts'
 import { startTracing } from '../../core/tracing/tracer.ts'
-import { buildJob, type JobDefinition, type JobOptions } from '../../dataflow/job/definition.ts'
+import type { JobDefinition, JobOptions } from '../../dataflow/job/definition.ts'
+import { buildModuleGraph } from '../../dataflow/job/module-graph.ts'
 import { loadStorage } from '../checkpoint/storage/load.ts'
 import { SlotAgent } from './agent.ts'
 import type { SlotThreadData } from './threads.ts'
@@ -39,11 +40,7 @@ const agent = new SlotAgent({
     if (job === undefined) {
       throw new WeirError('ILLEGAL_STATE', 'a slot thread gets its job before any command')
     }
-    const { options, parallelism, maxParallelism } = job
-    return buildJob(module.default, options, {
-      ...(parallelism === undefined ? {} : { parallelism }),
-      ...(maxParallelism === undefined ? {} : { maxParallelism }),
-    })
+    return buildModuleGraph(module.default, job)
   },
   report: (report) => {
     port.postMessage(report)

@@ -1,19 +1,15 @@
 import type { Worker } from 'node:worker_threads'
 import { sleep, systemClock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
-import type { JobOptions } from '../../dataflow/job/definition.ts'
+import type { ModuleGraph } from '../../dataflow/job/module-graph.ts'
 import { type SlotHost, type SlotListener, slotLost } from '../protocol/slot-host.ts'
 import type { MessagePortLike, SlotCommand, SlotReport } from '../protocol/slot-messages.ts'
 import { startSlotThread } from './threads.ts'
 
 /** A job that a slot thread can build. */
-export interface JobModule {
+export interface JobModule extends ModuleGraph {
   /** URL of a module whose default export was made with `defineJob`. */
   readonly url: string
-  /** Options of the job: plain data. */
-  readonly options: JobOptions
-  readonly parallelism?: number
-  readonly maxParallelism?: number
 }
 
 /** Main thread to slot thread: first its job, then the slot's commands. */

@@ -259,6 +259,7 @@ export class OperatorTask {
   private emitIdle(idle: boolean): void {
     if (idle === this.outputIdle) return
     this.outputIdle = idle
+    if (this.watermarking === undefined) this.call((operator) => operator.inputIdle?.(idle))
     for (const child of this.children) child.setIdle(idle)
     this.control((channel) => ({ kind: 'idle', channel, idle }))
   }

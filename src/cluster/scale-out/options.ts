@@ -1,0 +1,21 @@
+import type { KafkaClientOptions } from '../../connectors/kafka/client/options.ts'
+import type { JobOptions } from '../../dataflow/job/definition.ts'
+import type { ConfigurationMap } from '../../runtime/configuration/keys.ts'
+
+/** What all processes of a job have in common. */
+export interface ScaleOutJobOptions {
+  /** Module of the job (`defineJob`). */
+  readonly module: URL
+  readonly jobOptions: JobOptions
+  /** Keys and values of Flink's configuration. */
+  readonly configuration: ConfigurationMap
+  /** The Kafka of the group, of the exchange topics and of their transactions. */
+  readonly kafka: KafkaClientOptions
+  /** Name of the group; the processes with the same one are one job. */
+  readonly applicationId: string
+  /** Number of job partitions: only a restore changes it. */
+  readonly partitions: number
+}
+
+/** A transaction of an exchange may be open for so long, ms; a crash of a process hides no record for longer. */
+export const EXCHANGE_TRANSACTION_TIMEOUT_MS = 60_000

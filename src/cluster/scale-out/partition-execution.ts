@@ -1,0 +1,71 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { seededRandom } from '../../core/random.ts'
+import type { JobDefinition } from '../../dataflow/job/definition.ts'
+import { buildModuleGraph } from '../../dataflow/job/module-graph.ts'
+import type { StreamGraph } from '../../dataflow/stream-graph.ts'
+import { parseConfiguration } from '../../runtime/configuration/keys.ts'
+import type { JobExecution } from '../../runtime/job/execution.ts'
+import { createWorkerJob } from '../../runtime/job/worker-job.ts'
+import { partName } from './graph/job-partition.ts'
+import { PARTITION_MODULE, type PartitionModuleOptions } from './graph/module.ts'
+import { EXCHANGE_TRANSACTION_TIMEOUT_MS, type ScaleOutJobOptions } from './options.ts'
+
+/** Id under which the checkpoints of a job partition are stored, the same in every process. */
+export function partitionJobId(applicationId: string, partition: number): string {
+  const name = JSON.stringify([applicationId, partition])
+  return createHash('md5').update(name).digest('hex')
+}
+
+/**
+ * Prepares the execution of one job partition: a job of its own that continues from the partition's last
+ * checkpoint, whichever process has taken it, and fences that process. Throws as `createWorkerJob`.
+ */
+export async function createPartitionJob(
+  options: ScaleOutJobOptions,
+  partition: number,
+): Promise<JobExecution> {
+  const { module, jobOptions, configuration, applicationId, partitions } = options
+  const parsed = parseConfiguration({
+    ...configuration,
+    'parallelism.default': String(partitions),
+  })
+  return await createWorkerJob({
+    module,
+    jobOptions,
+    jobId: partitionJobId(applicationId, partition),
+    configuration: {
+      ...parsed,
+      // A partition is one subtask; the threads of a process are shared by its partitions.
+      slots: undefined,
+      checkpoints: { ...parsed.checkpoints, takeOver: true },
+    },
+    random: seededRandom(randomBytes(4).readUInt32LE()),
+    part: {
+      jobName: partName(applicationId, partition),
+      rewrite: { url: PARTITION_MODULE, options: { ...moduleOptions(options, partition) } },
+    },
+  })
+}
+
+/** The graph of the whole job, as its partitions divide it. Throws as the job's `build`. */
+export async function wholeGraph(
+  { module, jobOptions, configuration, partitions }: ScaleOutJobOptions,
+  warn: (sentence: string) => void,
+): Promise<StreamGraph> {
+  const { default: definition } = (await import(module.href)) as { default: JobDefinition }
+  const { maxParallelism } = parseConfiguration(configuration)
+  const built = {
+    options: jobOptions,
+    parallelism: partitions,
+    ...(maxParallelism === undefined ? {} : { maxParallelism }),
+  }
+  return await buildModuleGraph(definition, built, { warn })
+}
+
+function moduleOptions(options: ScaleOutJobOptions, partition: number): PartitionModuleOptions {
+  const { kafka, applicationId, partitions } = options
+  return {
+    ...{ kafka, applicationId, partitions, partition },
+    transactionTimeoutMs: EXCHANGE_TRANSACTION_TIMEOUT_MS,
+  }
+}
