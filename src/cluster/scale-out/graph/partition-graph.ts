@@ -19,6 +19,8 @@ export interface Exchange {
   /** The part of the topic's name that is the job's: `<uid of the receiver>`, and a number where it has several. */
   readonly name: string
   readonly edge: StreamEdge
+  /** The rule by which a record goes to a job partition. */
+  readonly partitioning: Partitioning
   readonly serializer: Serializer<unknown>
   /** Max parallelism of the receiver. */
   readonly maxParallelism: number
@@ -40,12 +42,14 @@ export function exchangesOf(graph: StreamGraph, partitions: number): Exchange[] 
     const to = nodes.get(edge.to)!
     const ofReceiver = crossing.filter((other) => other.to === edge.to)
     const number = ofReceiver.indexOf(edge)
+    // An operator of parallelism 1 is in partition 0, whatever the rule of the edge.
+    const partitioning: Partitioning = to.parallelism === 1 ? { kind: 'global' } : edge.partitioning
     return {
       name: ofReceiver.length === 1 ? to.uid : `${to.uid}-${number}`,
-      edge,
+      ...{ edge, partitioning },
       serializer: edge.serializer,
       maxParallelism: to.maxParallelism,
-      isKeyed: edge.partitioning.kind === 'hash',
+      isKeyed: partitioning.kind === 'hash',
     }
   })
 }
@@ -116,12 +120,11 @@ class PartBuilder {
 
   /** Adds the sender of an exchange behind its operator. */
   send(exchange: Exchange): void {
-    const { edge, name, maxParallelism, serializer } = exchange
+    const { edge, name, maxParallelism, serializer, partitioning } = exchange
     const { partition, partitions } = this.part
     const sender = this.operator(`${name}-sender`, `To ${name}`, true, () => {
       const { jobName } = this.graph
       const sink = this.topics.sinkOf(exchange)
-      const { partitioning } = edge
       return new ExchangeSender({
         sink,
         jobName,
