@@ -88,6 +88,17 @@ export interface JobConfiguration {
   readonly rest: RestConfiguration
   /** Files of the certificate of the REST interface; undefined without TLS. */
   readonly restTls: ServerTlsConfiguration | undefined
+  readonly scaleOut: ScaleOutConfiguration
+}
+
+/** How the processes of a job share it; what is missing has its default. */
+export interface ScaleOutConfiguration {
+  readonly applicationId?: string
+  readonly partitions?: number
+  readonly sessionTimeoutMs?: number
+  readonly groupHeartbeatMs?: number
+  readonly groupInstanceId?: string
+  readonly replicationFactor?: number
 }
 
 /** Files (PEM) of the TLS of a port. */
@@ -162,6 +173,7 @@ export const DEFAULT_JOB_CONFIGURATION: JobConfiguration = Object.freeze({
     isInsecureAllowed: false,
   }),
   restTls: undefined,
+  scaleOut: Object.freeze({}),
 })
 
 /**
@@ -188,6 +200,13 @@ const RELATIONS: readonly Relation[] = [
       timeout > interval
         ? undefined
         : `heartbeat.timeout (${durationText(timeout)}) must be above heartbeat.interval (${durationText(interval)}), or each slot counts as lost before it is asked; the nearest valid value is ${durationText(interval + 1)}`,
+  },
+  {
+    keys: ['heartbeat.interval.ms', 'session.timeout.ms'],
+    problem: ({ scaleOut: { groupHeartbeatMs = 0, sessionTimeoutMs = 10_000 } }) =>
+      groupHeartbeatMs * 3 <= sessionTimeoutMs
+        ? undefined
+        : `heartbeat.interval.ms (${durationText(groupHeartbeatMs)}) must be at most a third of session.timeout.ms (${durationText(sessionTimeoutMs)}), or one lost sign of life moves all job partitions; the nearest valid value is ${durationText(Math.floor(sessionTimeoutMs / 3))}`,
   },
   {
     keys: ['pipeline.max-parallelism', 'parallelism.default'],

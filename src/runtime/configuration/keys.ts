@@ -7,7 +7,9 @@ import {
   type JobConfiguration,
   requireRelations,
 } from './configuration.ts'
+import { fieldsOf, type Option, ofJob } from './option.ts'
 import { parseRestartConfiguration, RESTART_KEYS } from './restart-keys.ts'
+import { SCALE_OUT_OPTIONS } from './scale-out-keys.ts'
 import {
   count,
   duration,
@@ -28,39 +30,6 @@ import { withKey } from './values.ts'
 
 /** Configuration as users write it: text by Flink's key. */
 export type ConfigurationMap = Readonly<Record<string, string>>
-
-/** A configuration key: its values, its meaning, and the configuration with the value that its text gives. */
-interface Option extends Pick<ValueType<unknown>, 'kind' | 'range'> {
-  readonly meaning: string
-  readonly put: (configuration: JobConfiguration, text: string) => JobConfiguration
-}
-
-/** An option that is a field of the configuration itself. */
-function ofJob<F extends keyof JobConfiguration>(
-  field: F,
-  { kind, range, parse }: ValueType<JobConfiguration[F]>,
-  meaning: string,
-): Option {
-  const put: Option['put'] = (job, text) => ({ ...job, [field]: parse(text) })
-  return { kind, range, meaning, put }
-}
-
-type Section = 'checkpoints' | 'network' | 'queryTls' | 'queryLimits' | 'rest' | 'restTls'
-type Fields<S extends Section> = NonNullable<JobConfiguration[S]>
-
-/** Makes options that are fields of one section of the configuration. */
-function fieldsOf<S extends Section>(section: S) {
-  return <F extends keyof Fields<S>>(
-    field: F,
-    { kind, range, parse }: ValueType<Fields<S>[F]>,
-    meaning: string,
-  ): Option => {
-    const put: Option['put'] = (job, text) => {
-      return { ...job, [section]: { ...job[section], [field]: parse(text) } }
-    }
-    return { kind, range, meaning, put }
-  }
-}
 
 const ofCheckpoints = fieldsOf('checkpoints')
 const ofNetwork = fieldsOf('network')
@@ -309,6 +278,7 @@ const OPTIONS: Readonly<Record<string, Option>> = {
     size(1024),
     'Bytes of answers that a client may leave unread before the server stops working for it (default 1 mb).',
   ),
+  ...SCALE_OUT_OPTIONS,
 }
 
 /** What a key takes, and what it means. */
