@@ -91,6 +91,10 @@ export const ERROR_CODES = {
   CHECKPOINT_DECLINED: entry(true, 'A subtask could not take part in a checkpoint.'),
   CHECKPOINT_NOT_FOUND: entry(false, 'No checkpoint or savepoint is at the given path.'),
   JOB_ALREADY_RUNNING: entry(false, 'Another process, which runs, has the job.'),
+  MEMBERSHIP_LOST: entry(
+    false,
+    'The process is no longer a member of its group, or the group has a newer generation; the process joins again.',
+  ),
   COORDINATOR_FENCED: entry(false, 'A newer coordinator owns the checkpoint directory.'),
   STORAGE_FAILED: entry(true, 'Checkpoint storage could not read or write.'),
   MAX_PARALLELISM_CHANGED: entry(false, 'Max parallelism differs from the one in the checkpoint.'),

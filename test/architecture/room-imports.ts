@@ -470,6 +470,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'core/options',
   ],
   'connectors/kafka/client/answers': ['core', 'wire/batch'],
+  'connectors/kafka/group': ['connectors/kafka/client', 'core', 'core/options'],
   'connectors/log': [
     'connectors/log/storage',
     'connectors/log/writer',

@@ -4,8 +4,16 @@ import { Outage, type OutageListener } from '../../../core/lifetime/outage.ts'
 import type { Random } from '../../../core/random.ts'
 import type { BrokerAddress, ConnectKafka, KafkaConnection } from './connection.ts'
 
+/** Connection to each broker for the requests of one owner, which wait for other processes. */
+export interface OwnConnection {
+  /** Name that no other owner has. */
+  readonly name: string
+  /** Time for an answer, ms. */
+  readonly answerTimeoutMs: number
+}
+
 /** Purpose of a connection: requests that wait have separate ones. */
-export type ConnectionPurpose = 'main' | 'fetch' | 'produce'
+export type ConnectionPurpose = 'main' | 'fetch' | 'produce' | OwnConnection
 
 /** Surroundings of the connections. */
 export interface BrokerWorld {
@@ -23,6 +31,7 @@ export class BrokerConnections {
   private readonly closing = new AbortController()
   private readonly nodes = new Map<number, BrokerAddress>()
   private readonly connections = new Map<string, Promise<KafkaConnection>>()
+  private owners = 0
   /** The time in which no broker can be reached. */
   readonly outage: Outage
 
@@ -54,7 +63,22 @@ export class BrokerConnections {
     if (address === undefined) {
       throw new WeirError('CONNECTOR_FAILED', `Kafka node ${nodeId} is not available now`)
     }
-    return await this.connection(`${nodeId}/${purpose}`, address)
+    if (typeof purpose === 'string') return await this.connection(`${nodeId}/${purpose}`, address)
+    const { name, answerTimeoutMs } = purpose
+    return await this.connection(`${nodeId}/${name}`, address, answerTimeoutMs)
+  }
+
+  /** A name for the connections of one owner, which opens them with its first requests. */
+  own(answerTimeoutMs: number): OwnConnection {
+    this.owners += 1
+    return { name: `own ${this.owners}`, answerTimeoutMs }
+  }
+
+  /** Closes the connections of one owner. Requests without an answer fail. */
+  async closeOwn({ name }: OwnConnection): Promise<void> {
+    const own = [...this.connections].filter(([key]) => key.endsWith(`/${name}`))
+    for (const [key] of own) this.connections.delete(key)
+    await Promise.all(own.map(([, connecting]) => closed(connecting)))
   }
 
   /** A connection to the first broker that answers: known nodes in random order, then bootstrap. */
@@ -82,7 +106,11 @@ export class BrokerConnections {
     ]
   }
 
-  private async connection(name: string, address: BrokerAddress): Promise<KafkaConnection> {
+  private async connection(
+    name: string,
+    address: BrokerAddress,
+    answerTimeoutMs?: number,
+  ): Promise<KafkaConnection> {
     if (this.closing.signal.aborted) {
       throw new WeirError('ILLEGAL_STATE', 'the Kafka client was closed')
     }
@@ -90,10 +118,12 @@ export class BrokerConnections {
     if (existing !== undefined) {
       const connection = await existing
       if (connection.isOpen) return connection
-      if (this.connections.get(name) !== existing) return await this.connection(name, address)
+      if (this.connections.get(name) !== existing) {
+        return await this.connection(name, address, answerTimeoutMs)
+      }
     }
     const startedMs = this.world.clock.monotonicMs()
-    const connecting = this.world.connect(address, this.closing.signal)
+    const connecting = this.world.connect(address, this.closing.signal, answerTimeoutMs)
     this.connections.set(name, connecting)
     try {
       const connection = await connecting
@@ -111,11 +141,12 @@ export class BrokerConnections {
     this.closing.abort()
     const connections = [...this.connections.values()]
     this.connections.clear()
-    await Promise.all(
-      connections.map(async (connecting) => {
-        const connection = await connecting.catch(() => undefined)
-        await connection?.close()
-      }),
-    )
+    await Promise.all(connections.map(closed))
   }
+}
+
+/** Closes a connection, also one that is being opened. */
+async function closed(connecting: Promise<KafkaConnection>): Promise<void> {
+  const connection = await connecting.catch(() => undefined)
+  await connection?.close()
 }

@@ -3,7 +3,11 @@ import { isWeirError, WeirError } from '../../../core/errors.ts'
 import type { OutageListener } from '../../../core/lifetime/outage.ts'
 import { type Random, seededRandom } from '../../../core/random.ts'
 import { type AccessRight, coordinatorRight, requestOf, topicRight } from './access-rights.ts'
-import { BrokerConnections, type ConnectionPurpose } from './broker-connections.ts'
+import {
+  BrokerConnections,
+  type ConnectionPurpose,
+  type OwnConnection,
+} from './broker-connections.ts'
 import {
   type ConnectKafka,
   type KafkaConnection,
@@ -54,6 +58,8 @@ export interface CoordinatorCall<Answer> {
   readonly needs?: readonly AccessRight[]
   /** Default: the delivery timeout. */
   readonly timeoutMs?: number
+  /** Connection for a request that waits. @default the one that all share */
+  readonly on?: OwnConnection
 }
 
 /** Surroundings of a cluster, which tests replace. */
@@ -254,8 +260,22 @@ export class KafkaCluster implements RetryWorld {
     return this.brokers.any()
   }
 
+  /** A name for the connections of one owner, for `callCoordinator`; `closeOwn` closes them. */
+  own(answerTimeoutMs: number): OwnConnection {
+    return this.brokers.own(answerTimeoutMs)
+  }
+
+  /** Closes the connections of one owner. Requests without an answer fail. */
+  async closeOwn(own: OwnConnection): Promise<void> {
+    await this.brokers.closeOwn(own)
+  }
+
   /** A connection to the coordinator of a group or transactional id. */
-  async coordinator(kind: CoordinatorKind, key: string): Promise<KafkaConnection> {
+  async coordinator(
+    kind: CoordinatorKind,
+    key: string,
+    purpose: ConnectionPurpose = 'main',
+  ): Promise<KafkaConnection> {
     const name = `${kind}/${key}`
     let nodeId = this.coordinators.get(name)
     if (nodeId === undefined) {
@@ -270,7 +290,7 @@ export class KafkaCluster implements RetryWorld {
       this.coordinators.set(name, nodeId)
     }
     try {
-      return await this.node(nodeId)
+      return await this.node(nodeId, purpose)
     } catch (error) {
       this.coordinators.delete(name)
       throw error
@@ -284,11 +304,11 @@ export class KafkaCluster implements RetryWorld {
 
   /** Sends a request to a coordinator, and repeats it while the coordinator moves or restarts. */
   async callCoordinator<Answer>(call: CoordinatorCall<Answer>): Promise<Answer> {
-    const { kind, key, doing, timeoutMs, needs = [] } = call
+    const { kind, key, doing, timeoutMs, on, needs = [] } = call
     const request = requestOf(this, doing, coordinatorRight(kind, key), ...needs)
     const attempt = async (): Promise<Answer> => {
       try {
-        const answer = await call.request(await this.coordinator(kind, key))
+        const answer = await call.request(await this.coordinator(kind, key, on))
         throwKafkaError(call.errorOf(answer), request)
         return answer
       } catch (error) {

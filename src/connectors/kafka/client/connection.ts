@@ -37,15 +37,19 @@ export interface KafkaConnection {
 
 /**
  * Function that makes connections, which tests replace. When the signal is aborted, an attempt that waits
- * for its broker fails at once.
+ * for its broker fails at once. `answerTimeoutMs` replaces that of the options.
  */
-export type ConnectKafka = (address: BrokerAddress, signal: AbortSignal) => Promise<KafkaConnection>
+export type ConnectKafka = (
+  address: BrokerAddress,
+  signal: AbortSignal,
+  answerTimeoutMs?: number,
+) => Promise<KafkaConnection>
 
 /** Connections over TCP or TLS, with SASL, on the library's `Connection`. */
 export function kafkaConnector(options: KafkaClientOptions): ConnectKafka {
-  return async (address, signal) => {
+  return async (address, signal, answerTimeoutMs = options.requestTimeoutMs) => {
     const clientId = options.clientId ?? DEFAULT_CLIENT_ID
-    const connection = new Connection(clientId, libraryOptions(options, address))
+    const connection = new Connection(clientId, libraryOptions(options, address, answerTimeoutMs))
     // Callers get the error with their answers; without a listener it would end the process.
     connection.on('error', () => undefined)
     const aborted = Promise.withResolvers<never>()
@@ -87,11 +91,15 @@ async function openConnection(
   return ready
 }
 
-function libraryOptions(options: KafkaClientOptions, address: BrokerAddress) {
-  const { connectTimeoutMs, requestTimeoutMs, sasl, tls = false } = options
+function libraryOptions(
+  options: KafkaClientOptions,
+  address: BrokerAddress,
+  requestTimeoutMs = DEFAULT_REQUEST_TIMEOUT_MS,
+) {
+  const { connectTimeoutMs, sasl, tls = false } = options
   return {
     connectTimeout: connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS,
-    requestTimeout: requestTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS,
+    requestTimeout: requestTimeoutMs,
     // One fetch that waits, or one batch per partition: there are never more than a few.
     maxInflights: 5,
     ...(sasl === undefined ? {} : { sasl: { ...sasl } }),

@@ -19,7 +19,7 @@ export interface KafkaErrorEntry {
   readonly does?: string
 }
 
-/** Errors of requests that Weir does not send: members of groups, tokens, shares, voters, reassignments. */
+/** Errors of requests that Weir does not send: tokens, shares, voters, reassignments. */
 const NOT_SENT = 'Not met: Weir sends no request that has this answer.'
 
 const retriable = (number: number, name: string, does?: string): KafkaErrorEntry => ({
@@ -55,6 +55,7 @@ const notSent = (number: number, name: string): KafkaErrorEntry =>
 const NAMES_RIGHT = 'Names the right that the user lacks and the command that grants it.'
 const MAKES_SMALLER =
   'A producer sends the halves of the batch, and a dead letter without its value. A single record that is too large follows the option `unwritable` of the sink.'
+const JOINS_AGAIN = 'A member joins the group again.'
 const NARROWS =
   'A producer sends the halves of the batch, until the record is alone. It follows the option `unwritable` of the sink; the error names record and setting.'
 
@@ -92,17 +93,27 @@ export const KAFKA_ERROR_TABLE: readonly KafkaErrorEntry[] = [
   retriable(19, 'NOT_ENOUGH_REPLICAS'),
   retriable(20, 'NOT_ENOUGH_REPLICAS_AFTER_APPEND'),
   fatal(21, 'INVALID_REQUIRED_ACKS'),
-  notSent(22, 'ILLEGAL_GENERATION'),
-  notSent(23, 'INCONSISTENT_GROUP_PROTOCOL'),
+  fatal(22, 'ILLEGAL_GENERATION', 'MEMBERSHIP_LOST', JOINS_AGAIN),
+  fatal(
+    23,
+    'INCONSISTENT_GROUP_PROTOCOL',
+    'INVALID_ARGUMENT',
+    'Consumers that are not of this job have the group: take another id.',
+  ),
   fatal(24, 'INVALID_GROUP_ID', 'INVALID_ARGUMENT'),
   fatal(
     25,
     'UNKNOWN_MEMBER_ID',
-    'UNSUPPORTED',
-    'The group has members: the commit of offsets is counted as failed.',
+    'MEMBERSHIP_LOST',
+    'A member joins again. A source without membership counts its commit of offsets as failed.',
   ),
-  notSent(26, 'INVALID_SESSION_TIMEOUT'),
-  notSent(27, 'REBALANCE_IN_PROGRESS'),
+  fatal(
+    26,
+    'INVALID_SESSION_TIMEOUT',
+    'INVALID_ARGUMENT',
+    "Names the timeout and the broker's settings that bound it.",
+  ),
+  fatal(27, 'REBALANCE_IN_PROGRESS', 'MEMBERSHIP_LOST', JOINS_AGAIN),
   fatal(28, 'INVALID_COMMIT_OFFSET_SIZE'),
   fatal(29, 'TOPIC_AUTHORIZATION_FAILED', 'ACCESS_DENIED', NAMES_RIGHT),
   fatal(30, 'GROUP_AUTHORIZATION_FAILED', 'ACCESS_DENIED', NAMES_RIGHT),
@@ -174,10 +185,15 @@ export const KAFKA_ERROR_TABLE: readonly KafkaErrorEntry[] = [
   fatal(76, 'UNSUPPORTED_COMPRESSION_TYPE'),
   notSent(77, 'STALE_BROKER_EPOCH'),
   retriable(78, 'OFFSET_NOT_AVAILABLE'),
-  notSent(79, 'MEMBER_ID_REQUIRED'),
+  fatal(79, 'MEMBER_ID_REQUIRED', 'UNSUPPORTED', 'Joins again with the id of the answer.'),
   retriable(80, 'PREFERRED_LEADER_NOT_AVAILABLE'),
-  notSent(81, 'GROUP_MAX_SIZE_REACHED'),
-  notSent(82, 'FENCED_INSTANCE_ID'),
+  fatal(81, 'GROUP_MAX_SIZE_REACHED'),
+  fatal(
+    82,
+    'FENCED_INSTANCE_ID',
+    'MEMBERSHIP_LOST',
+    'Another process has joined under the same `group.instance.id`.',
+  ),
   retriable(83, 'ELIGIBLE_LEADERS_NOT_AVAILABLE'),
   retriable(84, 'ELECTION_NOT_NEEDED', NOT_SENT),
   notSent(85, 'NO_REASSIGNMENT_IN_PROGRESS'),

@@ -53,6 +53,7 @@ export const {
   Connection,
   ResponseError,
   Writer,
+  addOffsetsToTxnV3,
   addPartitionsToTxnV3,
   apiVersionsV0,
   createAPI,
@@ -63,7 +64,10 @@ export const {
   describeTransactionsV0,
   endTxnV3,
   findCoordinatorV4,
+  heartbeatV4,
   initProducerIdV4,
+  joinGroupV9,
+  leaveGroupV5,
   listOffsetsV7,
   listTransactionsV0,
   metadataV12,
@@ -71,6 +75,8 @@ export const {
   offsetCommitV8,
   offsetFetchV8,
   produceV9,
+  syncGroupV5,
+  txnOffsetCommitV3,
 } = load('network/connection.js', 'apis/index.js', 'errors.js', 'protocol/writer.js')
 
 export type Connection = Library.Connection

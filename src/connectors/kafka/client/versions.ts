@@ -7,7 +7,7 @@ export interface OfferedVersion {
 }
 
 /** The requests that the client sends, with their versions. Together they require Kafka 3.1. */
-const REQUIRED: readonly (readonly [name: string, apiKey: number, version: number])[] = [
+const REQUIRED: readonly RequiredVersion[] = [
   ['Produce', 0, 9],
   ['Fetch', 1, 13],
   ['ListOffsets', 2, 7],
@@ -26,17 +26,28 @@ const REQUIRED: readonly (readonly [name: string, apiKey: number, version: numbe
   ['ListTransactions', 66, 0],
 ]
 
-/** Checks that the broker at `address` offers every required version. Throws UNSUPPORTED. */
-export function checkVersions(address: string, offered: readonly OfferedVersion[]): void {
+/** Request of the protocol, by name and number, with the version that the client sends. */
+export type RequiredVersion = readonly [name: string, apiKey: number, version: number]
+
+/**
+ * Checks that the broker at `address` offers every required version. Throws UNSUPPORTED. `release` is the first Kafka
+ * that has them all.
+ */
+export function checkVersions(
+  address: string,
+  offered: readonly OfferedVersion[],
+  required = REQUIRED,
+  release = '3.1',
+): void {
   const newest = new Map(offered.map(({ apiKey, maxVersion }) => [apiKey, maxVersion]))
-  for (const [name, apiKey, version] of REQUIRED) {
+  for (const [name, apiKey, version] of required) {
     const found = newest.get(apiKey)
     if (found !== undefined && found >= version) continue
     const offer =
       found === undefined ? `no ${name} requests` : `${name} only up to version ${found}`
     throw new WeirError(
       'UNSUPPORTED',
-      `Kafka at ${address} is too old: it offers ${offer}, version ${version} is needed; Weir needs Kafka 3.1 or later, upgrade the broker`,
+      `Kafka at ${address} is too old: it offers ${offer}, version ${version} is needed; Weir needs Kafka ${release} or later, upgrade the broker`,
       { details: { request: name, needed: version, offered: found ?? -1 } },
     )
   }
