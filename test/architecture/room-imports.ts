@@ -441,6 +441,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'http',
     'http/access',
   ],
+  'cluster/scale-out/decisions': ['core', 'core/hash'],
   'connectors/file': [
     'core',
     'core/formats',

@@ -1,0 +1,143 @@
+import { isWeirError, WeirError } from '../../../core/errors.ts'
+import { assignPartitions, type RoundPlan } from './assign-partitions.ts'
+import {
+  encodeAssignment,
+  type OwnerMap,
+  type Refusal,
+  refusedAssignment,
+} from './assignment-data.ts'
+import { fittingMembers, type NamedMember } from './fit.ts'
+import { commonVersion, type FormatRange, GROUP_FORMATS } from './frame.ts'
+import { decodeMemberData, type MemberData } from './member-data.ts'
+import { ascending } from './partition-list.ts'
+import { type AssignRules, DEFAULT_ASSIGN_RULES } from './planning-board.ts'
+
+/** Member as the leader sees it in the answer to its JoinGroup. */
+export interface JoinedMember {
+  readonly memberId: string
+  readonly groupInstanceId?: string | undefined
+  readonly userData: Uint8Array
+}
+
+/** What a member gets in SyncGroup. */
+export interface MemberShare {
+  /** Partitions that it owns, those that it releases too, ascending. */
+  readonly active: readonly number[]
+  /** Its assignment, `assignment-data.ts`. */
+  readonly userData: Uint8Array
+}
+
+/** Options of a round. */
+export interface RoundOptions {
+  /** Generation of the group that the round makes; undefined where it is not known. */
+  readonly generation?: number | undefined
+  /** Rules of the leader. @default DEFAULT_ASSIGN_RULES */
+  readonly rules?: AssignRules
+}
+
+interface Member extends NamedMember {
+  readonly memberId: string
+}
+
+/**
+ * The share of each member of a round, by member id, as the leader computes it: pure, and the same in whichever
+ * process. A member that does not fit the running ones, or whose data cannot be read, gets no partition and
+ * the reason. Throws UNSUPPORTED_VERSION when this process can lead nobody: it must leave, and another one
+ * leads.
+ */
+export function planRound(
+  joined: readonly JoinedMember[],
+  options: RoundOptions = {},
+): Map<string, MemberShare> {
+  const { members, unreadable } = readMembers(joined)
+  const shares = new Map<string, MemberShare>()
+  const { fit, refused } = fittingMembers(members)
+  const version = versionFor(fit, unreadable)
+  const refuse = (memberId: string, refusal: Refusal, formats: FormatRange): void => {
+    const assignment = refusedAssignment(options.generation, refusal)
+    const readable = commonVersion([formats]) ?? GROUP_FORMATS.highest
+    const userData = encodeAssignment(assignment, { version: readable, understands: GROUP_FORMATS })
+    shares.set(memberId, { active: [], userData })
+  }
+  for (const { memberId, refusal } of unreadable) refuse(memberId, refusal, GROUP_FORMATS)
+  for (const { member, refusal } of refused) {
+    refuse(member.memberId, refusal, member.data.understands)
+  }
+  if (fit.length === 0) return shares
+  const outsiders = refused.map(({ member }) => member.data)
+  for (const [memberId, share] of sharesOf(fit, { outsiders, version, options })) {
+    shares.set(memberId, share)
+  }
+  return shares
+}
+
+function sharesOf(
+  fit: readonly Member[],
+  round: {
+    readonly outsiders: readonly MemberData[]
+    readonly version: number
+    readonly options: RoundOptions
+  },
+): Map<string, MemberShare> {
+  const { outsiders, version, options } = round
+  const members = fit.map(({ data }) => data)
+  const { partitions } = members[0]!.job
+  const rules = options.rules ?? DEFAULT_ASSIGN_RULES
+  const plan = assignPartitions({ members, outsiders, partitions, rules })
+  const map = mapOf(members, plan)
+  return new Map(
+    fit.map(({ memberId }, self) => {
+      const tasks = plan.tasks[self]!
+      const assignment = { epoch: options.generation, refusal: undefined, ...tasks, self, map }
+      const userData = encodeAssignment(assignment, { version, understands: GROUP_FORMATS })
+      return [memberId, { active: [...tasks.active, ...tasks.release].sort(ascending), userData }]
+    }),
+  )
+}
+
+function mapOf(members: readonly MemberData[], plan: RoundPlan): OwnerMap {
+  const addresses = members.map(({ address }) => address)
+  return { addresses, owners: plan.owners, standbys: plan.standbys }
+}
+
+interface Unreadable {
+  readonly memberId: string
+  readonly refusal: Refusal
+}
+
+function readMembers(joined: readonly JoinedMember[]): {
+  members: Member[]
+  unreadable: Unreadable[]
+} {
+  const members: Member[] = []
+  const unreadable: Unreadable[] = []
+  for (const { memberId, groupInstanceId, userData } of joined) {
+    try {
+      const data = decodeMemberData(userData)
+      members.push({ memberId, name: groupInstanceId ?? memberId, data })
+    } catch (error) {
+      unreadable.push({ memberId, refusal: refusalFor(error) })
+    }
+  }
+  return { members: members.sort((a, b) => (a.name < b.name ? -1 : 1)), unreadable }
+}
+
+function refusalFor(error: unknown): Refusal {
+  if (!isWeirError(error)) throw error
+  const reason = error.code === 'UNSUPPORTED_VERSION' ? 'format' : 'foreign-data'
+  const text = `the leader could not read what this member says of itself: ${error.message}`
+  return { reason, text: text.slice(0, 250) }
+}
+
+/** The version in which all that fit are written to. */
+function versionFor(fit: readonly Member[], unreadable: readonly Unreadable[]): number {
+  const version = commonVersion(fit.map(({ data }) => data.understands))
+  const isNewcomer =
+    unreadable.some(({ refusal }) => refusal.reason === 'format') &&
+    fit.every(({ data }) => data.owned.length === 0)
+  if (version !== undefined && !isNewcomer) return version
+  throw new WeirError(
+    'UNSUPPORTED_VERSION',
+    'this process became the leader of a group whose formats it does not know; it leaves, and another one leads. Upgrade one version at a time',
+  )
+}
