@@ -9,6 +9,7 @@ import type { CheckpointStorage } from '../checkpoint/storage/checkpoint-storage
 import { loadStorage } from '../checkpoint/storage/load.ts'
 import type { JobConfiguration } from '../configuration/configuration.ts'
 import { placedError } from '../protocol/failure-cause.ts'
+import type { SlotThreadPool } from '../slot/pool/slot-threads.ts'
 import type { SlotThreads } from '../slot/threads.ts'
 import { WorkerSlot } from '../slot/worker-slot.ts'
 import { JobExecution } from './execution.ts'
@@ -24,6 +25,8 @@ export interface WorkerJobOptions<O extends JobOptions> extends RunOptions {
   readonly random: Random
   /** Threads of this module's slots that were started before. */
   readonly threads?: SlotThreads | undefined
+  /** Threads that the slots share with those of other jobs; its owner closes it. @default a thread for each slot */
+  readonly pool?: SlotThreadPool | undefined
   /** Called with each warning of the graph. */
   readonly warn?: (sentence: string) => void
 }
@@ -73,7 +76,7 @@ export async function requireNotRunning(
 }
 
 async function build<O extends JobOptions>(
-  { module, jobOptions, random, threads, warn }: WorkerJobOptions<O>,
+  { module, jobOptions, random, threads, pool, warn }: WorkerJobOptions<O>,
   run: ReturnType<typeof resolveRunOptions>,
   storage: CheckpointStorage | undefined,
 ): Promise<JobExecution> {
@@ -95,8 +98,9 @@ async function build<O extends JobOptions>(
     ...run,
     graph,
     random,
-    startSlot: (slot, listener) =>
-      new WorkerSlot({ slot, job, listener, thread: threads?.take(slot) }),
+    startSlot:
+      pool?.slotsOf(job) ??
+      ((slot, listener) => new WorkerSlot({ slot, job, listener, thread: threads?.take(slot) })),
     storage,
     claimant: processClaimant(graph.jobName, run.configuration.checkpoints.takeOver, run.clock),
   })
