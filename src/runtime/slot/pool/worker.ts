@@ -1,12 +1,12 @@
+import type { EventEmitter } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { siblingModule, THREAD_LIMITS } from '../../../core/sibling-module.ts'
 import type { SharedThreadData } from './messages.ts'
 
 /** The parts of a worker that a shared thread uses. */
-export type SharedWorker = Pick<
-  Worker,
-  'postMessage' | 'on' | 'terminate' | 'startCpuProfile' | 'getHeapStatistics'
->
+export interface SharedWorker
+  extends Pick<Worker, 'postMessage' | 'terminate' | 'startCpuProfile' | 'getHeapStatistics'>,
+    Pick<EventEmitter, 'on'> {}
 
 /** Starts a worker with this name. */
 export type StartSharedWorker = (name: string, data: SharedThreadData) => SharedWorker
