@@ -28,6 +28,7 @@ export const THREADS: Readonly<Record<string, readonly string[]>> = {
   query: ['serving/threads/worker'],
   slot: [
     'runtime/slot/thread',
+    'runtime/slot/pool/thread',
     'runtime/checkpoint/storage/file',
     ...LOG,
     'jobs/als-serving/job',
@@ -37,7 +38,11 @@ export const THREADS: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Modules that make the thread that loads them a query or a slot thread: no other thread may load their file. */
-const ALONE: ReadonlySet<string> = new Set(['serving/threads/worker', 'runtime/slot/thread'])
+const ALONE: ReadonlySet<string> = new Set([
+  'serving/threads/worker',
+  'runtime/slot/thread',
+  'runtime/slot/pool/thread',
+])
 
 /** Types, and the source of WebAssembly. */
 const NOT_JOINED = /\.(d|as)\.ts$/

@@ -16,13 +16,19 @@ export interface KeyedStateOptions extends SubtaskKeyedStateOptions {
 /** The engine's block cache and write buffers take this share of the budget each, on top of it. */
 const ENGINE_SHARE = 16
 const MIN_ENGINE_BYTES = 8 * 1024 * 1024
+/** The same where jobs share a thread: there are many engines, each with little state. */
+const MIN_SHARED_ENGINE_BYTES = 2 * 1024 * 1024
 const MAX_ENGINE_BYTES = 64 * 1024 * 1024
 
 /** Opens the keyed state of one operator subtask, empty. Throws STORE_FAILED. */
 export async function openKeyedState(options: KeyedStateOptions): Promise<KeyedStateBackend> {
   if (options.storeType === 'heap') return new SubtaskKeyedState(options, undefined)
+  const isShared = options.slotMemory?.evenShare !== undefined
   const engineBytes = Math.min(
-    Math.max(options.memoryBudgetBytes / ENGINE_SHARE, MIN_ENGINE_BYTES),
+    Math.max(
+      options.memoryBudgetBytes / ENGINE_SHARE,
+      isShared ? MIN_SHARED_ENGINE_BYTES : MIN_ENGINE_BYTES,
+    ),
     MAX_ENGINE_BYTES,
   )
   const store = await openStateStore(options.storeType, options.storeDirectory, {

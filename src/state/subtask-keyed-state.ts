@@ -69,7 +69,7 @@ export interface SubtaskKeyedStateOptions {
   readonly memoryBudgetBytes: number
   /** Whether functions get the objects of values and lists themselves, as they promise to change none. @default false */
   readonly reusesObjects?: boolean
-  /** Memory of all operators of the slot: typed state also takes what the others leave. */
+  /** Memory of all operators of the slot: typed state also takes what the others leave. An even share of it overrides the budget. */
   readonly slotMemory?: SlotMemory | undefined
   readonly clock: Clock
   readonly listener: KeyedStateListener
@@ -96,7 +96,7 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
   private readonly handles: SubtaskHandles
   private readonly vectors: VectorStates
   private readonly queries: SubtaskQueries
-  private readonly budgetBytes: number
+  private readonly budgetBytes: () => number
   private readonly slotMemory: SlotMemory | undefined
   private hasVectors = false
   private spillSink: ChangeSink | undefined
@@ -116,7 +116,7 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
     this.formerKeys = options.keyFormat === 'key/1' ? new FormerKeys() : undefined
     this.listener = options.listener
     this.ahead = new TypedReadAhead(options.maxParallelism)
-    this.budgetBytes = options.memoryBudgetBytes
+    this.budgetBytes = () => options.slotMemory?.evenShare ?? options.memoryBudgetBytes
     this.slotMemory = options.slotMemory
     this.typed = new TypedStates({
       operatorUid: options.operatorUid,
@@ -134,7 +134,7 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
     this.vectors = new VectorStates({
       ...options,
       store,
-      budgetBytes: () => this.budgetBytes - this.typed.bytes,
+      budgetBytes: () => this.budgetBytes() - this.typed.bytes,
       spillSink: () => this.spillSink ?? losingSink,
     })
     this.queries = new SubtaskQueries({ ...options, vectors: this.vectors })
@@ -384,8 +384,8 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
 
   private typedBudget(): number {
     // Row tables do not shrink, so beside them typed state takes nothing that others may want back.
-    if (this.hasVectors) return this.budgetBytes / TYPED_SHARE
-    return Math.max(this.budgetBytes, this.slotMemory?.leftFor(this) ?? 0)
+    if (this.hasVectors) return this.budgetBytes() / TYPED_SHARE
+    return Math.max(this.budgetBytes(), this.slotMemory?.leftFor(this) ?? 0)
   }
 
   private requireNoVector(name: string): void {

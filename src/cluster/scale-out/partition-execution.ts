@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { seededRandom } from '../../core/random.ts'
-import type { JobDefinition } from '../../dataflow/job/definition.ts'
-import { buildModuleGraph } from '../../dataflow/job/module-graph.ts'
+import { buildFromModule } from '../../dataflow/job/module.ts'
 import type { StreamGraph } from '../../dataflow/stream-graph.ts'
 import { parseConfiguration } from '../../runtime/configuration/keys.ts'
 import type { JobExecution } from '../../runtime/job/execution.ts'
 import { createWorkerJob } from '../../runtime/job/worker-job.ts'
+import type { SlotThreadPool } from '../../runtime/slot/pool/slot-threads.ts'
 import { partName } from './graph/job-partition.ts'
 import { PARTITION_MODULE, type PartitionModuleOptions } from './graph/module.ts'
 import { EXCHANGE_TRANSACTION_TIMEOUT_MS, type ScaleOutJobOptions } from './options.ts'
@@ -23,6 +23,7 @@ export function partitionJobId(applicationId: string, partition: number): string
 export async function createPartitionJob(
   options: ScaleOutJobOptions,
   partition: number,
+  pool: SlotThreadPool,
 ): Promise<JobExecution> {
   const { module, jobOptions, configuration, applicationId, partitions } = options
   const parsed = parseConfiguration({
@@ -40,6 +41,7 @@ export async function createPartitionJob(
       checkpoints: { ...parsed.checkpoints, takeOver: true },
     },
     random: seededRandom(randomBytes(4).readUInt32LE()),
+    pool,
     part: {
       jobName: partName(applicationId, partition),
       rewrite: { url: PARTITION_MODULE, options: { ...moduleOptions(options, partition) } },
@@ -52,14 +54,14 @@ export async function wholeGraph(
   { module, jobOptions, configuration, partitions }: ScaleOutJobOptions,
   warn: (sentence: string) => void,
 ): Promise<StreamGraph> {
-  const { default: definition } = (await import(module.href)) as { default: JobDefinition }
   const { maxParallelism } = parseConfiguration(configuration)
-  const built = {
+  const job = {
+    url: module.href,
     options: jobOptions,
     parallelism: partitions,
     ...(maxParallelism === undefined ? {} : { maxParallelism }),
   }
-  return await buildModuleGraph(definition, built, { warn })
+  return await buildFromModule(import(job.url), job, { warn })
 }
 
 function moduleOptions(options: ScaleOutJobOptions, partition: number): PartitionModuleOptions {

@@ -1,4 +1,4 @@
-import { type GroupError, isGroupError } from '../../connectors/kafka/group/group-error.ts'
+import { type GroupError, isGroupError } from '../../connectors/kafka/group/membership-loss.ts'
 import type { Generation, GroupMember } from '../../connectors/kafka/group/member.ts'
 import type { Clock } from '../../core/clock.ts'
 import { asWeirError, WeirError } from '../../core/errors.ts'

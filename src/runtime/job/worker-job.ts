@@ -3,13 +3,14 @@ import { isWeirError } from '../../core/errors.ts'
 import { noticeFrom } from '../../core/lifetime/wait.ts'
 import type { Random } from '../../core/random.ts'
 import { parseStorageUrl } from '../../core/storage-url.ts'
-import type { JobDefinition, JobOptions } from '../../dataflow/job/definition.ts'
-import { buildModuleGraph, type ModuleGraph } from '../../dataflow/job/module-graph.ts'
+import type { JobOptions } from '../../dataflow/job/definition.ts'
+import { buildFromModule, type JobModule } from '../../dataflow/job/module.ts'
 import { processClaimant, requireOwnerGone } from '../checkpoint/coordinator/claimant.ts'
 import type { CheckpointStorage } from '../checkpoint/storage/checkpoint-storage.ts'
 import { loadStorage } from '../checkpoint/storage/load.ts'
 import type { JobConfiguration } from '../configuration/configuration.ts'
 import { placedError } from '../protocol/failure-cause.ts'
+import type { SlotThreadPool } from '../slot/pool/slot-threads.ts'
 import type { SlotThreads } from '../slot/threads.ts'
 import { WorkerSlot } from '../slot/worker-slot.ts'
 import { JobExecution } from './execution.ts'
@@ -25,10 +26,12 @@ export interface WorkerJobOptions<O extends JobOptions> extends RunOptions {
   readonly random: Random
   /** Threads of this module's slots that were started before. */
   readonly threads?: SlotThreads | undefined
+  /** Threads that the slots share with those of other jobs; its owner closes it. @default a thread for each slot */
+  readonly pool?: SlotThreadPool | undefined
   /** Called with each warning of the graph. */
   readonly warn?: (sentence: string) => void
   /** The part of the job that it runs. @default the whole job, under its own name */
-  readonly part?: Required<Pick<ModuleGraph, 'jobName' | 'rewrite'>>
+  readonly part?: Required<Pick<JobModule, 'jobName' | 'rewrite'>>
 }
 
 /** Prepares a job with a worker thread for every slot. Throws INVALID_GRAPH and as the job's `build`. */
@@ -76,31 +79,30 @@ export async function requireNotRunning(
 }
 
 async function build<O extends JobOptions>(
-  { module, jobOptions, random, threads, warn, part }: WorkerJobOptions<O>,
+  { module, jobOptions, random, threads, pool, warn, part }: WorkerJobOptions<O>,
   run: ReturnType<typeof resolveRunOptions>,
   storage: CheckpointStorage | undefined,
 ): Promise<JobExecution> {
-  const { default: definition } = (await import(module.href)) as { default: JobDefinition<O> }
   const { parallelism } = run.configuration
   const maxParallelism = run.configuration.maxParallelism ?? (await maxParallelismOf(run, storage))
-  const built = {
+  const job: JobModule = {
+    url: module.href,
     options: jobOptions,
     parallelism,
     ...(maxParallelism === undefined ? {} : { maxParallelism }),
     ...part,
   }
-  const graph = await buildModuleGraph(definition, built, {
-    ...(warn === undefined ? {} : { warn }),
-  }).catch((error: unknown) => {
+  const settings = warn === undefined ? {} : { warn }
+  const graph = await buildFromModule(import(job.url), job, settings).catch((error: unknown) => {
     throw placedError(error)
   })
-  const job = { url: module.href, ...built }
   return new JobExecution({
     ...run,
     graph,
     random,
-    startSlot: (slot, listener) =>
-      new WorkerSlot({ slot, job, listener, thread: threads?.take(slot) }),
+    startSlot:
+      pool?.slotsOf(job) ??
+      ((slot, listener) => new WorkerSlot({ slot, job, listener, thread: threads?.take(slot) })),
     storage,
     claimant: processClaimant(graph.jobName, run.configuration.checkpoints.takeOver, run.clock),
   })

@@ -2,6 +2,8 @@ import type { Clock } from '../../core/clock.ts'
 import type { OutageListener } from '../../core/lifetime/outage.ts'
 import { noticeFrom } from '../../core/lifetime/wait.ts'
 import type { StreamGraph } from '../../dataflow/stream-graph.ts'
+
+import type { SlotMemory } from '../../state/slot-memory.ts'
 import type { CheckpointStorage } from '../checkpoint/storage/checkpoint-storage.ts'
 import { stateDirectoryOf } from '../configuration/state-directory.ts'
 import { failureReport } from '../protocol/failure-report.ts'
@@ -19,6 +21,11 @@ export interface SlotAgentOptions {
     onOutage: OutageListener,
   ) => CheckpointStorage | Promise<CheckpointStorage>
   readonly report: (report: SlotReport) => void
+  /**
+   * The memory for keyed state of a thread that several agents share; its heap is then not among the metrics of each.
+   * @default the thread has this agent alone
+   */
+  readonly sharedMemory?: SlotMemory | undefined
 }
 
 /**
@@ -32,6 +39,7 @@ export class SlotAgent {
   /** Last attempt that was deployed, with the commands that came before its runtime was there. */
   private deploying: { readonly attempt: number; readonly commands: SlotCommand[] } | undefined
   private storage: CheckpointStorage | undefined
+  private isEnded = false
 
   constructor(options: SlotAgentOptions) {
     this.options = options
@@ -59,9 +67,23 @@ export class SlotAgent {
     }
   }
 
-  /** An error that no call handled fails the attempt that runs; false where none runs. */
-  failStray(error: unknown): boolean {
-    return this.runtime?.failStray(error) === true
+  /**
+   * An error that no call handled fails the attempt that runs; false where none runs. With the subtask that has begun the
+   * code, only an attempt that has this subtask.
+   */
+  failStray(error: unknown, of?: object): boolean {
+    return this.runtime?.failStray(error, of) === true
+  }
+
+  /**
+   * Ends for good in a thread that goes on: closes what runs, unless it is being closed already, and its storage. No
+   * attempt is deployed any more.
+   */
+  async end(): Promise<void> {
+    this.isEnded = true
+    this.queries.detach()
+    await this.runtime?.close()
+    await this.storage?.close()
   }
 
   /** Ends without closing anything, as a killed thread would. */
@@ -99,12 +121,14 @@ export class SlotAgent {
         )
       }
       const graph = await this.options.buildGraph()
+      if (this.isEnded) return await this.end()
       this.runtime = new SlotRuntime({
         deployment,
         graph,
         clock: this.options.clock,
         storage: storageUrl === undefined ? undefined : this.storage,
         stateDirectory: stateDirectoryOf(configuration),
+        sharedMemory: this.options.sharedMemory,
         queries: this.queries,
         report: this.options.report,
       })

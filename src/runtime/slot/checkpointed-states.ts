@@ -24,6 +24,8 @@ export interface CheckpointedStatesOptions {
   readonly storage: CheckpointStorage | undefined
   /** Folder for spilled state of all jobs. */
   readonly stateDirectory: string
+  /** The memory of the thread's state, where several jobs share the thread. @default that of the slot's part of the job */
+  readonly memory?: SlotMemory | undefined
   /** Reports tables and queryable states to the main thread. */
   readonly report: (report: SlotReport) => void
   readonly warn: (warning: WeirError) => void
@@ -48,7 +50,7 @@ export class CheckpointedStates {
     this.folder = join(spillFolder(stateDirectory, jobId, generation), `${slot}-${attempt}`)
     const operators = keyedOperators(plan, slot)
     const slotBytes = Math.floor(configuration.stateMemoryBytes / slots)
-    this.memory = new SlotMemory(slotBytes)
+    this.memory = options.memory ?? new SlotMemory(slotBytes)
     this.budgetBytes = Math.floor(slotBytes / Math.max(1, operators))
   }
 
@@ -69,7 +71,7 @@ export class CheckpointedStates {
       storeType: deployment.configuration.stateBackend,
       storeDirectory: join(this.folder, node.uid),
       warn: this.options.warn,
-      memoryBudgetBytes: this.budgetBytes,
+      memoryBudgetBytes: this.memory.evenShare ?? this.budgetBytes,
       reusesObjects: deployment.configuration.objectReuse,
       slotMemory: this.memory,
       clock,

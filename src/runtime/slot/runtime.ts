@@ -9,6 +9,7 @@ import type { LongCallSteps, StoredRows } from '../../operators/port/operator.ts
 import { ProgressBoard } from '../../state/catalog/progress-board.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
 import type { VectorRow } from '../../state/port/handles.ts'
+import type { SlotMemory } from '../../state/slot-memory.ts'
 import type { ProgressReport } from '../channel/progress-combiner.ts'
 import type { Barrier } from '../checkpoint/protocol/checkpoint-types.ts'
 import type { DroppedState } from '../checkpoint/protocol/dropped-state.ts'
@@ -48,6 +49,8 @@ export interface SlotRuntimeOptions {
   readonly storage: CheckpointStorage | undefined
   /** Folder for spilled state. */
   readonly stateDirectory: string
+  /** See `SlotAgentOptions`. */
+  readonly sharedMemory?: SlotMemory | undefined
   readonly queries: SlotQueries
   readonly report: (report: SlotReport) => void
 }
@@ -92,7 +95,7 @@ export class SlotRuntime implements SubtaskHost {
     this.clock = clock
     this.plan = planJob(options.graph)
     this.board = new ProgressBoard(deployment.board)
-    const { storage, stateDirectory } = options
+    const { storage, stateDirectory, sharedMemory } = options
     this.tables = new SlotRowTables(deployment.slot, this.board, (report) => this.report(report))
     this.rowTables = this.tables.directory
     this.states = new CheckpointedStates({
@@ -101,6 +104,7 @@ export class SlotRuntime implements SubtaskHost {
       clock,
       storage,
       stateDirectory,
+      memory: sharedMemory,
       report: (report) => this.tables.onOwn(report),
       warn: (warning) => this.warn(warning),
     })
@@ -117,7 +121,7 @@ export class SlotRuntime implements SubtaskHost {
       send: (to, message) => this.exchange.sendRows(to, message),
     })
     const ownMetrics = this.metrics.group(`slot.${deployment.slot}`)
-    addHeapGauges(ownMetrics)
+    if (sharedMemory === undefined) addHeapGauges(ownMetrics)
     this.turn = new SlotTurn({
       clock,
       queries: options.queries,
@@ -262,9 +266,9 @@ export class SlotRuntime implements SubtaskHost {
     this.reportFailure(subtask.name, error, { operator, record })
   }
 
-  /** An error that no call handled ends the attempt; false where it is closed. */
-  failStray(error: unknown): boolean {
-    if (this.closed) return false
+  /** An error that no call handled ends the attempt; false where it is closed, or another subtask has begun the code. */
+  failStray(error: unknown, of?: object): boolean {
+    if (this.closed || (of && !this.subtasks.some((subtask) => subtask === of))) return false
     const { task = `slot ${this.deployment.slot}`, operator } = asyncCaller()
     this.reportFailure(task, strayError(error), { operator, stray: true })
     return true

@@ -4,12 +4,11 @@ import { systemClock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import { tracingEnvironment } from '../../core/tracing/environment.ts'
 import { startTracing } from '../../core/tracing/tracer.ts'
-import type { JobDefinition, JobOptions } from '../../dataflow/job/definition.ts'
-import { buildModuleGraph } from '../../dataflow/job/module-graph.ts'
+import { buildFromModule, type JobModule } from '../../dataflow/job/module.ts'
 import { loadStorage } from '../checkpoint/storage/load.ts'
 import { SlotAgent } from './agent.ts'
 import type { SlotThreadData } from './threads.ts'
-import type { JobModule, SlotThreadMessage } from './worker-slot.ts'
+import type { SlotThreadMessage } from './worker-slot.ts'
 
 /*
  * Entry of a slot's worker thread: imports the job's module and executes the main thread's commands.
@@ -32,15 +31,11 @@ let job: JobModule | undefined
 const agent = new SlotAgent({
   clock: systemClock,
   openStorage: loadStorage,
-  buildGraph: async () => {
-    const module = (await loading) as { default?: JobDefinition<JobOptions> }
-    if (module.default === undefined) {
-      throw new WeirError('INVALID_ARGUMENT', `${url} has no default export; use defineJob`)
-    }
+  buildGraph: () => {
     if (job === undefined) {
       throw new WeirError('ILLEGAL_STATE', 'a slot thread gets its job before any command')
     }
-    return buildModuleGraph(module.default, job)
+    return buildFromModule(loading, job)
   },
   report: (report) => {
     port.postMessage(report)

@@ -1,16 +1,10 @@
 import type { Worker } from 'node:worker_threads'
 import { sleep, systemClock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
-import type { ModuleGraph } from '../../dataflow/job/module-graph.ts'
+import type { JobModule } from '../../dataflow/job/module.ts'
 import { type SlotHost, type SlotListener, slotLost } from '../protocol/slot-host.ts'
 import type { MessagePortLike, SlotCommand, SlotReport } from '../protocol/slot-messages.ts'
 import { startSlotThread } from './threads.ts'
-
-/** A job that a slot thread can build. */
-export interface JobModule extends ModuleGraph {
-  /** URL of a module whose default export was made with `defineJob`. */
-  readonly url: string
-}
 
 /** Main thread to slot thread: first its job, then the slot's commands. */
 export type SlotThreadMessage = SlotCommand | { readonly kind: 'job'; readonly job: JobModule }
@@ -58,24 +52,31 @@ export class WorkerSlot implements SlotHost {
     await this.worker.terminate()
   }
 
-  async profile(durationMs: number): Promise<string> {
-    const { worker } = this
-    if (typeof worker.startCpuProfile !== 'function') {
-      const message = `Node ${process.versions.node} cannot profile a thread from another one; use Node 24.8 or newer`
-      throw new WeirError('UNSUPPORTED', message)
-    }
-    try {
-      const running = await worker.startCpuProfile()
-      await sleep(systemClock, durationMs)
-      return await running.stop()
-    } catch (error) {
-      throw new WeirError('SLOT_LOST', 'the slot ended while it was profiled', { cause: error })
-    }
+  profile(durationMs: number): Promise<string> {
+    return profileThread(this.worker, durationMs)
   }
 
   private lost(error: WeirError): void {
     if (this.ending) return
     this.ending = true
     this.listener.lost(error)
+  }
+}
+
+/** V8's CPU profile of a thread over some time, as JSON. Throws UNSUPPORTED, SLOT_LOST. */
+export async function profileThread(
+  worker: Pick<Worker, 'startCpuProfile'>,
+  durationMs: number,
+): Promise<string> {
+  if (typeof worker.startCpuProfile !== 'function') {
+    const message = `Node ${process.versions.node} cannot profile a thread from another one; use Node 24.8 or newer`
+    throw new WeirError('UNSUPPORTED', message)
+  }
+  try {
+    const running = await worker.startCpuProfile()
+    await sleep(systemClock, durationMs)
+    return await running.stop()
+  } catch (error) {
+    throw new WeirError('SLOT_LOST', 'the slot ended while it was profiled', { cause: error })
   }
 }

@@ -1,0 +1,154 @@
+import { randomBytes } from 'node:crypto'
+import { KafkaCluster } from '../../connectors/kafka/client/cluster.ts'
+import { KafkaGroupMember } from '../../connectors/kafka/group/kafka-member.ts'
+import { systemClock } from '../../core/clock.ts'
+import { WeirError } from '../../core/errors.ts'
+import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
+import { graphFingerprint } from '../../dataflow/plan/graph-fingerprint.ts'
+import type { StreamGraph } from '../../dataflow/stream-graph.ts'
+import { loadStorage } from '../../runtime/checkpoint/storage/load.ts'
+import type { JobConfiguration } from '../../runtime/configuration/configuration.ts'
+import { parseConfiguration } from '../../runtime/configuration/keys.ts'
+import { SlotThreadPool } from '../../runtime/slot/pool/slot-threads.ts'
+import type { JobIdentity } from './decisions/member-data.ts'
+import { ensureExchangeTopics } from './exchange-topics.ts'
+import { exchangeTopic, kafkaExchanges } from './graph/kafka-exchange.ts'
+import { type Exchange, exchangesOf, partitionGraph } from './graph/partition-graph.ts'
+import { EXCHANGE_TRANSACTION_TIMEOUT_MS, type ScaleOutJobOptions } from './options.ts'
+import { createPartitionJob, wholeGraph } from './partition-execution.ts'
+import type { ProcessListener } from './process-events.ts'
+import { ScaleOutProcess } from './scale-out-process.ts'
+import { storageIdOf } from './storage-id.ts'
+
+const DEFAULT_SESSION_MS = 10_000
+
+/** Options of a process of a job. */
+export interface StartScaleOutOptions extends ScaleOutJobOptions {
+  /** Slot threads, which the job partitions of the process share. */
+  readonly threads: number
+  /** Version of this build. */
+  readonly version: string
+  readonly listener: ProcessListener
+  /** Called with each warning of the graph. */
+  readonly warn: (sentence: string) => void
+}
+
+/** A process of a job with what it has opened. */
+export interface StartedProcess extends AsyncDisposable {
+  readonly process: ScaleOutProcess
+}
+
+/**
+ * Starts a process of a job: it joins the job's group and runs the partitions that it gets. Rejects before it joins
+ * with INVALID_ARGUMENT for a job without periodic checkpoints, UNSUPPORTED for a job that cannot be divided,
+ * CONNECTOR_FAILED, ACCESS_DENIED, STORAGE_FAILED, and as the job's `build`.
+ */
+export async function startScaleOut(options: StartScaleOutOptions): Promise<StartedProcess> {
+  const configuration = parseConfiguration(options.configuration)
+  requireCheckpoints(configuration)
+  const graph = await wholeGraph(options, options.warn)
+  const exchanges = requireDivisible(graph, options)
+  await using opened = new ResourceStack()
+  const cluster = new KafkaCluster(options.kafka, {
+    onOutage: (error) => options.listener({ kind: 'warning', partition: undefined, error }),
+  })
+  opened.defer(() => cluster.close())
+  await ensureExchangeTopics(cluster, exchanges, {
+    ...options,
+    replicationFactor: configuration.scaleOut.replicationFactor,
+  })
+  const job = await identityOf(graph, { cluster, configuration, partitions: options.partitions })
+  const pool = new SlotThreadPool({
+    threads: options.threads,
+    url: options.module.href,
+    stateMemoryBytes: configuration.stateMemoryBytes,
+    clock: systemClock,
+  })
+  opened.defer(() => pool.close())
+  const process = join(options, { cluster, configuration, job, pool, exchanges })
+  const resources = opened.move()
+  return { process, [Symbol.asyncDispose]: () => resources[Symbol.asyncDispose]() }
+}
+
+interface JoinParts {
+  readonly cluster: KafkaCluster
+  readonly configuration: JobConfiguration
+  readonly job: JobIdentity
+  readonly pool: SlotThreadPool
+  readonly exchanges: readonly Exchange[]
+}
+
+function join(options: StartScaleOutOptions, parts: JoinParts): ScaleOutProcess {
+  const { applicationId, version, listener, threads } = options
+  const { cluster, configuration, job, pool, exchanges } = parts
+  const { sessionTimeoutMs = DEFAULT_SESSION_MS, groupHeartbeatMs, groupInstanceId } =
+    configuration.scaleOut
+  const heartbeatMs = groupHeartbeatMs ?? Math.ceil(sessionTimeoutMs / 10)
+  const topics = exchanges.map((exchange) => exchangeTopic(applicationId, exchange))
+  const member = new KafkaGroupMember(cluster, {
+    ...{ groupId: applicationId, sessionTimeoutMs, topics },
+    heartbeatIntervalMs: heartbeatMs,
+    ...(groupInstanceId === undefined ? {} : { groupInstanceId }),
+  })
+  return new ScaleOutProcess({
+    ...{ member, job, heartbeatMs, version, topics, listener },
+    create: (partition) => createPartitionJob(options, partition, pool),
+    clock: systemClock,
+    capacity: threads,
+  })
+}
+
+/** The exchanges of the job. Throws UNSUPPORTED where the job cannot be divided. */
+function requireDivisible(graph: StreamGraph, options: ScaleOutJobOptions): Exchange[] {
+  const { partitions } = options
+  const topics = kafkaExchanges({
+    ...options,
+    transactionTimeoutMs: EXCHANGE_TRANSACTION_TIMEOUT_MS,
+  })
+  partitionGraph(graph, { partition: 0, partitions }, topics)
+  return exchangesOf(graph, partitions)
+}
+
+async function identityOf(
+  graph: StreamGraph,
+  {
+    cluster,
+    configuration,
+    partitions,
+  }: {
+    readonly cluster: KafkaCluster
+    readonly configuration: JobConfiguration
+    readonly partitions: number
+  },
+): Promise<JobIdentity> {
+  const { clusterId } = await cluster.retry('metadata of the cluster', () => cluster.metadata([]))
+  const storage = await loadStorage(configuration.checkpoints.directory!)
+  try {
+    return {
+      fingerprint: graphFingerprint(graph),
+      storageId: await storageIdOf(storage, randomBytes(16).toString('hex')),
+      cluster: clusterId ?? '',
+      partitions,
+      maxParallelism: Math.max(...graph.nodes.map((node) => node.maxParallelism)),
+    }
+  } finally {
+    await storage.close()
+  }
+}
+
+function requireCheckpoints({ checkpoints }: JobConfiguration): void {
+  const { directory, intervalMs, mode } = checkpoints
+  const missing =
+    directory === undefined
+      ? 'execution.checkpointing.dir=PLACE, a folder that all processes reach'
+      : intervalMs === undefined
+        ? 'execution.checkpointing.interval=TIME'
+        : undefined
+  if (missing !== undefined) {
+    throw new WeirError('INVALID_ARGUMENT', `a job in many processes needs checkpoints: set -D ${missing}`)
+  }
+  if (mode !== 'exactly-once') {
+    const message = 'a job in many processes is exactly once: remove execution.checkpointing.mode'
+    throw new WeirError('INVALID_ARGUMENT', message)
+  }
+}
