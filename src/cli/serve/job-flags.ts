@@ -16,6 +16,7 @@ const JOBS_OF: Readonly<Record<string, readonly RunJob[]>> = {
   tags: ['als-serving'],
   option: ['module'],
   'check-types': ['module'],
+  'scale-out': ['module'],
   repository: ['models', 'module'],
   memory: ['models', 'module'],
   'remote-keys': ['models', 'module'],

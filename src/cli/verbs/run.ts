@@ -110,6 +110,15 @@ export const runCommand: Command = {
       help: 'Serve "models" over gRPC, too, beside --http: the Open Inference Protocol, with streams',
     },
     'allow-origin': { ...ALLOW_ORIGIN, needs: [needs('http')] },
+    'scale-out': {
+      type: 'boolean',
+      needs: [needs('brokers')],
+      excludes: [
+        ...['detached', 'http', 'grpc', 'listen', 'host', 'port', 'query-threads', 'titles'],
+        ...['restore-from', 'allow-non-restored-state', 'take-over'],
+      ],
+      help: 'Be one of the processes of a job of your own: those with the same application.id share it, in a group of Kafka',
+    },
     ...MODEL_CONTROL_OPTIONS,
     ...KEY_LENGTH_OPTION,
     ...SERVING_OPTIONS,
@@ -138,6 +147,7 @@ Examples:
   weir run ./counts.ts --option input=/tmp/in --check-types
   weir run als-serving --restore-from 2
   weir run ./scores.ts --repository models
+  weir run ./counts.ts --scale-out --brokers localhost:9092 -D execution.checkpointing.dir=hdfs://namenode:9870/weir
   weir run ./counts.ts --restore-from .weir/checkpoints/savepoints/savepoint-1a2b3c-0123456789ab`,
   async helpFor([job]) {
     if (job === undefined || !existsSync(job)) return undefined
@@ -153,6 +163,10 @@ Examples:
       const { submitDetached } = await import('../cluster/submit.ts')
       const job = existsSync(name) ? resolve(name) : name
       return await submitDetached(job, runCommand.options, { flags: values, io })
+    }
+    if (flags.boolean('scale-out')) {
+      const { runScaleOut } = await import('../serve/run-scale-out.ts')
+      return await runScaleOut(name, flags, io)
     }
     if (name === MODELS) {
       const { runModels } = await import('../inference/run-models.ts')

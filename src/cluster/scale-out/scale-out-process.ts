@@ -1,11 +1,12 @@
-import { type GroupError, isGroupError } from '../../connectors/kafka/group/membership-loss.ts'
 import type { Generation, GroupMember } from '../../connectors/kafka/group/member.ts'
+import { type GroupError, isGroupError } from '../../connectors/kafka/group/membership-loss.ts'
 import type { Clock } from '../../core/clock.ts'
 import { asWeirError, WeirError } from '../../core/errors.ts'
 import { type Assignment, decodeAssignment } from './decisions/assignment-data.ts'
 import { GROUP_FORMATS } from './decisions/frame.ts'
 import { encodeMemberData, type JobIdentity } from './decisions/member-data.ts'
 import { planRound } from './decisions/plan-round.ts'
+import type { AssignRules } from './decisions/planning-board.ts'
 import { type CreatePartition, OwnedPartitions } from './owned-partitions.ts'
 import type { ProcessListener } from './process-events.ts'
 
@@ -13,6 +14,13 @@ import type { ProcessListener } from './process-events.ts'
 const REFUSAL_MS = 30_000
 /** Time between two tries to reach the group, ms. */
 const RETRY_MS = 1_000
+
+/** Partitions move at once: no process follows one that it does not own. */
+const RULES: AssignRules = {
+  standbyReplicas: 0,
+  acceptableLag: Number.POSITIVE_INFINITY,
+  maxWarmUps: 0,
+}
 
 /** Options of a process. */
 export interface ScaleOutProcessOptions {
@@ -89,7 +97,9 @@ export class ScaleOutProcess {
   private async round(): Promise<void> {
     try {
       this.mustJoin = false
-      const generation = await this.options.member.join(this.userData(), (members) => this.plan(members))
+      const generation = await this.options.member.join(this.userData(), (members) =>
+        this.plan(members),
+      )
       this.apply(generation)
       await this.untilNextRound()
     } catch (error) {
@@ -99,7 +109,7 @@ export class ScaleOutProcess {
 
   private plan(members: Parameters<typeof planRound>[0]) {
     const { topics } = this.options
-    const shares = planRound(members)
+    const shares = planRound(members, { rules: RULES })
     return new Map(
       [...shares].map(([memberId, { active, userData }]) => [
         memberId,
@@ -122,7 +132,8 @@ export class ScaleOutProcess {
   private follow({ active, release }: Assignment): void {
     const { partitions } = this
     const kept = new Set([...active, ...release])
-    for (const partition of partitions.all) if (!kept.has(partition)) void partitions.abandon(partition)
+    for (const partition of partitions.all)
+      if (!kept.has(partition)) void partitions.abandon(partition)
     for (const partition of active) void partitions.start(partition)
     for (const partition of release) void this.release(partition)
   }

@@ -81,8 +81,11 @@ interface JoinParts {
 function join(options: StartScaleOutOptions, parts: JoinParts): ScaleOutProcess {
   const { applicationId, version, listener, threads } = options
   const { cluster, configuration, job, pool, exchanges } = parts
-  const { sessionTimeoutMs = DEFAULT_SESSION_MS, groupHeartbeatMs, groupInstanceId } =
-    configuration.scaleOut
+  const {
+    sessionTimeoutMs = DEFAULT_SESSION_MS,
+    groupHeartbeatMs,
+    groupInstanceId,
+  } = configuration.scaleOut
   const heartbeatMs = groupHeartbeatMs ?? Math.ceil(sessionTimeoutMs / 10)
   const topics = exchanges.map((exchange) => exchangeTopic(applicationId, exchange))
   const member = new KafkaGroupMember(cluster, {
@@ -145,7 +148,10 @@ function requireCheckpoints({ checkpoints }: JobConfiguration): void {
         ? 'execution.checkpointing.interval=TIME'
         : undefined
   if (missing !== undefined) {
-    throw new WeirError('INVALID_ARGUMENT', `a job in many processes needs checkpoints: set -D ${missing}`)
+    throw new WeirError(
+      'INVALID_ARGUMENT',
+      `a job in many processes needs checkpoints: set -D ${missing}`,
+    )
   }
   if (mode !== 'exactly-once') {
     const message = 'a job in many processes is exactly once: remove execution.checkpointing.mode'

@@ -1,5 +1,5 @@
-import type { CheckpointStorage } from '../../runtime/checkpoint/storage/checkpoint-storage.ts'
 import { WeirError } from '../../core/errors.ts'
+import type { CheckpointStorage } from '../../runtime/checkpoint/storage/checkpoint-storage.ts'
 
 const PATH = 'scale-out-storage-id'
 const ID = /^[0-9a-f]{32}$/

@@ -68,6 +68,16 @@ export class CommandProcess implements AsyncDisposable {
     return this.child.pid!
   }
 
+  /** What it has printed on standard output so far. */
+  get printedOutput(): string {
+    return this.stdout
+  }
+
+  /** What it has printed on standard error so far. */
+  get printedErrors(): string {
+    return this.stderr
+  }
+
   /** Gives all of standard input and closes it. */
   input(text: string): this {
     this.child.stdin!.end(text)

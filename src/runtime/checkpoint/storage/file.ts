@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { dirname, join, resolve } from 'node:path'
 import { asWeirError, WeirError } from '../../../core/errors.ts'
 import { readFully, renameForced } from '../../../files/durable-files.ts'
@@ -14,6 +15,13 @@ import type {
 import { checkStoragePath, joinPath, LEFTOVER_AGE_MS, TEMPORARY_FOLDER } from './paths.ts'
 
 /**
+ * Part of the names of temporary files: several storages of one folder may be open in this thread, in others, and on
+ * other machines.
+ */
+const WRITER = randomUUID()
+let temporaryFiles = 0
+
+/**
  * Checkpoint storage in a folder of the local file system (or of one mounted by all processes).
  * A file is written under a temporary name, synced and renamed, and its folder synced, so that a crash
  * at any time leaves the complete file or none.
@@ -23,7 +31,6 @@ export class FileCheckpointStorage implements CheckpointStorage {
   private readonly files: FileSystem
   private readonly folders: DurableFolders
   private readonly changes: FolderChanges
-  private counter = 0
   private closed = false
   private sweep: Promise<void> | undefined
 
@@ -131,7 +138,7 @@ export class FileCheckpointStorage implements CheckpointStorage {
   }
 
   private newName(): string {
-    return `${process.pid}-${performance.timeOrigin}-${this.counter++}`
+    return `${process.pid}-${WRITER}-${temporaryFiles++}`
   }
 
   async close(): Promise<void> {

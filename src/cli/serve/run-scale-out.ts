@@ -1,0 +1,129 @@
+import type { ProcessEvent } from '../../cluster/scale-out/process-events.ts'
+import { startScaleOut } from '../../cluster/scale-out/start.ts'
+import { checkedOptions } from '../../dataflow/job/definition.ts'
+import { dataDirectory } from '../../jobs/serve/data-directory.ts'
+import { parseConfiguration } from '../../runtime/configuration/keys.ts'
+import { type CommandIo, type Flags, UsageError, unlessInterrupted } from '../command/command.ts'
+import { kafkaOptionsOf } from '../flags/kafka.ts'
+import { configurationOf, keyValuesOf, slotsOf } from '../flags/serving.ts'
+import { packageVersion } from '../text/package-version.ts'
+import { type JobLog, jobLogOf } from './job-log.ts'
+import { loadJobModule, logOptions } from './job-module.ts'
+
+const DEFAULT_PARTITIONS = 24
+
+/**
+ * `weir run --scale-out`: runs this process's part of a job until Ctrl-C hands it over to the other processes. Throws
+ * UsageError, and as `startScaleOut`.
+ */
+export async function runScaleOut(path: string, flags: Flags, io: CommandIo): Promise<number> {
+  const log = jobLogOf(path, flags, io)
+  const { url, definition } = await loadJobModule(path, (warning) =>
+    log.warn(`warning: ${warning}`),
+  )
+  const data = dataDirectory(flags.string('data-dir'))
+  const configuration = {
+    'execution.checkpointing.dir': data.checkpoints,
+    'execution.checkpointing.interval': '1 s',
+    'state.backend.directory': data.state,
+    ...configurationOf(flags),
+  }
+  const { scaleOut } = parseConfiguration(configuration)
+  const applicationId = scaleOut.applicationId ?? definition.name
+  const partitions = scaleOut.partitions ?? DEFAULT_PARTITIONS
+  const report = reporterOf(log, flags, io)
+  const place = configuration['execution.checkpointing.dir']
+  report(
+    { event: 'started', applicationId, partitions, checkpoints: place },
+    `a process of "${applicationId}", which has ${partitions} job partitions; all processes must reach its checkpoints: ${place}`,
+  )
+  const started = startScaleOut({
+    module: url,
+    jobOptions: checkedOptions(definition, {
+      ...logOptions(definition, data.log),
+      ...keyValuesOf(flags, 'option'),
+    }),
+    configuration,
+    kafka: requireBrokers(flags),
+    ...{ applicationId, partitions },
+    threads: slotsOf(flags),
+    version: packageVersion(),
+    listener: (event) => show(event, log, report),
+    warn: (sentence) => log.warn(`warning: ${sentence}`),
+  })
+  await using running = await unlessInterrupted(started, io)
+  const { process } = running
+  await Promise.race([process.ended, io.interrupted])
+  report({ event: 'stopping' }, 'stopping: the job partitions are handed over')
+  await process.leave()
+  return 0
+}
+
+/** Reports an event, or its sentence. */
+type Report = (event: Record<string, unknown>, sentence: string) => void
+
+function reporterOf(log: JobLog, flags: Flags, io: CommandIo): Report {
+  return (event, sentence) => {
+    if (flags.boolean('json')) io.out(JSON.stringify(event))
+    else log.info(sentence)
+  }
+}
+
+function show(event: ProcessEvent, log: JobLog, report: Report): void {
+  switch (event.kind) {
+    case 'joined': {
+      const { generation, memberId, isLeader, active, release } = event
+      const sentence = `generation ${generation}: owns job partitions ${listOf(active)}${release.length === 0 ? '' : `, hands over ${listOf(release)}`}${isLeader ? ' (it assigns)' : ''}`
+      report({ event: 'joined', generation, memberId, isLeader, active, release }, sentence)
+      return
+    }
+    case 'running':
+      report({ event: 'running', partition: event.partition }, `partition ${event.partition} runs`)
+      return
+    case 'released':
+      report(
+        { event: 'released', partition: event.partition },
+        `partition ${event.partition} is handed over`,
+      )
+      return
+    case 'failed': {
+      const { partition, error } = event
+      const sentence = `partition ${partition} is given back: ${error.code}: ${error.message}`
+      log.error(sentence, { error })
+      return
+    }
+    case 'lost':
+      log.warn(`the group has removed this process; it joins again: ${event.error.message}`, {
+        error: event.error,
+      })
+      return
+    case 'warning': {
+      const { partition, error } = event
+      const what = partition === undefined ? '' : `partition ${partition}: `
+      log.warn(`warning: ${what}${error.code}: ${error.message}`, { error })
+      return
+    }
+    case 'left':
+      report({ event: 'left' }, 'left the group')
+  }
+}
+
+/** Job partitions in words: `0-3, 7`. */
+function listOf(partitions: readonly number[]): string {
+  if (partitions.length === 0) return 'none'
+  const ranges: [number, number][] = []
+  for (const partition of partitions) {
+    const last = ranges.at(-1)
+    if (last !== undefined && last[1] + 1 === partition) last[1] = partition
+    else ranges.push([partition, partition])
+  }
+  return ranges
+    .map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`))
+    .join(', ')
+}
+
+function requireBrokers(flags: Flags) {
+  const kafka = kafkaOptionsOf(flags)
+  if (kafka === undefined) throw new UsageError('--scale-out needs --brokers HOST:PORT')
+  return kafka
+}
