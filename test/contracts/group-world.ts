@@ -13,6 +13,8 @@ import type { GroupMemberOptions } from '../../src/connectors/kafka/group/option
 export interface GroupWorld {
   /** A topic with 24 partitions. */
   readonly topic: string
+  /** A name of a group that no other test has. */
+  newGroup(): string
   member(options: GroupMemberOptions): GroupMember
   commits(groupId: string): GroupCommits
   /** A new user of a transactional id: it ends the transaction of the one before. */
@@ -22,11 +24,6 @@ export interface GroupWorld {
   /** Waits for a condition, while time goes on. */
   until(what: string, condition: () => boolean | Promise<boolean>): Promise<void>
 }
-
-let groups = 0
-
-/** A name of a group that no other test has. */
-export const freshGroup = (): string => `group-${++groups}`
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()

@@ -7,7 +7,7 @@ import type {
 import { isGroupError } from '../../src/connectors/kafka/group/membership-loss.ts'
 import type { GroupMemberOptions } from '../../src/connectors/kafka/group/options.ts'
 import { isWeirError } from '../../src/core/errors.ts'
-import { freshGroup, type GroupWorld, Process, settled } from './group-world.ts'
+import { type GroupWorld, Process, settled } from './group-world.ts'
 
 /** The loss that a call heard of, its error code, or `no error`. */
 export async function outcomeOf(call: Promise<unknown>): Promise<string> {
@@ -34,7 +34,7 @@ export function groupContract(name: string, open: () => GroupWorld): void {
   describe(`the members of a group of ${name}`, () => {
     it('are one that joins alone: it leads, and gets what it assigned', async () => {
       const world = open()
-      const a = processesOf(world, freshGroup())('a')
+      const a = processesOf(world, world.newGroup())('a')
       await settled(world, [a])
       const { memberId, leaderId, isLeader, generationId } = a.last!
       expect({ isLeader, leaderId }).toEqual({ isLeader: true, leaderId: memberId })
@@ -47,7 +47,7 @@ export function groupContract(name: string, open: () => GroupWorld): void {
       'are %i that join at once: one leads, and its assignment reaches each',
       async (count) => {
         const world = open()
-        const make = processesOf(world, freshGroup())
+        const make = processesOf(world, world.newGroup())
         const names = Array.from({ length: count }, (_, i) => `p${String(i).padStart(2, '0')}`)
         const all = names.map((process) => make(process))
         await settled(world, all)
@@ -66,7 +66,7 @@ export function groupContract(name: string, open: () => GroupWorld): void {
 
     it('hear at their heartbeats that another one joins, and that one leaves', async () => {
       const world = open()
-      const make = processesOf(world, freshGroup())
+      const make = processesOf(world, world.newGroup())
       const [a, b] = [make('a'), make('b')]
       await settled(world, [a])
       const before = a.last!.generationId
@@ -85,7 +85,7 @@ export function groupContract(name: string, open: () => GroupWorld): void {
 
     it('remove one whose process is gone; if it lives, it comes back under another id', async () => {
       const world = open()
-      const make = processesOf(world, freshGroup())
+      const make = processesOf(world, world.newGroup())
       const [a, b] = [make('a'), make('b')]
       await settled(world, [a, b])
       const { memberId } = b.last!
@@ -102,7 +102,7 @@ export function groupContract(name: string, open: () => GroupWorld): void {
 
     it('are told apart by instance: the older process of an instance id is fenced', async () => {
       const world = open()
-      const groupId = freshGroup()
+      const groupId = world.newGroup()
       const make = processesOf(world, groupId)
       const old = make('a', { groupInstanceId: 'one' })
       const other = make('b')
@@ -119,7 +119,7 @@ export function groupContract(name: string, open: () => GroupWorld): void {
 
     it('that return under their instance id get their part back, and the others go on', async () => {
       const world = open()
-      const make = processesOf(world, freshGroup())
+      const make = processesOf(world, world.newGroup())
       const old = make('b', { groupInstanceId: 'two' })
       const a = make('a')
       await settled(world, [a])
@@ -136,7 +136,7 @@ export function groupContract(name: string, open: () => GroupWorld): void {
 
     it('join once at a time, and a round that waits ends with the member', async () => {
       const world = open()
-      const make = processesOf(world, freshGroup())
+      const make = processesOf(world, world.newGroup())
       const [a, b] = [make('a'), make('b')]
       await settled(world, [a])
       const waiting = outcomeOf(b.member.join(new Uint8Array(0), () => new Map()))
@@ -153,7 +153,7 @@ export function groupContract(name: string, open: () => GroupWorld): void {
 
     it('whose leader refuses are assigned by its next round', async () => {
       const world = open()
-      const make = processesOf(world, freshGroup())
+      const make = processesOf(world, world.newGroup())
       const a = make('a')
       const refused = a.member.join(new Uint8Array(0), () => {
         throw new Error('not yet')
@@ -165,7 +165,7 @@ export function groupContract(name: string, open: () => GroupWorld): void {
 
     it('whose assignments the broker would not store get an error with the sizes', async () => {
       const world = open()
-      const a = processesOf(world, freshGroup())('a', { maxRecordBytes: 20_000 })
+      const a = processesOf(world, world.newGroup())('a', { maxRecordBytes: 20_000 })
       const assign = (bytes: number) => (members: readonly { memberId: string }[]) =>
         new Map(
           members.map(({ memberId }) => [
@@ -186,7 +186,7 @@ export function groupContract(name: string, open: () => GroupWorld): void {
     /** A group of one process, with a producer. */
     async function committing() {
       const world = open()
-      const groupId = freshGroup()
+      const groupId = world.newGroup()
       const make = processesOf(world, groupId)
       const a = make('a')
       await settled(world, [a])
@@ -305,7 +305,7 @@ export function groupSilenceContract(name: string, open: () => GroupWorld): void
   describe(`a silent member of a group of ${name}`, () => {
     it('is removed after its session, or when it does not come to a round; those that live go on', async () => {
       const world = open()
-      const groupId = freshGroup()
+      const groupId = world.newGroup()
       const make = (process: string, options: Partial<GroupMemberOptions> = {}): Process => {
         const made = new Process(world, groupId, process, { ...session, ...options })
         onTestFinished(() => made.member.close())

@@ -1,3 +1,4 @@
+import { requireArgument, WeirError } from '../../../core/errors.ts'
 import type { TransactionIdentity } from '../client/identity.ts'
 import type { TopicPartitions } from './envelope.ts'
 import type { Generation } from './member.ts'
@@ -42,4 +43,28 @@ export interface GroupCommits {
   commit(commit: TransactionalCommit): Promise<void>
   /** What the group has for each of some partitions. */
   fetch(partitions: TopicPartitions): Promise<CommittedPartitions>
+}
+
+/** Default of `offset.metadata.max.bytes` of a broker: bytes of the text beside an offset. */
+export const DEFAULT_METADATA_BYTES = 4_096
+
+/** Throws for a commit that must not be sent, as `commit` of the port says: INVALID_ARGUMENT, FRAME_TOO_LARGE. */
+export function checkCommit(
+  groupId: string,
+  { member, offsets }: TransactionalCommit,
+  maxMetadataBytes: number,
+): void {
+  requireArgument(
+    member.memberId !== '' && member.generationId >= 0,
+    `commit for group "${groupId}": no membership is named; the broker would accept the offsets from anyone, so it was not asked`,
+  )
+  for (const [topic, partitions] of offsets) {
+    for (const { partition, metadata } of partitions) {
+      const bytes = Buffer.byteLength(metadata)
+      if (bytes <= maxMetadataBytes) continue
+      const message = `commit for group "${groupId}": the text beside the offset of ${topic}/${partition} has ${bytes} bytes, and the brokers store at most ${maxMetadataBytes} (offset.metadata.max.bytes)`
+      const details = { topic, partition, bytes, maxMetadataBytes }
+      throw new WeirError('FRAME_TOO_LARGE', message, { details })
+    }
+  }
 }

@@ -1,22 +1,20 @@
-import { requireArgument, WeirError } from '../../../core/errors.ts'
+import { WeirError } from '../../../core/errors.ts'
 import { coordinatorRight, requestOf, topicRight } from '../client/access-rights.ts'
 import type { KafkaCluster } from '../client/cluster.ts'
 import { kafkaErrorEntry } from '../client/error-table.ts'
 import { KAFKA_ERRORS, kafkaError, throwKafkaError } from '../client/errors.ts'
 import { addOffsetsToTxnV3, offsetFetchV8, txnOffsetCommitV3 } from '../client/library.ts'
-import type {
-  CommittedPartition,
-  CommittedPartitions,
-  GroupCommits,
-  PartitionCommit,
-  TransactionalCommit,
+import {
+  type CommittedPartition,
+  type CommittedPartitions,
+  checkCommit,
+  DEFAULT_METADATA_BYTES,
+  type GroupCommits,
+  type TransactionalCommit,
 } from './commits.ts'
 import type { TopicPartitions } from './envelope.ts'
 import { groupLossOf } from './kafka-member.ts'
 import { GroupError } from './membership-loss.ts'
-
-/** Default of `offset.metadata.max.bytes` of a broker. */
-const DEFAULT_METADATA_BYTES = 4_096
 
 /** Options of the offsets of a group. */
 export interface KafkaGroupCommitsOptions {
@@ -38,24 +36,9 @@ export class KafkaGroupCommits implements GroupCommits {
   }
 
   async commit(commit: TransactionalCommit): Promise<void> {
-    const { member, offsets } = commit
-    requireArgument(
-      member.memberId !== '' && member.generationId >= 0,
-      `commit for group "${this.groupId}": no membership is named; the broker would accept the offsets from anyone, so it was not asked`,
-    )
-    for (const [topic, partitions] of offsets) {
-      for (const partition of partitions) this.checkMetadata(topic, partition)
-    }
+    checkCommit(this.groupId, commit, this.maxMetadataBytes)
     await this.addOffsets(commit)
     await this.commitOffsets(commit)
-  }
-
-  private checkMetadata(topic: string, { partition, metadata }: PartitionCommit): void {
-    const bytes = Buffer.byteLength(metadata)
-    if (bytes <= this.maxMetadataBytes) return
-    const message = `commit for group "${this.groupId}": the text beside the offset of ${topic}/${partition} has ${bytes} bytes, and the brokers store at most ${this.maxMetadataBytes} (offset.metadata.max.bytes)`
-    const details = { topic, partition, bytes, maxMetadataBytes: this.maxMetadataBytes }
-    throw new WeirError('FRAME_TOO_LARGE', message, { details })
   }
 
   /** Makes the group part of the transaction. The broker refuses it for some ms after the last transaction: it is repeated. */

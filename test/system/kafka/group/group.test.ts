@@ -16,4 +16,4 @@ afterAll(async () => {
   await broker?.[Symbol.asyncDispose]()
 })
 
-groupContract('Kafka', () => kafkaWorld(broker.bootstrap, topic))
+groupContract('Kafka', () => kafkaWorld(broker.bootstrap, topic, 'group'))
