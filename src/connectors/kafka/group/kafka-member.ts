@@ -6,12 +6,8 @@ import { KAFKA_ERRORS, kafkaError } from '../client/errors.ts'
 import { heartbeatV4, joinGroupV9, leaveGroupV5, syncGroupV5 } from '../client/library.ts'
 import { retryDelay } from '../client/retry.ts'
 import { CoordinatorCalls } from './coordinator-calls.ts'
-import {
-  decodeAssignment,
-  decodeSubscription,
-  encodeAssignment,
-  encodeSubscription,
-} from './envelope.ts'
+import { decodeAssignment, encodeSubscription } from './envelope.ts'
+import { encodedAssignments } from './leader.ts'
 
 import type { AssignMembers, Generation, GroupMember } from './member.ts'
 import { GroupError, type GroupLoss } from './membership-loss.ts'
@@ -20,7 +16,6 @@ import {
   checkedMemberOptions,
   type GroupMemberOptions,
 } from './options.ts'
-import { checkGroupRecord } from './record-size.ts'
 
 /** Type of the groups of consumers, whose assignments tools and autoscalers read. */
 const PROTOCOL_TYPE = 'consumer'
@@ -122,7 +117,7 @@ export class KafkaGroupMember implements GroupMember {
     if (joined === undefined) return undefined
     const { memberId, generationId, leader, skipAssignment } = joined
     const isLeader = leader === memberId
-    const assignments = isLeader && !skipAssignment ? this.assignments(joined, assign) : []
+    const assignments = isLeader && !skipAssignment ? this.lead(joined, assign) : []
     const bytes = await this.syncGroup(joined, assignments, timeoutMs)
     if (bytes === undefined) return undefined
     const assignment = decodeAssignment(bytes, `the leader ${leader}`)
@@ -193,33 +188,17 @@ export class KafkaGroupMember implements GroupMember {
     return false
   }
 
-  /** What the leader sends: the assignment of each member. */
-  private assignments(
+  private lead(
     { members }: Joined,
     assign: AssignMembers,
   ): { memberId: string; assignment: Buffer }[] {
-    const { groupId, maxRecordBytes } = this.options
-    const given = assign(
-      members.map(({ memberId, groupInstanceId, metadata }) => ({
-        memberId,
-        groupInstanceId: groupInstanceId ?? undefined,
-        userData: decodeSubscription(metadata, `member ${memberId}`).userData,
-      })),
-    )
-    const stored = members.map(({ memberId, groupInstanceId, metadata }) => {
-      const own = given.get(memberId)
-      const assignment = Buffer.from(
-        encodeAssignment(own ?? { topicPartitions: new Map(), userData: new Uint8Array(0) }),
-      )
-      return {
-        memberId,
-        groupInstanceId: groupInstanceId ?? undefined,
-        subscription: metadata,
-        assignment,
-      }
-    })
-    checkGroupRecord(groupId, stored, maxRecordBytes)
-    return stored.map(({ memberId, assignment }) => ({ memberId, assignment }))
+    const joined = members.map(({ memberId, groupInstanceId, metadata }) => ({
+      ...{ memberId, groupInstanceId: groupInstanceId ?? undefined, subscription: metadata },
+    }))
+    return encodedAssignments(joined, assign, this.options).map(({ memberId, assignment }) => ({
+      memberId,
+      assignment: Buffer.from(assignment),
+    }))
   }
 
   async heartbeat(): Promise<'stable' | 'rebalancing'> {
