@@ -38,9 +38,11 @@ export function isLeased(leaseUntilMs: number, nowMs: number): boolean {
   return nowMs < leaseUntilMs
 }
 
-/** Facts about the owner before, from which its successor knows whether it may still answer `live`. */
+/** Facts about a partition and its owner before, from which its successor knows whether it may answer `live`. */
 export interface TakeOverFacts {
-  /** Whether the pointer says that the owner before released the partition: it answers for it no more. */
+  /** Whether the successor has committed the partition since it got it. */
+  readonly hasCommitted: boolean
+  /** Whether the pointer that the successor restored from says that the owner before released the partition. */
   readonly wasReleased: boolean
   /** When the successor got the partition, of its own monotonic clock. */
   readonly assignedAtMs: number
@@ -52,9 +54,11 @@ export interface TakeOverFacts {
 /**
  * Whether the successor of a partition may answer `live`. A process that its peers removed by mistake may hold a
  * lease for one more session timeout; its removal came before the assignment, so that is counted from there.
- * Until then the successor answers only while it sees that the address refuses.
+ * Until then the successor answers only while it sees that the address refuses. Nobody answers before its first
+ * commit: that takes the word "released" out of the pointer, which would otherwise hide this owner from the next one.
  */
 export function mayAnswerLive(facts: TakeOverFacts, rules: LeaseRules): boolean {
-  const { wasReleased, assignedAtMs, nowMs, refuses } = facts
-  return wasReleased || refuses || nowMs >= assignedAtMs + rules.sessionTimeoutMs
+  const { hasCommitted, wasReleased, assignedAtMs, nowMs, refuses } = facts
+  const isOver = nowMs >= assignedAtMs + rules.sessionTimeoutMs
+  return hasCommitted && (wasReleased || refuses || isOver)
 }

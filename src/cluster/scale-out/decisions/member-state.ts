@@ -79,7 +79,12 @@ export type MemberEvent =
   | { readonly kind: 'alive' }
   /** The group rebalances. */
   | { readonly kind: 'rebalancing' }
-  /** The group no longer knows its member id, or it knows another generation. */
+  /** Its SyncGroup came too late: the round for which it joined is over, and another one begins. */
+  | { readonly kind: 'round-over' }
+  /**
+   * The group no longer knows its member id, or another generation counts. An answer to a heartbeat or a commit
+   * of another generation than the newest is none, nor is one while a JoinGroup is on its way.
+   */
   | { readonly kind: 'unknown-member' | 'illegal-generation' }
   /** Another process joined with its `group.instance.id`. */
   | { readonly kind: 'fenced-instance' }

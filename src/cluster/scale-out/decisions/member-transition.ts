@@ -36,7 +36,9 @@ function react(state: MemberState, event: MemberEvent): MemberStep {
     case 'unknown-member':
       return fenced(state, 'new')
     case 'illegal-generation':
-      return isJoining(state) ? { state, actions: [JOIN_SAME] } : fenced(state, 'same')
+      return isJoining(state) ? joinedOnceMore(state) : fenced(state, 'same')
+    case 'round-over':
+      return isJoining(state) ? joinedOnceMore(state) : { state, actions: [] }
     case 'fenced-instance':
       return ended(state, { kind: 'instance-taken' })
     case 'silence':
@@ -211,11 +213,19 @@ function startAssigned({ state, actions }: MemberStep): MemberStep {
   }
 }
 
-/** What is not claimed in the JoinGroup may go to others: it is no longer assigned. */
 function rejoined({ state, actions }: MemberStep): MemberStep {
-  const assigned = new Set([...state.assigned].filter((p) => state.running.has(p)))
-  const next: MemberState = { ...state, membership: 'rejoining', mustRejoin: false, assigned }
+  const next: MemberState = { ...asClaimed(state), membership: 'rejoining' }
   return { state: next, actions: [...actions, JOIN_SAME] }
+}
+
+function joinedOnceMore(state: MemberState): MemberStep {
+  return { state: asClaimed(state), actions: [JOIN_SAME] }
+}
+
+/** The state with the sending of a JoinGroup: what that does not claim may go to others, and is no longer assigned. */
+function asClaimed(state: MemberState): MemberState {
+  const assigned = new Set([...state.assigned].filter((p) => state.running.has(p)))
+  return { ...state, mustRejoin: false, assigned }
 }
 
 function joinedAgain({ state, actions }: MemberStep): MemberStep {

@@ -42,7 +42,14 @@ describe('lease', () => {
     ['has had a whole session since', { nowMs: 15_000 }, true],
     ['has had nearly a session since', { nowMs: 14_999 }, false],
   ])('lets a successor answer live or not when the owner before %s', (_, facts, may) => {
-    const lost = { wasReleased: false, assignedAtMs: 5_000, nowMs: 6_000, refuses: false }
+    const lost = {
+      hasCommitted: true,
+      wasReleased: false,
+      assignedAtMs: 5_000,
+      nowMs: 6_000,
+      refuses: false,
+    }
     expect(mayAnswerLive({ ...lost, ...facts }, RULES)).toBe(may)
+    expect(mayAnswerLive({ ...lost, ...facts, hasCommitted: false }, RULES)).toBe(false)
   })
 })

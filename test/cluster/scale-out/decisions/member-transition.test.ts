@@ -124,11 +124,14 @@ describe('memberTransition', () => {
     expect([actions, claimsOf(state)]).toEqual([[], []])
   })
 
-  it('only sends its JoinGroup again when that was for another generation', () => {
-    const events: MemberEvent[] = [{ kind: 'rebalancing' }, { kind: 'illegal-generation' }]
-    const { actions, state } = after(events, RUNNING)
-    expect([actions, claimsOf(state)]).toEqual([[JOIN], [0, 1, 2]])
-  })
+  it.each(['illegal-generation', 'round-over'] as const)(
+    'only sends its JoinGroup again on %s of the round that it joined',
+    (kind) => {
+      const events: MemberEvent[] = [{ kind: 'rebalancing' }, { kind }]
+      const { actions, state } = after(events, RUNNING)
+      expect([actions, claimsOf(state)]).toEqual([[JOIN], [0, 1, 2]])
+    },
+  )
 
   it('waits in silence, takes nothing from itself, and goes on with the next answer', () => {
     const silent = after([{ kind: 'silence' }], RUNNING)
