@@ -79,10 +79,10 @@ function tasksOf(board: PlanningBoard, standbys: readonly (readonly number[])[])
     const owner = board.owners[partition]!
     const list = board.released.has(partition) ? 'release' : 'active'
     if (owner !== NOBODY) tasks[owner]![list].push(partition)
-    for (const place of standbys[partition]!) tasks[place]!.standby.push(partition)
     const target = board.warming.get(partition)
-    if (target !== undefined && !standbys[partition]!.includes(target)) {
-      tasks[target]!.warmUp.push(partition)
+    if (target !== undefined) tasks[target]!.warmUp.push(partition)
+    for (const place of standbys[partition]!) {
+      if (place !== target) tasks[place]!.standby.push(partition)
     }
   }
   return tasks
