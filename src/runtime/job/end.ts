@@ -34,6 +34,8 @@ export interface JobEndHost {
   isRunning(attempt: AttemptExecution): boolean
   /** Closes everything; the job is FINISHED when this resolves. Throws JOB_FAILED when an operator's `close` throws. */
   finished(): Promise<void>
+  /** Closes everything; the job is SUSPENDED when this resolves. */
+  suspended(): Promise<void>
 }
 
 /** A request for a savepoint that is taken when all input has ended. */
@@ -56,7 +58,8 @@ const DIRECT_COMMIT = 1
 export class JobEnd {
   private readonly host: JobEndHost
   private readonly listeners: FinishListener[] = []
-  private stop: Promise<string> | undefined
+  /** The stop that is under way: its savepoint, or the id of its checkpoint. */
+  private stop: Promise<string | number> | undefined
   private sourcesStop = false
   private lastSavepoint: LastSavepoint | undefined
   /** Attempt whose inputs have ended and whose last checkpoint is being taken. */
@@ -94,17 +97,27 @@ export class JobEnd {
     options: StopOptions,
   ): Promise<string> {
     checkOptions('stopWithSavepoint', STOP, options)
-    if (this.stop !== undefined || this.lastSavepoint !== undefined) {
-      throw new WeirError('ILLEGAL_STATE', 'the job is being stopped already; wait for its end')
-    }
+    this.requireNoStop()
     const { folder, drain = false } = options
     if (drain || this.finishing === attempt) return this.atEndOfInput(attempt, folder, drain)
-    this.sourcesStop = true
-    this.stop = this.stopNow(attempt, checkpoints, folder).finally(() => {
-      this.stop = undefined
-      this.sourcesStop = false
+    return this.stopBy(() => this.stopNow(attempt, checkpoints, folder))
+  }
+
+  /** Takes a last checkpoint, commits and suspends the job; returns the checkpoint's id. */
+  release(attempt: AttemptExecution, checkpoints: CheckpointCoordinator): Promise<number> {
+    this.requireNoStop()
+    if (this.finishing === attempt) {
+      const message = 'all input of the job has ended, and it ends by itself; wait for its result'
+      throw new WeirError('ILLEGAL_STATE', message)
+    }
+    return this.stopBy(async () => {
+      const id = await this.takeAndCommit(attempt, checkpoints, async () => {
+        const { checkpointId } = await checkpoints.triggerLast()
+        return checkpointId
+      })
+      await this.host.suspended()
+      return id
     })
-    return this.stop
   }
 
   /** An attempt runs: if the one before was to drain, it drains too. */
@@ -166,6 +179,22 @@ export class JobEnd {
     }
   }
 
+  private requireNoStop(): void {
+    if (this.stop === undefined && this.lastSavepoint === undefined) return
+    throw new WeirError('ILLEGAL_STATE', 'the job is being stopped already; wait for its end')
+  }
+
+  /** Stops the sources behind the next barrier while `work` runs, which ends the job or throws. */
+  private stopBy<T extends string | number>(work: () => Promise<T>): Promise<T> {
+    this.sourcesStop = true
+    const stop = work().finally(() => {
+      this.stop = undefined
+      this.sourcesStop = false
+    })
+    this.stop = stop
+    return stop
+  }
+
   private atEndOfInput(
     attempt: AttemptExecution,
     folder: string | undefined,
@@ -182,7 +211,9 @@ export class JobEnd {
     checkpoints: CheckpointCoordinator,
     parent: string | undefined,
   ): Promise<string> {
-    const folder = await this.takeAndCommit(attempt, checkpoints, parent)
+    const folder = await this.takeAndCommit(attempt, checkpoints, () =>
+      checkpoints.triggerSavepoint(parent, true),
+    )
     try {
       await this.host.finished()
     } catch (error) {
@@ -191,21 +222,23 @@ export class JobEnd {
     return folder
   }
 
-  private async takeAndCommit(
+  /** `take` takes a last savepoint or checkpoint, which its result names. */
+  private async takeAndCommit<T extends string | number>(
     attempt: AttemptExecution,
     checkpoints: CheckpointCoordinator,
-    parent: string | undefined,
-  ): Promise<string> {
+    take: () => Promise<T>,
+  ): Promise<T> {
     try {
-      const folder = await checkpoints.triggerSavepoint(parent, true)
+      const taken = await take()
       await attempt.committed(checkpoints.latest!.checkpointId)
       if (!this.host.isRunning(attempt)) {
+        const what = typeof taken === 'string' ? 'savepoint' : 'checkpoint'
         throw new WeirError(
           'ILLEGAL_STATE',
-          `savepoint ${folder} is complete, but the job did not stop with it`,
+          `${what} ${taken} is complete, but the job did not stop with it`,
         )
       }
-      return folder
+      return taken
     } catch (error) {
       checkpoints.resume()
       attempt.sendAll({ kind: 'resume', attempt: attempt.attempt })

@@ -28,12 +28,11 @@ export type { JobWarning } from './warnings.ts'
 type Ending = 'finished' | 'failed' | 'canceled' | 'suspended'
 
 /**
- * Runs one job from submission to its end on the main thread: its states, restarts from the last
- * completed checkpoint, checkpoints, savepoints and the end. `JobAttempts` runs the attempts;
- * decisions are made in `restart-strategy.ts`, `status.ts` and `runtime/checkpoint/protocol`.
+ * Runs one job from submission to its end on the main thread: its states, restarts from the last completed checkpoint,
+ * checkpoints, savepoints and the end. `JobAttempts` runs the attempts; decisions are made in `restart-strategy.ts`,
+ * `status.ts` and `runtime/checkpoint/protocol`.
  *
- * Above 300 lines because every public operation on a job is here: each is a few lines, and all of them
- * depend on the same status, attempt and ending.
+ * Above 300 lines because every public operation on a job is here; all depend on one status, attempt and ending.
  */
 export class JobExecution implements AttemptListener {
   readonly jobId: string
@@ -64,6 +63,7 @@ export class JobExecution implements AttemptListener {
       storage: options.storage,
       isRunning: (attempt) => this.isRunning(attempt),
       finished: () => this.end('finished'),
+      suspended: () => this.end('suspended'),
     })
     this.settleResult = Promise.withResolvers()
     this.result = this.settleResult.promise
@@ -116,18 +116,12 @@ export class JobExecution implements AttemptListener {
     return this.options.configuration
   }
 
-  /**
-   * Records for some time what a slot computes; the result is V8's CPU profile as JSON. Throws
-   * UNSUPPORTED for a slot that has no thread, and on a Node that cannot profile another thread.
-   */
+  /** V8's CPU profile of a slot over some time, as JSON. Throws UNSUPPORTED for a slot without a thread, and where Node cannot. */
   profile(slot: number, durationMs: number): Promise<string> {
     return this.attempts.profile(slot, durationMs)
   }
 
-  /**
-   * Records that an operator has received since the attempt began, estimated, by number of the key group;
-   * empty for one without keyed input, and while no attempt runs.
-   */
+  /** Records that an operator has received in the attempt, estimated, by key group; empty without keyed input or attempt. */
   async keyGroupRecords(uid: string): Promise<MetricSnapshot> {
     return this.status === 'RUNNING' ? await this.attempts.keyGroupRecords(uid) : {}
   }
@@ -168,10 +162,7 @@ export class JobExecution implements AttemptListener {
     return (await this.requireCheckpoints().triggerCheckpoint(overtakes)).checkpointId
   }
 
-  /**
-   * Takes a checkpoint and returns it with the storage of its files, which later checkpoints delete; `committed`: when
-   * its sinks have committed, too. Throws as `triggerCheckpoint`.
-   */
+  /** Takes a checkpoint, with the storage of its files; `committed`: when its sinks have, too. Throws as `triggerCheckpoint`. */
   async takeCheckpoint(committed = false): Promise<StoredCheckpoint> {
     const manifest = await this.requireCheckpoints().triggerCheckpoint()
     if (committed) await this.attempts.current?.committed(manifest.checkpointId)
@@ -196,6 +187,14 @@ export class JobExecution implements AttemptListener {
   async stopWithSavepoint(options: StopOptions = {}): Promise<string> {
     const checkpoints = this.requireCheckpoints()
     return await this.regularEnd.stopWithSavepoint(this.requireRunning(), checkpoints, options)
+  }
+
+  /**
+   * Takes a last checkpoint, after which nothing is processed, and ends the job as SUSPENDED; returns its id. Another
+   * execution of the job goes on there: nothing is lost or done twice. Throws as `stopWithSavepoint`; the job then continues.
+   */
+  async release(): Promise<number> {
+    return await this.regularEnd.release(this.requireRunning(), this.requireCheckpoints())
   }
 
   /** Ends the job without a checkpoint; resolves when it is CANCELED. */

@@ -71,9 +71,12 @@ export class SlotCheckpoints {
     }
   }
 
-  /** Sources deliver again after a stop that failed. */
+  /** Sources deliver again after a stop that failed, and what a barrier has halted goes on. */
   resume(): void {
-    for (const { input } of this.subtasks) if (input instanceof SourceInput) input.resume()
+    for (const { input, gates } of this.subtasks) {
+      gates.letGo()
+      if (input instanceof SourceInput) input.resume()
+    }
   }
 
   /** The checkpoint is durable: operators commit their part of it. */
@@ -113,6 +116,8 @@ export class SlotCheckpoints {
     try {
       subtask.clearPosition()
       snapshot.begin()
+      // What a timer or a late result did now would be lost, or done again by who continues the job.
+      if (barrier.halts === true) subtask.gates.hold()
     } catch (error) {
       subtask.fail(error)
       return

@@ -16,6 +16,8 @@ export class Gates {
   private readonly host: GatesHost
   private readonly sinks: OperatorTask[] = []
   private readonly keyed: OperatorTask[] = []
+  /** Whether nothing may pass, whatever is ready. */
+  private held = false
 
   constructor(host: GatesHost) {
     this.host = host
@@ -47,10 +49,24 @@ export class Gates {
     return true
   }
 
+  /** Lets nothing pass until `letGo`: no records, timers or results. */
+  hold(): void {
+    this.held = true
+    this.closed = true
+  }
+
+  /** Ends a `hold`; nothing without one. */
+  letGo(): void {
+    if (!this.held) return
+    this.held = false
+    this.closed = false
+    this.host.wake()
+  }
+
   private waitFor(opened: Promise<void>): false {
     this.closed = true
     const open = (): void => {
-      this.closed = false
+      this.closed = this.held
       this.host.wake()
     }
     opened.then(open, (error) => {

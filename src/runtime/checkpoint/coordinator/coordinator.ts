@@ -218,6 +218,22 @@ export class CheckpointCoordinator {
     return folder
   }
 
+  /**
+   * Takes the last checkpoint of a job that another process continues, at once and without a copy; its barriers overtake
+   * records where they may. No subtask does anything after it, and no checkpoint is triggered, until `resume` or another
+   * attempt. Throws as `triggerCheckpoint`.
+   */
+  async triggerLast(): Promise<CheckpointManifest> {
+    try {
+      return await new Promise((completed, failed) =>
+        this.enqueue({ folder: undefined, isLast: true, overtakes: true, completed, failed }),
+      )
+    } catch (error) {
+      this.resume()
+      throw error
+    }
+  }
+
   /** Triggers checkpoints again, because the job did not end with its last savepoint. */
   resume(): void {
     this.halted = false
@@ -268,7 +284,8 @@ export class CheckpointCoordinator {
     this.halted = request?.isLast === true
     const isSavepoint = request?.folder !== undefined
     const full = isSavepoint || this.durable.needsFull
-    const aligned: Barrier = { checkpointId, timestampMs: clock.nowMs(), full, mode }
+    const halts = this.halted && !isSavepoint ? { halts: true } : {}
+    const aligned: Barrier = { checkpointId, timestampMs: clock.nowMs(), full, mode, ...halts }
     const barrier =
       isSavepoint || alignedTimeoutMs === undefined
         ? aligned

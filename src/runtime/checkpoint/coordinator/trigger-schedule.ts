@@ -9,7 +9,7 @@ import {
 
 /** A request of a caller that waits for a checkpoint or savepoint. */
 export interface CheckpointRequest {
-  /** Where to copy the savepoint to; undefined for a plain checkpoint. */
+  /** Where to copy the savepoint to; undefined for a checkpoint. */
   readonly folder: string | undefined
   /** Whether no checkpoint is triggered after it. */
   readonly isLast: boolean
@@ -70,7 +70,7 @@ export class TriggerSchedule {
     const decision = this.decide()
     switch (decision.kind) {
       case 'savepoint':
-        this.options.trigger(this.take((request) => request.folder !== undefined))
+        this.options.trigger(this.take(isFirst))
         break
       case 'requested':
         this.options.trigger(this.take(() => true))
@@ -98,7 +98,7 @@ export class TriggerSchedule {
 
   private decide(): TriggerDecision {
     const { clock, policy, running, pending } = this.options
-    const savepoints = this.queue.filter((request) => request.folder !== undefined).length
+    const savepoints = this.queue.filter(isFirst).length
     return decideTrigger(
       {
         nowMs: clock.monotonicMs(),
@@ -116,4 +116,9 @@ export class TriggerSchedule {
   private take(wanted: (request: CheckpointRequest) => boolean): CheckpointRequest {
     return this.queue.splice(this.queue.findIndex(wanted), 1)[0]!
   }
+}
+
+/** Whether a request goes before plain checkpoints: a savepoint, or the last checkpoint of a job. */
+function isFirst({ folder, isLast }: CheckpointRequest): boolean {
+  return folder !== undefined || isLast
 }

@@ -19,6 +19,8 @@ export interface Barrier {
    * barrier that never does.
    */
   readonly alignedTimeoutMs?: number
+  /** Whether a subtask does nothing after it: it is the last one before the job is released. @default false */
+  readonly halts?: boolean
 }
 
 /** One immutable file of changed keyed state, written by one subtask. */
