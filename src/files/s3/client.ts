@@ -157,16 +157,17 @@ export class S3BucketClient {
     return await this.run(`read ${key}`, key, 0, async ({ sdk, client, options, deadline }) => {
       try {
         const answer = await client.send(new sdk.GetObjectCommand(where), options)
-        const bytes = answer.ContentLength ?? 0
-        deadline.allow(bytes)
-        if (isPart && answer.ContentRange === undefined && (start > 0 || bytes > (length ?? 0))) {
-          destroyBody(answer.Body)
+        const { ContentLength: bytes, ContentRange, Body } = answer
+        const most = length ?? Number.POSITIVE_INFINITY
+        deadline.allow(bytes ?? length ?? 0)
+        if (ContentRange === undefined && (start > 0 || (bytes ?? 0) > most)) {
+          destroyBody(Body)
           throw new WeirError(
             'UNSUPPORTED',
             `the server of ${key} ignores the range of a read; Weir needs a server of S3 that reads by range`,
           )
         }
-        return await readBody(answer.Body, bytes, into)
+        return await readBody(Body, { bytes, most }, into)
       } catch (error) {
         const { status, code } = failureOf(error)
         // The object ends before `start`, or is empty.
