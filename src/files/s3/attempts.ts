@@ -39,7 +39,7 @@ export class S3Attempts {
   /**
    * Repeats `attempt` until it succeeds, fails permanently, or its time is over. Before each further one it waits twice
    * as long as before, times a random number from 0.5 to 1. `what` is the request in words. Throws the error of the last
-   * failure (FILE_NOT_FOUND, PERMISSION_DENIED, UNAUTHENTICATED, CONNECTOR_FAILED); a WeirError of the attempt as it is.
+   * failure (FILE_NOT_FOUND, INVALID_ARGUMENT, PERMISSION_DENIED, UNAUTHENTICATED, CONNECTOR_FAILED); a WeirError of the attempt as it is.
    */
   async repeat<T>(
     what: string,

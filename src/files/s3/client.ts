@@ -67,8 +67,8 @@ type Send<T> = (library: {
 
 /**
  * Client of a bucket of S3, over the library of AWS, which is loaded at the first request. Requests are repeated after
- * temporary failures, each with a deadline. Methods throw FILE_NOT_FOUND, PERMISSION_DENIED, UNAUTHENTICATED,
- * CONNECTOR_FAILED, and UNSUPPORTED where the library is not installed.
+ * temporary failures, each with a deadline. Methods throw FILE_NOT_FOUND, INVALID_ARGUMENT for a bucket that is not there
+ * or is elsewhere, PERMISSION_DENIED, UNAUTHENTICATED, CONNECTOR_FAILED, and UNSUPPORTED where the library is not installed.
  */
 export class S3BucketClient {
   private readonly address: S3Address

@@ -116,7 +116,9 @@ function errorCodeOf(failure: S3Failure): ErrorCode {
   const { status, code } = failure
   if (isNoObject(failure)) return 'FILE_NOT_FOUND'
   if (NO_CREDENTIALS.has(code) || BAD_CREDENTIALS.has(code)) return 'UNAUTHENTICATED'
-  if (isOtherRegion(failure)) return 'CONNECTOR_FAILED'
+  // What is wrong in the URL does not pass by itself.
+  if (isOtherRegion(failure) || isNoRegion(failure)) return 'INVALID_ARGUMENT'
+  if (code === 'NoSuchBucket') return 'INVALID_ARGUMENT'
   if (code === 'RequestTimeTooSkewed') return 'CONNECTOR_FAILED'
   return status === 403 || status === 401 ? 'PERMISSION_DENIED' : 'CONNECTOR_FAILED'
 }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Clock, systemClock } from '../../../src/core/clock.ts'
 import type { WeirError } from '../../../src/core/errors.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import { parseS3Url } from '../../../src/files/s3/address.ts'
@@ -13,8 +14,15 @@ const credentials = { accessKeyId: 'id', secretAccessKey: 'top-secret' }
 
 function clientOf(url = s3.url(''), options: S3BucketClientOptions = {}): S3BucketClient {
   const random = seededRandom(1)
-  const settings = { retryForMs: 5000, random, credentials, environment: {}, ...options }
+  const settings = { retryForMs: 60_000, random, credentials, environment: {}, ...options }
   return new S3BucketClient(parseS3Url(url), settings)
+}
+
+/** A clock on which the waits of a test are short. */
+const TWENTY_TIMES_AS_FAST: Clock = {
+  nowMs: () => systemClock.nowMs() * 20,
+  monotonicMs: () => systemClock.monotonicMs() * 20,
+  after: (delayMs, callback) => systemClock.after(delayMs / 20, callback),
 }
 
 beforeEach(async () => {
@@ -107,11 +115,13 @@ describe('a request to S3', () => {
     const notices: string[] = []
     const waiting = clientOf(s3.url(''), {
       retryForMs: 60_000,
+      timeoutMs: 600_000,
+      clock: TWENTY_TIMES_AS_FAST,
       onOutage: (notice) => notices.push(notice.message),
     })
-    const until = performance.now() + 4500
+    const until = TWENTY_TIMES_AS_FAST.nowMs() + 4500
     const away: S3Fault = (request, incoming, response) => {
-      if (performance.now() < until) s3.faults.push(away)
+      if (TWENTY_TIMES_AS_FAST.nowMs() < until) s3.faults.push(away)
       return answerOnce('PUT', refusal(503, 'SlowDown'))(request, incoming, response)
     }
     s3.faults.push(away)
@@ -135,7 +145,7 @@ describe('a request to S3', () => {
 
 describe('an answer with an error', () => {
   it.each<[string, FakeS3Answer, string, RegExp]>([
-    ['no bucket', refusal(404, 'NoSuchBucket'), 'CONNECTOR_FAILED', /there is no bucket box; make it/],
+    ['no bucket', refusal(404, 'NoSuchBucket'), 'INVALID_ARGUMENT', /there is no bucket box; make it/],
     [
       'access denied',
       refusal(403, 'AccessDenied'),
@@ -145,7 +155,7 @@ describe('an answer with an error', () => {
     [
       'a bucket of another region',
       refusal(301, 'PermanentRedirect', { 'x-amz-bucket-region': 'eu-west-3' }),
-      'CONNECTOR_FAILED',
+      'INVALID_ARGUMENT',
       /is in the region eu-west-3 .*\?region=eu-west-3/,
     ],
     [

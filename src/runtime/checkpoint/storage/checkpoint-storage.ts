@@ -20,7 +20,8 @@ export interface StoredFile {
 /**
  * The port to durable checkpoint storage (a folder, HDFS, S3). Paths are relative, with "/". An
  * implementation must guarantee: a committed file is durable and complete; `createExclusive` is atomic
- * among all processes; reads after a commit see it. Failures throw STORAGE_FAILED; a missing file
+ * among all processes; reads after a commit see it. Failures throw STORAGE_FAILED, PERMISSION_DENIED,
+ * UNAUTHENTICATED or, for an address that is wrong, INVALID_ARGUMENT; a missing file
  * throws CHECKPOINT_NOT_FOUND, a server that cannot keep this UNSUPPORTED.
  */
 export interface CheckpointStorage {

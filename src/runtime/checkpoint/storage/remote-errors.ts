@@ -1,4 +1,11 @@
-import { isWeirError, messageOf, WeirError } from '../../../core/errors.ts'
+import { type ErrorCode, isWeirError, messageOf, WeirError } from '../../../core/errors.ts'
+
+/** Codes of what does not pass without a change: rights, and an address that is wrong. */
+const PERMANENT: ReadonlySet<ErrorCode> = new Set([
+  'INVALID_ARGUMENT',
+  'PERMISSION_DENIED',
+  'UNAUTHENTICATED',
+])
 
 /** Runs `action` of a storage on a server, and throws the errors of the port. `what` is for messages. */
 export async function onStorage<T>(
@@ -12,10 +19,7 @@ export async function onStorage<T>(
     if (isWeirError(cause, 'FILE_NOT_FOUND')) throw missing(path, cause)
     if (isWeirError(cause, 'ILLEGAL_STATE') || isWeirError(cause, 'UNSUPPORTED')) throw cause
     const message = `could not ${what} in checkpoint storage: ${messageOf(cause)}`
-    const code =
-      isWeirError(cause, 'PERMISSION_DENIED') || isWeirError(cause, 'UNAUTHENTICATED')
-        ? cause.code
-        : 'STORAGE_FAILED'
+    const code = isWeirError(cause) && PERMANENT.has(cause.code) ? cause.code : 'STORAGE_FAILED'
     throw new WeirError(code, message, { cause, details: { path } })
   }
 }
