@@ -12,6 +12,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'core',
     'core/text',
     'files',
+    'files/s3',
     'files/webhdfs',
     'http/access',
     'runtime/configuration',
@@ -587,6 +588,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'operators/windows/assigned',
   ],
   files: ['core'],
+  'files/s3': ['core', 'core/lifetime'],
   'files/webhdfs': ['core', 'core/lifetime'],
   gateway: [
     'client',
@@ -1425,6 +1427,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'core/lifetime',
     'core/options',
     'files',
+    'files/s3',
     'files/webhdfs',
     'runtime/checkpoint/protocol',
   ],

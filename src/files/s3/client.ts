@@ -9,7 +9,7 @@ import { type S3Attempt, S3Attempts } from './attempts.ts'
 import { readBody } from './body.ts'
 import { Deadline } from './deadline.ts'
 import { failureOf } from './failure.ts'
-import { endpointOf, loadS3Sdk, openS3Client, type S3Credentials, type S3Sdk } from './sdk.ts'
+import { loadS3Sdk, openS3Client, type S3Credentials, type S3Sdk } from './sdk.ts'
 
 /** Options of an `S3BucketClient`. */
 export interface S3BucketClientOptions {
@@ -24,8 +24,6 @@ export interface S3BucketClientOptions {
   readonly random?: Random
   /** Credentials. @default those that the library finds: environment, shared files, web identity, the machine's role */
   readonly credentials?: S3Credentials
-  /** Variables of the process, for endpoint and region. @default process.env */
-  readonly environment?: Readonly<Record<string, string | undefined>>
 }
 
 /** An object of a listing. */
@@ -74,22 +72,21 @@ export class S3BucketClient {
   private readonly address: S3Address
   private readonly clock: Clock
   private readonly timeoutMs: number
-  private readonly environment: Readonly<Record<string, string | undefined>>
   private readonly credentials: S3Credentials | undefined
   private readonly attempts: S3Attempts
   private library: Promise<{ readonly sdk: S3Sdk; readonly client: S3Client }> | undefined
 
   /** Sends no request yet. */
   constructor(address: S3Address, options: S3BucketClientOptions = {}) {
-    const { clock = systemClock, environment = process.env, onOutage } = options
+    const { clock = systemClock, onOutage } = options
     this.address = address
     this.clock = clock
     this.timeoutMs = options.timeoutMs ?? address.timeoutMs ?? 20_000
-    this.environment = environment
     this.credentials = options.credentials
     this.attempts = new S3Attempts({
       bucket: address.bucket,
-      server: s3HostOf({ ...address, endpoint: endpointOf(address, environment) }),
+      // Without an endpoint the library decides, also by the environment.
+      server: address.endpoint === undefined ? `the bucket ${address.bucket}` : s3HostOf(address),
       clock,
       random: options.random ?? seededRandom(randomBytes(4).readUInt32LE()),
       retryForMs: options.retryForMs ?? 30_000,
@@ -328,10 +325,10 @@ export class S3BucketClient {
 
   /** Loads the library. Throws UNSUPPORTED where it is not installed. */
   async loaded(): Promise<{ readonly sdk: S3Sdk; readonly client: S3Client }> {
-    const { address, timeoutMs, credentials, environment } = this
-    this.library ??= loadS3Sdk().then((sdk) => ({
+    const { address, timeoutMs, credentials } = this
+    this.library ??= loadS3Sdk().then(async (sdk) => ({
       sdk,
-      client: openS3Client(sdk, address, { timeoutMs, credentials, environment }),
+      client: await openS3Client(sdk, address, { timeoutMs, credentials }),
     }))
     return await this.library
   }

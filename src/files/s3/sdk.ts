@@ -17,8 +17,6 @@ export interface S3ClientSettings {
   /** Longest silence of the server, ms. */
   readonly timeoutMs: number
   readonly credentials: S3Credentials | undefined
-  /** Variables of the process. */
-  readonly environment: Readonly<Record<string, string | undefined>>
 }
 
 /** Loads the library. Throws UNSUPPORTED with the command that installs it. */
@@ -31,36 +29,39 @@ export async function loadS3Sdk(): Promise<S3Sdk> {
   }
 }
 
-/** Where a bucket's server is: an endpoint of its own, or AWS. */
-export function endpointOf(
-  address: S3Address,
-  environment: S3ClientSettings['environment'],
-): string | undefined {
-  const { AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL } = environment
-  return address.endpoint ?? (AWS_ENDPOINT_URL_S3 || AWS_ENDPOINT_URL || undefined)
-}
-
 /**
  * A client of the library without retries of its own: `S3Attempts` repeats, and says what it waits for. Checksums of the
  * library are sent only where a request needs them, because older servers refuse them and the formats of checkpoints
- * have their own.
+ * have their own. Credentials, and what the URL leaves out, come from the environment and the shared files of AWS.
  */
-export function openS3Client(
+export async function openS3Client(
   sdk: S3Sdk,
   address: S3Address,
-  { timeoutMs, credentials, environment }: S3ClientSettings,
+  settings: S3ClientSettings,
+): Promise<S3Client> {
+  const client = clientOf(sdk, address, settings)
+  if (address.endpoint === undefined || address.region !== undefined) return client
+  try {
+    await client.config.region()
+    return client
+  } catch {
+    // A server that is not AWS takes any region in most cases, and one must be in the signature.
+    client.destroy()
+    return clientOf(sdk, { ...address, region: 'us-east-1' }, settings)
+  }
+}
+
+function clientOf(
+  sdk: S3Sdk,
+  { endpoint, region, pathStyle }: S3Address,
+  { timeoutMs, credentials }: S3ClientSettings,
 ): S3Client {
-  const endpoint = endpointOf(address, environment)
-  const { AWS_REGION, AWS_DEFAULT_REGION } = environment
-  const named = address.region ?? (AWS_REGION || AWS_DEFAULT_REGION || undefined)
-  // A server that is not AWS takes any region in most cases, and it must be in the signature.
-  const region = named ?? (endpoint === undefined ? undefined : 'us-east-1')
   return new sdk.S3Client({
     maxAttempts: 1,
     requestHandler: { connectionTimeout: timeoutMs, socketTimeout: timeoutMs },
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    forcePathStyle: address.pathStyle ?? endpoint !== undefined,
+    forcePathStyle: pathStyle ?? endpoint !== undefined,
     ...(endpoint === undefined ? {} : { endpoint }),
     ...(region === undefined ? {} : { region }),
     ...(credentials === undefined ? {} : { credentials }),

@@ -1,4 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type Clock, systemClock } from '../../../src/core/clock.ts'
 import type { WeirError } from '../../../src/core/errors.ts'
 import { seededRandom } from '../../../src/core/random.ts'
@@ -14,7 +17,7 @@ const credentials = { accessKeyId: 'id', secretAccessKey: 'top-secret' }
 
 function clientOf(url = s3.url(''), options: S3BucketClientOptions = {}): S3BucketClient {
   const random = seededRandom(1)
-  const settings = { retryForMs: 60_000, random, credentials, environment: {}, ...options }
+  const settings = { retryForMs: 60_000, random, credentials, ...options }
   return new S3BucketClient(parseS3Url(url), settings)
 }
 
@@ -31,9 +34,20 @@ beforeEach(async () => {
 })
 
 afterEach(async () => {
+  vi.unstubAllEnvs()
   client.close()
   await s3[Symbol.asyncDispose]()
 })
+
+/** Hides what this machine has for programs of AWS. */
+function noSettingsOfThisMachine(): void {
+  for (const name of Object.keys(process.env)) {
+    if (name.startsWith('AWS_')) vi.stubEnv(name, undefined)
+  }
+  vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', '/dev/null')
+  vi.stubEnv('AWS_CONFIG_FILE', '/dev/null')
+  vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true')
+}
 
 /** Closes the connection of a request, before or after its execution. */
 function cut(method: string, when: 'before' | 'after'): S3Fault {
@@ -187,14 +201,61 @@ describe('an answer with an error', () => {
     expect(await client.list('')).toEqual([])
   })
 
-  it('is not asked for where no region and no credentials are known', async () => {
-    const noRegion = new S3BucketClient(parseS3Url('s3://bucket/x'), {
-      credentials,
-      environment: { AWS_ENDPOINT_URL: '' },
-      retryForMs: 0,
+  it('is not asked for where no region is known', async () => {
+    noSettingsOfThisMachine()
+    const error = await failureOf(clientOf('s3://bucket/x', { retryForMs: 0 }).list(''))
+    expect(error).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringMatching(/no region is set; add \?region=NAME .*AWS_REGION/),
     })
-    const error = await failureOf(noRegion.list(''))
-    expect(error.message).toMatch(/no region is set; add \?region=NAME/)
+  })
+
+  it('is not asked for where no credentials are known', async () => {
+    noSettingsOfThisMachine()
+    const { credentials: _, ...options } = { credentials, retryForMs: 0 }
+    const error = await failureOf(new S3BucketClient(parseS3Url(s3.url('')), options).list(''))
+    expect(error).toMatchObject({
+      code: 'UNAUTHENTICATED',
+      message: expect.stringMatching(/no credentials were found .*AWS_ACCESS_KEY_ID/),
+    })
+    expect(s3.requests).toEqual([])
+  })
+})
+
+describe('the settings of a bucket that its URL leaves out', () => {
+  it('come from the environment, as those of other programs do', async () => {
+    noSettingsOfThisMachine()
+    vi.stubEnv('AWS_ACCESS_KEY_ID', 'environment-id')
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret')
+    vi.stubEnv('AWS_REGION', 'eu-west-3')
+    vi.stubEnv('AWS_ENDPOINT_URL_S3', `http://127.0.0.1:${s3.port}`)
+    expect(await new S3BucketClient(parseS3Url('s3://box/x')).list('')).toEqual([])
+    expect(s3.requests[0]?.headers.authorization).toMatch(
+      /Credential=environment-id\/\d+\/eu-west-3\/s3\//,
+    )
+  })
+
+  it('come from the shared files of AWS and their profile', async () => {
+    noSettingsOfThisMachine()
+    const folder = mkdtempSync(join(tmpdir(), 'weir-aws-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const keys = 'aws_access_key_id = profile-id\naws_secret_access_key = secret\n'
+    writeFileSync(join(folder, 'credentials'), `[mine]\n${keys}`)
+    writeFileSync(join(folder, 'config'), '[profile mine]\nregion = eu-north-1\n')
+    vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', join(folder, 'credentials'))
+    vi.stubEnv('AWS_CONFIG_FILE', join(folder, 'config'))
+    vi.stubEnv('AWS_PROFILE', 'mine')
+    const url = `s3://box/x?endpoint=http://127.0.0.1:${s3.port}`
+    await new S3BucketClient(parseS3Url(url)).list('')
+    expect(s3.requests[0]?.headers.authorization).toMatch(
+      /Credential=profile-id\/\d+\/eu-north-1\/s3\//,
+    )
+  })
+
+  it('are us-east-1 for a server that is named in the URL, without any of them', async () => {
+    noSettingsOfThisMachine()
+    await clientOf(`s3://box/x?endpoint=http://127.0.0.1:${s3.port}`).list('')
+    expect(s3.requests[0]?.headers.authorization).toContain('/us-east-1/s3/')
   })
 })
 

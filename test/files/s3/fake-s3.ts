@@ -66,7 +66,7 @@ export class FakeS3 implements AsyncDisposable {
 
   /** An `s3://` URL of a place in the bucket `box`. */
   url(prefix: string, settings = ''): string {
-    return `s3://box/${prefix}?endpoint=http://127.0.0.1:${this.port}${settings}`
+    return `s3://box/${prefix}?endpoint=http://127.0.0.1:${this.port}&region=us-east-1${settings}`
   }
 
   /** Requests as `METHOD key`, with `?upload` for those of an upload. */

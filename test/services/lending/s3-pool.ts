@@ -1,4 +1,4 @@
-import { MotoServer, motoPython } from '../moto-server.ts'
+import { MotoServer, motoPython } from '../s3/moto-server.ts'
 import type { Pooled } from './pool.ts'
 
 /** A server of S3 without buckets. */

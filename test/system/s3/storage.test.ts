@@ -6,7 +6,7 @@ import { checkpointStorageContract } from '../../contracts/checkpoint-storage.ts
 import { StoredFold } from '../../recovery/fold/stored-fold.ts'
 import { needs } from '../../run/needs.ts'
 import { type SharedS3, sharedS3 } from '../../services/lending/s3.ts'
-import { motoPython } from '../../services/moto-server.ts'
+import { motoPython } from '../../services/s3/moto-server.ts'
 import { TcpProxy } from '../../services/tcp-proxy.ts'
 
 const python = await motoPython()

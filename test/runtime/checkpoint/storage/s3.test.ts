@@ -19,7 +19,7 @@ afterEach(async () => {
 })
 
 const open = (prefix = 'weir'): S3CheckpointStorage =>
-  new S3CheckpointStorage(s3.url(prefix), { credentials, environment: {}, retryForMs: 60_000 })
+  new S3CheckpointStorage(s3.url(prefix), { credentials, retryForMs: 60_000 })
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
 async function put(storage: S3CheckpointStorage, path: string): Promise<void> {
@@ -101,7 +101,6 @@ describe('S3CheckpointStorage', () => {
   it('tries the condition later when the server was away at first', async () => {
     const storage = new S3CheckpointStorage(s3.url('weir'), {
       credentials,
-      environment: {},
       retryForMs: 0,
     })
     s3.faults.push((_request, _incoming, response) => {

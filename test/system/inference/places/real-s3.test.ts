@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runCommandLine } from '../../../../src/cli/run-command-line.ts'
 import { recordedIo } from '../../../cli/recorded-io.ts'
 import { needs } from '../../../run/needs.ts'
-import { MotoServer, motoPython } from '../../../services/moto-server.ts'
+import { MotoServer, motoPython } from '../../../services/s3/moto-server.ts'
 
 const python = await motoPython()
 

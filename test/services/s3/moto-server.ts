@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { freePorts } from './free-port.ts'
-import { pythonWith } from './python-packages.ts'
+import { freePorts } from '../free-port.ts'
+import { pythonWith } from '../python-packages.ts'
 
 /** The Python that has moto, a server with the protocol of S3; undefined where it cannot be installed. */
 export function motoPython(): Promise<string | undefined> {
