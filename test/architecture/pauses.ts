@@ -88,7 +88,7 @@ export const PAUSES: Readonly<Record<string, readonly Pause[]>> = {
   ],
   'test/system/docs/symptoms.test.ts': [['everyMs', 'clicks come all the time']],
   'test/system/hdfs/faults.test.ts': [['37', 'cuts at different moments of a checkpoint']],
-  'test/system/hdfs/fold.ts': [['20', 'load comes over time']],
+  'test/recovery/fold/stored-fold.ts': [['20', 'load comes over time']],
   'test/system/inference/memory-limit.test.ts': [['leftMs', 'each model is asked in regular gaps']],
   'test/system/jobmanager/rescaling.test.ts': [['50', 'ratings come over the time of a rescaling']],
   'test/system/kafka/fold/fixture.ts': [

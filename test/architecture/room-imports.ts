@@ -12,6 +12,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'core',
     'core/text',
     'files',
+    'files/s3',
     'files/webhdfs',
     'http/access',
     'runtime/configuration',
@@ -589,6 +590,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'operators/windows/assigned',
   ],
   files: ['core'],
+  'files/s3': ['core', 'core/lifetime'],
   'files/webhdfs': ['core', 'core/lifetime'],
   gateway: [
     'client',
@@ -1427,6 +1429,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'core/lifetime',
     'core/options',
     'files',
+    'files/s3',
     'files/webhdfs',
     'runtime/checkpoint/protocol',
   ],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseStorageUrl } from '../../src/core/storage-url.ts'
+import { parseFilesUrl, parseStorageUrl } from '../../src/core/storage-url.ts'
 
 describe('a storage URL', () => {
   it.each([
@@ -16,8 +16,29 @@ describe('a storage URL', () => {
     expect(parseStorageUrl(url)).toEqual({ kind: 'hdfs', url })
   })
 
-  it.each(['s3://bucket/weir', 'webhdfs://n/', 'hdfs:/weir'])('%s is not supported', (text) => {
-    expect(() => parseStorageUrl(text)).toThrow(expect.objectContaining({ code: 'UNSUPPORTED' }))
+  it('of a bucket is kept whole', () => {
+    const url = 's3://bucket/weir?region=eu-west-1'
+    expect(parseStorageUrl(url)).toEqual({ kind: 's3', url })
+  })
+
+  it.each(['gs://bucket/weir', 'webhdfs://n/', 'hdfs:/weir', 's3:/bucket'])(
+    '%s is not supported, and those that are are named',
+    (text) => {
+      const message = expect.stringMatching(/path, a file:.* hdfs:.* s3:/)
+      expect(() => parseStorageUrl(text)).toThrow(
+        expect.objectContaining({ code: 'UNSUPPORTED', message }),
+      )
+    },
+  )
+
+  it('of a bucket is none of files', () => {
+    expect(parseFilesUrl('hdfs://n/a')).toEqual({ kind: 'hdfs', url: 'hdfs://n/a' })
+    expect(() => parseFilesUrl('s3://bucket/ratings')).toThrow(
+      expect.objectContaining({
+        code: 'UNSUPPORTED',
+        message: expect.stringContaining('S3 is for checkpoints'),
+      }),
+    )
   })
 
   it('of another machine is refused', () => {

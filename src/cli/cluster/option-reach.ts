@@ -1,6 +1,6 @@
 /**
  * What an option of a submission can reach on the machine of the JobManager. `nothing`: numbers, topics, words.
- * `code`: a folder whose modules run. `place`: files, or an `hdfs://` URL. `hosts`: servers that are called.
+ * `code`: a folder whose modules run. `place`: files, or an `hdfs://` or `s3://` URL. `hosts`: servers that are called.
  * `address`: where a port listens. `listener`: who may use that port. `settings`: what its keys reach.
  * `never`: it belongs to another process.
  */

@@ -2,6 +2,7 @@ import { realpathSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import { WeirError } from '../../core/errors.ts'
 import { parseStorageUrl } from '../../core/storage-url.ts'
+import { parseS3Url, s3HostOf } from '../../files/s3/address.ts'
 import { parseWebHdfsUrl } from '../../files/webhdfs/address.ts'
 import type { AllowedHosts } from '../../http/access/allowed-hosts.ts'
 import { isLoopback } from '../../http/access/listener.ts'
@@ -14,7 +15,7 @@ export interface SubmissionRights {
   readonly modules: readonly string[]
   /** Folders below which options may name files. */
   readonly files: readonly string[]
-  /** Brokers and NameNodes that options may name. */
+  /** Brokers, NameNodes and servers of S3 that options may name. */
   readonly hosts: AllowedHosts
   /** Address of the JobManager, which jobs may listen on, too. */
   readonly host: string
@@ -132,6 +133,7 @@ function placeRefusal(text: string, rights: SubmissionRights): true | string {
     const refusal = hostsRefusal(names, rights)
     return refusal !== true || tokenFile === undefined ? refusal : placeRefusal(tokenFile, rights)
   }
+  if (place.kind === 's3') return hostsRefusal([s3HostOf(parseS3Url(place.url))], rights)
   return isBelow(place.path, rights.files) || 'start it with --allow-files FOLDER'
 }
 

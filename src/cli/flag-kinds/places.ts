@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { messageOf } from '../../core/errors.ts'
-import { parseStorageUrl } from '../../core/storage-url.ts'
+import { parseFilesUrl, parseStorageUrl } from '../../core/storage-url.ts'
 import { nearestOf } from '../../core/text/nearest-word.ts'
 import { type FlagKind, kindOf, mustBe, readBy } from './flag-kind.ts'
 
@@ -17,6 +17,13 @@ export function place(shown = 'PLACE'): FlagKind {
   return { sort: 'path', shown, takes, problem: (text) => placeProblem(takes, text) }
 }
 
+/** A place of checkpoints: a path, or an `hdfs://` or `s3://` URL. */
+export function checkpointPlace(shown = 'PLACE'): FlagKind {
+  const takes = 'a path, an hdfs:// URL or an s3:// URL'
+  const problem = (text: string) => placeProblem(takes, text, parseStorageUrl)
+  return { sort: 'path', shown, takes, problem }
+}
+
 /** A file or a folder that a command reads; a local one exists. */
 export function input(shown = 'FILE'): FlagKind {
   const takes = 'a file or a folder that exists'
@@ -26,7 +33,7 @@ export function input(shown = 'FILE'): FlagKind {
     takes,
     problem: (text) => placeProblem(takes, text),
     problemHere(text) {
-      const parsed = parseStorageUrl(text)
+      const parsed = parseFilesUrl(text)
       if (parsed.kind === 'hdfs') return undefined
       return exists(parsed.path) ? undefined : `names ${text}, and there is no such file`
     },
@@ -69,11 +76,15 @@ export function isFolderPlace(text: string): boolean {
   return /\/(\?[^/]*)?$/.test(text)
 }
 
-function placeProblem(takes: string, text: string): string | undefined {
+function placeProblem(
+  takes: string,
+  text: string,
+  parse: (text: string) => unknown = parseFilesUrl,
+): string | undefined {
   if (!isPath(text)) return mustBe(takes, text)
-  if (text.startsWith('hdfs://') && URL.parse(text)?.hostname === '') return mustBe(takes, text)
+  if (/^(hdfs|s3):\/\//.test(text) && URL.parse(text)?.hostname === '') return mustBe(takes, text)
   try {
-    parseStorageUrl(text)
+    parse(text)
     return undefined
   } catch (error) {
     return `must be ${takes}: ${messageOf(error)}`

@@ -67,7 +67,8 @@ const REMEDY = [
 function requireFolder(url: string): void {
   const place = parseStorageUrl(url)
   // Unlike existsSync it throws for a folder that this user may not look into.
-  if (place.kind === 'hdfs' || statSync(place.path, { throwIfNoEntry: false }) !== undefined) return
+  if (place.kind !== 'local' || statSync(place.path, { throwIfNoEntry: false }) !== undefined)
+    return
   throw new WeirError(
     'FILE_NOT_FOUND',
     `there is no checkpoint storage at ${place.path}; give --data-dir, or -D execution.checkpointing.dir=PLACE`,

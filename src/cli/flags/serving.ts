@@ -3,7 +3,7 @@ import type { Flags, OptionSpec } from '../command/command.ts'
 import { type FlagKind, kindOf } from '../flag-kinds/flag-kind.ts'
 import { portToOpen, wholeNumber } from '../flag-kinds/numbers.ts'
 import { configurationValue, splitPair } from '../flag-kinds/pairs.ts'
-import { addressToOpen, host, hostAndPort, path, place } from '../flag-kinds/places.ts'
+import { addressToOpen, checkpointPlace, host, hostAndPort, path } from '../flag-kinds/places.ts'
 import { word } from '../flag-kinds/words.ts'
 import { LISTENER_OPTIONS } from './listener.ts'
 
@@ -17,7 +17,8 @@ const RESTORE_FROM: FlagKind = kindOf(
     shown: 'PATH|N',
     takes: 'a folder, or the number of a checkpoint from 1: the newest',
   },
-  (text) => (/^\d+$/.test(text) ? Number(text) >= 1 : place().problem(text) === undefined),
+  (text) =>
+    /^\d+$/.test(text) ? Number(text) >= 1 : checkpointPlace().problem(text) === undefined,
 )
 
 /** Flags of every command that runs a job. */

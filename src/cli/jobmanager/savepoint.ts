@@ -1,6 +1,6 @@
 import { JOB_MANAGER_CLIENT_OPTIONS } from '../cluster/options.ts'
 import type { Command } from '../command/command.ts'
-import { place } from '../flag-kinds/places.ts'
+import { checkpointPlace } from '../flag-kinds/places.ts'
 import { name } from '../flag-kinds/words.ts'
 import { namedJob } from './named-job.ts'
 
@@ -8,7 +8,7 @@ import { namedJob } from './named-job.ts'
 export const savepointCommand: Command = {
   name: 'savepoint',
   summary: 'Take a savepoint of a running job',
-  positions: [{ value: name('JOB') }, { value: place('FOLDER'), isOptional: true }],
+  positions: [{ value: name('JOB') }, { value: checkpointPlace('FOLDER'), isOptional: true }],
   options: JOB_MANAGER_CLIENT_OPTIONS,
   details: `JOB is the id of a job, the beginning of it, or the job's name. FOLDER is a folder of the job's checkpoint
 storage (default: savepoints). The job goes on.

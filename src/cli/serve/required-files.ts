@@ -9,7 +9,7 @@ import { configurationOf } from '../flags/serving.ts'
 
 /**
  * Throws UsageError for a file of `--titles` that cannot be read, and CHECKPOINT_NOT_FOUND where `--restore-from` names
- * no folder: both would end the job after it has opened its ports. What is in HDFS is found when the job restores it.
+ * no folder: both would end the job after it has opened its ports. What is in HDFS or S3 is found when the job restores it.
  */
 export async function requireServingFiles(flags: Flags, io: CommandIo): Promise<void> {
   const titles = flags.optional('titles')
@@ -25,7 +25,7 @@ export async function requireServingFiles(flags: Flags, io: CommandIo): Promise<
   const { restoreFromOf } = await import('../../runtime/job/restore-from.ts')
   const storage = parseStorageUrl(url)
   const folder = String(restoreFromOf(from, url))
-  if (storage.kind === 'hdfs') return
+  if (storage.kind !== 'local') return
   if (statSync(join(storage.path, folder), { throwIfNoEntry: false })?.isDirectory() === true)
     return
   throw new WeirError(

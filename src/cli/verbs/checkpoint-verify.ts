@@ -1,12 +1,12 @@
 import { type Command, Flags } from '../command/command.ts'
-import { place } from '../flag-kinds/places.ts'
+import { checkpointPlace } from '../flag-kinds/places.ts'
 import { CHECKPOINT_STORAGE_OPTIONS, printInspection } from '../flags/checkpoints.ts'
 
 /** `weir checkpoint verify`: compares every byte of checkpoints and savepoints with its checksum. */
 export const checkpointVerifyCommand: Command = {
   name: 'checkpoint verify',
   summary: 'Check every byte of checkpoints and savepoints',
-  positions: [{ value: place('PATH'), isOptional: true }],
+  positions: [{ value: checkpointPlace('PATH'), isOptional: true }],
   options: CHECKPOINT_STORAGE_OPTIONS,
   details: `Reads manifests and segments and compares them with their checksums. It changes nothing, and may run beside the
 job: a checkpoint that the job removes meanwhile is left out. Exit status 1: something is damaged; the output names file, byte and what to do.

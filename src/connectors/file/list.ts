@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { WeirError } from '../../core/errors.ts'
-import { parseStorageUrl } from '../../core/storage-url.ts'
+import { parseFilesUrl } from '../../core/storage-url.ts'
 import { parseWebHdfsUrl } from '../../files/webhdfs/address.ts'
 import { WebHdfsClient } from '../../files/webhdfs/client.ts'
 
@@ -18,7 +18,7 @@ export interface FileToRead {
  * Throws FILE_NOT_FOUND, and INVALID_ARGUMENT for a folder with another folder in it.
  */
 export async function filesAt(place: string): Promise<readonly FileToRead[]> {
-  const parsed = parseStorageUrl(place)
+  const parsed = parseFilesUrl(place)
   const files = parsed.kind === 'hdfs' ? await hdfsFiles(parsed.url) : await localFiles(parsed.path)
   return files.toSorted((a, b) => (a.place < b.place ? -1 : 1))
 }
@@ -28,7 +28,7 @@ export async function filesAt(place: string): Promise<readonly FileToRead[]> {
  * nothing is counts as a file, whose reading fails. Throws errors of HDFS.
  */
 export async function filesBelow(place: string): Promise<readonly string[]> {
-  const parsed = parseStorageUrl(place)
+  const parsed = parseFilesUrl(place)
   if (parsed.kind === 'hdfs') return await hdfsFilesBelow(parsed.url)
   const found = await stat(parsed.path).catch(() => undefined)
   if (found?.isDirectory() !== true) return [place]

@@ -3,7 +3,7 @@ import * as fsp from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { finished } from 'node:stream/promises'
 import { messageOf, WeirError } from '../../core/errors.ts'
-import { parseStorageUrl } from '../../core/storage-url.ts'
+import { parseFilesUrl } from '../../core/storage-url.ts'
 import { nodeFileSystem } from '../../files/node-file-system.ts'
 import { decoded } from './decoded.ts'
 import { HdfsLineFolder, openHdfsInput } from './hdfs-folder.ts'
@@ -11,15 +11,15 @@ import type { LineFileInput, LineFileOutput, LineFolder } from './line-folder.ts
 
 const PIECE_BYTES = 256 * 1024
 
-/** A folder at a path or URL. Sends no request yet. Throws as `parseStorageUrl`. */
+/** A folder at a path or URL. Sends no request yet. Throws as `parseFilesUrl`. */
 export function openLineFolder(place: string): LineFolder {
-  const parsed = parseStorageUrl(place)
+  const parsed = parseFilesUrl(place)
   return parsed.kind === 'hdfs' ? new HdfsLineFolder(parsed.url) : new LocalLineFolder(parsed.path)
 }
 
-/** Opens a file at a path or URL. Throws as `parseStorageUrl`. */
+/** Opens a file at a path or URL. Throws as `parseFilesUrl`. */
 export async function openLineInput(place: string): Promise<LineFileInput> {
-  const parsed = parseStorageUrl(place)
+  const parsed = parseFilesUrl(place)
   return await (parsed.kind === 'hdfs' ? openHdfsInput(parsed.url) : openLocalInput(parsed.path))
 }
 
@@ -77,7 +77,7 @@ export async function* thenClosed(
  * `hdfs://n:9870/a?user.name=u`.
  */
 export function splitPlace(place: string): { readonly folder: string; readonly name: string } {
-  const parsed = parseStorageUrl(place)
+  const parsed = parseFilesUrl(place)
   const whole = parsed.kind === 'hdfs' ? parsed.url : parsed.path
   const query = parsed.kind === 'hdfs' ? (/\?.*$/.exec(whole)?.[0] ?? '') : ''
   const path = whole.slice(0, whole.length - query.length)

@@ -120,7 +120,7 @@ export const text: ValueType<string> = { kind: 'word', range: '', parse: (value)
 /** A path of this machine. */
 export const path: ValueType<string> = { ...text, kind: 'path', parse: pathIn }
 
-/** A path of this machine, a `file://` URL or an `hdfs://` URL. */
+/** A path of this machine, or a `file://`, `hdfs://` or `s3://` URL. */
 export const place: ValueType<string> = {
   ...path,
   parse: (value) => {

@@ -13,9 +13,9 @@ export function restoreFromOf(from: RestoreFrom, storageUrl: string): RestoreFro
   if (typeof from === 'number') return from
   const folder = from.replace(new RegExp(`(/${MANIFEST_NAME})?/*$`), '')
   const root = parseStorageUrl(storageUrl)
-  if (root.kind === 'hdfs') return hdfsPath(folder, storageUrl)
+  if (root.kind !== 'local') return pathInUrl(folder, storageUrl)
   const place = parseStorageUrl(folder)
-  if (place.kind === 'hdfs') throw outside(from, storageUrl)
+  if (place.kind !== 'local') throw outside(from, storageUrl)
   const inner = relative(resolve(root.path), resolve(place.path))
   const isInside = inner !== '' && !inner.startsWith('..') && !isAbsolute(inner)
   if (isInside) return inner.split(sep).join('/')
@@ -23,7 +23,7 @@ export function restoreFromOf(from: RestoreFrom, storageUrl: string): RestoreFro
   return folder
 }
 
-function hdfsPath(folder: string, storageUrl: string): string {
+function pathInUrl(folder: string, storageUrl: string): string {
   const [root = ''] = storageUrl.split('?')
   const base = `${root.replace(/\/+$/, '')}/`
   const [path = ''] = folder.split('?')

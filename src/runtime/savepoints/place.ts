@@ -47,7 +47,7 @@ function placeOf(
   { storage }: SavepointPlaceOptions,
 ): { readonly root: string; readonly folder: string } {
   if (storage !== undefined) return { root: storage, folder: String(restoreFromOf(path, storage)) }
-  const [place = '', ...query] = path.startsWith('hdfs:') ? path.split('?') : [path]
+  const [place = '', ...query] = /^(hdfs|s3):/.test(path) ? path.split('?') : [path]
   const names = place.replaceAll('\\', '/').replace(new RegExp(`(/${MANIFEST_NAME})?/*$`), '')
   const at = names.lastIndexOf('/')
   const folder = names.slice(at + 1)

@@ -129,6 +129,9 @@ describe('an option of a submission', () => {
     expect(dir('hdfs://evil:9870/weir')).toThrow('--allow-remote')
     expect(dir('hdfs://namenode:9870,evil:9870/weir')).toThrow('--allow-remote')
     expect(dir('hdfs://namenode:9870/weir?token-file=/etc/passwd')).toThrow('--allow-files')
+    expect(dir('s3://any/weir?endpoint=http://namenode:9870')).not.toThrow()
+    expect(dir('s3://any/weir?endpoint=http://evil:9870')).toThrow('--allow-remote')
+    expect(dir('s3://any/weir')).toThrow('--allow-remote')
   })
 
   it('opens no port to others, and decides nothing about who may enter', () => {

@@ -5,8 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { FlagKind } from '../../../src/cli/flag-kinds/flag-kind.ts'
 import {
   address,
-  addresses,
   addressToOpen,
+  addresses,
+  checkpointPlace,
   host,
   input,
   origins,
@@ -38,6 +39,17 @@ describe('a file that is read', () => {
       'use a path, a file:// URL or an hdfs:// URL',
     )
     expect(isTaken(input(), 'hdfs://')).toBe(false)
+  })
+})
+
+describe('a place of checkpoints', () => {
+  it('is a path, or a place of HDFS or S3', () => {
+    for (const text of [at('none'), 'hdfs://node:9870/x', 's3://bucket/x?region=eu-west-1']) {
+      expect([text, isTaken(checkpointPlace(), text)]).toEqual([text, true])
+    }
+    for (const text of ['', 's3://', 'hdfs://', 'gs://bucket/x']) {
+      expect([text, isTaken(checkpointPlace(), text)]).toEqual([text, false])
+    }
   })
 })
 

@@ -27,6 +27,11 @@ export const SERVICES: readonly Service[] = [
     starts: ['test/services/hdfs-cluster.ts', 'test/services/lending/hdfs.ts'],
   },
   {
+    name: 'S3',
+    users: ['src/files/s3/', 'src/runtime/checkpoint/storage/s3'],
+    starts: ['test/services/s3/moto-server.ts', 'test/services/lending/s3.ts'],
+  },
+  {
     name: 'browser',
     users: [
       'dashboard/',

@@ -12,7 +12,7 @@ export interface FileCosts {
   readonly seconds: number
   /**
    * Of all threads, and of the processes that the file started and that have ended; not of jobs under a JobManager, nor
-   * of the services that files share: Kafka, HDFS, the browser.
+   * of the services that files share: Kafka, HDFS, S3, the browser.
    */
   readonly processorSeconds: number
   readonly waits: WaitSeconds

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { restoreFromOf } from '../../../src/runtime/job/restore-from.ts'
 
 const HDFS = 'hdfs://node:9870/weir?user.name=weir'
+const S3 = 's3://bucket/weir?region=eu-west-1'
 
 describe('restoreFromOf', () => {
   it.each([
@@ -12,6 +13,9 @@ describe('restoreFromOf', () => {
     ['data/checkpoints/savepoints/savepoint-1', 'data/checkpoints'],
     ['hdfs://node:9870/weir/savepoints/savepoint-1', HDFS],
     ['savepoints/savepoint-1/_metadata', HDFS],
+    ['s3://bucket/weir/savepoints/savepoint-1', S3],
+    ['s3://bucket/weir/savepoints/savepoint-1/_metadata', S3],
+    ['savepoints/savepoint-1', S3],
   ])('finds %s in %s', (from, storage) => {
     expect(restoreFromOf(from, storage)).toBe('savepoints/savepoint-1')
   })
@@ -25,6 +29,8 @@ describe('restoreFromOf', () => {
     ['hdfs://node:9870/weir/s', '/data/checkpoints'],
     ['hdfs://other:9870/weir/s', HDFS],
     ['/weir/s', HDFS],
+    ['s3://bucket/other/s', S3],
+    ['s3://bucket/weir/s', '/data/checkpoints'],
   ])('refuses %s, which is outside %s', (from, storage) => {
     expect(() => restoreFromOf(from, storage)).toThrow('copy the savepoint folder into it')
   })

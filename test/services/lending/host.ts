@@ -10,6 +10,7 @@ import { pooledHdfs } from './hdfs-pool.ts'
 import { pooledKafka } from './kafka-pool.ts'
 import { HOST_VARIABLE } from './lease.ts'
 import { type Lender, Pool, type Pooled } from './pool.ts'
+import { pooledS3 } from './s3-pool.ts'
 
 /** Time between two looks at the cores, ms: a file that has started is at work at the next one. */
 const LOOK_MS = 2000
@@ -24,6 +25,7 @@ class ServiceHost {
   private readonly lenders: Readonly<Record<string, Lender>> = {
     '/kafka': new Pool(pooledKafka),
     '/hdfs': new Pool(pooledHdfs),
+    '/s3': new Pool(pooledS3),
     '/browser': new Pool(pooledBrowser),
     '/core': this.places,
   }

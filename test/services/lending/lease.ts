@@ -11,7 +11,9 @@ export interface Lease<Access> {
 }
 
 /** Borrows a service of a kind, which the host starts if none is free. */
-export async function lease<Access>(kind: 'kafka' | 'hdfs' | 'browser'): Promise<Lease<Access>> {
+export async function lease<Access>(
+  kind: 'kafka' | 'hdfs' | 's3' | 'browser',
+): Promise<Lease<Access>> {
   return await waiting('server', () => borrow<Access>(`${hostUrl()}/${kind}`))
 }
 

@@ -191,6 +191,7 @@ describe('the package', () => {
         Record<string, unknown>
       >
     const names = [
+      '@aws-sdk/client-s3',
       '@huggingface/tokenizers',
       'apache-arrow',
       'hyparquet',

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseWebHdfsUrl } from '../../../src/files/webhdfs/address.ts'
 import { WebHdfsClient } from '../../../src/files/webhdfs/client.ts'
 import { HdfsCluster } from '../../services/hdfs-cluster.ts'
-import { HdfsFold } from './fold.ts'
+import { StoredFold } from '../../recovery/fold/stored-fold.ts'
 
 let cluster: HdfsCluster
 
@@ -27,7 +27,7 @@ describe('a pair of NameNodes', () => {
   })
 
   it('fails over during a checkpoint, and nothing is lost', async () => {
-    await using run = await HdfsFold.start(cluster.url('/pair'), 'pair', {
+    await using run = await StoredFold.start(cluster.url('/pair'), 'pair', {
       'execution.checkpointing.tolerable-failed-checkpoints': '1000',
     })
     await run.untilInProgress()

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { pause } from '../../run/pause.ts'
 import { HdfsCluster } from '../../services/hdfs-cluster.ts'
 import { TcpProxy } from '../../services/tcp-proxy.ts'
-import { HdfsFold } from './fold.ts'
+import { StoredFold } from '../../recovery/fold/stored-fold.ts'
 
 let cluster: HdfsCluster
 
@@ -18,7 +18,7 @@ const tolerant = { 'execution.checkpointing.tolerable-failed-checkpoints': '1000
 
 describe('a job with its checkpoints in HDFS', () => {
   it('continues when the DataNode is killed during a checkpoint and restarted', async () => {
-    await using run = await HdfsFold.start(cluster.url('/data'), 'data', tolerant)
+    await using run = await StoredFold.start(cluster.url('/data'), 'data', tolerant)
     await run.untilInProgress()
     await cluster.stopDataNode('SIGKILL')
     await cluster.startDataNode()
@@ -28,7 +28,7 @@ describe('a job with its checkpoints in HDFS', () => {
   })
 
   it('says what it waits for when the NameNode is killed during a checkpoint, and continues when it is back', async () => {
-    await using run = await HdfsFold.start(cluster.url('/name'), 'name', tolerant)
+    await using run = await StoredFold.start(cluster.url('/name'), 'name', tolerant)
     await run.untilInProgress()
     await cluster.stopNameNode('SIGKILL')
     await expect
@@ -50,7 +50,7 @@ describe('a job with its checkpoints in HDFS', () => {
   })
 
   it('restarts from its last checkpoint when failures are not tolerated', async () => {
-    await using run = await HdfsFold.start(cluster.url('/strict'), 'strict', {
+    await using run = await StoredFold.start(cluster.url('/strict'), 'strict', {
       'execution.checkpointing.timeout': '1 s',
     })
     await run.untilInProgress()
@@ -64,7 +64,7 @@ describe('a job with its checkpoints in HDFS', () => {
   it('loses nothing when connections to the NameNode are cut, slow and half-open', async () => {
     await using proxy = await TcpProxy.start(cluster.httpPort())
     const url = cluster.url('/proxy', `127.0.0.1:${proxy.port}`)
-    await using run = await HdfsFold.start(url, 'proxy', {
+    await using run = await StoredFold.start(url, 'proxy', {
       ...tolerant,
       'execution.checkpointing.timeout': '2 s',
     })

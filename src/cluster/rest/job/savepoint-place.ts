@@ -20,8 +20,8 @@ export function savepointParentOf(target: string, storageUrl: string): string {
   const place = parseStorageUrl(target)
   if (place.kind === 'local' && !isAbsolute(place.path)) return place.path
   const inner =
-    root.kind === 'hdfs'
-      ? hdfsPathBelow(root.url, target)
+    root.kind !== 'local'
+      ? pathBelowUrl(root.url, target)
       : place.kind === 'local'
         ? localPathBelow(root.path, place.path)
         : undefined
@@ -32,7 +32,7 @@ export function savepointParentOf(target: string, storageUrl: string): string {
   )
 }
 
-function hdfsPathBelow(root: string, target: string): string | undefined {
+function pathBelowUrl(root: string, target: string): string | undefined {
   const base = `${withoutQuery(root).replace(/\/+$/, '')}/`
   const path = withoutQuery(target)
   return path.startsWith(base) ? path.slice(base.length) : undefined

@@ -1,3 +1,4 @@
+import { parseStorageUrl } from '../../../core/storage-url.ts'
 import type {
   CheckpointStatistics,
   TaskCheckpointStatistics,
@@ -9,6 +10,13 @@ import type {
   VertexSnapshot,
 } from '../port/job-snapshot.ts'
 import { summaryOf } from './statistics.ts'
+
+/** Names of storages, as Flink names its own. */
+const STORAGE_NAMES = {
+  local: 'FileSystemCheckpointStorage',
+  hdfs: 'HdfsCheckpointStorage',
+  s3: 'S3CheckpointStorage',
+} as const
 
 /** `/jobs/:jobid/checkpoints`. */
 export function checkpointsJson(checkpoints: CheckpointsSnapshot): object {
@@ -57,9 +65,7 @@ export function checkpointConfigJson(settings: CheckpointSettings): object {
     max_concurrent: 1,
     externalization: { enabled: true, delete_on_cancellation: false },
     state_backend: settings.stateBackend,
-    checkpoint_storage: settings.directory.startsWith('hdfs:')
-      ? 'HdfsCheckpointStorage'
-      : 'FileSystemCheckpointStorage',
+    checkpoint_storage: STORAGE_NAMES[parseStorageUrl(settings.directory).kind],
     unaligned_checkpoints: settings.unaligned,
     tolerable_failed_checkpoints: settings.tolerableFailures,
     aligned_checkpoint_timeout: settings.alignedTimeoutMs,

@@ -18,10 +18,11 @@ export interface StoredFile {
 }
 
 /**
- * The port to durable checkpoint storage (a folder, HDFS). Paths are relative, with "/". An
+ * The port to durable checkpoint storage (a folder, HDFS, S3). Paths are relative, with "/". An
  * implementation must guarantee: a committed file is durable and complete; `createExclusive` is atomic
- * among all processes; reads after a commit see it. Failures throw STORAGE_FAILED; a missing file
- * throws CHECKPOINT_NOT_FOUND.
+ * among all processes; reads after a commit see it. Failures throw STORAGE_FAILED, PERMISSION_DENIED,
+ * UNAUTHENTICATED or, for an address that is wrong, INVALID_ARGUMENT; a missing file
+ * throws CHECKPOINT_NOT_FOUND, a server that cannot keep this UNSUPPORTED.
  */
 export interface CheckpointStorage {
   /** Starts a file; an existing one of that name is replaced at `commit`. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { isWeirError, messageOf, WeirError } from '../../../core/errors.ts'
+import { WeirError } from '../../../core/errors.ts'
 import { parseWebHdfsUrl } from '../../../files/webhdfs/address.ts'
 import {
   type RenameOutcome,
@@ -13,8 +13,9 @@ import type {
   StorageWriter,
   StoredFile,
 } from './checkpoint-storage.ts'
-import { HdfsStorageWriter } from './hdfs-writer.ts'
 import { checkStoragePath, joinPath, LEFTOVER_AGE_MS, TEMPORARY_FOLDER } from './paths.ts'
+import { missing, onStorage } from './remote-errors.ts'
+import { RemoteStorageWriter } from './remote-writer.ts'
 
 /** Options of checkpoint storage in HDFS. */
 export interface HdfsStorageOptions extends WebHdfsClientOptions {
@@ -50,8 +51,8 @@ export class HdfsCheckpointStorage implements CheckpointStorage {
     const target = this.locate(path)
     const temporary = this.temporaryName()
     const file = new WebHdfsFileWriter(this.client, temporary, this.bufferBytes)
-    return new HdfsStorageWriter(path, file, async (bytes) => {
-      await this.publish(temporary, target, { overwrite: true, bytes })
+    return new RemoteStorageWriter(path, file, async () => {
+      await this.publish(temporary, target, { overwrite: true, bytes: file.bytes })
     })
   }
 
@@ -144,24 +145,4 @@ export class HdfsCheckpointStorage implements CheckpointStorage {
       if (modifiedMs < newest - LEFTOVER_AGE_MS) await this.client.delete(`${folder}/${name}`)
     }
   }
-}
-
-/** Runs `action` and throws the errors of the port. */
-async function onStorage<T>(what: string, path: string, action: () => Promise<T>): Promise<T> {
-  try {
-    return await action()
-  } catch (cause) {
-    if (isWeirError(cause, 'FILE_NOT_FOUND')) throw missing(path, cause)
-    if (isWeirError(cause, 'ILLEGAL_STATE')) throw cause
-    const message = `could not ${what} in checkpoint storage: ${messageOf(cause)}`
-    const code =
-      isWeirError(cause, 'PERMISSION_DENIED') || isWeirError(cause, 'UNAUTHENTICATED')
-        ? cause.code
-        : 'STORAGE_FAILED'
-    throw new WeirError(code, message, { cause, details: { path } })
-  }
-}
-
-function missing(path: string, cause?: unknown): WeirError {
-  return new WeirError('CHECKPOINT_NOT_FOUND', `${path} is not in checkpoint storage`, { cause })
 }

@@ -4,8 +4,9 @@ import type { CheckpointStorage } from './checkpoint-storage.ts'
 import { FileCheckpointStorage } from './file.ts'
 
 /**
- * Opens checkpoint storage as `openStorage` does, but loads the HDFS client only for an `hdfs://` URL:
- * the threads of a process that starts do not wait for code that they do not run.
+ * Opens checkpoint storage as `openStorage` does, but loads the client of HDFS or S3 only for a URL
+ * of it: the threads of a process that starts do not wait for code that they do not run. Throws UNSUPPORTED, too, where
+ * the library of S3 is not installed.
  */
 export async function loadStorage(
   url: string,
@@ -13,6 +14,12 @@ export async function loadStorage(
 ): Promise<CheckpointStorage> {
   const place = parseStorageUrl(url)
   if (place.kind === 'local') return new FileCheckpointStorage(place.path)
+  if (place.kind === 's3') {
+    const { S3CheckpointStorage } = await import('./s3.ts')
+    const storage = new S3CheckpointStorage(place.url, { onOutage })
+    await storage.load()
+    return storage
+  }
   const { HdfsCheckpointStorage } = await import('./hdfs.ts')
   return new HdfsCheckpointStorage(place.url, { onOutage })
 }

@@ -127,6 +127,12 @@ export function classifyPath(jobId: string, path: string): StoredKind {
   return { kind: 'segment', generation: Number(segment[1]), attempt: Number(segment[2]) }
 }
 
+/** Whether a path has the form of a segment or of a file of a checkpoint or savepoint, of any job and in any folder. */
+export function isCheckpointFile(path: string): boolean {
+  const inner = `/${path}`
+  return /\/(shared\/\d+-|chk-\d+\/|savepoint-[0-9a-f]{6}-[0-9a-f]{12}\/)/.test(inner)
+}
+
 /**
  * Checks a storage path: relative, parts joined by "/", no part empty or starting with a dot, so
  * that none leaves the root. Throws INVALID_ARGUMENT.

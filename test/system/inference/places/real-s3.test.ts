@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -7,10 +7,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runCommandLine } from '../../../../src/cli/run-command-line.ts'
 import { recordedIo } from '../../../cli/recorded-io.ts'
 import { needs } from '../../../run/needs.ts'
-import { freePorts } from '../../../services/free-port.ts'
-import { pythonWith } from '../../../services/python-packages.ts'
+import { MotoServer, motoPython } from '../../../services/s3/moto-server.ts'
 
-const python = await pythonWith('moto[s3]==5.2.5', 'flask==3.1.3', 'flask-cors==6.0.5')
+const python = await motoPython()
 
 /** Writes a bucket with boto3, the client of AWS: its uploads have the checksums that it states by default. */
 const FILL = `
@@ -29,22 +28,17 @@ s3.upload_fileobj(io.BytesIO(bytes(i % 251 for i in range(6 << 20))), 'models', 
 describe('a bucket of moto that boto3 has filled', needs(python, 'no Python with moto'), () => {
   const net = resolve('test/inference/onnx/files/sk-linreg.onnx')
   let folder: string
-  let server: ChildProcess
+  let server: MotoServer
   let url: string
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'weir-moto-'))
-    const [port] = await freePorts(1)
-    url = `http://127.0.0.1:${port}`
-    server = spawn(python!, ['-m', 'moto.server', '-H', '127.0.0.1', '-p', String(port)], {
-      stdio: ['ignore', 'ignore', 'pipe'],
-    })
-    for await (const line of server.stderr!) if (String(line).includes('Running on')) break
-    server.stderr!.resume()
+    server = await MotoServer.start(python!)
+    url = server.url
     const fill = spawn(python!, ['-c', FILL, url, net], { stdio: 'inherit' })
     expect(await once(fill, 'exit')).toEqual([0, null])
   })
   afterAll(async () => {
-    server.kill('SIGKILL')
+    await server?.stop()
     await rm(folder, { recursive: true, force: true })
   })
 

@@ -6,23 +6,23 @@ import { EmbeddedLog } from '../../../src/connectors/log/embedded-log.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import type { JobExecution } from '../../../src/runtime/job/execution.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
-import { type Folded, fold } from '../../recovery/fold/job.ts'
-import { expectExact } from '../../recovery/fold/results.ts'
+import { type Folded, fold } from './job.ts'
+import { expectExact } from './results.ts'
 import { pause } from '../../run/pause.ts'
 import { until } from '../../run/until.ts'
 
 const KEYS = 500
 /** Records that come at a time: each checkpoint has some, and the processors are left to what is tested. */
 const BATCH = 40
-const JOB = new URL('../../recovery/fold/job.ts', import.meta.url)
+const JOB = new URL('./job.ts', import.meta.url)
 const encoder = new TextEncoder()
 
 /**
- * The fold job under load, with its checkpoints in HDFS: records flow from the start until
+ * The fold job under load, with its checkpoints on a server: records flow from the start until
  * `finish`, which restores the job from its last checkpoint and compares every result.
  */
-export class HdfsFold implements AsyncDisposable {
-  private readonly folder = mkdtempSync(join(tmpdir(), 'weir-hdfs-fold-'))
+export class StoredFold implements AsyncDisposable {
+  private readonly folder = mkdtempSync(join(tmpdir(), 'weir-stored-fold-'))
   private readonly expected = new Map<string, Folded>()
   private readonly settings: Readonly<Record<string, string>>
   private readonly jobId: string
@@ -53,9 +53,9 @@ export class HdfsFold implements AsyncDisposable {
     checkpoints: string,
     name: string,
     settings: Record<string, string> = {},
-  ): Promise<HdfsFold> {
+  ): Promise<StoredFold> {
     const jobId = Buffer.from(name.padEnd(16, '.')).toString('hex').slice(0, 32)
-    const run = new HdfsFold(checkpoints, jobId, settings)
+    const run = new StoredFold(checkpoints, jobId, settings)
     run.input = await EmbeddedLog.open(join(run.folder, 'in'))
     await run.input.createTopic('ops', { partitions: 2 })
     run.output = await EmbeddedLog.open(join(run.folder, 'out'))
@@ -91,7 +91,7 @@ export class HdfsFold implements AsyncDisposable {
       .toBeGreaterThan(0)
   }
 
-  /** Ends load and job, continues from the last checkpoint in HDFS, and compares all results. */
+  /** Ends load and job, continues from the last checkpoint, and compares all results. */
   async finish(): Promise<void> {
     await this.job.cancel()
     this.load = false

@@ -1,16 +1,25 @@
 import { messageOf, WeirError } from '../../../core/errors.ts'
-import type { WebHdfsFileWriter } from '../../../files/webhdfs/file-writer.ts'
 import type { StorageWriter } from './checkpoint-storage.ts'
 
-/** Writes one file of checkpoint storage under a temporary name and publishes it at `commit`. */
-export class HdfsStorageWriter implements StorageWriter {
+/** A file on its way to a server. */
+export interface RemoteFile {
+  /** Appends a copy of a piece; resolves when it can take more. */
+  write(piece: Uint8Array): Promise<void>
+  /** Sends the rest; resolves when the server has all of it. */
+  finish(): Promise<void>
+  /** Removes what was sent. */
+  discard(): Promise<void>
+}
+
+/** Writes one file of checkpoint storage on a server, and publishes it at `commit`. */
+export class RemoteStorageWriter implements StorageWriter {
   private readonly path: string
-  private readonly file: WebHdfsFileWriter
-  private readonly publish: (bytes: number) => Promise<void>
+  private readonly file: RemoteFile
+  private readonly publish: () => Promise<void>
   private open = true
 
-  /** `path` is for messages; `publish` gives the finished file its name. */
-  constructor(path: string, file: WebHdfsFileWriter, publish: (bytes: number) => Promise<void>) {
+  /** `path` is for messages; `publish` gives the finished file its name, if it does not have that. */
+  constructor(path: string, file: RemoteFile, publish: () => Promise<void> = async () => {}) {
     this.path = path
     this.file = file
     this.publish = publish
@@ -27,7 +36,7 @@ export class HdfsStorageWriter implements StorageWriter {
     await this.explaining('commit', async () => {
       try {
         await this.file.finish()
-        await this.publish(this.file.bytes)
+        await this.publish()
       } catch (error) {
         // Not awaited: a failing cluster may answer late, and the checkpoint has already failed.
         void this.file.discard()
