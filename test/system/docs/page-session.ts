@@ -41,7 +41,8 @@ function linesOf({ command, isScript, code, shown }: PageCommand, index: number)
   }
   if (/^weir (run|learn) (?!-d |resume )/.test(command)) {
     const ready = command.startsWith('weir run ./') ? 'serving' : 'is live'
-    return `stop_jobs\n${beside} > job.log 2>&1 &\nwait_for job.log '${ready}'`
+    // A shell empties the log of the job before when it starts the command, which may be after the first look.
+    return `stop_jobs\nrm -f job.log\n${beside} > job.log 2>&1 &\nwait_for job.log '${ready}'`
   }
   if (code !== undefined) {
     return `if ${command} > refused 2>&1; then echo 'it must fail'; exit 1; fi\ncat refused >&2\ngrep -q '${code}' refused`
@@ -76,7 +77,7 @@ stop_all() {
 trap stop_all EXIT
 wait_for() {
   for i in $(seq 1200); do
-    if grep -q "$2" $1; then return 0; fi
+    if grep -qs "$2" $1; then return 0; fi
     sleep 0.1
   done
   cat $1
@@ -85,6 +86,7 @@ wait_for() {
 start_beside() {
   name=$1; shift
   if [ -f $name.pid ]; then kill "$(cat $name.pid)"; wait "$(cat $name.pid)" || true; fi
+  rm -f $name.log
   "$@" > $name.log 2>&1 &
   echo $! > $name.pid
   wait_for $name.log 'serving'
