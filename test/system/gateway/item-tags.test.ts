@@ -151,7 +151,9 @@ it('lists follow the tags of items: in the command, over HTTP, after changes and
 })
 
 it('a job without tags says how to get them', async () => {
-  const job = start('run', 'als-serving', '--port', '0', '--take-over', '-D', 'rest.enabled=false')
+  // The job before it may have come to its first checkpoint, with its tags, or not.
+  const over = ['--take-over', '--allow-non-restored-state']
+  const job = start('run', 'als-serving', '--port', '0', ...over, '-D', 'rest.enabled=false')
   const [, port] = await job.printed(PORT)
   const answer = async (): Promise<string> =>
     (await inProcess(['recommend', 'u1', '--job', port!, '--any-of', 'DE'])).stderr
