@@ -17,6 +17,9 @@ import type { PageCommand } from './page-commands.ts'
 /** The folder of the session on the pages. */
 const HOME = '/home/me'
 
+/** Commands that read what a job has some time after it was written: rows, output, tags, and versions that are published. */
+const READS_LATE = /^(weir query|head) |^weir recommend .*--any-of|^weir predict .*--version/
+
 /** Where a session of a page runs, and what it finds there. */
 export interface SessionOptions {
   readonly folder: string
@@ -55,7 +58,7 @@ function linesOf({ command, isScript, code, shown }: PageCommand, index: number)
 function patiently(command: string): string {
   // A topic is read by a job some time after it was written.
   if (command.startsWith('curl ')) return command.replace('curl ', 'ask curl -sSf ')
-  if (/^(weir query|head) |^weir recommend .*--any-of/.test(command)) return `ask ${command}`
+  if (READS_LATE.test(command)) return `ask ${command}`
   if (command.startsWith('weir load ')) {
     const quick = command.replace(/ -p \d+ -r \d+/, '')
     return `${quick.replace(/(--latency-threshold) \d+/, '$1 60000')} -p 100 -r 3`
