@@ -17,6 +17,9 @@ import type { PageCommand } from './page-commands.ts'
 /** The folder of the session on the pages. */
 const HOME = '/home/me'
 
+/** Commands that read what a job has some time after it was written: rows, output, tags, and versions that are published. */
+const READS_LATE = /^(weir query|head) |^weir recommend .*--any-of|^weir predict .*--version/
+
 /** Where a session of a page runs, and what it finds there. */
 export interface SessionOptions {
   readonly folder: string
@@ -41,7 +44,8 @@ function linesOf({ command, isScript, code, shown }: PageCommand, index: number)
   }
   if (/^weir (run|learn) (?!-d |resume )/.test(command)) {
     const ready = command.startsWith('weir run ./') ? 'serving' : 'is live'
-    return `stop_jobs\n${beside} > job.log 2>&1 &\nwait_for job.log '${ready}'`
+    // A shell empties the log of the job before when it starts the command, which may be after the first look.
+    return `stop_jobs\nrm -f job.log\n${beside} > job.log 2>&1 &\nwait_for job.log '${ready}'`
   }
   if (code !== undefined) {
     return `if ${command} > refused 2>&1; then echo 'it must fail'; exit 1; fi\ncat refused >&2\ngrep -q '${code}' refused`
@@ -54,7 +58,7 @@ function linesOf({ command, isScript, code, shown }: PageCommand, index: number)
 function patiently(command: string): string {
   // A topic is read by a job some time after it was written.
   if (command.startsWith('curl ')) return command.replace('curl ', 'ask curl -sSf ')
-  if (/^(weir query|head) |^weir recommend .*--any-of/.test(command)) return `ask ${command}`
+  if (READS_LATE.test(command)) return `ask ${command}`
   if (command.startsWith('weir load ')) {
     const quick = command.replace(/ -p \d+ -r \d+/, '')
     return `${quick.replace(/(--latency-threshold) \d+/, '$1 60000')} -p 100 -r 3`
@@ -76,7 +80,7 @@ stop_all() {
 trap stop_all EXIT
 wait_for() {
   for i in $(seq 1200); do
-    if grep -q "$2" $1; then return 0; fi
+    if grep -qs "$2" $1; then return 0; fi
     sleep 0.1
   done
   cat $1
@@ -85,6 +89,7 @@ wait_for() {
 start_beside() {
   name=$1; shift
   if [ -f $name.pid ]; then kill "$(cat $name.pid)"; wait "$(cat $name.pid)" || true; fi
+  rm -f $name.log
   "$@" > $name.log 2>&1 &
   echo $! > $name.pid
   wait_for $name.log 'serving'

@@ -207,7 +207,9 @@ async function live(process: CommandProcess) {
   const metrics = await (await fetch(`${url}/metrics`)).text()
   const lags = [...metrics.matchAll(/^\w*pending_?records\w*\{[^}]*\} (\d+)/gim)]
   const { vertices } = answer as { vertices: { uid: string; busy: number }[] }
-  return { vertices, lag: lags.reduce((sum, [, lag]) => sum + Number(lag), 0) }
+  // A job that has just begun has no lag yet, which is not a lag of 0.
+  const lag = lags.length === 0 ? Number.NaN : lags.reduce((sum, [, each]) => sum + Number(each), 0)
+  return { vertices, lag }
 }
 
 describe('the table of troubleshooting by symptom', () => {

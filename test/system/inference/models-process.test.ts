@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -39,6 +39,13 @@ export default {
   },
 }
 `
+
+/** Writes a file at once: a look at a file that is written in place may find it empty. */
+async function replace(path: string, text: string): Promise<void> {
+  const written = join(root, '..', 'written')
+  await writeFile(written, text)
+  await rename(written, path)
+}
 
 async function pushAdd(amount: number): Promise<number> {
   const file = join(root, '..', 'add.mjs')
@@ -176,12 +183,12 @@ describe('a process that serves the models of a folder', () => {
       async () => (await client.signature('add')).revision === live,
     )
     await until('answers come from the cache', async () => (await add(7, 7)).isCached)
-    await writeFile(file, 'slo-ms: never\n')
+    await replace(file, 'slo-ms: never\n')
     await until(
       'the cache stays in use',
       async () => (await client.signature('add')).statistics['cacheHits']! > 5,
     )
-    await writeFile(file, 'slo-ms: 30000\n')
+    await replace(file, 'slo-ms: 30000\n')
     await until('the cache is off', async () => !(await add(7, 7)).isCached)
     isDone = true
     await caller

@@ -23,6 +23,8 @@ it('a remote model whose server never answers keeps neither the ports closed nor
     writeFileSync(join(folder, 'models', model, '1', file), text)
   }
   write('double', 'model.mjs', DOUBLE)
+  // A loaded machine may take longer than the default goal.
+  writeFileSync(join(folder, 'models', 'double', 'deployment.yaml'), 'slo-ms: 60000\n')
   const url = `http://127.0.0.1:${port}`
   write('far', 'model.json', JSON.stringify({ url, model: 'far' }))
   const ports = ['--port', '0', '--http', '127.0.0.1:0', '-D', 'rest.enabled=false']

@@ -106,9 +106,10 @@ it('a job that is submitted with a savepoint begins there, though its folder has
   const [, path = ''] = /Path: (file:\S+)$/m.exec(stopped.stdout) ?? []
   await using newer = learn()
   const port = await portOf(newer)
-  const before = await learned(port)
+  // What it has learned is served some time after the start: a number of its first moments would be that of no rating.
+  await hasLearned(3 * EACH, port)
   await produce(0)
-  await hasLearned(before + EACH, port)
+  await hasLearned(4 * EACH, port)
   newer.signal('SIGINT')
   await newer.ended
 

@@ -16,6 +16,7 @@ import { tumblingEventTimeWindows } from '../../../src/operators/windows/assigne
 import type { JobExecution } from '../../../src/runtime/job/execution.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
 import { pause } from '../../run/pause.ts'
+import { until } from '../../run/until.ts'
 import { groupLag } from '../../services/kafka/tools.ts'
 import { type SharedKafka, sharedKafka } from '../../services/lending/kafka.ts'
 import { drain, newTopic, openCluster, openReader, produce, readerContext } from './fixture.ts'
@@ -281,8 +282,15 @@ describe('the offsets of a checkpoint', () => {
     await expect((await emptyReader(other)).addSplits(bare)).rejects.toMatchObject(
       refused(/it is another topic, or it was deleted and created again/),
     )
+    const idOf = async () => (await openCluster(client()).topic(topic)).topicId
+    const deleted = await idOf()
     await deleteKafkaTopic(openCluster(client()), topic)
     await createKafkaTopic(openCluster(client()), { name: topic, partitions: 1 })
+    // The controller answers before the broker has the topic in its metadata, which still has the deleted one.
+    await until(
+      'the broker knows the new topic',
+      async () => (await idOf().catch(() => deleted)) !== deleted,
+    )
     await expect((await emptyReader(topic)).addSplits(checkpoint)).rejects.toMatchObject(
       refused(/was deleted and created again; its id was .* another uid/),
     )

@@ -35,10 +35,12 @@ let peerUrl: string
 
 /** A server of OpenAI's interface, from its documentation: what the last message says decides what it does. */
 const peer = createServer((request, response) => {
-  open++
-  // Whether a server is there is asked without its key.
-  if (request.url !== '/v2/health/live') keys.add(request.headers.authorization)
-  response.once('close', () => open--)
+  // Whether a server is there is asked now and then, without its key.
+  if (request.url !== '/v2/health/live') {
+    open++
+    response.once('close', () => open--)
+    keys.add(request.headers.authorization)
+  }
   void answer(request, response)
 })
 

@@ -62,6 +62,8 @@ beforeAll(async () => {
   const linear = linearModel(folder, { inputs: 2, outputs: 3, factor: 2 })
   const file = linear.kind === 'onnx' ? linear.file : ''
   await pushModel(nodeFileSystem, { root, name: 'linear', file })
+  // A loaded machine may take longer than the default goal.
+  await writeFile(join(root, 'linear', 'deployment.yaml'), 'slo-ms: 60000\n')
   await writeFile(join(folder, 'slow.mjs'), SLOW)
   await pushModel(nodeFileSystem, { root, name: 'slow', file: join(folder, 'slow.mjs') })
   await writeFile(join(root, 'slow', 'deployment.yaml'), 'slo-ms: 60000\n')

@@ -178,6 +178,8 @@ describe('a wrong file of a model', () => {
 
   it('of aliases leaves those before it, and names an alias that leads nowhere', async () => {
     await push('good', echo())
+    // A loaded machine may take longer than the default goal.
+    await writeFile(join(root, 'good', 'deployment.yaml'), 'slo-ms: 60000\n')
     changeAlias(nodeFileSystem, { root, name: 'good', alias: 'stable', version: 1 })
     await serve()
     await models!.loaded
