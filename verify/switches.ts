@@ -55,6 +55,7 @@ const CONFIGURATION = {
   'restart-strategy.fixed-delay.attempts': '100000',
   'restart-strategy.fixed-delay.delay': '100 ms',
 }
+/** Longest switch, and longest restart of a slot for which a prediction waits. */
 const SWITCH_LIMIT_MS = 60_000
 const EXAMPLES = 5
 const SAY_EVERY = 500
@@ -83,7 +84,7 @@ export async function runSwitches(options: SwitchesOptions): Promise<SwitchesRep
     })
     try {
       await until(() => live.version === 1)
-      await using client = await WeirClient.connect({ port: job.port })
+      await using client = await WeirClient.connect({ port: job.port, deadlineMs: SWITCH_LIMIT_MS })
       const load = new PredictionLoad(client)
       const kills = await switchVersions(topics, {
         ...{ count, killEvery, say, isLive: (version) => live.version >= version },

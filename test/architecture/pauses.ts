@@ -113,5 +113,5 @@ export const PAUSES: Readonly<Record<string, readonly Pause[]>> = {
   'test/system/serving/read-bounds.test.ts': [
     ['MAX_AGE_MS + 5', 'the acknowledgement gets older than the bound'],
   ],
-  'test/files/webhdfs/client.test.ts': [['350', 'longer than the timeout of the client']],
+  'test/files/webhdfs/client.test.ts': [['1_100', 'longer than the timeout of the client']],
 }

@@ -108,8 +108,17 @@ describe('a call that fails', () => {
     const startMs = performance.now()
     for (let call = 0; call < 3; call++) await client.predict('ALS_MODEL', '1-U', '7-I')
     expect(performance.now() - startMs).toBeGreaterThan(880)
-    const hasty = client.predict('ALS_MODEL', '1-U', '7-I', { deadlineMs: 300 })
+  })
+
+  it('fails at once where the rate of its token lets no call through before its deadline', async () => {
+    // Whatever the time since the first call: the next one is due in a quarter of an hour.
+    const { text, record } = tokenOf(1, { limit: { perSecond: 0.001, burst: 1 } })
+    const client = await tested.start({ access: shareAccess([record]) }, { token: text })
+    await client.predict('ALS_MODEL', '1-U', '7-I')
+    const startMs = performance.now()
+    const hasty = client.predict('ALS_MODEL', '1-U', '7-I', { deadlineMs: 10_000 })
     await expect(hasty).rejects.toMatchObject({ code: 'OVERLOADED' })
+    expect(performance.now() - startMs).toBeLessThan(9_000)
   })
 
   it('fails at its deadline where a job has no query threads', async () => {

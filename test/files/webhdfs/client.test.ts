@@ -17,7 +17,7 @@ let client: WebHdfsClient
 function clientOf(
   authority: string,
   settings = 'user.name=ada',
-  { retryForMs = 5000, timeoutMs = 300 } = {},
+  { retryForMs = 5_000, timeoutMs = 10_000 } = {},
 ): WebHdfsClient {
   const address = parseWebHdfsUrl(`hdfs://${authority}/?${settings}`)
   return new WebHdfsClient(address, { retryForMs, timeoutMs, random: seededRandom(1) })
@@ -25,6 +25,8 @@ function clientOf(
 
 /** Options of a client that tries once, and takes no busy machine for a silent server. */
 const ONCE = { retryForMs: 0, timeoutMs: 3_000 }
+/** Options of a client that soon takes a server for silent, as it does a process that stands still for as long. */
+const HASTY = { timeoutMs: 1_000 }
 
 beforeEach(async () => {
   hdfs = await FakeHdfs.start()
@@ -129,13 +131,15 @@ describe('writing', () => {
       incoming.on('error', () => undefined)
       return request.step === 'data'
     })
-    const upload = await client.openUpload('/big')
+    const hasty = clientOf(`127.0.0.1:${hdfs.port}`, 'user.name=ada', HASTY)
+    const upload = await hasty.openUpload('/big')
     const write = async (): Promise<void> => {
       for (let i = 0; i < 64; i++) await upload.write(new Uint8Array(1 << 20))
     }
     await expect(write()).rejects.toMatchObject({
-      message: expect.stringContaining('no data for 300 ms'),
+      message: expect.stringContaining('no data for 1000 ms'),
     })
+    hasty.close()
   })
 
   it('does not use idle connections again after another one became silent', async () => {
@@ -153,11 +157,13 @@ describe('writing', () => {
   })
 
   it('allows a pause between two writes of a stream', async () => {
-    const upload = await client.openUpload('/slow')
+    const hasty = clientOf(`127.0.0.1:${hdfs.port}`, 'user.name=ada', HASTY)
+    const upload = await hasty.openUpload('/slow')
     await upload.write(bytes('one '))
-    await pause(350, 'longer than the timeout of the client')
+    await pause(1_100, 'longer than the timeout of the client')
     await upload.write(bytes('two'))
     await upload.finish()
+    hasty.close()
     expect(text(hdfs.files.get('/slow'))).toBe('one two')
   })
 

@@ -45,7 +45,9 @@ async function killAtRandom(job: JobExecution, kills: number, seed: number): Pro
     for (let t = 0; t < turns && job.status === 'RUNNING'; t++) await turn()
     if (job.status !== 'RUNNING') return
     job.killSlot(random.below(2))
-    await until('the slot is lost', () => job.status !== 'RUNNING', { everyMs: 0 })
+    while (job.status === 'RUNNING') await turn()
+    // The slot had already ended.
+    if (job.status === 'FINISHED') return
   }
 }
 
@@ -74,7 +76,8 @@ describe('recovery', () => {
   it('continues from the last checkpoint, not from the start', async () => {
     using folder = checkpointFolder()
     await using cluster = clusterAt(folder.path, { 'execution.checkpointing.interval': '1 h' })
-    const options: CountOptions = { countPerPartition: 2000, ratePerSecond: 20_000 }
+    // For a second: a checkpoint on a busy machine takes a part of it.
+    const options: CountOptions = { countPerPartition: 10_000, ratePerSecond: 20_000 }
     const { graph, sink } = countGraph(options)
     const job = cluster.startLocal(graph)
     await job.waitFor('RUNNING')
@@ -85,7 +88,7 @@ describe('recovery', () => {
     await until('a second attempt', () => job.attempt === 2)
     await job.result
     expect(finalCounts(sink)).toEqual(expectedCounts(options))
-    expect(sink.values.length - before).toBeLessThan(4000 - 800)
+    expect(sink.values.length - before).toBeLessThan(20_000 - 800)
   })
 
   it.each([
@@ -196,7 +199,7 @@ describe('recovery', () => {
     using folder = checkpointFolder()
     await using cluster = clusterAt(folder.path)
     const jobId = 'c'.repeat(32)
-    const options: CountOptions = { countPerPartition: 2000, ratePerSecond: 20_000 }
+    const options: CountOptions = { countPerPartition: 10_000, ratePerSecond: 20_000 }
     const sink = new MemorySink<Counts>()
     const first = cluster.startLocal(countGraph({ ...options, sink }).graph, { jobId })
     await first.waitFor('RUNNING')

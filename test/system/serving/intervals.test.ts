@@ -106,7 +106,7 @@ describe('the interval of a prediction', () => {
 
   it('is answered over HTTP and by the client, and refused for a share that is none', async () => {
     const { interval } = await predicted('1', '2')
-    await using client = await WeirClient.connect({ port: Number(port) })
+    await using client = await WeirClient.connect({ port: Number(port), deadlineMs: 60_000 })
     const pair = { state: 'ALS_MODEL', left: '1-U', right: '2-I', share: 0.95 }
     const asked = await predictInterval(client, pair)
     expect(asked).toMatchObject({ ok: true, value: { interval } })

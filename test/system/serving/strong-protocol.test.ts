@@ -83,7 +83,7 @@ it('weir evaluate --protocol strong ranks for the users that weir train left out
   const [, port = ''] = await job.printed(/"started","port":(\d+)/)
   await job.printed(/"event":"live","version":1/)
   // Without these terms a stranger's row would be that of explicit feedback.
-  await using client = await WeirClient.connect({ port: Number(port) })
+  await using client = await WeirClient.connect({ port: Number(port), deadlineMs: 60_000 })
   const { terms } = client.routing.states.find(({ name }) => name === 'ALS_MODEL')!
   const settings = { alpha: 1, regularization: 3, penalty: 'sqrt-n' }
   expect(terms).toEqual([{ version: 1, ...settings, gram: expect.any(String) }])

@@ -70,10 +70,8 @@ it('a promotion that the job that learns could not follow is refused before it i
   await service.learn(100)
   expect(await service.publish(plain, { feedback: 'implicit' })).toBe(2)
   expect(await service.publish(plain)).toBe(3)
-  await until('the registry knows what the job learns', async () => {
-    const refused = await service.tryToPromote(2)
-    return refused?.includes('it would be served, but not learned') === true
-  })
+  await service.untilRegistered()
+  expect(await service.tryToPromote(2)).toContain('it would be served, but not learned')
   // It learns on: on version 1, and after a promotion that it can follow.
   await service.learn(100)
   expect(await service.tryToPromote(3)).toBeUndefined()

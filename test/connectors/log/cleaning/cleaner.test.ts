@@ -1,10 +1,10 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { EmbeddedLog } from '../../../../src/connectors/log/embedded-log.ts'
 import { seededRandom } from '../../../../src/core/random.ts'
 import { ManualClock } from '../../../../src/testing/manual-clock.ts'
+import { until } from '../../../run/until.ts'
 import { bytes, openLog, readAll, temporaryFolder } from '../fixture.ts'
 
 async function send(log: EmbeddedLog, key: string, value: string | null): Promise<void> {
@@ -155,7 +155,7 @@ describe('retention', () => {
     const directory = temporaryFolder()
     const clock = new ManualClock(1_000_000)
     const kept: number[] = []
-    for (let hour = 0; hour < 200; hour++) {
+    for (let hour = 0; hour < 100; hour++) {
       const log = await openLog(directory, { clock })
       await log.createTopic('t', { retentionMs: 40 * HOUR_MS })
       const producer = log.producer('t')
@@ -178,18 +178,18 @@ describe('retention', () => {
     const producer = log.producer('t')
     producer.send(bytes('k'), bytes('v'), clock.nowMs())
     await producer.flush()
+    const { pending } = clock
     const keptAfter = async (seconds: number): Promise<number> => {
       for (let second = 0; second < seconds; second++) {
         clock.advance(1_000)
-        await log.writer.setPartitions('t', 1)
-        await turn()
+        // Each timer of the log is set again when its work is done, which takes a while on a busy machine.
+        await until('the log has looked', () => clock.pending === pending)
       }
       const { logStart, endOffset } = log.bounds('t', 0)
       return endOffset - logStart
     }
     expect(await keptAfter(3)).toBe(1)
-    await expect.poll(() => keptAfter(1)).toBe(0)
-    expect(clock.nowMs()).toBeLessThan(1_000_000 + 10_000)
+    expect(await keptAfter(6)).toBe(0)
     expect(segmentFiles(directory)).toHaveLength(1)
     producer.send(bytes('k'), bytes('w'), clock.nowMs())
     await producer.flush()
