@@ -60,7 +60,7 @@ export class OwnedPartitions {
       const execution = this.executions.get(partition)
       if (execution === undefined) return
       try {
-        if (execution.status === 'RUNNING') await execution.takeCheckpoint(true)
+        if (execution.status === 'RUNNING') await execution.release()
       } catch (error) {
         // The next owner continues from the checkpoint before.
         this.listener.warned(partition, asWeirError(error, 'CHECKPOINT_DECLINED'))

@@ -1,10 +1,19 @@
-import type { Generation, GroupMember } from '../../connectors/kafka/group/member.ts'
-import { type GroupError, isGroupError } from '../../connectors/kafka/group/membership-loss.ts'
+import type { AssignMembers, GroupMember } from '../../connectors/kafka/group/member.ts'
+import { isGroupError } from '../../connectors/kafka/group/membership-loss.ts'
 import type { Clock } from '../../core/clock.ts'
-import { asWeirError, WeirError } from '../../core/errors.ts'
-import { type Assignment, decodeAssignment } from './decisions/assignment-data.ts'
+import { asWeirError, isWeirError, WeirError } from '../../core/errors.ts'
+import { decodeAssignment } from './decisions/assignment-data.ts'
 import { GROUP_FORMATS } from './decisions/frame.ts'
 import { encodeMemberData, type JobIdentity } from './decisions/member-data.ts'
+import {
+  claimsOf,
+  type ExitReason,
+  type MemberAction,
+  type MemberEvent,
+  newMember,
+  refusalsOf,
+} from './decisions/member-state.ts'
+import { memberTransition } from './decisions/member-transition.ts'
 import { planRound } from './decisions/plan-round.ts'
 import type { AssignRules } from './decisions/planning-board.ts'
 import { type CreatePartition, OwnedPartitions } from './owned-partitions.ts'
@@ -12,7 +21,7 @@ import type { ProcessListener } from './process-events.ts'
 
 /** A partition that could not be restored is not taken again for so long, ms. */
 const REFUSAL_MS = 30_000
-/** Time between two tries to reach the group, ms. */
+/** Time between two tries to join a group that does not answer, ms. */
 const RETRY_MS = 1_000
 
 /** Partitions move at once: no process follows one that it does not own. */
@@ -29,6 +38,8 @@ export interface ScaleOutProcessOptions {
   readonly create: CreatePartition
   readonly clock: Clock
   readonly heartbeatMs: number
+  /** Longest time of its handover when it leaves; after it, it releases what it has, whoever takes it. */
+  readonly graceMs: number
   /** Share of the partitions that it takes, relative to the others'. */
   readonly capacity: number
   /** Version of this build. */
@@ -39,190 +50,219 @@ export interface ScaleOutProcessOptions {
 }
 
 /**
- * One of the processes of a job: a member of its group, which runs the job partitions that the group gives it. It
- * ends when it has left, or when the group does not take it: `ended` then rejects.
+ * One of the processes of a job: a member of its group, which runs the job partitions that the group gives it. What
+ * it does is decided by `memberTransition`; here it is done.
  */
 export class ScaleOutProcess {
-  /** Resolves when it has left the group; rejects with STATE_CONFLICT where the group refuses it. */
+  /** Resolves when it has left the group; rejects with STATE_CONFLICT where the group does not take it. */
   readonly ended: Promise<void>
+  private readonly end = Promise.withResolvers<void>()
   private readonly options: ScaleOutProcessOptions
   private readonly partitions: OwnedPartitions
-  private readonly refused = new Map<number, number>()
-  /** Generation under which it got what it owns. */
-  private generation: number | undefined
-  private mustJoin = false
-  private isLeaving = false
-  private wake: (() => void) | undefined
+  private state = newMember()
+  private isOver = false
 
   constructor(options: ScaleOutProcessOptions) {
     const { create, listener } = options
     this.options = options
+    this.ended = this.end.promise
+    this.ended.catch(() => undefined)
     this.partitions = new OwnedPartitions(create, {
       running: (partition) => listener({ kind: 'running', partition }),
       warned: (partition, error) => listener({ kind: 'warning', partition, error }),
       failed: (partition, error) => this.failed(partition, error),
     })
-    this.ended = this.run()
-    this.ended.catch(() => undefined)
+    void this.join()
   }
 
-  /** Partitions that it runs, ascending. */
-  get owned(): readonly number[] {
-    return this.partitions.all
-  }
-
-  /** Hands over all partitions, each with a last checkpoint, and leaves the group. */
+  /** Hands over all partitions, each with a last checkpoint, and leaves the group. Rejects as `ended`. */
   async leave(): Promise<void> {
-    this.isLeaving = true
-    this.wakeUp()
-    await this.ended
+    this.on({ kind: 'terminate' })
+    const cancel = this.options.clock.after(this.options.graceMs, () =>
+      this.on({ kind: 'grace-over' }),
+    )
+    await this.ended.finally(cancel)
   }
 
-  private async run(): Promise<void> {
-    const { member, listener } = this.options
-    try {
-      while (!this.isLeaving) await this.round()
-      await this.endAll((partition) => this.partitions.release(partition))
-      await member.leave()
-      listener({ kind: 'left' })
-    } catch (error) {
-      await this.endAll((partition) => this.partitions.abandon(partition))
-      throw error
-    } finally {
-      await member.close()
+  private on(event: MemberEvent): void {
+    if (this.isOver) return
+    const { state, actions } = memberTransition(this.state, event)
+    this.state = state
+    for (const action of actions) this.execute(action)
+  }
+
+  private execute(action: MemberAction): void {
+    const { partitions } = this
+    switch (action.kind) {
+      case 'start':
+        for (const partition of action.partitions) void partitions.start(partition)
+        return
+      case 'release':
+        for (const partition of action.partitions) void this.release(partition)
+        return
+      case 'abandon':
+        for (const partition of action.partitions) void this.abandon(partition)
+        return
+      case 'join':
+        void this.join()
+        return
+      case 'exit':
+        void this.exit(action.reason)
+        return
+      case 'hold':
+      case 'resume':
+      case 'leave':
+        // Storage fences the partitions of a process that has lost them; `exit` leaves.
+        return
     }
   }
 
-  /** One membership: joins, and stays until there is a reason to join again. */
-  private async round(): Promise<void> {
+  private async release(partition: number): Promise<void> {
+    await this.partitions.release(partition)
+    this.options.listener({ kind: 'released', partition })
+    this.on({ kind: 'released', partition })
+  }
+
+  private async abandon(partition: number): Promise<void> {
+    await this.partitions.abandon(partition)
+    this.on({ kind: 'stopped', partition })
+  }
+
+  private async join(): Promise<void> {
     try {
-      this.mustJoin = false
-      const generation = await this.options.member.join(this.userData(), (members) =>
-        this.plan(members),
-      )
-      this.apply(generation)
-      await this.untilNextRound()
+      const generation = await this.options.member.join(this.userData(), this.assign)
+      const { generationId, memberId, isLeader } = generation
+      const given = decodeAssignment(generation.assignment.userData)
+      const { refusal, active, release, warmUp } = given
+      this.options.listener({
+        ...{ kind: 'joined', generation: generationId, memberId, isLeader, active, release },
+      })
+      this.on({ kind: 'assigned', generation: generationId, active, release, warmUp, refusal })
+      void this.staysMember(generationId)
     } catch (error) {
-      await this.handle(error)
+      await this.afterFailedJoin(error)
     }
   }
 
-  private plan(members: Parameters<typeof planRound>[0]) {
+  private readonly assign: AssignMembers = (members) => {
     const { topics } = this.options
-    const shares = planRound(members, { rules: RULES })
+    const shares = [...planRound(members, { rules: RULES })]
     return new Map(
-      [...shares].map(([memberId, { active, userData }]) => [
+      shares.map(([memberId, { active, userData }]) => [
         memberId,
         { userData, topicPartitions: new Map(topics.map((topic) => [topic, active])) },
       ]),
     )
   }
 
-  private apply({ generationId, memberId, isLeader, assignment: given }: Generation): void {
-    const assignment = decodeAssignment(given.userData)
-    const { refusal, active, release } = assignment
-    if (refusal !== undefined) throw refusedBy(refusal.text)
-    this.generation = generationId
-    this.options.listener({
-      ...{ kind: 'joined', generation: generationId, memberId, isLeader, active, release },
-    })
-    this.follow(assignment)
+  private async afterFailedJoin(error: unknown): Promise<void> {
+    if (this.isOver) return
+    if (isGroupError(error, 'fenced')) this.on({ kind: 'fenced-instance' })
+    else if (isGroupError(error)) this.on({ kind: 'round-over' })
+    else if (isWeirError(error) && error.retryable) {
+      this.options.listener({ kind: 'warning', partition: undefined, error })
+      this.on({ kind: 'silence' })
+      await this.sleep(RETRY_MS)
+      if (!this.isOver) await this.join()
+    } else await this.fail(asWeirError(error, 'CONNECTOR_FAILED'))
   }
 
-  private follow({ active, release }: Assignment): void {
-    const { partitions } = this
-    const kept = new Set([...active, ...release])
-    for (const partition of partitions.all)
-      if (!kept.has(partition)) void partitions.abandon(partition)
-    for (const partition of active) void partitions.start(partition)
-    for (const partition of release) void this.release(partition)
-  }
-
-  private async release(partition: number): Promise<void> {
-    await this.partitions.release(partition)
-    this.options.listener({ kind: 'released', partition })
-    this.joinAgain()
-  }
-
-  /** Sends signs of life until the group or this process wants another round. */
-  private async untilNextRound(): Promise<void> {
+  /** Sends signs of life as long as the process is a member of this generation. */
+  private async staysMember(generation: number): Promise<void> {
     const { member, heartbeatMs } = this.options
-    while (!this.mustJoin && !this.isLeaving) {
+    const isMember = (): boolean =>
+      !this.isOver && this.state.membership === 'member' && this.state.generation === generation
+    while (isMember()) {
       await this.sleep(heartbeatMs)
-      if (this.mustJoin || this.isLeaving) return
-      if ((await member.heartbeat()) === 'rebalancing') return
+      if (!isMember()) return
+      try {
+        this.on({ kind: (await member.heartbeat()) === 'stable' ? 'alive' : 'rebalancing' })
+      } catch (error) {
+        if (isMember()) await this.afterSilence(error)
+      }
     }
   }
 
-  private async handle(error: unknown): Promise<void> {
+  private async afterSilence(error: unknown): Promise<void> {
     const { listener } = this.options
-    if (isGroupError(error)) return await this.lost(error)
     const problem = asWeirError(error, 'CONNECTOR_FAILED')
-    if (!problem.retryable) throw problem
-    // Whoever takes a partition over fences this process, so it may go on meanwhile.
-    listener({ kind: 'warning', partition: undefined, error: problem })
-    await this.sleep(RETRY_MS)
-  }
-
-  private async lost(error: GroupError): Promise<void> {
-    if (error.loss === 'fenced') throw error
-    this.options.listener({ kind: 'lost', error })
-    await this.endAll((partition) => this.partitions.abandon(partition))
-    this.generation = undefined
+    if (isGroupError(error)) {
+      if (error.loss === 'rebalancing') this.on({ kind: 'rebalancing' })
+      else {
+        listener({ kind: 'lost', error })
+        this.on({ kind: error.loss === 'fenced' ? 'fenced-instance' : error.loss })
+      }
+    } else if (problem.retryable) {
+      listener({ kind: 'warning', partition: undefined, error: problem })
+      this.on({ kind: 'silence' })
+    } else await this.fail(problem)
   }
 
   private failed(partition: number, error: WeirError): void {
+    if (this.isOver) return
     const { clock, listener } = this.options
     listener({ kind: 'failed', partition, error })
-    this.refused.set(partition, clock.monotonicMs() + REFUSAL_MS)
-    clock.after(REFUSAL_MS, () => {
-      this.refused.delete(partition)
-      this.joinAgain()
-    })
-    this.joinAgain()
+    // A partition that another process has taken over is there; others may be restored elsewhere.
+    const delayMs = error.code === 'COORDINATOR_FENCED' ? 0 : REFUSAL_MS
+    const retryAtMs = clock.monotonicMs() + delayMs
+    this.on({ kind: 'failed', partition, retryAtMs })
+    clock.after(delayMs + 1, () => this.on({ kind: 'probe', nowMs: clock.monotonicMs() }))
   }
 
   private userData(): Uint8Array {
     const { job, capacity, version, clock } = this.options
-    const owned = this.partitions.all
-    const nowMs = clock.monotonicMs()
-    const refused = [...this.refused].map(([partition, untilMs]) => ({
-      partition,
-      retryAfterMs: Math.max(0, Math.ceil(untilMs - nowMs)),
-    }))
+    const { state } = this
+    const owned = claimsOf(state)
     return encodeMemberData({
       understands: GROUP_FORMATS,
-      ...{ processVersion: version, address: '', job, capacity, isDraining: false },
-      generation: owned.length === 0 ? undefined : this.generation,
-      ...{ owned, standbys: [], refused: refused.toSorted((a, b) => a.partition - b.partition) },
+      ...{ processVersion: version, address: '', job, capacity },
+      isDraining: state.isLeaving,
+      generation: owned.length === 0 ? undefined : state.generation,
+      ...{ owned, standbys: [], refused: refusalsOf(state, clock.monotonicMs()) },
     })
   }
 
-  private async endAll(end: (partition: number) => Promise<void>): Promise<void> {
-    await Promise.all(this.partitions.all.map(end))
+  private async exit(reason: ExitReason): Promise<void> {
+    if (reason.kind === 'refused') return await this.fail(refusedBy(reason.text))
+    if (reason.kind === 'instance-taken') return await this.fail(instanceTaken())
+    this.isOver = true
+    const { member, listener } = this.options
+    try {
+      await member.leave()
+      listener({ kind: 'left' })
+    } catch (error) {
+      listener({
+        kind: 'warning',
+        partition: undefined,
+        error: asWeirError(error, 'CONNECTOR_FAILED'),
+      })
+    }
+    await member.close()
+    this.end.resolve()
   }
 
-  private joinAgain(): void {
-    this.mustJoin = true
-    this.wakeUp()
+  private async fail(error: WeirError): Promise<void> {
+    if (this.isOver) return
+    this.isOver = true
+    const { member } = this.options
+    await Promise.all(this.partitions.all.map((partition) => this.partitions.abandon(partition)))
+    // The others find out by its silence otherwise.
+    await member.leave().catch(() => undefined)
+    await member.close()
+    this.end.reject(error)
   }
 
   private sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const cancel = this.options.clock.after(ms, resolve)
-      this.wake = () => {
-        cancel()
-        resolve()
-      }
-    })
-  }
-
-  private wakeUp(): void {
-    this.wake?.()
-    this.wake = undefined
+    return new Promise((resolve) => this.options.clock.after(ms, resolve))
   }
 }
 
 function refusedBy(text: string): WeirError {
   return new WeirError('STATE_CONFLICT', `the processes of this job do not take this one: ${text}`)
+}
+
+function instanceTaken(): WeirError {
+  const message =
+    'another process has joined with the same group.instance.id: give each process its own name, or end this one'
+  return new WeirError('STATE_CONFLICT', message)
 }

@@ -98,6 +98,7 @@ function join(options: StartScaleOutOptions, parts: JoinParts): ScaleOutProcess 
     create: (partition) => createPartitionJob(options, partition, pool),
     clock: systemClock,
     capacity: threads,
+    graceMs: configuration.checkpoints.shutdownTimeoutMs,
   })
 }
 

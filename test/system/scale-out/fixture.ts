@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { until } from '../../run/until.ts'
-import { type CommandProcess, jsonLines, weir } from '../cli/command-process.ts'
+import { type CommandProcess, type CommandResult, jsonLines, weir } from '../cli/command-process.ts'
 
 /** A job in several processes. */
 export interface ScaledJob {
@@ -55,9 +55,9 @@ export class JobMember implements AsyncDisposable {
   /** Resolves when so many job partitions run in it. */
   async untilRunning(count: number): Promise<void> {
     await until(
-      () => `${count} partitions run, now ${this.running}: ${this.process.printedErrors}`,
+      () => `${count} partitions run, now ${this.running}:\n${this.printed}`,
       () => {
-        if (this.process.hasEnded) throw new Error(`it ended: ${this.process.printedErrors}`)
+        if (this.process.hasEnded) throw new Error(`it ended:\n${this.printed}`)
         return this.running.length === count
       },
     )
@@ -70,9 +70,14 @@ export class JobMember implements AsyncDisposable {
   }
 
   /** Ends it by SIGTERM, as a supervisor does; resolves when it has handed over. */
-  async leave(): Promise<void> {
+  async leave(): Promise<CommandResult> {
     this.process.signal('SIGTERM')
-    await this.process.ended
+    return await this.process.ended
+  }
+
+  /** All that it has printed. */
+  get printed(): string {
+    return `${this.process.printedOutput}${this.process.printedErrors}`
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
