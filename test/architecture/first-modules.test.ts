@@ -34,8 +34,8 @@ it('`weir run` starts its threads before it loads the code of jobs and servers',
   expect(others).toEqual([])
 })
 
-it('`weir run` loads at most 58 modules before it starts its threads', () => {
-  expect(first.length).toBeLessThanOrEqual(58)
+it('`weir run` loads at most 60 modules before it starts its threads', () => {
+  expect(first.length).toBeLessThanOrEqual(60)
 })
 
 it.each(['src/runtime/slot/thread.ts', 'src/serving/threads/worker.ts'])(

@@ -7,6 +7,7 @@ import type { JobExecution } from '../../runtime/job/execution.ts'
 import { createWorkerJob } from '../../runtime/job/worker-job.ts'
 import type { SlotThreadPool } from '../../runtime/slot/pool/slot-threads.ts'
 import { partName } from './graph/job-partition.ts'
+import type { KafkaExchangeOptions } from './graph/kafka-exchange.ts'
 import { PARTITION_MODULE, type PartitionModuleOptions } from './graph/module.ts'
 import { EXCHANGE_TRANSACTION_TIMEOUT_MS, type ScaleOutJobOptions } from './options.ts'
 
@@ -65,9 +66,19 @@ export async function wholeGraph(
 }
 
 function moduleOptions(options: ScaleOutJobOptions, partition: number): PartitionModuleOptions {
-  const { kafka, applicationId, partitions } = options
+  return { ...exchangeOptions(options), partition }
+}
+
+/** Where the exchange topics of a job are, and how they are written. */
+export function exchangeOptions({
+  kafka,
+  applicationId,
+  partitions,
+  configuration,
+}: ScaleOutJobOptions): KafkaExchangeOptions {
+  const { retained } = parseConfiguration(configuration).checkpoints
   return {
-    ...{ kafka, applicationId, partitions, partition },
+    ...{ kafka, applicationId, partitions, retained },
     transactionTimeoutMs: EXCHANGE_TRANSACTION_TIMEOUT_MS,
   }
 }

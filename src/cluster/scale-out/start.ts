@@ -14,10 +14,10 @@ import type { JobIdentity } from './decisions/member-data.ts'
 import { ensureExchangeTopics } from './exchange-topics.ts'
 import { exchangeTopic, kafkaExchanges } from './graph/kafka-exchange.ts'
 import { type Exchange, exchangesOf, partitionGraph } from './graph/partition-graph.ts'
-import { EXCHANGE_TRANSACTION_TIMEOUT_MS, type ScaleOutJobOptions } from './options.ts'
-import { createPartitionJob, wholeGraph } from './partition-execution.ts'
+import { JobProcess } from './job-process.ts'
+import type { ScaleOutJobOptions } from './options.ts'
+import { createPartitionJob, exchangeOptions, wholeGraph } from './partition-execution.ts'
 import type { ProcessListener } from './process-events.ts'
-import { ScaleOutProcess } from './scale-out-process.ts'
 import { storageIdOf } from './storage-id.ts'
 
 const DEFAULT_SESSION_MS = 10_000
@@ -35,7 +35,7 @@ export interface StartScaleOutOptions extends ScaleOutJobOptions {
 
 /** A process of a job with what it has opened. */
 export interface StartedProcess extends AsyncDisposable {
-  readonly process: ScaleOutProcess
+  readonly process: JobProcess
 }
 
 /**
@@ -78,7 +78,7 @@ interface JoinParts {
   readonly exchanges: readonly Exchange[]
 }
 
-function join(options: StartScaleOutOptions, parts: JoinParts): ScaleOutProcess {
+function join(options: StartScaleOutOptions, parts: JoinParts): JobProcess {
   const { applicationId, version, listener, threads } = options
   const { cluster, configuration, job, pool, exchanges } = parts
   const {
@@ -93,7 +93,7 @@ function join(options: StartScaleOutOptions, parts: JoinParts): ScaleOutProcess 
     heartbeatIntervalMs: heartbeatMs,
     ...(groupInstanceId === undefined ? {} : { groupInstanceId }),
   })
-  return new ScaleOutProcess({
+  return new JobProcess({
     ...{ member, job, heartbeatMs, version, topics, listener },
     create: (partition) => createPartitionJob(options, partition, pool),
     clock: systemClock,
@@ -105,11 +105,7 @@ function join(options: StartScaleOutOptions, parts: JoinParts): ScaleOutProcess 
 /** The exchanges of the job. Throws UNSUPPORTED where the job cannot be divided. */
 function requireDivisible(graph: StreamGraph, options: ScaleOutJobOptions): Exchange[] {
   const { partitions } = options
-  const topics = kafkaExchanges({
-    ...options,
-    transactionTimeoutMs: EXCHANGE_TRANSACTION_TIMEOUT_MS,
-  })
-  partitionGraph(graph, { partition: 0, partitions }, topics)
+  partitionGraph(graph, { partition: 0, partitions }, kafkaExchanges(exchangeOptions(options)))
   return exchangesOf(graph, partitions)
 }
 

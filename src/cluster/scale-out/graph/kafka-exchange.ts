@@ -1,16 +1,11 @@
 import type { KafkaClientOptions } from '../../../connectors/kafka/client/options.ts'
 import { KafkaSink } from '../../../connectors/kafka/sink.ts'
 import { KafkaSource } from '../../../connectors/kafka/source.ts'
-import type { OutgoingRecord } from '../../../connectors/records/outgoing-record.ts'
-import type { RecordView } from '../../../connectors/records/topic-record.ts'
-import { ByteReader } from '../../../core/byte-reader.ts'
-import { ByteWriter } from '../../../core/byte-writer.ts'
-import { WeirError } from '../../../core/errors.ts'
-import { keyGroupOf, subtaskOfKeyGroup } from '../../../core/key-group.ts'
-import { readExchangeHead, writeExchangeHead } from './exchange-format.ts'
 import type { ExchangeRecord } from './exchange-receiver.ts'
+import { exchangeDeserializer, exchangeSerializer } from './exchange-records.ts'
 import type { ExchangeMessage } from './exchange-sender.ts'
 import type { Exchange, ExchangeTopics } from './partition-graph.ts'
+import { trimmedSource } from './trimmed-source.ts'
 
 /** Where the exchange topics of a job are. */
 export interface KafkaExchangeOptions {
@@ -19,6 +14,8 @@ export interface KafkaExchangeOptions {
   /** Number of job partitions. */
   readonly partitions: number
   readonly transactionTimeoutMs: number
+  /** Checkpoints that a restart may restore: records that none of them needs are deleted. */
+  readonly retained: number
 }
 
 /** Name of the topic of an exchange. */
@@ -28,7 +25,7 @@ export function exchangeTopic(applicationId: string, exchange: Pick<Exchange, 'n
 
 /** The exchange topics of a job on Kafka: transactions write them, and only what is committed is read. */
 export function kafkaExchanges(options: KafkaExchangeOptions): ExchangeTopics {
-  const { kafka, applicationId, partitions, transactionTimeoutMs } = options
+  const { kafka, applicationId, partitions, transactionTimeoutMs, retained } = options
   return {
     sinkOf: (exchange) =>
       new KafkaSink<ExchangeMessage>({
@@ -37,65 +34,18 @@ export function kafkaExchanges(options: KafkaExchangeOptions): ExchangeTopics {
         guarantee: 'exactly-once',
         transactionalIdPrefix: applicationId,
         transactionTimeoutMs,
-        serialize: serializerOf(exchange),
+        serialize: exchangeSerializer(exchange),
       }),
-    sourceOf: (exchange) =>
-      new KafkaSource<ExchangeRecord>({
+    sourceOf: (exchange) => {
+      const topic = exchangeTopic(applicationId, exchange)
+      const deserialize = exchangeDeserializer(exchange, partitions)
+      const source = new KafkaSource<ExchangeRecord>({
         ...kafka,
-        topic: exchangeTopic(applicationId, exchange),
+        topic,
         discoveryIntervalMs: 0,
-        deserialize: deserializerOf(exchange, partitions),
-      }),
+        deserialize,
+      })
+      return trimmedSource({ source, kafka, topic, retained })
+    },
   }
-}
-
-function serializerOf({ serializer }: Exchange) {
-  const writer = new ByteWriter(1024)
-  const head = { kind: 'record' as ExchangeMessage['kind'], sender: 0, time: 0 }
-  return (message: ExchangeMessage, record: OutgoingRecord): void => {
-    writer.reset()
-    head.kind = message.kind
-    head.sender = message.sender
-    head.time = message.time
-    writeExchangeHead(head, writer)
-    if (message.kind === 'record') serializer.write(message.value, writer)
-    record.key = message.key
-    record.value = writer.bytes.subarray(0, writer.length)
-    record.partition = message.receiver
-    record.timestamp = message.sentMs
-  }
-}
-
-function deserializerOf({ serializer, isKeyed, maxParallelism }: Exchange, partitions: number) {
-  return (record: RecordView, partition: number): ExchangeRecord => {
-    const { bytes, valueStart, valueLength } = record
-    const reader = new ByteReader(bytes)
-    reader.span(valueStart, valueStart + Math.max(0, valueLength))
-    const head = readExchangeHead(reader)
-    if (head.sender >= partitions)
-      throw foreign(`its sender is job partition ${head.sender} of ${partitions}`)
-    if (head.kind !== 'record') return { ...head, value: undefined }
-    if (isKeyed) requireOwner(record, partition, { maxParallelism, partitions })
-    return { ...head, value: serializer.read(reader) }
-  }
-}
-
-/** A record of a key that another job partition owns would make two rows of one key. */
-function requireOwner(
-  record: RecordView,
-  partition: number,
-  job: { readonly maxParallelism: number; readonly partitions: number },
-): void {
-  const key = record.key()
-  if (key === null) throw foreign('it has no key')
-  const { maxParallelism, partitions } = job
-  const owner = subtaskOfKeyGroup(keyGroupOf(key, maxParallelism), partitions, maxParallelism)
-  if (owner !== partition) {
-    throw foreign(`job partition ${owner} owns its key, and it is in partition ${partition}`)
-  }
-}
-
-function foreign(what: string): WeirError {
-  const message = `a record of an exchange topic is not of this job: ${what}; only the processes of the job may write to that topic`
-  return new WeirError('MALFORMED_DATA', message)
 }

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto'
 import { dirname, join, resolve } from 'node:path'
+import { threadId } from 'node:worker_threads'
 import { asWeirError, WeirError } from '../../../core/errors.ts'
 import { readFully, renameForced } from '../../../files/durable-files.ts'
 import { DurableFolders } from '../../../files/durable-folders.ts'
@@ -14,11 +14,7 @@ import type {
 } from './checkpoint-storage.ts'
 import { checkStoragePath, joinPath, LEFTOVER_AGE_MS, TEMPORARY_FOLDER } from './paths.ts'
 
-/**
- * Part of the names of temporary files: several storages of one folder may be open in this thread, in others, and on
- * other machines.
- */
-const WRITER = randomUUID()
+/** Temporary files of this thread, in whichever of its storages: several of one folder may be open. */
 let temporaryFiles = 0
 
 /**
@@ -138,7 +134,7 @@ export class FileCheckpointStorage implements CheckpointStorage {
   }
 
   private newName(): string {
-    return `${process.pid}-${WRITER}-${temporaryFiles++}`
+    return `${process.pid}-${performance.timeOrigin}-${threadId}-${temporaryFiles++}`
   }
 
   async close(): Promise<void> {

@@ -26,6 +26,7 @@ export class MemoryExchanges implements ExchangeTopics {
   readonly prepared = new Map<string, readonly Sent[]>()
   nextTransaction = 1
   private readonly partitions: number
+  private readonly waiting = new Set<() => void>()
 
   constructor(partitions: number) {
     this.partitions = partitions
@@ -42,8 +43,23 @@ export class MemoryExchanges implements ExchangeTopics {
       boundedness: 'unbounded',
       discoveryIntervalMs: undefined,
       discover: () => source.discover(),
-      createReader: () => waking(source.createReader()),
+      createReader: () => this.waking(source.createReader()),
     }
+  }
+
+  /** Says that there are more records. */
+  wake(): void {
+    const waiting = [...this.waiting]
+    this.waiting.clear()
+    for (const resolve of waiting) resolve()
+  }
+
+  /** A reader of arrays that grow. */
+  private waking(reader: SourceReader<ExchangeRecord>): SourceReader<ExchangeRecord> {
+    const more = () => new Promise<void>((resolve) => this.waiting.add(resolve))
+    return Object.assign(Object.create(reader) as SourceReader<ExchangeRecord>, {
+      available: () => Promise.race([reader.available(), more()]),
+    })
   }
 
   private recordsOf({ name }: Exchange): ExchangeRecord[][] {
@@ -53,13 +69,6 @@ export class MemoryExchanges implements ExchangeTopics {
     this.topics.set(name, records)
     return records
   }
-}
-
-/** A reader of arrays that grow: it looks again from time to time. */
-function waking(reader: SourceReader<ExchangeRecord>): SourceReader<ExchangeRecord> {
-  return Object.assign(Object.create(reader) as SourceReader<ExchangeRecord>, {
-    available: () => new Promise<void>((resolve) => setTimeout(resolve, 1)),
-  })
 }
 
 class Writer extends DirectWriter<ExchangeMessage> {
@@ -103,6 +112,7 @@ class Writer extends DirectWriter<ExchangeMessage> {
       this.exchanges.prepared.delete(id)
       for (const { receiver, record } of sent) this.records[receiver]!.push(record)
     }
+    this.exchanges.wake()
     return Promise.resolve()
   }
 

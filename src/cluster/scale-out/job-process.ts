@@ -32,7 +32,7 @@ const RULES: AssignRules = {
 }
 
 /** Options of a process. */
-export interface ScaleOutProcessOptions {
+export interface JobProcessOptions {
   readonly member: GroupMember
   readonly job: JobIdentity
   readonly create: CreatePartition
@@ -53,16 +53,16 @@ export interface ScaleOutProcessOptions {
  * One of the processes of a job: a member of its group, which runs the job partitions that the group gives it. What
  * it does is decided by `memberTransition`; here it is done.
  */
-export class ScaleOutProcess {
+export class JobProcess {
   /** Resolves when it has left the group; rejects with STATE_CONFLICT where the group does not take it. */
   readonly ended: Promise<void>
   private readonly end = Promise.withResolvers<void>()
-  private readonly options: ScaleOutProcessOptions
+  private readonly options: JobProcessOptions
   private readonly partitions: OwnedPartitions
   private state = newMember()
   private isOver = false
 
-  constructor(options: ScaleOutProcessOptions) {
+  constructor(options: JobProcessOptions) {
     const { create, listener } = options
     this.options = options
     this.ended = this.end.promise
@@ -73,6 +73,11 @@ export class ScaleOutProcess {
       failed: (partition, error) => this.failed(partition, error),
     })
     void this.join()
+  }
+
+  /** Partitions that it runs, ascending. */
+  get owned(): readonly number[] {
+    return this.partitions.all
   }
 
   /** Hands over all partitions, each with a last checkpoint, and leaves the group. Rejects as `ended`. */
