@@ -69,8 +69,7 @@ function moduleOptions(options: ScaleOutJobOptions, partition: number): Partitio
   return { ...exchangeOptions(options), partition }
 }
 
-/** Where the exchange topics of a job are, and how they are written. */
-export function exchangeOptions({
+function exchangeOptions({
   kafka,
   applicationId,
   partitions,

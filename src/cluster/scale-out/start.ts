@@ -12,11 +12,12 @@ import { parseConfiguration } from '../../runtime/configuration/keys.ts'
 import { SlotThreadPool } from '../../runtime/slot/pool/slot-threads.ts'
 import type { JobIdentity } from './decisions/member-data.ts'
 import { ensureExchangeTopics } from './exchange-topics.ts'
-import { exchangeTopic, kafkaExchanges } from './graph/kafka-exchange.ts'
-import { type Exchange, exchangesOf, partitionGraph } from './graph/partition-graph.ts'
+import { missingParts, requireDivisible } from './graph/divisible.ts'
+import { exchangeTopic } from './graph/kafka-exchange.ts'
+import { type Exchange, exchangesOf } from './graph/partition-graph.ts'
 import { JobProcess } from './job-process.ts'
 import type { ScaleOutJobOptions } from './options.ts'
-import { createPartitionJob, exchangeOptions, wholeGraph } from './partition-execution.ts'
+import { createPartitionJob, wholeGraph } from './partition-execution.ts'
 import type { ProcessListener } from './process-events.ts'
 import { storageIdOf } from './storage-id.ts'
 
@@ -47,7 +48,9 @@ export async function startScaleOut(options: StartScaleOutOptions): Promise<Star
   const configuration = parseConfiguration(options.configuration)
   requireCheckpoints(configuration)
   const graph = await wholeGraph(options, options.warn)
-  const exchanges = requireDivisible(graph, options)
+  requireDivisible(graph, options.partitions)
+  for (const sentence of missingParts(graph)) options.warn(sentence)
+  const exchanges = exchangesOf(graph, options.partitions)
   await using opened = new ResourceStack()
   const cluster = new KafkaCluster(options.kafka, {
     onOutage: (error) => options.listener({ kind: 'warning', partition: undefined, error }),
@@ -100,13 +103,6 @@ function join(options: StartScaleOutOptions, parts: JoinParts): JobProcess {
     capacity: threads,
     graceMs: configuration.checkpoints.shutdownTimeoutMs,
   })
-}
-
-/** The exchanges of the job. Throws UNSUPPORTED where the job cannot be divided. */
-function requireDivisible(graph: StreamGraph, options: ScaleOutJobOptions): Exchange[] {
-  const { partitions } = options
-  partitionGraph(graph, { partition: 0, partitions }, kafkaExchanges(exchangeOptions(options)))
-  return exchangesOf(graph, partitions)
 }
 
 async function identityOf(

@@ -1,4 +1,3 @@
-import { WeirError } from '../../../core/errors.ts'
 import type { Serializer } from '../../../core/serializer.ts'
 import type {
   Partitioning,
@@ -34,7 +33,7 @@ export interface ExchangeTopics {
   sourceOf(exchange: Exchange): Source<ExchangeRecord>
 }
 
-/** The exchanges of a job of so many partitions, in the order of the graph. Throws as `partitionGraph`. */
+/** The exchanges of a job of so many partitions, in the order of the graph. */
 export function exchangesOf(graph: StreamGraph, partitions: number): Exchange[] {
   const nodes = new Map(graph.nodes.map((node) => [node.id, node]))
   const crossing = graph.edges.filter((edge) => crosses(edge, nodes, partitions))
@@ -57,14 +56,13 @@ export function exchangesOf(graph: StreamGraph, partitions: number): Exchange[] 
 /**
  * The part of a job that one job partition runs, as a graph of its own with parallelism 1: it reads its splits of
  * the sources, and each edge that goes to other partitions ends in a topic and begins again behind it. An operator
- * of parallelism 1 is in partition 0 alone. Throws UNSUPPORTED for a job that cannot be divided so.
+ * of parallelism 1 is in partition 0 alone. The job must be divisible (`requireDivisible`).
  */
 export function partitionGraph(
   graph: StreamGraph,
   part: JobPartition,
   topics: ExchangeTopics,
 ): StreamGraph {
-  requireDivisible(graph, part.partitions)
   const exchanges = exchangesOf(graph, part.partitions)
   const isHere = (node: StreamNode): boolean => node.parallelism !== 1 || part.partition === 0
   const builder = new PartBuilder(graph, part, topics)
@@ -236,24 +234,4 @@ function crosses(
       // Any partition may have them.
       return false
   }
-}
-
-function requireDivisible({ nodes }: StreamGraph, partitions: number): void {
-  for (const { uid, name, parallelism, body } of nodes) {
-    const operator = `operator "${name}" (${uid})`
-    if (parallelism !== 1 && parallelism !== partitions) {
-      throw unsupported(
-        `${operator} has parallelism ${parallelism}: with --scale-out an operator runs in each of the ${partitions} job partitions, or with setParallelism(1) in one; remove its setParallelism`,
-      )
-    }
-    if (body.kind === 'source' && body.source.boundedness === 'bounded') {
-      throw unsupported(
-        `${operator} ends: with --scale-out a job reads topics without an end; run it without --scale-out`,
-      )
-    }
-  }
-}
-
-function unsupported(message: string): WeirError {
-  return new WeirError('UNSUPPORTED', message)
 }

@@ -219,30 +219,3 @@ describe('the partitions of a job', () => {
     expect(highest).toEqual(counts)
   })
 })
-
-describe('a job that cannot be divided', () => {
-  const exchanges = new MemoryExchanges(PARTITIONS)
-  const divide = (env: StreamExecutionEnvironment) =>
-    partitionGraph(env.graph(), { partition: 0, partitions: PARTITIONS }, exchanges)
-
-  it('is refused for a source that ends', () => {
-    const env = new StreamExecutionEnvironment({ parallelism: PARTITIONS })
-    env
-      .fromSource(new MemorySource([[1]]), undefined, 'Numbers')
-      .uid('numbers')
-      .sinkTo(new MemorySink())
-    expect(() => divide(env)).toThrow('operator "Numbers" (numbers) ends')
-  })
-
-  it('is refused for an operator with a parallelism of its own that is not 1', () => {
-    const env = new StreamExecutionEnvironment({ parallelism: PARTITIONS })
-    env
-      .fromSource(new MemorySource([[1]], { bounded: false }))
-      .map((n) => n)
-      .name('Copy')
-      .uid('copy')
-      .setParallelism(2)
-      .sinkTo(new MemorySink())
-    expect(() => divide(env)).toThrow('operator "Copy" (copy) has parallelism 2')
-  })
-})
