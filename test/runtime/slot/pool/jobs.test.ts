@@ -14,6 +14,9 @@ import { LocalWorker } from './fake-workers.ts'
 
 /** Most turns of the event loop for a checkpoint: messages, barriers and acknowledgements take about 5. */
 
+/** Most turns of the event loop for a checkpoint: messages, barriers and acknowledgements take about 5. */
+const MOST_TURNS = 30
+
 let storage: MemoryCheckpointStorage
 let graphs: Map<string, StreamGraph>
 let workers: LocalWorker[]
@@ -101,6 +104,7 @@ describe('jobs in one shared thread', () => {
     const taken = second.triggerCheckpoint().then(() => {
       isTaken = true
     })
+    while (!isTaken && turns < MOST_TURNS) {
       await turn()
       turns += 1
     }
