@@ -6,6 +6,7 @@ import { seededRandom } from '../../../../src/core/random.ts'
 import type { StreamGraph } from '../../../../src/dataflow/stream-graph.ts'
 import { JobExecution } from '../../../../src/runtime/job/execution.ts'
 import { resolveRunOptions } from '../../../../src/runtime/job/run-options.ts'
+import type { SharedThreadReport } from '../../../../src/runtime/slot/pool/messages.ts'
 import { SlotThreadPool } from '../../../../src/runtime/slot/pool/slot-threads.ts'
 import { MemoryCheckpointStorage } from '../../../../src/testing/memory-checkpoint-storage.ts'
 import { until } from '../../../run/until.ts'
@@ -83,6 +84,24 @@ describe('jobs in one shared thread', () => {
       expect(finalCounts(sink)).toEqual(expectedCounts(options))
     }
     expect(workers).toHaveLength(1)
+  })
+
+  it('leave nothing in the thread when they end: their agents answer no more', async () => {
+    const graphOf = (): StreamGraph =>
+      countGraph({ parallelism: 1, countPerPartition: 1e9, ratePerSecond: 100 }).graph
+    for (const job of [start(graphOf()), start(graphOf())]) await job.waitFor('RUNNING')
+    await jobs[0]!.cancel()
+    const answers: number[] = []
+    const worker = workers[0]!
+    worker.on('message', (message: SharedThreadReport) => {
+      if (message.kind === 'report' && message.report.kind === 'pong') answers.push(message.agent)
+    })
+    const agents = worker.received.filter(({ kind }) => kind === 'add').map(({ agent }) => agent)
+    for (const agent of agents) {
+      worker.agents.handle({ kind: 'command', agent, command: { kind: 'ping', attempt: 0 } })
+    }
+    await until('one answers', () => answers.length > 0)
+    expect(answers).toEqual([agents[1]])
   })
 
   it('take turns: a job whose source never ends does not hold up the checkpoint of another one', async () => {
