@@ -38,14 +38,15 @@ it('`weir run` loads at most 60 modules before it starts its threads', () => {
   expect(first.length).toBeLessThanOrEqual(60)
 })
 
-it.each(['src/runtime/slot/thread.ts', 'src/serving/threads/worker.ts'])(
-  '%s starts without the code of cryptography',
-  (thread) => {
-    const files = loadedWith(thread)
-    const users = files.filter((file) => textOf(file).includes("from 'node:crypto'"))
-    expect(users).toEqual([])
-  },
-)
+it.each([
+  'src/runtime/slot/thread.ts',
+  'src/runtime/slot/pool/thread.ts',
+  'src/serving/threads/worker.ts',
+])('%s starts without the code of cryptography', (thread) => {
+  const files = loadedWith(thread)
+  const users = files.filter((file) => textOf(file).includes("from 'node:crypto'"))
+  expect(users).toEqual([])
+})
 
 it('no module imports `node:http`, whose exports load a WebSocket client: `http/builtin.ts` has it', () => {
   const imports = /^import (?!type ).*from 'node:http'/m

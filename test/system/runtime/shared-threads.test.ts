@@ -106,6 +106,7 @@ describe('jobs that share two threads', () => {
     await until('all count', () => [0, 1, 2, 3].every((n) => linesOf(n).length > 0))
     const names = Object.keys(await third!.metrics())
     expect(names.filter((name) => name.includes('heap'))).toEqual([])
+    expect(JSON.parse(await third!.profile(0, 20))).toHaveProperty('nodes')
     await first!.cancel()
     expect(pool.loads).toEqual([1, 2])
     const before = [1, 2, 3].map((n) => linesOf(n).length)

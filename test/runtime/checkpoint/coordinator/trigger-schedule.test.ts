@@ -19,7 +19,8 @@ function setUp(policy: Partial<TriggerPolicy> = {}) {
     pending: () => state.pending,
     trigger: (request) => {
       state.pending += 1
-      events.push(request === undefined ? 'periodic' : (request.folder ?? 'checkpoint'))
+      const plain = request?.isLast === true ? 'last' : 'checkpoint'
+      events.push(request === undefined ? 'periodic' : (request.folder ?? plain))
     },
   })
   const request = (folder?: string): CheckpointRequest => ({
@@ -57,6 +58,14 @@ describe('TriggerSchedule', () => {
     settle()
     settle()
     expect(events).toEqual(['checkpoint', 'savepoint', 'checkpoint'])
+  })
+
+  it('triggers the last checkpoint of a job before others that wait', () => {
+    const { events, schedule, request, settle } = setUp()
+    for (let n = 0; n < 3; n++) schedule.request(request())
+    schedule.request({ ...request(), isLast: true })
+    settle()
+    expect(events).toEqual(['checkpoint', 'last'])
   })
 
   it('keeps requests until the job runs', () => {

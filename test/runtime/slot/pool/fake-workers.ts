@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import { getHeapStatistics } from 'node:v8'
 import { systemClock } from '../../../../src/core/clock.ts'
 import type { StreamGraph } from '../../../../src/dataflow/stream-graph.ts'
-import { loadStorage } from '../../../../src/runtime/checkpoint/storage/load.ts'
+import type { CheckpointStorage } from '../../../../src/runtime/checkpoint/storage/checkpoint-storage.ts'
 import { SharedAgents } from '../../../../src/runtime/slot/pool/agents.ts'
 import type {
   SharedThreadCommand,
@@ -52,11 +52,16 @@ export class LocalWorker extends SilentWorker {
   readonly warnings: string[] = []
   readonly agents: SharedAgents
 
-  constructor(name: string, data: SharedThreadData, graphs: ReadonlyMap<string, StreamGraph>) {
+  constructor(
+    name: string,
+    data: SharedThreadData,
+    graphs: ReadonlyMap<string, StreamGraph>,
+    storage: CheckpointStorage,
+  ) {
     super(name, data)
     this.agents = new SharedAgents({
       clock: systemClock,
-      openStorage: loadStorage,
+      openStorage: () => storage,
       buildGraph: ({ url }) => Promise.resolve(graphs.get(url)!),
       stateMemoryBytes: data.stateMemoryBytes,
       post: (report) => {
