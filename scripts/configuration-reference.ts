@@ -106,6 +106,30 @@ const ROWS: Readonly<Record<string, Row>> = {
     meaning:
       'Answers that a client may leave unread before the server stops working for it ([limits](query-protocol.md#limits)).',
   },
+  'application.id': {
+    fallback: 'name of the job',
+    meaning:
+      "Name of the group of a job's processes, and the beginning of the names of its topics and transactions. As all keys of a group, only with [`--scale-out`](../guide/scale-out.md).",
+  },
+  'scale-out.partitions': {
+    fallback: '24',
+    meaning:
+      'Job partitions: the parts of the job that processes own. Fixed by the first start.',
+  },
+  'session.timeout.ms': {
+    fallback: '10 s',
+    meaning:
+      'Silence after which a process has lost its job partitions; brokers take 6 s or more.',
+  },
+  'heartbeat.interval.ms': {
+    fallback: 'a tenth of `session.timeout.ms`',
+    meaning: 'Time between two signs of life of a process to its group.',
+  },
+  'group.instance.id': { fallback: 'none' },
+  'replication.factor': {
+    fallback: 'that of the brokers',
+    meaning: 'Copies of each exchange topic.',
+  },
   'restart-strategy.type': {
     fallback: 'exponential-delay with periodic checkpoints, else none',
   },

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts'
-import { isWeirError } from '../../core/errors.ts'
+import { isWeirError, WeirError } from '../../core/errors.ts'
 import { noticeFrom } from '../../core/lifetime/wait.ts'
 import type { Random } from '../../core/random.ts'
 import { parseStorageUrl } from '../../core/storage-url.ts'
@@ -34,11 +34,12 @@ export interface WorkerJobOptions<O extends JobOptions> extends RunOptions {
   readonly part?: Required<Pick<JobModule, 'jobName' | 'rewrite'>>
 }
 
-/** Prepares a job with a worker thread for every slot. Throws INVALID_GRAPH and as the job's `build`. */
+/** Prepares a job with a worker thread for every slot. Throws INVALID_GRAPH, INVALID_ARGUMENT and as the job's `build`. */
 export async function createWorkerJob<O extends JobOptions>(
   options: WorkerJobOptions<O>,
 ): Promise<JobExecution> {
   const run = resolveRunOptions(options)
+  if (options.part === undefined) requireOneProcess(run.configuration)
   const { storageUrl } = run
   let job: JobExecution | undefined
   const storage =
@@ -76,6 +77,15 @@ export async function requireNotRunning(
   } finally {
     await storage.close()
   }
+}
+
+/** Settings of a group count for nothing in a job that has no group. Throws INVALID_ARGUMENT. */
+function requireOneProcess({ scaleOut }: JobConfiguration): void {
+  if (Object.keys(scaleOut).length === 0) return
+  throw new WeirError(
+    'INVALID_ARGUMENT',
+    'application.id, scale-out.partitions and the other settings of a group count only with weir run JOB --scale-out: add the flag, or remove them',
+  )
 }
 
 async function build<O extends JobOptions>(
