@@ -100,7 +100,7 @@ export function groupContract(name: string, open: () => GroupWorld): void {
       expect(b.last!.memberId).not.toBe(memberId)
     })
 
-    it('are told apart by instance: the older process of an instance id is fenced', async () => {
+    it('of one instance id fence each other: the younger process stays', async () => {
       const world = open()
       const groupId = world.newGroup()
       const make = processesOf(world, groupId)
