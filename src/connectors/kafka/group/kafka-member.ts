@@ -68,7 +68,8 @@ export class KafkaGroupMember implements GroupMember {
     const { groupId, sessionTimeoutMs, rebalanceTimeoutMs, groupInstanceId } = this.options
     this.instanceId = groupInstanceId ?? null
     this.rounds = new CoordinatorCalls(cluster, groupId, rebalanceTimeoutMs + JOIN_LAPSE_MS)
-    this.calls = new CoordinatorCalls(cluster, groupId, sessionTimeoutMs)
+    // Half of a session: while a frozen coordinator does not answer, the session runs at its successor.
+    this.calls = new CoordinatorCalls(cluster, groupId, sessionTimeoutMs / 2)
   }
 
   get generation(): Generation | undefined {

@@ -173,7 +173,7 @@ describe('a member of a Kafka group', () => {
     expect(used.map((at) => coordinator.connections[at]!.answerTimeoutMs)).toEqual([
       undefined,
       45_000,
-      8_000,
+      4_000,
     ])
   })
 
