@@ -83,22 +83,25 @@ export function groupContract(name: string, open: () => GroupWorld): void {
       expect(a.losses).toEqual([])
     })
 
-    it('remove one whose process is gone; if it lives, it comes back under another id', async () => {
-      const world = open()
-      const make = processesOf(world, world.newGroup())
-      const [a, b] = [make('a'), make('b')]
-      await settled(world, [a, b])
-      const { memberId } = b.last!
-      await a.member.remove(memberId)
-      await a.member.remove(memberId)
-      await a.member.remove('never-was-there')
-      expect(await outcomeOf(b.member.heartbeat())).toBe('unknown-member')
-      expect(b.member.generation).toBeUndefined()
-      expect(await outcomeOf(b.member.heartbeat())).toBe('ILLEGAL_STATE')
-      await settled(world, [a])
-      await settled(world, [a, b])
-      expect(b.last!.memberId).not.toBe(memberId)
-    })
+    it.each([{}, { groupInstanceId: 'three' }])(
+      'remove one with %o whose process is gone; if it lives, it comes back under another id',
+      async (options) => {
+        const world = open()
+        const make = processesOf(world, world.newGroup())
+        const [a, b] = [make('a'), make('b', options)]
+        await settled(world, [a, b])
+        const { memberId } = b.last!
+        await a.member.remove(memberId)
+        await a.member.remove(memberId)
+        await a.member.remove('never-was-there')
+        expect(await outcomeOf(b.member.heartbeat())).toBe('unknown-member')
+        expect(b.member.generation).toBeUndefined()
+        expect(await outcomeOf(b.member.heartbeat())).toBe('ILLEGAL_STATE')
+        await settled(world, [a])
+        await settled(world, [a, b])
+        expect(b.last!.memberId).not.toBe(memberId)
+      },
+    )
 
     it('of one instance id fence each other: the younger process stays', async () => {
       const world = open()

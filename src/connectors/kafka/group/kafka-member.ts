@@ -68,8 +68,10 @@ export class KafkaGroupMember implements GroupMember {
     const { groupId, sessionTimeoutMs, rebalanceTimeoutMs, groupInstanceId } = this.options
     this.instanceId = groupInstanceId ?? null
     this.rounds = new CoordinatorCalls(cluster, groupId, rebalanceTimeoutMs + JOIN_LAPSE_MS)
-    // Half of a session: while a frozen coordinator does not answer, the session runs at its successor.
-    this.calls = new CoordinatorCalls(cluster, groupId, sessionTimeoutMs / 2)
+    // Half of a session: while a frozen coordinator does not answer, the session runs at its successor. A round that
+    // waits at the same broker would notice that only after its own, long time.
+    const repeatRound = () => void this.rounds.repeat()
+    this.calls = new CoordinatorCalls(cluster, groupId, sessionTimeoutMs / 2, repeatRound)
   }
 
   get generation(): Generation | undefined {

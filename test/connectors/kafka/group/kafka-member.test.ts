@@ -133,6 +133,16 @@ describe('a member of a Kafka group', () => {
     expect(coordinator.notices.at(-1)).toMatch(/can be reached again/)
   })
 
+  it('ends calls that wait when it is closed, also while no broker is there', async () => {
+    const coordinator = new ScriptedCoordinator()
+    coordinator.down.add(1)
+    coordinator.down.add(2)
+    const member = memberOf(coordinator)
+    const waiting = messageOfFailure(member.join(NOTHING, none))
+    await member.close()
+    expect(await waiting).toBe('the member of group "g" was closed')
+  })
+
   it('gives up a group that does not settle, and a coordinator that does not answer', async () => {
     const endless = new ScriptedCoordinator()
       .answers('join', joined('m-1', 1))
@@ -175,6 +185,24 @@ describe('a member of a Kafka group', () => {
       45_000,
       4_000,
     ])
+  })
+
+  it('sends a round that waits to the new coordinator when a heartbeat hears of it', async () => {
+    const coordinator = new ScriptedCoordinator()
+      .answers('join', joined('m-1', 1), new Promise(() => undefined), joined('m-1', 2))
+      .answers('sync', synced)
+      .answers('heartbeat', () => {
+        coordinator.coordinator = 2
+        coordinator.answers('heartbeat', refused(REBALANCING))
+        return refused(NOT_COORDINATOR)
+      })
+    const member = memberOf(coordinator)
+    await member.join(NOTHING, none)
+    const waiting = member.join(NOTHING, none)
+    await until('the round waits', () => coordinator.of('join').length === 2)
+    expect(await member.heartbeat()).toBe('rebalancing')
+    expect((await waiting).generationId).toBe(2)
+    expect(coordinator.of('join').map(({ port }) => port)).toEqual([1, 1, 2])
   })
 
   it.each([
