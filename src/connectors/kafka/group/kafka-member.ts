@@ -119,6 +119,7 @@ export class KafkaGroupMember implements GroupMember {
     const joined = await this.joinGroup(userData, timeoutMs)
     if (joined === undefined) return undefined
     const { memberId, generationId, leader, skipAssignment } = joined
+    if (leader === '') await this.refuseStrangers()
     const isLeader = leader === memberId
     const assignments = isLeader && !skipAssignment ? this.lead(joined, assign) : []
     const bytes = await this.syncGroup(joined, assignments, timeoutMs)
@@ -189,6 +190,16 @@ export class KafkaGroupMember implements GroupMember {
     if (loss === undefined || loss === 'fenced') throw this.error(errorCode, verb)
     if (loss === 'unknown-member') this.forget()
     return false
+  }
+
+  /**
+   * Leaves a group whose consumers have the newer protocol (KIP-848). There the broker assigns, and names no leader:
+   * each member would get topic partitions, and no data of its job.
+   */
+  private async refuseStrangers(): Promise<never> {
+    await this.leave()
+    const message = `${this.doing('join')}: consumers that are not of this job have the group, by the newer protocol of Kafka's consumers; take another group, or end them`
+    throw new WeirError('INVALID_ARGUMENT', message)
   }
 
   private lead(

@@ -285,6 +285,16 @@ describe('a member of a Kafka group', () => {
     expect(await messageOfFailure(joining)).toMatch(/names gone, which is no member of this round/)
   })
 
+  it('leaves a group in which the broker assigns, which names no leader', async () => {
+    const coordinator = new ScriptedCoordinator()
+      .answers('join', joined('m-1', 1, ''))
+      .answers('leave', { errorCode: 0, members: [{ errorCode: 0 }] })
+    const joining = memberOf(coordinator).join(NOTHING, none)
+    expect(await messageOfFailure(joining)).toMatch(/by the newer protocol .* take another group/)
+    expect(coordinator.of('leave')).toHaveLength(1)
+    expect(coordinator.of('sync')).toEqual([])
+  })
+
   it('that has returned as the leader into its place does not assign', async () => {
     const coordinator = new ScriptedCoordinator()
       .answers('join', { ...joined('m-1', 1, 'm-1'), skipAssignment: true })

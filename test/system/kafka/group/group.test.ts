@@ -1,3 +1,4 @@
+import { consumerGroupHeartbeatV1 } from '@platformatic/kafka'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { KafkaGroupCommits } from '../../../../src/connectors/kafka/group/kafka-commits.ts'
 import { KafkaGroupMember } from '../../../../src/connectors/kafka/group/kafka-member.ts'
@@ -63,4 +64,48 @@ it('a user without a right to the group gets the command that grants it', async 
   expect(await joining.then(String, messageOf)).toMatch(grant)
   const commits = new KafkaGroupCommits(cluster, { groupId: 'secret-group' })
   expect(await commits.fetch(new Map([[topic, [0]]])).then(String, messageOf)).toMatch(grant)
+})
+
+/** Lets a consumer of Kafka's newer protocol, KIP-848, join a group. Returns the error number. */
+async function joinAsNewConsumer(groupId: string, memberEpoch: number): Promise<number> {
+  const cluster = openCluster({ brokers: broker.bootstrap })
+  const { errorCode } = await cluster.callCoordinator({
+    kind: 'group',
+    key: groupId,
+    doing: 'join of a consumer',
+    request: (connection) =>
+      connection.call(
+        consumerGroupHeartbeatV1.api,
+        groupId,
+        'stranger',
+        memberEpoch,
+        null,
+        null,
+        60_000,
+        [topic],
+        null,
+        null,
+        [],
+      ),
+    errorOf: () => 0,
+  })
+  return errorCode
+}
+
+it('a consumer of the newer protocol does not take a group over, and its group is not entered', async () => {
+  const world = kafkaWorld(broker.bootstrap, topic, 'newer')
+  const [own, other] = [world.newGroup(), world.newGroup()]
+  const process = new Process(world, own, 'a')
+  const entering = new Process(world, other, 'b')
+  onTestFinished(async () => {
+    for (const { member } of [process, entering]) await member.close()
+  })
+  await settled(world, [process])
+  const GROUP_ID_NOT_FOUND = 69
+  expect(await joinAsNewConsumer(own, 0)).toBe(GROUP_ID_NOT_FOUND)
+  expect(await process.member.heartbeat()).toBe('stable')
+  expect(await joinAsNewConsumer(other, 0)).toBe(0)
+  const joining = entering.member.join(new Uint8Array(1), () => new Map())
+  expect(await joining.then(String, messageOf)).toMatch(/take another group/)
+  expect(await joinAsNewConsumer(other, -1)).toBe(0)
 })
