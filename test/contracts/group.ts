@@ -285,8 +285,8 @@ export function groupContract(name: string, open: () => GroupWorld): void {
     it('without a membership, or with a text that is too long, are not sent', async () => {
       const { world, a, producer, commits, found } = await committing()
       const commit = commitOf(producer, a, world.topic, [at(0, 1, '')])
-      const nobody = { ...commit, member: { memberId: '', generationId: -1 } }
-      expect(await outcomeOf(commits.commit(nobody))).toBe('INVALID_ARGUMENT')
+      const unnamed = { ...commit, member: { memberId: '', generationId: -1 } }
+      expect(await outcomeOf(commits.commit(unnamed))).toBe('INVALID_ARGUMENT')
       const long = commitOf(producer, a, world.topic, [at(0, 1, 'é'.repeat(2_049))])
       await expect(commits.commit(long)).rejects.toMatchObject({
         code: 'FRAME_TOO_LARGE',
