@@ -69,7 +69,9 @@ export class Process {
   ) {
     this.name = name
     this.topic = world.topic
-    this.member = world.member({ groupId, topics: [world.topic], ...options })
+    // A machine that is busy for some seconds ends no session.
+    const patient = { sessionTimeoutMs: 60_000, rebalanceTimeoutMs: 120_000 }
+    this.member = world.member({ groupId, topics: [world.topic], ...patient, ...options })
   }
 
   get last(): Generation | undefined {

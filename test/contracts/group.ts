@@ -20,17 +20,17 @@ export async function outcomeOf(call: Promise<unknown>): Promise<string> {
   }
 }
 
+/** Makes processes of a new group, whose members are closed when the test ends. */
+function processesOf(world: GroupWorld, groupId: string) {
+  return (process: string, options: Partial<GroupMemberOptions> = {}): Process => {
+    const made = new Process(world, groupId, process, options)
+    onTestFinished(() => made.member.close())
+    return made
+  }
+}
+
 /** Contract of a group coordinator and its members. `open` returns the world of a test. */
 export function groupContract(name: string, open: () => GroupWorld): void {
-  /** Makes processes of a new group, whose members are closed when the test ends. */
-  function processesOf(world: GroupWorld, groupId: string) {
-    return (process: string, options: Partial<GroupMemberOptions> = {}): Process => {
-      const made = new Process(world, groupId, process, options)
-      onTestFinished(() => made.member.close())
-      return made
-    }
-  }
-
   describe(`the members of a group of ${name}`, () => {
     it('are one that joins alone: it leads, and gets what it assigned', async () => {
       const world = open()
@@ -83,24 +83,27 @@ export function groupContract(name: string, open: () => GroupWorld): void {
       expect(a.losses).toEqual([])
     })
 
-    it('remove one whose process is gone; if it lives, it comes back under another id', async () => {
-      const world = open()
-      const make = processesOf(world, world.newGroup())
-      const [a, b] = [make('a'), make('b')]
-      await settled(world, [a, b])
-      const { memberId } = b.last!
-      await a.member.remove(memberId)
-      await a.member.remove(memberId)
-      await a.member.remove('never-was-there')
-      expect(await outcomeOf(b.member.heartbeat())).toBe('unknown-member')
-      expect(b.member.generation).toBeUndefined()
-      expect(await outcomeOf(b.member.heartbeat())).toBe('ILLEGAL_STATE')
-      await settled(world, [a])
-      await settled(world, [a, b])
-      expect(b.last!.memberId).not.toBe(memberId)
-    })
+    it.each([{}, { groupInstanceId: 'three' }])(
+      'remove one with %o whose process is gone; if it lives, it comes back under another id',
+      async (options) => {
+        const world = open()
+        const make = processesOf(world, world.newGroup())
+        const [a, b] = [make('a'), make('b', options)]
+        await settled(world, [a, b])
+        const { memberId } = b.last!
+        await a.member.remove(memberId)
+        await a.member.remove(memberId)
+        await a.member.remove('never-was-there')
+        expect(await outcomeOf(b.member.heartbeat())).toBe('unknown-member')
+        expect(b.member.generation).toBeUndefined()
+        expect(await outcomeOf(b.member.heartbeat())).toBe('ILLEGAL_STATE')
+        await settled(world, [a])
+        await settled(world, [a, b])
+        expect(b.last!.memberId).not.toBe(memberId)
+      },
+    )
 
-    it('are told apart by instance: the older process of an instance id is fenced', async () => {
+    it('of one instance id fence each other: the younger process stays', async () => {
       const world = open()
       const groupId = world.newGroup()
       const make = processesOf(world, groupId)
@@ -282,8 +285,8 @@ export function groupContract(name: string, open: () => GroupWorld): void {
     it('without a membership, or with a text that is too long, are not sent', async () => {
       const { world, a, producer, commits, found } = await committing()
       const commit = commitOf(producer, a, world.topic, [at(0, 1, '')])
-      const nobody = { ...commit, member: { memberId: '', generationId: -1 } }
-      expect(await outcomeOf(commits.commit(nobody))).toBe('INVALID_ARGUMENT')
+      const unnamed = { ...commit, member: { memberId: '', generationId: -1 } }
+      expect(await outcomeOf(commits.commit(unnamed))).toBe('INVALID_ARGUMENT')
       const long = commitOf(producer, a, world.topic, [at(0, 1, 'é'.repeat(2_049))])
       await expect(commits.commit(long)).rejects.toMatchObject({
         code: 'FRAME_TOO_LARGE',
@@ -298,20 +301,14 @@ export function groupContract(name: string, open: () => GroupWorld): void {
   })
 }
 
-/** Contract of the end of a session, which takes as long as the session. */
+/** Contract of members that do nothing, whose tests take as long as the timeouts that end them. */
 export function groupSilenceContract(name: string, open: () => GroupWorld): void {
-  const session = { sessionTimeoutMs: 6_000, heartbeatIntervalMs: 2_000 }
-
-  describe(`a silent member of a group of ${name}`, () => {
-    it('is removed after its session, or when it does not come to a round; those that live go on', async () => {
+  describe(`a member of a group of ${name}`, () => {
+    it('that is silent is removed after its session; those that live go on', async () => {
       const world = open()
       const groupId = world.newGroup()
-      const make = (process: string, options: Partial<GroupMemberOptions> = {}): Process => {
-        const made = new Process(world, groupId, process, { ...session, ...options })
-        onTestFinished(() => made.member.close())
-        return made
-      }
-      const [a, b] = [make('a'), make('b')]
+      const make = processesOf(world, groupId)
+      const [a, b] = [make('a'), make('b', { sessionTimeoutMs: 6_000, heartbeatIntervalMs: 2_000 })]
       await settled(world, [a, b])
       const producer = await world.producer(`${groupId}-b`)
       await settled(world, [a])
@@ -321,6 +318,24 @@ export function groupSilenceContract(name: string, open: () => GroupWorld): void
       await world.end(producer, false)
       expect(await outcomeOf(b.member.heartbeat())).toBe('unknown-member')
       await settled(world, [a, b])
+    })
+
+    it('that does not come to a round is removed when its time is over, whatever its heartbeats', async () => {
+      const world = open()
+      const make = processesOf(world, world.newGroup())
+      const rounds = { rebalanceTimeoutMs: 2_000 }
+      const [a, b, c] = [make('a', rounds), make('b', rounds), make('c', rounds)]
+      await settled(world, [a, b])
+      c.begin()
+      await world.until('b hears of c', async () => (await b.member.heartbeat()) === 'rebalancing')
+      let last = ''
+      await world.until('b is removed', async () => {
+        await a.turn()
+        last = await outcomeOf(b.member.heartbeat())
+        return last !== 'no error'
+      })
+      expect(last).toBe('unknown-member')
+      await settled(world, [a, c])
     })
   })
 }

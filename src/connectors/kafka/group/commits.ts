@@ -38,7 +38,7 @@ export interface GroupCommits {
    * Adds offsets to a transaction, under a membership: all of them, or the transaction must be aborted. Throws
    * GroupError when the membership is lost, TRANSACTION_FENCED when the transactional id has a newer user,
    * TRANSACTION_ABORTED when the broker has ended the transaction, FRAME_TOO_LARGE for a text that the broker would
-   * not store, INVALID_ARGUMENT without a member id: the broker would accept that, whoever sends it.
+   * not store, INVALID_ARGUMENT without a member id: the broker would accept that from anyone.
    */
   commit(commit: TransactionalCommit): Promise<void>
   /** What the group has for each of some partitions. */

@@ -31,14 +31,26 @@ export class CoordinatorCalls {
   private readonly cluster: KafkaCluster
   private readonly groupId: string
   private readonly own: OwnConnection
+  private readonly onTrouble: () => void
   private readonly checked = new WeakSet<KafkaConnection>()
+  private readonly closing = Promise.withResolvers<never>()
   private closed = false
 
-  /** `answerTimeoutMs`: time after which a broker that does not answer is taken for a lost one. */
-  constructor(cluster: KafkaCluster, groupId: string, answerTimeoutMs: number) {
+  /**
+   * `answerTimeoutMs`: time after which a broker that does not answer is taken for a lost one. `onTrouble` is called
+   * when the coordinator did not answer, or is another one.
+   */
+  constructor(
+    cluster: KafkaCluster,
+    groupId: string,
+    answerTimeoutMs: number,
+    onTrouble: () => void = () => undefined,
+  ) {
     this.cluster = cluster
+    this.onTrouble = onTrouble
     this.groupId = groupId
     this.own = cluster.own(answerTimeoutMs)
+    this.closing.promise.catch(() => undefined)
   }
 
   /**
@@ -50,36 +62,46 @@ export class CoordinatorCalls {
     timeoutMs,
     request,
   }: MemberCall<Answer>): Promise<Answer> {
-    return await this.cluster.callCoordinator({
+    const answer = this.cluster.callCoordinator({
       kind: 'group',
       key: this.groupId,
       doing,
       timeoutMs,
       on: this.own,
       request: async (connection) => {
-        if (this.closed) await this.refuse(doing)
+        if (this.closed) await this.refuse()
         await this.check(connection)
         try {
-          return await request(connection)
+          const answered = await request(connection)
+          if (isRetriable(answered.errorCode)) this.onTrouble()
+          return answered
         } catch (error) {
-          if (this.closed) await this.refuse(doing)
+          if (this.closed) await this.refuse()
+          this.onTrouble()
           throw error
         }
       },
-      errorOf: ({ errorCode }) => (kafkaErrorEntry(errorCode).kind === 'retriable' ? errorCode : 0),
+      errorOf: ({ errorCode }) => (isRetriable(errorCode) ? errorCode : 0),
     })
+    return await Promise.race([answer, this.closing.promise])
   }
 
-  /** Closes the connections. Requests without an answer fail. */
+  /** Ends the requests that wait, which are then repeated: the coordinator may be another one. */
+  async repeat(): Promise<void> {
+    await this.cluster.closeOwn(this.own)
+  }
+
+  /** Closes the connections. Calls that wait fail. */
   async close(): Promise<void> {
     this.closed = true
+    this.closing.reject(closedError(this.groupId))
     await this.cluster.closeOwn(this.own)
   }
 
   /** A connection may have been opened while the first ones were closed. */
-  private async refuse(doing: string): Promise<never> {
+  private async refuse(): Promise<never> {
     await this.cluster.closeOwn(this.own)
-    throw new WeirError('ILLEGAL_STATE', `${doing}: the member was closed`)
+    throw closedError(this.groupId)
   }
 
   private async check(connection: KafkaConnection): Promise<void> {
@@ -88,4 +110,12 @@ export class CoordinatorCalls {
     checkVersions(`the coordinator of group "${this.groupId}"`, apiKeys, REQUIRED, '3.2')
     this.checked.add(connection)
   }
+}
+
+function isRetriable(errorCode: number): boolean {
+  return kafkaErrorEntry(errorCode).kind === 'retriable'
+}
+
+function closedError(groupId: string): WeirError {
+  return new WeirError('ILLEGAL_STATE', `the member of group "${groupId}" was closed`)
 }

@@ -96,14 +96,17 @@ export class KafkaGroupCommits implements GroupCommits {
     this.checkAnswer(doing, answer.topics, commit)
   }
 
-  /** Throws the error of the first partition that has one. */
+  /** Throws the error of a partition, if one has any: rather one that stays than one that may pass. */
   private checkAnswer(doing: string, topics: AnsweredTopics, commit: TransactionalCommit): void {
-    for (const { name, partitions } of topics) {
-      const refused = partitions.find(({ errorCode }) => errorCode !== KAFKA_ERRORS.NONE)
-      if (refused === undefined) continue
-      const partition = `${name}/${refused.partitionIndex}`
-      throw this.commitError(refused.errorCode, `${doing}, ${partition}`, name, commit)
-    }
+    const refused = topics.flatMap(({ name, partitions }) =>
+      partitions
+        .filter(({ errorCode }) => errorCode !== KAFKA_ERRORS.NONE)
+        .map(({ partitionIndex, errorCode }) => ({ name, partitionIndex, errorCode })),
+    )
+    const worst = refused.find(({ errorCode }) => !isRetriable(errorCode)) ?? refused[0]
+    if (worst === undefined) return
+    const { name, partitionIndex, errorCode } = worst
+    throw this.commitError(errorCode, `${doing}, ${name}/${partitionIndex}`, name, commit)
   }
 
   private commitError(
@@ -196,6 +199,9 @@ function retriableOf(topics: AnsweredTopics): number {
     .filter(
       (number) => number !== KAFKA_ERRORS.NONE && number !== KAFKA_ERRORS.UNSTABLE_OFFSET_COMMIT,
     )
-  const isFinal = numbers.some((number) => kafkaErrorEntry(number).kind !== 'retriable')
-  return isFinal ? 0 : (numbers[0] ?? 0)
+  return numbers.every(isRetriable) ? (numbers[0] ?? 0) : 0
+}
+
+function isRetriable(errorCode: number): boolean {
+  return kafkaErrorEntry(errorCode).kind === 'retriable'
 }

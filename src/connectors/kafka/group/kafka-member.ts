@@ -68,7 +68,10 @@ export class KafkaGroupMember implements GroupMember {
     const { groupId, sessionTimeoutMs, rebalanceTimeoutMs, groupInstanceId } = this.options
     this.instanceId = groupInstanceId ?? null
     this.rounds = new CoordinatorCalls(cluster, groupId, rebalanceTimeoutMs + JOIN_LAPSE_MS)
-    this.calls = new CoordinatorCalls(cluster, groupId, sessionTimeoutMs)
+    // Half of a session: while a frozen coordinator does not answer, the session runs at its successor. A round that
+    // waits at the same broker would notice that only after its own, long time.
+    const repeatRound = () => void this.rounds.repeat()
+    this.calls = new CoordinatorCalls(cluster, groupId, sessionTimeoutMs / 2, repeatRound)
   }
 
   get generation(): Generation | undefined {
@@ -116,6 +119,7 @@ export class KafkaGroupMember implements GroupMember {
     const joined = await this.joinGroup(userData, timeoutMs)
     if (joined === undefined) return undefined
     const { memberId, generationId, leader, skipAssignment } = joined
+    if (leader === '') await this.refuseStrangers()
     const isLeader = leader === memberId
     const assignments = isLeader && !skipAssignment ? this.lead(joined, assign) : []
     const bytes = await this.syncGroup(joined, assignments, timeoutMs)
@@ -186,6 +190,16 @@ export class KafkaGroupMember implements GroupMember {
     if (loss === undefined || loss === 'fenced') throw this.error(errorCode, verb)
     if (loss === 'unknown-member') this.forget()
     return false
+  }
+
+  /**
+   * Leaves a group whose consumers have the newer protocol (KIP-848). There the broker assigns, and names no leader:
+   * each member would get topic partitions, and no data of its job.
+   */
+  private async refuseStrangers(): Promise<never> {
+    await this.leave()
+    const message = `${this.doing('join')}: consumers that are not of this job have the group, by the newer protocol of Kafka's consumers; take another group, or end them`
+    throw new WeirError('INVALID_ARGUMENT', message)
   }
 
   private lead(

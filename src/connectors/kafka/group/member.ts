@@ -44,7 +44,9 @@ export interface GroupMember {
    */
   join(userData: Uint8Array, assign: AssignMembers): Promise<Generation>
   /**
-   * Renews the session. `rebalancing`: join again; until then, commits under this generation are accepted. Throws
+   * Renews the session, also while a round waits. `rebalancing`: join again; until then, commits under this generation
+   * are accepted. A heartbeat that the coordinator does not answer is repeated within the call, so that a lease counts
+   * from the call's begin. Throws
    * GroupError when the membership is lost, and CONNECTOR_FAILED when no coordinator answers within a session.
    */
   heartbeat(): Promise<'stable' | 'rebalancing'>

@@ -7,7 +7,7 @@ export interface GroupMemberOptions {
   readonly groupId: string
   /** Silence after which the coordinator removes a member, ms; default 10,000. The broker bounds it, by 6 s and 30 min by default. */
   readonly sessionTimeoutMs?: number
-  /** Time in which each member must come to a new round, ms; default 60,000. A member that does not is removed. */
+  /** Time in which each member must come to a new round, ms; default 30,000. A member that does not is removed. */
   readonly rebalanceTimeoutMs?: number
   /** Time between two heartbeats, which the caller sends, ms; default 3,000. It is at most half of the session. */
   readonly heartbeatIntervalMs?: number
@@ -47,7 +47,7 @@ export function checkedMemberOptions(options: GroupMemberOptions): CheckedMember
   checkOptions('groupMember', SHAPE, options)
   const checked = {
     sessionTimeoutMs: 10_000,
-    rebalanceTimeoutMs: 60_000,
+    rebalanceTimeoutMs: 30_000,
     heartbeatIntervalMs: 3_000,
     protocolName: 'weir',
     topics: [],
