@@ -143,7 +143,7 @@ export class JobProcess {
         ...{ kind: 'joined', generation: generationId, memberId, isLeader, active, release },
       })
       this.on({ kind: 'assigned', generation: generationId, active, release, warmUp, refusal })
-      void this.staysMember(generationId)
+      void this.sendHeartbeats(generationId)
     } catch (error) {
       await this.afterFailedJoin(error)
     }
@@ -172,16 +172,20 @@ export class JobProcess {
     } else await this.fail(asWeirError(error, 'CONNECTOR_FAILED'))
   }
 
-  /** Sends signs of life as long as the process is a member of this generation. */
-  private async staysMember(generation: number): Promise<void> {
+  /**
+   * Sends signs of life until the next generation, also while a round waits: only so the member notices that the
+   * coordinator of the group has moved. Answers count while the process is a member of this generation.
+   */
+  private async sendHeartbeats(generation: number): Promise<void> {
     const { member, heartbeatMs } = this.options
-    const isMember = (): boolean =>
-      !this.isOver && this.state.membership === 'member' && this.state.generation === generation
-    while (isMember()) {
+    const isLatest = (): boolean => !this.isOver && this.state.generation === generation
+    const isMember = (): boolean => isLatest() && this.state.membership === 'member'
+    while (isLatest()) {
       await this.sleep(heartbeatMs)
-      if (!isMember()) return
+      if (!isLatest()) return
       try {
-        this.on({ kind: (await member.heartbeat()) === 'stable' ? 'alive' : 'rebalancing' })
+        const answer = await member.heartbeat()
+        if (isMember()) this.on({ kind: answer === 'stable' ? 'alive' : 'rebalancing' })
       } catch (error) {
         if (isMember()) await this.afterSilence(error)
       }
