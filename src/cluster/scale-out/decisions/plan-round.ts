@@ -8,6 +8,7 @@ import {
 } from './assignment-data.ts'
 import { fittingMembers, type NamedMember } from './fit.ts'
 import { commonVersion, type FormatRange, GROUP_FORMATS } from './frame.ts'
+import { identityChecksum } from './judge-assignment.ts'
 import { decodeMemberData, type MemberData } from './member-data.ts'
 import { ascending } from './partition-list.ts'
 import { type AssignRules, DEFAULT_ASSIGN_RULES } from './planning-board.ts'
@@ -53,15 +54,20 @@ export function planRound(
   const shares = new Map<string, MemberShare>()
   const { fit, refused } = fittingMembers(members)
   const version = versionFor(fit, unreadable)
-  const refuse = (memberId: string, refusal: Refusal, formats: FormatRange): void => {
-    const assignment = refusedAssignment(options.generation, refusal)
+  const { generation: epoch } = options
+  const refuse = (memberId: string, refused: Refused): void => {
+    const { joinId, refusal, formats } = refused
+    const assignment = refusedAssignment({ joinId, epoch }, refusal)
     const readable = commonVersion([formats]) ?? GROUP_FORMATS.highest
     const userData = encodeAssignment(assignment, { version: readable, understands: GROUP_FORMATS })
     shares.set(memberId, { active: [], userData })
   }
-  for (const { memberId, refusal } of unreadable) refuse(memberId, refusal, GROUP_FORMATS)
+  for (const { memberId, refusal } of unreadable) {
+    refuse(memberId, { joinId: 0, refusal, formats: GROUP_FORMATS })
+  }
   for (const { member, refusal } of refused) {
-    refuse(member.memberId, refusal, member.data.understands)
+    const { joinId, understands } = member.data
+    refuse(member.memberId, { joinId, refusal, formats: understands })
   }
   if (fit.length === 0) return shares
   const outsiders = refused.map(({ member }) => member.data)
@@ -69,6 +75,12 @@ export function planRound(
     shares.set(memberId, share)
   }
   return shares
+}
+
+interface Refused {
+  readonly joinId: number
+  readonly refusal: Refusal
+  readonly formats: FormatRange
 }
 
 function sharesOf(
@@ -81,14 +93,16 @@ function sharesOf(
 ): Map<string, MemberShare> {
   const { outsiders, version, options } = round
   const members = fit.map(({ data }) => data)
-  const { partitions } = members[0]!.job
+  const { job } = members[0]!
+  const { partitions } = job
   const rules = options.rules ?? DEFAULT_ASSIGN_RULES
   const plan = assignPartitions({ members, outsiders, partitions, rules })
-  const map = mapOf(members, plan)
+  const common = { epoch: options.generation, refusal: undefined, map: mapOf(members, plan) }
+  const identity = identityChecksum(job)
   return new Map(
-    fit.map(({ memberId }, self) => {
+    fit.map(({ memberId, data: { joinId } }, self) => {
       const tasks = plan.tasks[self]!
-      const assignment = { epoch: options.generation, refusal: undefined, ...tasks, self, map }
+      const assignment = { ...common, joinId, identity, ...tasks, self }
       const userData = encodeAssignment(assignment, { version, understands: GROUP_FORMATS })
       return [memberId, { active: [...tasks.active, ...tasks.release].sort(ascending), userData }]
     }),

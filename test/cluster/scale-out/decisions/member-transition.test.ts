@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import {
+  type AssignmentEvent,
   claimsOf,
   type MemberEvent,
   type MemberState,
@@ -19,7 +20,7 @@ interface Given {
 function assigned(
   generation: number,
   { active = [], release = [], warmUp = [] }: Given = {},
-): MemberEvent {
+): AssignmentEvent {
   return { kind: 'assigned', generation, active, release, warmUp }
 }
 
@@ -143,6 +144,11 @@ describe('memberTransition', () => {
     ])
   })
 
+  it('runs what its name had before it joined, and joins once more so that the leader hears of it', () => {
+    const event: MemberEvent = { ...assigned(4, { active: [0] }), isEarlier: true }
+    expect(after([event]).actions).toEqual([{ kind: 'start', partitions: [0] }, JOIN])
+  })
+
   it('ends when its group.instance.id belongs to another process, and removes nobody', () => {
     const { state, actions } = after([{ kind: 'fenced-instance' }], RUNNING)
     expect(actions).toEqual([
@@ -177,6 +183,7 @@ describe('memberTransition', () => {
     const due: MemberEvent = { kind: 'probe', nowMs: 9_000 }
     const early = after([due], failed.state)
     expect([early.actions, refusalsOf(early.state, 0)]).toEqual([[], []])
+    expect(after([assigned(2, { active: [0, 2] })], early.state).actions).toEqual([JOIN])
     const given = after([assigned(2, { active: [0, 2] })], failed.state)
     expect(after([{ kind: 'probe', nowMs: 8_999 }], given.state).actions).toEqual([])
     expect(after([due], given.state).actions).toEqual([JOIN])

@@ -68,7 +68,7 @@ class Schedule {
       world.run(random.next() * 8_000)
     }
     world.calm()
-    if (world.alive.length === 0) this.add()
+    if (world.alive.every(({ isLeaving }) => isLeaving)) this.add()
     this.settle()
     const violations = [...world.found, ...this.violations]
     const { rounds } = world.coordinator

@@ -1,5 +1,6 @@
 import { decodeAssignment } from '../../../../../src/cluster/scale-out/decisions/assignment-data.ts'
 import { GROUP_FORMATS } from '../../../../../src/cluster/scale-out/decisions/frame.ts'
+import { judgeAssignment } from '../../../../../src/cluster/scale-out/decisions/judge-assignment.ts'
 import { encodeMemberData } from '../../../../../src/cluster/scale-out/decisions/member-data.ts'
 import {
   claimsOf,
@@ -26,6 +27,7 @@ export class SimulatedProcess extends SimulatedMachine {
   private state: MemberState = newMember()
   private generation = -1
   private joins = 0
+  private joinId = 0
   private isJoinOnItsWay = false
   private isHeld = false
   private commits = 0
@@ -48,6 +50,10 @@ export class SimulatedProcess extends SimulatedMachine {
   /** Whether it runs a partition and can commit it. */
   serves(partition: number): boolean {
     return !this.hasEnded && !this.isPaused && this.tasks.get(partition)?.phase === 'running'
+  }
+
+  get isLeaving(): boolean {
+    return this.state.isLeaving
   }
 
   /** Number of partitions that it has. */
@@ -248,6 +254,7 @@ export class SimulatedProcess extends SimulatedMachine {
       this.generation = -1
     }
     const attempt = ++this.joins
+    this.joinId = this.world.newJoinId()
     const { coordinator, retryMs } = this.world
     const request = { memberId: this.memberId, instanceId: this.instanceId, userData: this.said() }
     const sentAtMs = this.nowMs()
@@ -299,9 +306,17 @@ export class SimulatedProcess extends SimulatedMachine {
   }
 
   private assigned(userData: Uint8Array, generation: number): void {
-    const { active, release, standby, warmUp, refusal } = decodeAssignment(userData)
+    const assignment = decodeAssignment(userData)
+    const { active, release, standby, warmUp, refusal } = assignment
+    const job = jobOf(this.world.partitions)
+    const verdict = judgeAssignment(assignment, { joinId: this.joinId, job })
+    if (verdict === 'foreign') {
+      this.on({ kind: 'round-over' })
+      return
+    }
     this.follow([...standby, ...warmUp])
-    this.on({ kind: 'assigned', generation, active, release, warmUp, refusal })
+    const isEarlier = verdict === 'earlier'
+    this.on({ kind: 'assigned', generation, active, release, warmUp, refusal, isEarlier })
     for (const partition of warmUp) {
       if (!this.saidWarm.has(partition) && this.isWarm(partition))
         this.on({ kind: 'warm', partition })
@@ -336,6 +351,7 @@ export class SimulatedProcess extends SimulatedMachine {
     const owned = claimsOf(this.state)
     return encodeMemberData({
       understands: GROUP_FORMATS,
+      joinId: this.joinId,
       processVersion: '0.1.0',
       address: `${this.facts.name}:6123`,
       job: jobOf(this.world.partitions),

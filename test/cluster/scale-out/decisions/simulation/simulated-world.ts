@@ -135,6 +135,7 @@ export class SimulatedWorld {
       lease: leaseRulesOf(TIMES.sessionMs),
       exchange: (name, call, done) => this.exchange(name, call, done),
       timeOf: (work) => this.timeOf(work),
+      newJoinId: () => this.random.below(2 ** 32),
       restoreFails: () => !this.isCalm && this.random.next() < (facts.failingRestores ?? 0),
       started: (id, partition) => this.starts.push({ id, partition }),
       refuses: (id) => this.processes.find((process) => process.facts.id === id)?.hasEnded ?? false,
