@@ -79,8 +79,12 @@ function settleMoves(board: PlanningBoard): void {
   for (const partition of [...order.filter(started), ...order.filter((p) => !started(p))]) {
     const target = board.targets.get(partition)!
     if (board.isWarm(target, partition)) {
-      if (board.isRunning(partition)) board.released.add(partition)
-      if (started(partition)) board.warming.set(partition, target)
+      // What was given in this round runs nowhere yet.
+      if (!board.isRunning(partition)) board.owners[partition] = target
+      else {
+        board.released.add(partition)
+        if (started(partition)) board.warming.set(partition, target)
+      }
     } else if (warmUps < board.rules.maxWarmUps) {
       warmUps++
       board.warming.set(partition, target)
