@@ -14,7 +14,7 @@ import { jobOf } from '../members.ts'
 import type { GroupError, JoinAnswer, SyncAnswer } from './simulated-coordinator.ts'
 import { type ProcessFacts, type ProcessWorld, SimulatedMachine } from './simulated-machine.ts'
 import type { Commit } from './simulated-pointers.ts'
-import { SimulatedTask } from './simulated-task.ts'
+import { type Sight, SimulatedTask } from './simulated-task.ts'
 
 /** A process of the job: the real decisions, and simulated work. */
 export class SimulatedProcess extends SimulatedMachine {
@@ -44,7 +44,7 @@ export class SimulatedProcess extends SimulatedMachine {
   answersLive(partition: number): boolean {
     const task = this.tasks.get(partition)
     if (task === undefined || !this.isLeased) return false
-    return task.answersLive(this.nowMs(), this.world.lease, (id) => this.world.refuses(id))
+    return task.answersLive(this.sight())
   }
 
   /** Whether it runs a partition and can commit it. */
@@ -165,11 +165,19 @@ export class SimulatedProcess extends SimulatedMachine {
     })
   }
 
+  private sight(): Sight {
+    const { lease: rules, refuses } = this.world
+    return { nowMs: this.nowMs(), rules, refuses }
+  }
+
   private commit(): void {
     const entries: Commit['entries'][number][] = []
-    for (const [partition, { phase, base }] of this.tasks) {
+    const sight = this.sight()
+    for (const [partition, task] of this.tasks) {
+      const { phase, base } = task
       if (phase !== 'running' && phase !== 'releasing') continue
-      entries.push({ partition, from: base, to: base + 1, isLast: phase === 'releasing' })
+      const mark = { wasSettled: task.isSettled(sight), wasReleased: phase === 'releasing' }
+      entries.push({ partition, from: base, to: base + 1, mark })
     }
     if (entries.length === 0) return
     const { id } = this.facts
@@ -195,12 +203,12 @@ export class SimulatedProcess extends SimulatedMachine {
   }
 
   private committed({ entries }: Commit): void {
-    for (const { partition, to, isLast } of entries) {
+    for (const { partition, to, mark } of entries) {
       const task = this.tasks.get(partition)
       if (task === undefined) continue
       task.base = to
       task.hasCommitted = true
-      if (isLast) this.releaseDone(partition)
+      if (mark.wasReleased) this.releaseDone(partition)
     }
   }
 
