@@ -166,8 +166,8 @@ export class SimulatedProcess extends SimulatedMachine {
   }
 
   private sight(): Sight {
-    const { lease: rules, refuses } = this.world
-    return { nowMs: this.nowMs(), rules, refuses }
+    const { lease: rules, refuses, decisions } = this.world
+    return { nowMs: this.nowMs(), rules, refuses, isSettled: decisions.isSettled }
   }
 
   private commit(): void {
@@ -322,7 +322,7 @@ export class SimulatedProcess extends SimulatedMachine {
       this.on({ kind: 'round-over' })
       return
     }
-    this.follow([...standby, ...warmUp])
+    this.follow([...standby, ...warmUp], active)
     const isEarlier = verdict === 'earlier'
     this.on({ kind: 'assigned', generation, active, release, warmUp, refusal, isEarlier })
     for (const partition of warmUp) {
@@ -331,9 +331,11 @@ export class SimulatedProcess extends SimulatedMachine {
     }
   }
 
-  private follow(partitions: readonly number[]): void {
+  /** Follows these; what becomes its own is handed to the start. */
+  private follow(partitions: readonly number[], active: readonly number[]): void {
     for (const partition of this.following.keys()) {
-      if (!partitions.includes(partition)) this.following.delete(partition)
+      const isWanted = partitions.includes(partition) || active.includes(partition)
+      if (!isWanted) this.following.delete(partition)
     }
     for (const partition of partitions) {
       if (this.following.has(partition)) continue

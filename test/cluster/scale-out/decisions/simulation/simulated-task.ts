@@ -1,16 +1,16 @@
 import {
-  isSettled,
   type LeaseRules,
-  mayAnswerLive,
   NEVER_OWNED,
   type TakeOverFacts,
 } from '../../../../../src/cluster/scale-out/decisions/lease.ts'
+import type { Decisions } from './decisions.ts'
 import type { Pointer } from './simulated-pointers.ts'
 
 /** Moment at which a task is asked, and what its process sees of others. */
 export interface Sight {
   readonly nowMs: number
   readonly rules: LeaseRules
+  readonly isSettled: Decisions['isSettled']
   /** Whether connections to a process are refused. */
   refuses(id: string): boolean
 }
@@ -36,13 +36,12 @@ export class SimulatedTask {
 
   /** Whether it would answer `live`, within the lease of its process. */
   answersLive(sight: Sight): boolean {
-    if (this.phase !== 'running') return false
-    return mayAnswerLive({ ...this.facts(sight), hasCommitted: this.hasCommitted }, sight.rules)
+    return this.phase === 'running' && this.hasCommitted && this.isSettled(sight)
   }
 
   /** Whether nobody before it holds a lease. */
   isSettled(sight: Sight): boolean {
-    return isSettled(this.facts(sight), sight.rules)
+    return sight.isSettled(this.facts(sight), sight.rules)
   }
 
   private facts({ nowMs, refuses }: Sight): TakeOverFacts {
