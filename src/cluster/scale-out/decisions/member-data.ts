@@ -80,8 +80,12 @@ export interface MemberData {
   readonly refused: readonly PartitionRefusal[]
 }
 
-/** The user data of a member. Throws INVALID_ARGUMENT for a text above 255 bytes or an id that is not 32 hex digits. */
+/** The user data of a member. Throws INVALID_ARGUMENT for a text above 255 bytes, an id that is not 32 hex digits, or an address that is not ASCII. */
 export function encodeMemberData(member: MemberData): Uint8Array {
+  requireArgument(
+    isAddress(member.address),
+    `application.server is host:port in ASCII, not "${member.address}"`,
+  )
   const head = {
     magic: MAGIC,
     version: member.understands.highest,
@@ -126,6 +130,7 @@ function readMember(reader: ByteReader, understands: FormatRange): MemberData {
   const joinId = reader.uint32()
   const processVersion = reader.text()
   const address = reader.text()
+  if (!isAddress(address)) throw malformed('an address has other letters than ASCII')
   const fingerprint = readId(reader)
   const storageId = readId(reader)
   const cluster = reader.text()
@@ -167,6 +172,11 @@ function readTasks(reader: ByteReader, partitions: number): Tasks {
       retryAfterMs: reader.varuint(),
     })),
   }
+}
+
+/** Addresses are compressed letter by letter, so each letter is one byte. */
+function isAddress(text: string): boolean {
+  return /^[!-~]*$/.test(text)
 }
 
 function writeText(out: ByteWriter, text: string): void {

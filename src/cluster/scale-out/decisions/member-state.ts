@@ -177,7 +177,7 @@ export function claimsOf({ running, releasing }: MemberState): number[] {
 
 /**
  * Partitions that a process says it does not take, with the time that is left in ms. At least 1: as long as
- * the state has one it does not start it, so nobody may give it.
+ * the state has one it does not start it, so no leader may give it.
  */
 export function refusalsOf({ failed }: MemberState, nowMs: number): PartitionRefusal[] {
   return [...failed].map(([partition, retryAtMs]) => ({

@@ -43,7 +43,7 @@ interface Member extends NamedMember {
 /**
  * The share of each member of a round, by member id, as the leader computes it: pure, and the same in whichever
  * process. A member that does not fit the running ones, or whose data cannot be read, gets no partition and
- * the reason. Throws UNSUPPORTED_VERSION when this process can lead nobody: it must leave, and another one
+ * the reason. Throws UNSUPPORTED_VERSION when this process can lead no other one: it must leave, and another one
  * leads.
  */
 export function planRound(

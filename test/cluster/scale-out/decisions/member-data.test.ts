@@ -104,6 +104,7 @@ describe('user data of a member', () => {
   it('refuses what it cannot hold when it is written', () => {
     const refusal = expect.objectContaining({ code: 'INVALID_ARGUMENT' })
     expect(() => encodeMemberData(memberWith({ address: 'x'.repeat(256) }))).toThrow(refusal)
+    expect(() => encodeMemberData(memberWith({ address: 'köln:1' }))).toThrow(refusal)
     expect(() => encodeMemberData(memberWith({ owned: [2, 2] }))).toThrow(refusal)
     const job = { ...FULL.job, storageId: 'no hex' }
     expect(() => encodeMemberData(memberWith({ job }))).toThrow(refusal)

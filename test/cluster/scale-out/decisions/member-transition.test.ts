@@ -149,7 +149,7 @@ describe('memberTransition', () => {
     expect(after([event]).actions).toEqual([{ kind: 'start', partitions: [0] }, JOIN])
   })
 
-  it('ends when its group.instance.id belongs to another process, and removes nobody', () => {
+  it('ends when its group.instance.id belongs to another process, and removes no other one', () => {
     const { state, actions } = after([{ kind: 'fenced-instance' }], RUNNING)
     expect(actions).toEqual([
       { kind: 'abandon', partitions: [0, 1, 2] },

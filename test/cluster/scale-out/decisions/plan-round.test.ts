@@ -87,7 +87,7 @@ describe('planRound', () => {
     expect(shares.get('new')!.active.length + shares.get('old')!.active.length).toBe(8)
   })
 
-  it('refuses a member two versions ahead while others run, and leads nobody when none does', () => {
+  it('refuses a member two versions ahead while others run, and leads no other one when none does', () => {
     const ahead = joined('new', { understands: { lowest: 3, highest: 3 } })
     const shares = planRound([ahead, joined('old', { owned: [0] })])
     expect(shares.get('old')!.active).toHaveLength(8)

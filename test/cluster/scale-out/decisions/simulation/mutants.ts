@@ -64,7 +64,7 @@ export const FORGETS_OWNER_BEFORE_LAST: Decisions = {
 /** A successor answers `live` as soon as it has committed. */
 export const SUCCESSOR_DOES_NOT_WAIT: Decisions = { ...REAL_DECISIONS, isSettled: () => true }
 
-/** Each partition goes where it would go if nobody had any; who has it releases it first. */
+/** Each partition goes where it would go if no process had any; who has it releases it first. */
 export const NOT_STICKY: Decisions = {
   ...REAL_DECISIONS,
   plan: (joined, options) => {

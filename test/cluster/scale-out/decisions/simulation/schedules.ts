@@ -8,7 +8,7 @@ import { SimulatedWorld, TIMES, type WorldFacts } from './simulated-world.ts'
 /** Time for which faults come, in virtual ms. */
 const FAULTS_MS = 60_000
 /**
- * Time in which all partitions must be served again after the last fault: a session for the dead that nobody
+ * Time in which all partitions must be served again after the last fault: a session for the dead that no peer
  * removed, a round that waits for its slowest member, a failed restore that is tried again, and two restores.
  */
 const SETTLE_MS = 2 * TIMES.sessionMs + 2 * TIMES.rebalanceMs + 4_000 + 2 * TIMES.longestRestoreMs

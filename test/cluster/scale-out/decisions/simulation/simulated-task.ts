@@ -39,7 +39,7 @@ export class SimulatedTask {
     return this.phase === 'running' && this.hasCommitted && this.isSettled(sight)
   }
 
-  /** Whether nobody before it holds a lease. */
+  /** Whether no owner before it holds a lease. */
   isSettled(sight: Sight): boolean {
     return sight.isSettled(this.facts(sight), sight.rules)
   }

@@ -81,7 +81,7 @@ describe('one change of a settled group', () => {
     expect(silences[0]).toBeLessThan(300 + ROUND_MS + TIMES.longestRestoreMs)
   })
 
-  it('a dead process that nobody removes is replaced after its session, warm standbys first', () => {
+  it('a dead process that no peer removes is replaced after its session, warm standbys first', () => {
     const { world, first } = threeProcesses({ rules: WARM })
     first.kill()
     const silences = silent(world.silences(60_000))
@@ -90,7 +90,7 @@ describe('one change of a settled group', () => {
     expect(world.found).toEqual([])
   })
 
-  it('a process that ends hands over once, and nobody waits for its session', () => {
+  it('a process that ends hands over once, and no process waits for its session', () => {
     const { world, first } = threeProcesses()
     first.terminate(60_000)
     const silences = silent(world.silences(30_000))
