@@ -106,7 +106,10 @@ class Schedule {
     const { world, random } = this
     const { alive } = world
     const kind = random.below(8)
-    if (alive.length === 0 || (kind === 0 && alive.length < 6)) return this.add()
+    if (alive.length === 0 || (kind === 0 && alive.length < 6)) {
+      this.add()
+      return
+    }
     const victim = alive[random.below(alive.length)]!
     this.faults++
     if (kind <= 2) this.kill(victim)
