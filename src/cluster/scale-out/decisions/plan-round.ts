@@ -52,8 +52,9 @@ export function planRound(
 ): Map<string, MemberShare> {
   const { members, unreadable } = readMembers(joined)
   const shares = new Map<string, MemberShare>()
-  const { fit, refused } = fittingMembers(members)
-  const version = versionFor(fit, unreadable)
+  const fitting = fittingMembers(members)
+  const { fit, others, version } = readersOf(fitting.fit, unreadable)
+  const refused = [...fitting.refused, ...others]
   const { generation: epoch } = options
   const refuse = (memberId: string, refused: Refused): void => {
     const { joinId, refusal, formats } = refused
@@ -143,14 +144,43 @@ function refusalFor(error: unknown): Refusal {
   return { reason, text: text.slice(0, 250) }
 }
 
-/** The version in which all that fit are written to. */
-function versionFor(fit: readonly Member[], unreadable: readonly Unreadable[]): number {
-  const version = commonVersion(fit.map(({ data }) => data.understands))
-  const isNewcomer =
-    unreadable.some(({ refusal }) => refusal.reason === 'format') &&
-    fit.every(({ data }) => data.owned.length === 0)
-  if (version !== undefined && !isNewcomer) return version
-  throw new WeirError(
+/** Members that read one version in common. */
+interface Readers {
+  readonly fit: readonly Member[]
+  readonly others: readonly { readonly member: Member; readonly refusal: Refusal }[]
+  readonly version: number
+}
+
+/**
+ * Divides members into those that read a version in common with this process, those that own most first, and the
+ * others. So a newcomer of formats that the running ones do not read stays out.
+ */
+function readersOf(members: readonly Member[], unreadable: readonly Unreadable[]): Readers {
+  const fit = new Set<Member>()
+  for (const member of [...members].sort((a, b) => b.data.owned.length - a.data.owned.length)) {
+    const ranges = [...fit, member].map(({ data }) => data.understands)
+    if (commonVersion(ranges) !== undefined) fit.add(member)
+  }
+  const others = members.filter((member) => !fit.has(member))
+  const isRunning = [...fit].some(({ data }) => data.owned.length > 0)
+  const mayRun =
+    others.some(({ data }) => data.owned.length > 0) ||
+    unreadable.some(({ refusal }) => refusal.reason === 'format')
+  if (mayRun && !isRunning) throw leadsNone()
+  return {
+    fit: members.filter((member) => fit.has(member)),
+    others: others.map((member) => ({ member, refusal: formatRefusal(member.data.understands) })),
+    version: commonVersion([...fit].map(({ data }) => data.understands)) ?? GROUP_FORMATS.highest,
+  }
+}
+
+function formatRefusal({ lowest, highest }: FormatRange): Refusal {
+  const text = `it reads versions ${lowest} to ${highest} of the group's formats, which the running processes do not have in common: upgrade one version at a time`
+  return { reason: 'format', text }
+}
+
+function leadsNone(): WeirError {
+  return new WeirError(
     'UNSUPPORTED_VERSION',
     'this process became the leader of a group whose formats it does not know; it leaves, and another one leads. Upgrade one version at a time',
   )

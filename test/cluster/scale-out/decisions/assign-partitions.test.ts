@@ -197,6 +197,14 @@ describe('warm-up', () => {
     ]
     const plan = planOf([memberWith({ owned: all }), memberWith({ standbys })], { rules })
     expect(plan.tasks[1]!.warmUp).toEqual([0, 7])
+    const small = memberWith({
+      standbys: [
+        { partition: 0, lag: 900 },
+        { partition: 3, lag: 200 },
+      ],
+    })
+    const one = planOf([memberWith({ owned: all, capacity: 7 }), small], { rules })
+    expect(one.tasks[1]!.warmUp).toEqual([3])
   })
 
   it('gives what a dead member had to the warmest follower first, above its share too', () => {

@@ -97,6 +97,18 @@ describe('planRound', () => {
     )
   })
 
+  it('refuses a newcomer that no longer reads what the running processes write', () => {
+    const newer = joined('a', { understands: { lowest: 2, highest: 2 } })
+    const shares = planRound([newer, joined('b', { owned: [0] }), joined('c')])
+    expect(shares.get('b')!.active.length + shares.get('c')!.active.length).toBe(8)
+    expect(decodeAssignment(shares.get('a')!.userData).refusal).toMatchObject({
+      reason: 'format',
+      text: expect.stringContaining('it reads versions 2 to 2'),
+    })
+    const running = joined('a', { understands: { lowest: 2, highest: 2 }, owned: [0] })
+    expect(() => planRound([running, joined('b')])).toThrow('another one leads')
+  })
+
   it('names a member by its group.instance.id, so that a return under a new member id changes no order', () => {
     const named = (memberId: string, groupInstanceId: string): JoinedMember => ({
       ...joined(memberId),
