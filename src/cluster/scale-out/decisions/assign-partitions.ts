@@ -1,5 +1,5 @@
 import { planMoves } from './moves.ts'
-import { NOBODY, PlanningBoard, type RoundFacts } from './planning-board.ts'
+import { NO_OWNER, PlanningBoard, type RoundFacts } from './planning-board.ts'
 import { planStandbys } from './standbys.ts'
 
 /** Tasks of one member, each list ascending. No partition is in two lists of a member. */
@@ -25,9 +25,9 @@ export interface RoundPlan {
 
 /**
  * The assignment of a round, a pure function of what the members say: sticky, balanced by capacity, warm
- * first. A partition that a living member runs is given to nobody else in the same round, as two members of
+ * first. A partition that a living member runs is never given to another one in the same round, as two members of
  * one generation are not fenced from each other: its owner releases it with a last checkpoint, and it is
- * given when nobody claims it any more. A partition without owner goes to the warmest follower, even above
+ * given when no member claims it any more. A partition without owner goes to the warmest follower, even above
  * its share, else to the member that lacks most; one that every member refused stays without owner.
  * (Kafka Streams' HighAvailabilityTaskAssignor, KIP-441; the two rounds as in its cooperative protocol,
  * KIP-429.)
@@ -68,17 +68,16 @@ function isBetter(board: PlanningBoard, partition: number, a: number, b: number)
   return board.share(a) < board.share(b)
 }
 
+function noTasks(): Record<keyof MemberTasks, number[]> {
+  return { active: [], release: [], standby: [], warmUp: [] }
+}
+
 function tasksOf(board: PlanningBoard, standbys: readonly (readonly number[])[]): MemberTasks[] {
-  const tasks = board.members.map(() => ({
-    active: [] as number[],
-    release: [] as number[],
-    standby: [] as number[],
-    warmUp: [] as number[],
-  }))
+  const tasks = board.members.map(noTasks)
   for (let partition = 0; partition < board.partitions; partition++) {
     const owner = board.owners[partition]!
     const list = board.released.has(partition) ? 'release' : 'active'
-    if (owner !== NOBODY) tasks[owner]![list].push(partition)
+    if (owner !== NO_OWNER) tasks[owner]![list].push(partition)
     const target = board.warming.get(partition)
     if (target !== undefined) tasks[target]!.warmUp.push(partition)
     for (const place of standbys[partition]!) {

@@ -9,11 +9,11 @@ import { readPartitions, writePartitions } from './partition-list.ts'
  * What the leader gives to a process: the user data of SyncGroup. Frame (`frame.ts`) of magic WSOA; body of
  * version 1:
  *
- *   +-----------+---------+------------+--------+---------+---------+--------+
- *   | epoch + 1 | refusal | partitions | active | release | standby | warmUp |
- *   +-----------+---------+------------+--------+---------+---------+--------+
- *     varuint     see       varuint      lists of partitions, see `partition-list.ts`
- *                 below
+ *   +--------+----------+-----------+---------+------------+--------+---------+---------+--------+
+ *   | joinId | identity | epoch + 1 | refusal | partitions | active | release | standby | warmUp |
+ *   +--------+----------+-----------+---------+------------+--------+---------+---------+--------+
+ *     uint32   uint32     varuint     see       varuint      lists of partitions, see `partition-list.ts`
+ *                                     below
  *   +----------+------------------+----------+-------------------------------+
  *   | self + 1 | addresses        | owners   | layers, standbys of each layer |
  *   +----------+------------------+----------+-------------------------------+
@@ -66,6 +66,10 @@ export interface OwnerMap {
 
 /** Tasks of one process in one generation. A partition that it runs and that is nowhere in it is not its own: it stops without a checkpoint. */
 export interface Assignment {
+  /** Id of the JoinGroup that it answers. */
+  readonly joinId: number
+  /** Checksum of the identity of the job for which it counts, `identityChecksum`. */
+  readonly identity: number
   /** Generation of the group in which it counts; undefined when the leader did not know it. */
   readonly epoch: number | undefined
   readonly refusal: Refusal | undefined
@@ -85,10 +89,13 @@ export interface Assignment {
 /** Map without partitions. */
 export const NO_MAP: OwnerMap = { addresses: [], owners: [], standbys: [] }
 
+/** Head of an assignment: which JoinGroup it answers, and in which generation it counts. */
+export type AssignmentHead = Pick<Assignment, 'joinId' | 'epoch'>
+
 /** Assignment of a process that takes no part. */
-export function refusedAssignment(epoch: number | undefined, refusal: Refusal): Assignment {
+export function refusedAssignment(head: AssignmentHead, refusal: Refusal): Assignment {
   const none = { active: [], release: [], standby: [], warmUp: [] }
-  return { epoch, refusal, ...none, self: undefined, map: NO_MAP }
+  return { ...head, identity: 0, refusal, ...none, self: undefined, map: NO_MAP }
 }
 
 /** Versions of an assignment that is written. */
@@ -112,6 +119,8 @@ export function decodeAssignment(bytes: Uint8Array): Assignment {
 
 function writeAssignment(out: ByteWriter, assignment: Assignment): void {
   const { epoch, map, self } = assignment
+  out.uint32(assignment.joinId)
+  out.uint32(assignment.identity)
   out.varuint(epoch === undefined ? 0 : epoch + 1)
   writeRefusal(out, assignment.refusal)
   out.varuint(map.owners.length)
@@ -128,6 +137,8 @@ function writeAssignment(out: ByteWriter, assignment: Assignment): void {
 }
 
 function readAssignment(reader: ByteReader): Assignment {
+  const joinId = reader.uint32()
+  const identity = reader.uint32()
   const epoch = less1(reader.varuint())
   const refusal = readRefusal(reader)
   const partitions = reader.varuint()
@@ -144,7 +155,7 @@ function readAssignment(reader: ByteReader): Assignment {
   const owners = readPlaces(reader, partitions, addresses.length)
   const standbys = readStandbys(reader, partitions, addresses.length)
   const map = { addresses, owners, standbys }
-  return { epoch, refusal, active, release, standby, warmUp, self, map }
+  return { joinId, identity, epoch, refusal, active, release, standby, warmUp, self, map }
 }
 
 function readStandbys(reader: ByteReader, partitions: number, addresses: number): number[][] {

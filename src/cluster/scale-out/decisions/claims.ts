@@ -4,7 +4,7 @@ import type { MemberData } from './member-data.ts'
 export interface Ownership {
   /** Place of the owner in the list of members, for each partition; -1 for none. */
   readonly owners: readonly number[]
-  /** Whether some living member, also one that takes no part, runs it: nobody else may get it in this round. */
+  /** Whether some living member, also one that takes no part, runs it: no other one may get it in this round. */
   readonly claimed: readonly boolean[]
 }
 

@@ -38,27 +38,47 @@ export function isLeased(leaseUntilMs: number, nowMs: number): boolean {
   return nowMs < leaseUntilMs
 }
 
+/** What the pointer of a partition says of the owner that wrote it, besides its position. */
+export interface OwnerMark {
+  /** Whether all leases of owners before it had ended when it wrote, `isSettled`. */
+  readonly wasSettled: boolean
+  /** Whether it released the partition: it answers for it no more. */
+  readonly wasReleased: boolean
+}
+
+/** The mark of a partition that was never owned. */
+export const NEVER_OWNED: OwnerMark = { wasSettled: true, wasReleased: true }
+
 /** Facts about a partition and its owner before, from which its successor knows whether it may answer `live`. */
 export interface TakeOverFacts {
-  /** Whether the successor has committed the partition since it got it. */
-  readonly hasCommitted: boolean
-  /** Whether the pointer that the successor restored from says that the owner before released the partition. */
-  readonly wasReleased: boolean
+  /** Mark in the pointer from which the successor restored. */
+  readonly before: OwnerMark
+  /** Whether the address of the process that wrote the pointer refused a connection just now: it is gone. */
+  readonly refuses: boolean
   /** When the successor got the partition, of its own monotonic clock. */
   readonly assignedAtMs: number
   readonly nowMs: number
-  /** Whether the address of the owner before refused a connection just now: its process is gone. */
-  readonly refuses: boolean
 }
 
 /**
- * Whether the successor of a partition may answer `live`. A process that its peers removed by mistake may hold a
- * lease for one more session timeout; its removal came before the assignment, so that is counted from there.
- * Until then the successor answers only while it sees that the address refuses. Nobody answers before its first
- * commit: that takes the word "released" out of the pointer, which would otherwise hide this owner from the next one.
+ * Whether no owner before holds a lease on a partition. A process that its peers removed by mistake may hold one
+ * for a session timeout; its removal came before the assignment, so that is counted from there. Sooner it is
+ * known only of an owner that released, or whose address refuses, and only if that owner had known it of those
+ * before it: each writes into the pointer whether it did.
  */
-export function mayAnswerLive(facts: TakeOverFacts, rules: LeaseRules): boolean {
-  const { hasCommitted, wasReleased, assignedAtMs, nowMs, refuses } = facts
-  const isOver = nowMs >= assignedAtMs + rules.sessionTimeoutMs
-  return hasCommitted && (wasReleased || refuses || isOver)
+export function isSettled(facts: TakeOverFacts, rules: LeaseRules): boolean {
+  const { before, refuses, assignedAtMs, nowMs } = facts
+  const isGone = before.wasSettled && (before.wasReleased || refuses)
+  return isGone || nowMs >= assignedAtMs + rules.sessionTimeoutMs
+}
+
+/**
+ * Whether the owner of a partition may answer `live`, within its lease. Not before its first commit: the pointer
+ * must name it, or its successor would look at the owner before it.
+ */
+export function mayAnswerLive(
+  facts: TakeOverFacts & { readonly hasCommitted: boolean },
+  rules: LeaseRules,
+): boolean {
+  return facts.hasCommitted && isSettled(facts, rules)
 }

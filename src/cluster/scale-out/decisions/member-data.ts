@@ -9,10 +9,10 @@ import { readEntries, readPartitions, writeEntries, writePartitions } from './pa
  * What a process says of itself when it joins the group: the user data of JoinGroup. Frame (`frame.ts`) of
  * magic WSOM; body of version 1, texts and lists preceded by their length as varuint:
  *
- *   +----------------+---------+-------------+------------+---------+------------+----------------+
- *   | processVersion | address | fingerprint | storageId  | cluster | partitions | maxParallelism |
- *   +----------------+---------+-------------+------------+---------+------------+----------------+
- *     text             text      16 bytes      16 bytes     text      varuint      varuint
+ *   +--------+----------------+---------+-------------+-----------+---------+------------+----------------+
+ *   | joinId | processVersion | address | fingerprint | storageId | cluster | partitions | maxParallelism |
+ *   +--------+----------------+---------+-------------+-----------+---------+------------+----------------+
+ *     uint32   text             text      16 bytes      16 bytes    text      varuint      varuint
  *   +----------+-------+----------------+-------+---------------------+----------------------------+
  *   | capacity | flags | generation + 1 | owned | standbys with lag   | refused with retryAfterMs  |
  *   +----------+-------+----------------+-------+---------------------+----------------------------+
@@ -58,6 +58,11 @@ export interface PartitionRefusal {
 export interface MemberData {
   /** Versions of the group's formats that it reads. */
   readonly understands: FormatRange
+  /**
+   * Random number of this JoinGroup, 0 <= id < 2^32. A coordinator begins no round for a member that says what it
+   * said before, so each says something new; the assignment that answers it names it, see `judge-assignment.ts`.
+   */
+  readonly joinId: number
   /** Version of its build, for people. */
   readonly processVersion: string
   /** Where others reach it, `application.server` as host:port; empty when they do not. */
@@ -75,8 +80,12 @@ export interface MemberData {
   readonly refused: readonly PartitionRefusal[]
 }
 
-/** The user data of a member. Throws INVALID_ARGUMENT for a text above 255 bytes or an id that is not 32 hex digits. */
+/** The user data of a member. Throws INVALID_ARGUMENT for a text above 255 bytes, an id that is not 32 hex digits, or an address that is not ASCII. */
 export function encodeMemberData(member: MemberData): Uint8Array {
+  requireArgument(
+    isAddress(member.address),
+    `application.server is host:port in ASCII, not "${member.address}"`,
+  )
   const head = {
     magic: MAGIC,
     version: member.understands.highest,
@@ -95,6 +104,7 @@ export function decodeMemberData(bytes: Uint8Array): MemberData {
 
 function writeMember(out: ByteWriter, member: MemberData): void {
   const { job } = member
+  out.uint32(member.joinId)
   writeText(out, member.processVersion)
   writeText(out, member.address)
   writeId(out, job.fingerprint)
@@ -117,8 +127,10 @@ function writeMember(out: ByteWriter, member: MemberData): void {
 }
 
 function readMember(reader: ByteReader, understands: FormatRange): MemberData {
+  const joinId = reader.uint32()
   const processVersion = reader.text()
   const address = reader.text()
+  if (!isAddress(address)) throw malformed('an address has other letters than ASCII')
   const fingerprint = readId(reader)
   const storageId = readId(reader)
   const cluster = reader.text()
@@ -129,6 +141,7 @@ function readMember(reader: ByteReader, understands: FormatRange): MemberData {
   }
   return {
     understands,
+    joinId,
     processVersion,
     address,
     job: { fingerprint, storageId, cluster, partitions, maxParallelism },
@@ -136,7 +149,7 @@ function readMember(reader: ByteReader, understands: FormatRange): MemberData {
   }
 }
 
-type Tasks = Omit<MemberData, 'understands' | 'processVersion' | 'address' | 'job'>
+type Tasks = Omit<MemberData, 'understands' | 'joinId' | 'processVersion' | 'address' | 'job'>
 
 function readTasks(reader: ByteReader, partitions: number): Tasks {
   const capacity = reader.varuint()
@@ -159,6 +172,11 @@ function readTasks(reader: ByteReader, partitions: number): Tasks {
       retryAfterMs: reader.varuint(),
     })),
   }
+}
+
+/** Addresses are compressed letter by letter, so each letter is one byte. */
+function isAddress(text: string): boolean {
+  return /^[!-~]*$/.test(text)
 }
 
 function writeText(out: ByteWriter, text: string): void {

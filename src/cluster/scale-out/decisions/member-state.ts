@@ -69,6 +69,8 @@ export interface AssignmentEvent {
   readonly active: readonly number[]
   readonly release: readonly number[]
   readonly warmUp: readonly number[]
+  /** Whether it was made before this process joined, verdict `earlier` of `judgeAssignment`. */
+  readonly isEarlier?: boolean
   readonly refusal?: { readonly reason: RefusalReason; readonly text: string } | undefined
 }
 
@@ -79,7 +81,7 @@ export type MemberEvent =
   | { readonly kind: 'alive' }
   /** The group rebalances. */
   | { readonly kind: 'rebalancing' }
-  /** Its SyncGroup came too late: the round for which it joined is over, and another one begins. */
+  /** The round for which it joined is over and another one begins, or what it got is `foreign`: it joins once more. */
   | { readonly kind: 'round-over' }
   /**
    * The group no longer knows its member id, or another generation counts. An answer to a heartbeat or a commit
@@ -175,7 +177,7 @@ export function claimsOf({ running, releasing }: MemberState): number[] {
 
 /**
  * Partitions that a process says it does not take, with the time that is left in ms. At least 1: as long as
- * the state has one it does not start it, so nobody may give it.
+ * the state has one it does not start it, so no leader may give it.
  */
 export function refusalsOf({ failed }: MemberState, nowMs: number): PartitionRefusal[] {
   return [...failed].map(([partition, retryAtMs]) => ({

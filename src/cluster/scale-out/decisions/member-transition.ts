@@ -87,7 +87,7 @@ function assigned(state: MemberState, event: AssignmentEvent): MemberStep {
     abandoning: new Set([...state.abandoning, ...lost]),
     warmUps: new Set(event.warmUp),
     warm: new Set([...state.warm].filter((partition) => event.warmUp.includes(partition))),
-    mustRejoin: state.mustRejoin || done,
+    mustRejoin: state.mustRejoin || done || event.isEarlier === true,
   }
   return {
     state: next,
@@ -165,8 +165,9 @@ function warm(state: MemberState, partition: number): MemberStep {
 
 function probed(state: MemberState, nowMs: number): MemberStep {
   const waiting = new Map([...state.failed].filter(([, retryAtMs]) => retryAtMs > nowMs))
-  const isDue = waiting.size < state.failed.size || state.warmUps.size > 0
-  const mustRejoin = state.mustRejoin || (isDue && state.membership === 'member')
+  const isNews = waiting.size < state.failed.size
+  const isDue = state.warmUps.size > 0 && state.membership === 'member'
+  const mustRejoin = state.mustRejoin || isNews || isDue
   return { state: { ...state, failed: waiting, mustRejoin }, actions: [] }
 }
 
@@ -230,7 +231,7 @@ function asClaimed(state: MemberState): MemberState {
 
 function joinedAgain({ state, actions }: MemberStep): MemberStep {
   const join: MemberAction = { kind: 'join', as: state.joinAs }
-  return { state: { ...state, membership: 'joining' }, actions: [...actions, join] }
+  return { state: { ...asClaimed(state), membership: 'joining' }, actions: [...actions, join] }
 }
 
 const JOIN_SAME: MemberAction = { kind: 'join', as: 'same' }

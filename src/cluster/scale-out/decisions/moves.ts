@@ -1,5 +1,5 @@
 import { ascending } from './partition-list.ts'
-import { NOBODY, type PlanningBoard } from './planning-board.ts'
+import { NO_OWNER, type PlanningBoard } from './planning-board.ts'
 
 /**
  * Plans which partitions leave members that have too many, and to whom: those of which a member that lacks
@@ -36,14 +36,14 @@ function followedMoves(board: PlanningBoard): [partition: number, target: number
 function surplusPartitions(board: PlanningBoard): number[] {
   return board.owners
     .map((owner, partition) => ({ owner, partition }))
-    .filter(({ owner }) => owner !== NOBODY && board.deficit(owner) < 0)
+    .filter(({ owner }) => owner !== NO_OWNER && board.deficit(owner) < 0)
     .map(({ partition }) => partition)
     .reverse()
 }
 
 function isSurplus(board: PlanningBoard, partition: number): boolean {
   const owner = board.owners[partition]!
-  return owner !== NOBODY && board.deficit(owner) < 0 && !board.targets.has(partition)
+  return owner !== NO_OWNER && board.deficit(owner) < 0 && !board.targets.has(partition)
 }
 
 /**
@@ -79,8 +79,12 @@ function settleMoves(board: PlanningBoard): void {
   for (const partition of [...order.filter(started), ...order.filter((p) => !started(p))]) {
     const target = board.targets.get(partition)!
     if (board.isWarm(target, partition)) {
-      if (board.isRunning(partition)) board.released.add(partition)
-      if (started(partition)) board.warming.set(partition, target)
+      // What was given in this round runs nowhere yet.
+      if (!board.isRunning(partition)) board.owners[partition] = target
+      else {
+        board.released.add(partition)
+        if (started(partition)) board.warming.set(partition, target)
+      }
     } else if (warmUps < board.rules.maxWarmUps) {
       warmUps++
       board.warming.set(partition, target)

@@ -8,6 +8,7 @@ import {
 } from './assignment-data.ts'
 import { fittingMembers, type NamedMember } from './fit.ts'
 import { commonVersion, type FormatRange, GROUP_FORMATS } from './frame.ts'
+import { identityChecksum } from './judge-assignment.ts'
 import { decodeMemberData, type MemberData } from './member-data.ts'
 import { ascending } from './partition-list.ts'
 import { type AssignRules, DEFAULT_ASSIGN_RULES } from './planning-board.ts'
@@ -42,7 +43,7 @@ interface Member extends NamedMember {
 /**
  * The share of each member of a round, by member id, as the leader computes it: pure, and the same in whichever
  * process. A member that does not fit the running ones, or whose data cannot be read, gets no partition and
- * the reason. Throws UNSUPPORTED_VERSION when this process can lead nobody: it must leave, and another one
+ * the reason. Throws UNSUPPORTED_VERSION when this process can lead no other one: it must leave, and another one
  * leads.
  */
 export function planRound(
@@ -51,17 +52,23 @@ export function planRound(
 ): Map<string, MemberShare> {
   const { members, unreadable } = readMembers(joined)
   const shares = new Map<string, MemberShare>()
-  const { fit, refused } = fittingMembers(members)
-  const version = versionFor(fit, unreadable)
-  const refuse = (memberId: string, refusal: Refusal, formats: FormatRange): void => {
-    const assignment = refusedAssignment(options.generation, refusal)
+  const fitting = fittingMembers(members)
+  const { fit, others, version } = readersOf(fitting.fit, unreadable)
+  const refused = [...fitting.refused, ...others]
+  const { generation: epoch } = options
+  const refuse = (memberId: string, refused: Refused): void => {
+    const { joinId, refusal, formats } = refused
+    const assignment = refusedAssignment({ joinId, epoch }, refusal)
     const readable = commonVersion([formats]) ?? GROUP_FORMATS.highest
     const userData = encodeAssignment(assignment, { version: readable, understands: GROUP_FORMATS })
     shares.set(memberId, { active: [], userData })
   }
-  for (const { memberId, refusal } of unreadable) refuse(memberId, refusal, GROUP_FORMATS)
+  for (const { memberId, refusal } of unreadable) {
+    refuse(memberId, { joinId: 0, refusal, formats: GROUP_FORMATS })
+  }
   for (const { member, refusal } of refused) {
-    refuse(member.memberId, refusal, member.data.understands)
+    const { joinId, understands } = member.data
+    refuse(member.memberId, { joinId, refusal, formats: understands })
   }
   if (fit.length === 0) return shares
   const outsiders = refused.map(({ member }) => member.data)
@@ -69,6 +76,12 @@ export function planRound(
     shares.set(memberId, share)
   }
   return shares
+}
+
+interface Refused {
+  readonly joinId: number
+  readonly refusal: Refusal
+  readonly formats: FormatRange
 }
 
 function sharesOf(
@@ -81,14 +94,16 @@ function sharesOf(
 ): Map<string, MemberShare> {
   const { outsiders, version, options } = round
   const members = fit.map(({ data }) => data)
-  const { partitions } = members[0]!.job
+  const { job } = members[0]!
+  const { partitions } = job
   const rules = options.rules ?? DEFAULT_ASSIGN_RULES
   const plan = assignPartitions({ members, outsiders, partitions, rules })
-  const map = mapOf(members, plan)
+  const common = { epoch: options.generation, refusal: undefined, map: mapOf(members, plan) }
+  const identity = identityChecksum(job)
   return new Map(
-    fit.map(({ memberId }, self) => {
+    fit.map(({ memberId, data: { joinId } }, self) => {
       const tasks = plan.tasks[self]!
-      const assignment = { epoch: options.generation, refusal: undefined, ...tasks, self, map }
+      const assignment = { ...common, joinId, identity, ...tasks, self }
       const userData = encodeAssignment(assignment, { version, understands: GROUP_FORMATS })
       return [memberId, { active: [...tasks.active, ...tasks.release].sort(ascending), userData }]
     }),
@@ -129,14 +144,43 @@ function refusalFor(error: unknown): Refusal {
   return { reason, text: text.slice(0, 250) }
 }
 
-/** The version in which all that fit are written to. */
-function versionFor(fit: readonly Member[], unreadable: readonly Unreadable[]): number {
-  const version = commonVersion(fit.map(({ data }) => data.understands))
-  const isNewcomer =
-    unreadable.some(({ refusal }) => refusal.reason === 'format') &&
-    fit.every(({ data }) => data.owned.length === 0)
-  if (version !== undefined && !isNewcomer) return version
-  throw new WeirError(
+/** Members that read one version in common. */
+interface Readers {
+  readonly fit: readonly Member[]
+  readonly others: readonly { readonly member: Member; readonly refusal: Refusal }[]
+  readonly version: number
+}
+
+/**
+ * Divides members into those that read a version in common with this process, those that own most first, and the
+ * others. So a newcomer of formats that the running ones do not read stays out.
+ */
+function readersOf(members: readonly Member[], unreadable: readonly Unreadable[]): Readers {
+  const fit = new Set<Member>()
+  for (const member of [...members].sort((a, b) => b.data.owned.length - a.data.owned.length)) {
+    const ranges = [...fit, member].map(({ data }) => data.understands)
+    if (commonVersion(ranges) !== undefined) fit.add(member)
+  }
+  const others = members.filter((member) => !fit.has(member))
+  const isRunning = [...fit].some(({ data }) => data.owned.length > 0)
+  const mayRun =
+    others.some(({ data }) => data.owned.length > 0) ||
+    unreadable.some(({ refusal }) => refusal.reason === 'format')
+  if (mayRun && !isRunning) throw leadsNone()
+  return {
+    fit: members.filter((member) => fit.has(member)),
+    others: others.map((member) => ({ member, refusal: formatRefusal(member.data.understands) })),
+    version: commonVersion([...fit].map(({ data }) => data.understands)) ?? GROUP_FORMATS.highest,
+  }
+}
+
+function formatRefusal({ lowest, highest }: FormatRange): Refusal {
+  const text = `it reads versions ${lowest} to ${highest} of the group's formats, which the running processes do not have in common: upgrade one version at a time`
+  return { reason: 'format', text }
+}
+
+function leadsNone(): WeirError {
+  return new WeirError(
     'UNSUPPORTED_VERSION',
     'this process became the leader of a group whose formats it does not know; it leaves, and another one leads. Upgrade one version at a time',
   )

@@ -32,7 +32,7 @@ export interface RoundFacts {
 }
 
 /** The owner of a partition that has none. */
-export const NOBODY = -1
+export const NO_OWNER = -1
 
 /** Board on which one round is planned: what each member owns, gets and may take. Members are places in the list. */
 export class PlanningBoard {
@@ -104,7 +104,7 @@ export class PlanningBoard {
 
   /** Whether the owner runs the partition already, so that it must be released before it moves. */
   isRunning(partition: number): boolean {
-    return this.owners[partition] !== NOBODY && this.claimedOwners[partition] !== NOBODY
+    return this.owners[partition] !== NO_OWNER && this.claimedOwners[partition] !== NO_OWNER
   }
 
   /** Gives a partition that has no owner. */

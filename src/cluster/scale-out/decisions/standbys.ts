@@ -1,4 +1,4 @@
-import { NOBODY, type PlanningBoard } from './planning-board.ts'
+import { NO_OWNER, type PlanningBoard } from './planning-board.ts'
 
 /**
  * Places of the members that follow each partition, warmest first: `standbyReplicas` of them if there are
@@ -105,7 +105,7 @@ function shares(board: PlanningBoard): number[] {
 
 function mayFollow(board: PlanningBoard, place: number, partition: number): boolean {
   const owner = board.owners[partition]!
-  return owner !== NOBODY && owner !== place && board.mayTake(place, partition)
+  return owner !== NO_OWNER && owner !== place && board.mayTake(place, partition)
 }
 
 /** Order of lags, of which several may be infinite. */

@@ -7,7 +7,7 @@ import { planOf, settle } from './rounds.ts'
 
 const CASES = 300
 
-/** Members with random capacities, claims (each partition by one or nobody), drains and refusals. */
+/** Members with random capacities, claims (each partition by one or none), drains and refusals. */
 function randomMembers(random: Random, partitions: number): MemberData[] {
   const count = 1 + random.below(5)
   const owned: number[][] = Array.from({ length: count }, () => [])
@@ -87,7 +87,7 @@ describe('assignPartitions', () => {
     expect([...plan.tasks[0]!.active, ...plan.tasks[0]!.release]).toEqual([0, 1, 2])
   })
 
-  it('leaves a partition that two claim in one generation to neither, and to nobody in this round', () => {
+  it('leaves a partition that two claim in one generation to neither, and to no other one in this round', () => {
     const plan = planOf([
       memberWith({ owned: [0, 1, 2, 3], generation: 4 }),
       memberWith({ owned: [3, 4, 5, 6, 7], generation: 4 }),
@@ -97,7 +97,7 @@ describe('assignPartitions', () => {
     expect(plan.tasks.flatMap((t) => [...t.active, ...t.release])).not.toContain(3)
   })
 
-  it('gives nobody what a member that takes no part may still run', () => {
+  it('does not give away what a member that takes no part may still run', () => {
     const plan = planOf([memberWith()], { outsiders: [memberWith({ owned: [2] })] })
     expect(plan.tasks[0]!.active).toEqual([0, 1, 3, 4, 5, 6, 7])
   })
@@ -150,7 +150,7 @@ describe('assignPartitions', () => {
     }
   })
 
-  it('never gives a partition that somebody claims to another member', () => {
+  it('never gives a partition that one member claims to another one', () => {
     const random = seededRandom(commitSeed() + 2)
     for (let n = 0; n < CASES; n++) {
       const members = Array.from({ length: 1 + random.below(4) }, () =>
@@ -197,6 +197,14 @@ describe('warm-up', () => {
     ]
     const plan = planOf([memberWith({ owned: all }), memberWith({ standbys })], { rules })
     expect(plan.tasks[1]!.warmUp).toEqual([0, 7])
+    const small = memberWith({
+      standbys: [
+        { partition: 0, lag: 900 },
+        { partition: 3, lag: 200 },
+      ],
+    })
+    const one = planOf([memberWith({ owned: all, capacity: 7 }), small], { rules })
+    expect(one.tasks[1]!.warmUp).toEqual([3])
   })
 
   it('gives what a dead member had to the warmest follower first, above its share too', () => {

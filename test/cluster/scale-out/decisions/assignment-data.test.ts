@@ -15,6 +15,8 @@ import { jobOf, memberWith } from './members.ts'
 const V1 = { version: 1, understands: { lowest: 1, highest: 1 } }
 
 const FULL: Assignment = {
+  joinId: 77,
+  identity: 0xaabbccdd,
   epoch: 41,
   refusal: undefined,
   active: [0, 2],
@@ -31,7 +33,7 @@ const FULL: Assignment = {
 
 /** Body of FULL, put together by hand from the drawing. */
 const GOLDEN = [
-  '2a 00 05 020001 0103 0101 00 02',
+  '4d000000 ddccbbaa 2a 00 05 020001 0103 0101 00 02',
   `03 0000 0e ${Buffer.from('als-0.als:6123').toString('hex')} 0409 01 31 0000 00`,
   '0201020200 02 0002010000 0003000000',
 ]
@@ -48,7 +50,10 @@ describe('user data of an assignment', () => {
   })
 
   it('of a refused process has the reason and no map', () => {
-    const refused = refusedAssignment(undefined, { reason: 'storage', text: 'other folders' })
+    const refused = refusedAssignment(
+      { joinId: 1, epoch: undefined },
+      { reason: 'storage', text: 'other folders' },
+    )
     expect(decodeAssignment(encodeAssignment(refused, V1))).toEqual(refused)
   })
 

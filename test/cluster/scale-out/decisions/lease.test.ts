@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import {
   isLeased,
+  isSettled,
   leaseAfter,
   leaseRulesOf,
   mayAnswerLive,
+  NEVER_OWNED,
   NO_LEASE,
 } from '../../../../src/cluster/scale-out/decisions/lease.ts'
 import { seededRandom } from '../../../../src/core/random.ts'
@@ -36,20 +38,30 @@ describe('lease', () => {
   })
 
   it.each([
-    ['was released', { wasReleased: true }, true],
+    ['released', { before: { wasSettled: true, wasReleased: true } }, true],
+    [
+      'released, itself unsure of the one before it',
+      { before: { wasSettled: false, wasReleased: true } },
+      false,
+    ],
     ['refuses connections', { refuses: true }, true],
+    [
+      'refuses, but was unsure of the one before it',
+      { before: { wasSettled: false, wasReleased: false }, refuses: true },
+      false,
+    ],
     ['may hold a lease', {}, false],
     ['has had a whole session since', { nowMs: 15_000 }, true],
     ['has had nearly a session since', { nowMs: 14_999 }, false],
   ])('lets a successor answer live or not when the owner before %s', (_, facts, may) => {
-    const lost = {
-      hasCommitted: true,
-      wasReleased: false,
-      assignedAtMs: 5_000,
-      nowMs: 6_000,
-      refuses: false,
-    }
-    expect(mayAnswerLive({ ...lost, ...facts }, RULES)).toBe(may)
-    expect(mayAnswerLive({ ...lost, ...facts, hasCommitted: false }, RULES)).toBe(false)
+    const before = { wasSettled: true, wasReleased: false }
+    const lost = { before, refuses: false, assignedAtMs: 5_000, nowMs: 6_000, ...facts }
+    expect(mayAnswerLive({ ...lost, hasCommitted: true }, RULES)).toBe(may)
+    expect(mayAnswerLive({ ...lost, hasCommitted: false }, RULES)).toBe(false)
+  })
+
+  it('of a partition that was never owned stands in no way', () => {
+    const facts = { before: NEVER_OWNED, refuses: false, assignedAtMs: 0, nowMs: 0 }
+    expect(isSettled(facts, RULES)).toBe(true)
   })
 })

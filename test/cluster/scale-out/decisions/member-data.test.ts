@@ -24,7 +24,7 @@ const FULL = memberWith({
 
 /** The bytes of FULL, put together by hand from the drawing. */
 const GOLDEN = [
-  '57534f4d 01 01 01 4e000000',
+  '57534f4d 01 01 01 52000000 4d000000',
   '05302e312e30 0a616c732d313a36313233',
   '00112233445566778899aabbccddeeff ffeeddccbbaa99887766554433221100',
   '076b61666b612d31 08 8001',
@@ -54,7 +54,7 @@ describe('user data of a member', () => {
     const next = { lowest: 1, highest: 2 }
     const newer = withChecksum(
       GOLDEN.replace('57534f4d010101', '57534f4d020102')
-        .replace('4e000000', '50000000')
+        .replace('52000000', '54000000')
         .concat('abcd'),
     )
     expect(decodeMemberData(newer)).toEqual({ ...FULL, understands: next })
@@ -104,6 +104,7 @@ describe('user data of a member', () => {
   it('refuses what it cannot hold when it is written', () => {
     const refusal = expect.objectContaining({ code: 'INVALID_ARGUMENT' })
     expect(() => encodeMemberData(memberWith({ address: 'x'.repeat(256) }))).toThrow(refusal)
+    expect(() => encodeMemberData(memberWith({ address: 'köln:1' }))).toThrow(refusal)
     expect(() => encodeMemberData(memberWith({ owned: [2, 2] }))).toThrow(refusal)
     const job = { ...FULL.job, storageId: 'no hex' }
     expect(() => encodeMemberData(memberWith({ job }))).toThrow(refusal)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import {
+  type AssignmentEvent,
   claimsOf,
   type MemberEvent,
   type MemberState,
@@ -19,46 +20,46 @@ interface Given {
 function assigned(
   generation: number,
   { active = [], release = [], warmUp = [] }: Given = {},
-): MemberEvent {
+): AssignmentEvent {
   return { kind: 'assigned', generation, active, release, warmUp }
 }
 
 /** The last step of these events, from a new member or a state. */
-function after(events: readonly MemberEvent[], from: MemberState = newMember()): MemberStep {
+function stepAfter(events: readonly MemberEvent[], from: MemberState = newMember()): MemberStep {
   return events.reduce<MemberStep>((step, event) => memberTransition(step.state, event), {
     state: from,
     actions: [],
   })
 }
 
-const RUNNING = after([assigned(1, { active: [0, 1, 2] })]).state
+const RUNNING = stepAfter([assigned(1, { active: [0, 1, 2] })]).state
 const JOIN = { kind: 'join', as: 'same' }
 const EXIT = { kind: 'exit', reason: { kind: 'terminated' } }
 
 describe('memberTransition', () => {
   it('starts what it gets, and is stable', () => {
-    const { state, actions } = after([assigned(1, { active: [0, 1, 2] })])
+    const { state, actions } = stepAfter([assigned(1, { active: [0, 1, 2] })])
     expect(actions).toEqual([{ kind: 'start', partitions: [0, 1, 2] }])
     expect([phaseOf(newMember()), phaseOf(state)]).toEqual(['joining', 'stable'])
     expect(claimsOf(state)).toEqual([0, 1, 2])
   })
 
   it('joins again when the group rebalances, and lets everything run meanwhile', () => {
-    const { state, actions } = after([{ kind: 'rebalancing' }], RUNNING)
+    const { state, actions } = stepAfter([{ kind: 'rebalancing' }], RUNNING)
     expect(actions).toEqual([JOIN])
     expect([phaseOf(state), claimsOf(state)]).toEqual(['rejoining', [0, 1, 2]])
-    expect(after([{ kind: 'rebalancing' }], state).actions).toEqual([])
-    const same = after([assigned(2, { active: [0, 1, 2] })], state)
+    expect(stepAfter([{ kind: 'rebalancing' }], state).actions).toEqual([])
+    const same = stepAfter([assigned(2, { active: [0, 1, 2] })], state)
     expect([same.actions, phaseOf(same.state)]).toEqual([[], 'stable'])
   })
 
   it('releases with a last checkpoint, claims until that is written, and then joins once without', () => {
-    const releasing = after([assigned(2, { active: [0], release: [1, 2] })], RUNNING)
+    const releasing = stepAfter([assigned(2, { active: [0], release: [1, 2] })], RUNNING)
     expect(releasing.actions).toEqual([{ kind: 'release', partitions: [1, 2] }])
     expect([phaseOf(releasing.state), claimsOf(releasing.state)]).toEqual(['releasing', [0, 1, 2]])
-    const one = after([{ kind: 'released', partition: 1 }], releasing.state)
+    const one = stepAfter([{ kind: 'released', partition: 1 }], releasing.state)
     expect(one.actions).toEqual([])
-    const both = after([{ kind: 'released', partition: 2 }], one.state)
+    const both = stepAfter([{ kind: 'released', partition: 2 }], one.state)
     expect([both.actions, claimsOf(both.state)]).toEqual([[JOIN], [0]])
   })
 
@@ -67,11 +68,11 @@ describe('memberTransition', () => {
       assigned(2, { active: [0, 1], release: [2] }),
       { kind: 'rebalancing' },
     ]
-    const { state, actions } = after(events, RUNNING)
+    const { state, actions } = stepAfter(events, RUNNING)
     expect([actions, claimsOf(state)]).toEqual([[JOIN], [0, 1, 2]])
-    const done = after([{ kind: 'released', partition: 2 }], state)
+    const done = stepAfter([{ kind: 'released', partition: 2 }], state)
     expect(done.actions).toEqual([])
-    const given = after([assigned(3, { active: [0, 1], release: [2] })], done.state)
+    const given = stepAfter([assigned(3, { active: [0, 1], release: [2] })], done.state)
     expect([given.actions, claimsOf(given.state)]).toEqual([[JOIN], [0, 1]])
   })
 
@@ -82,11 +83,11 @@ describe('memberTransition', () => {
       { kind: 'released', partition: 2 },
       assigned(3, { active: [0, 1, 2] }),
     ]
-    expect(after(events, RUNNING).actions).toEqual([{ kind: 'start', partitions: [2] }, JOIN])
+    expect(stepAfter(events, RUNNING).actions).toEqual([{ kind: 'start', partitions: [2] }, JOIN])
   })
 
   it('stops without a checkpoint what the assignment does not have, and claims it no more', () => {
-    const { state, actions } = after([assigned(2, { active: [0] })], RUNNING)
+    const { state, actions } = stepAfter([assigned(2, { active: [0] })], RUNNING)
     expect(actions).toEqual([{ kind: 'abandon', partitions: [1, 2] }])
     expect(claimsOf(state)).toEqual([0])
   })
@@ -94,7 +95,7 @@ describe('memberTransition', () => {
   it.each(['unknown-member', 'illegal-generation'] as const)(
     'stops everything without a commit on %s, and joins only when all has stopped',
     (kind) => {
-      const lost = after([assigned(2, { active: [0, 1], release: [2] }), { kind }], RUNNING)
+      const lost = stepAfter([assigned(2, { active: [0, 1], release: [2] }), { kind }], RUNNING)
       expect(lost.actions).toEqual([{ kind: 'abandon', partitions: [0, 1, 2] }])
       expect([phaseOf(lost.state), claimsOf(lost.state)]).toEqual(['fenced', []])
       const stopping: MemberEvent[] = [
@@ -102,12 +103,12 @@ describe('memberTransition', () => {
         { kind: 'released', partition: 2 },
         { kind: 'unknown-member' },
       ]
-      const nearly = after(stopping, lost.state)
+      const nearly = stepAfter(stopping, lost.state)
       expect(nearly.actions).toEqual([])
-      expect(after([{ kind: 'stopped', partition: 1 }], nearly.state).actions).toEqual([
+      expect(stepAfter([{ kind: 'stopped', partition: 1 }], nearly.state).actions).toEqual([
         { kind: 'join', as: 'new' },
       ])
-      const alone = after(
+      const alone = stepAfter(
         [0, 1, 2].map((partition) => ({ kind: 'stopped', partition })),
         lost.state,
       )
@@ -117,7 +118,7 @@ describe('memberTransition', () => {
   )
 
   it('ignores an assignment that comes after it lost its membership', () => {
-    const { actions, state } = after(
+    const { actions, state } = stepAfter(
       [{ kind: 'unknown-member' }, assigned(2, { active: [0, 1, 2] })],
       RUNNING,
     )
@@ -128,28 +129,33 @@ describe('memberTransition', () => {
     'only sends its JoinGroup again on %s of the round that it joined',
     (kind) => {
       const events: MemberEvent[] = [{ kind: 'rebalancing' }, { kind }]
-      const { actions, state } = after(events, RUNNING)
+      const { actions, state } = stepAfter(events, RUNNING)
       expect([actions, claimsOf(state)]).toEqual([[JOIN], [0, 1, 2]])
     },
   )
 
   it('waits in silence, takes nothing from itself, and goes on with the next answer', () => {
-    const silent = after([{ kind: 'silence' }], RUNNING)
+    const silent = stepAfter([{ kind: 'silence' }], RUNNING)
     expect(silent.actions).toEqual([{ kind: 'hold' }])
-    expect(after([{ kind: 'silence' }], silent.state).actions).toEqual([])
-    expect(after([{ kind: 'alive' }], silent.state).actions).toEqual([{ kind: 'resume' }])
-    expect(after([{ kind: 'unknown-member' }], silent.state).actions).toEqual([
+    expect(stepAfter([{ kind: 'silence' }], silent.state).actions).toEqual([])
+    expect(stepAfter([{ kind: 'alive' }], silent.state).actions).toEqual([{ kind: 'resume' }])
+    expect(stepAfter([{ kind: 'unknown-member' }], silent.state).actions).toEqual([
       { kind: 'abandon', partitions: [0, 1, 2] },
     ])
   })
 
-  it('ends when its group.instance.id belongs to another process, and removes nobody', () => {
-    const { state, actions } = after([{ kind: 'fenced-instance' }], RUNNING)
+  it('runs what its name had before it joined, and joins once more so that the leader hears of it', () => {
+    const event: MemberEvent = { ...assigned(4, { active: [0] }), isEarlier: true }
+    expect(stepAfter([event]).actions).toEqual([{ kind: 'start', partitions: [0] }, JOIN])
+  })
+
+  it('ends when its group.instance.id belongs to another process, and removes no other one', () => {
+    const { state, actions } = stepAfter([{ kind: 'fenced-instance' }], RUNNING)
     expect(actions).toEqual([
       { kind: 'abandon', partitions: [0, 1, 2] },
       { kind: 'exit', reason: { kind: 'instance-taken' } },
     ])
-    expect(after([assigned(9, { active: [1] })], state).actions).toEqual([])
+    expect(stepAfter([assigned(9, { active: [1] })], state).actions).toEqual([])
   })
 
   it('leaves and ends with the reason when it is refused', () => {
@@ -162,7 +168,7 @@ describe('memberTransition', () => {
       warmUp: [],
       refusal,
     }
-    const { state, actions } = after([event])
+    const { state, actions } = stepAfter([event])
     expect(actions).toEqual([
       { kind: 'leave' },
       { kind: 'exit', reason: { kind: 'refused', ...refusal } },
@@ -171,48 +177,52 @@ describe('memberTransition', () => {
   })
 
   it('gives back a partition that it cannot restore, and does not take it until the time has come', () => {
-    const failed = after([{ kind: 'failed', partition: 1, retryAtMs: 9_000 }], RUNNING)
+    const failed = stepAfter([{ kind: 'failed', partition: 1, retryAtMs: 9_000 }], RUNNING)
     expect([failed.actions, claimsOf(failed.state)]).toEqual([[JOIN], [0, 2]])
     expect(refusalsOf(failed.state, 4_000)).toEqual([{ partition: 1, retryAfterMs: 5_000 }])
     const due: MemberEvent = { kind: 'probe', nowMs: 9_000 }
-    const early = after([due], failed.state)
+    const early = stepAfter([due], failed.state)
     expect([early.actions, refusalsOf(early.state, 0)]).toEqual([[], []])
-    const given = after([assigned(2, { active: [0, 2] })], failed.state)
-    expect(after([{ kind: 'probe', nowMs: 8_999 }], given.state).actions).toEqual([])
-    expect(after([due], given.state).actions).toEqual([JOIN])
+    expect(stepAfter([assigned(2, { active: [0, 2] })], early.state).actions).toEqual([JOIN])
+    const given = stepAfter([assigned(2, { active: [0, 2] })], failed.state)
+    expect(stepAfter([{ kind: 'probe', nowMs: 8_999 }], given.state).actions).toEqual([])
+    expect(stepAfter([due], given.state).actions).toEqual([JOIN])
   })
 
   it('says once that a partition is warm', () => {
-    const { state } = after([assigned(2, { active: [0, 1, 2], warmUp: [5] })], RUNNING)
+    const { state } = stepAfter([assigned(2, { active: [0, 1, 2], warmUp: [5] })], RUNNING)
     const warm: MemberEvent = { kind: 'warm', partition: 5 }
-    const said = after([warm], state)
+    const said = stepAfter([warm], state)
     expect(said.actions).toEqual([JOIN])
-    const again = after([assigned(3, { active: [0, 1, 2], warmUp: [5] }), warm], said.state)
+    const again = stepAfter([assigned(3, { active: [0, 1, 2], warmUp: [5] }), warm], said.state)
     expect(again.actions).toEqual([])
-    expect(after([{ kind: 'warm', partition: 7 }], state).actions).toEqual([])
+    expect(stepAfter([{ kind: 'warm', partition: 7 }], state).actions).toEqual([])
   })
 
   it('hands over before it leaves', () => {
-    const leaving = after([{ kind: 'terminate' }], RUNNING)
+    const leaving = stepAfter([{ kind: 'terminate' }], RUNNING)
     expect([leaving.actions, phaseOf(leaving.state)]).toEqual([[JOIN], 'leaving'])
-    const waiting = after([assigned(2, { active: [1], release: [0, 2] })], leaving.state)
-    const next = after(
+    const waiting = stepAfter([assigned(2, { active: [1], release: [0, 2] })], leaving.state)
+    const next = stepAfter(
       [0, 2].map((partition) => ({ kind: 'released', partition })),
       waiting.state,
     )
     expect(next.actions).toEqual([JOIN])
-    const last = after([assigned(3, { release: [1] })], next.state)
+    const last = stepAfter([assigned(3, { release: [1] })], next.state)
     expect(last.actions).toEqual([{ kind: 'release', partitions: [1] }])
-    const done = after([{ kind: 'released', partition: 1 }], last.state)
+    const done = stepAfter([{ kind: 'released', partition: 1 }], last.state)
     expect([done.actions, phaseOf(done.state)]).toEqual([[{ kind: 'leave' }, EXIT], 'left'])
   })
 
   it('releases the rest by itself when its time is over, and starts nothing while it leaves', () => {
-    const leaving = after([{ kind: 'terminate' }, assigned(2, { active: [0, 1, 2, 3] })], RUNNING)
+    const leaving = stepAfter(
+      [{ kind: 'terminate' }, assigned(2, { active: [0, 1, 2, 3] })],
+      RUNNING,
+    )
     expect(leaving.actions).toEqual([])
-    const over = after([{ kind: 'grace-over' }], leaving.state)
+    const over = stepAfter([{ kind: 'grace-over' }], leaving.state)
     expect(over.actions).toEqual([{ kind: 'release', partitions: [0, 1, 2] }])
-    const done = after(
+    const done = stepAfter(
       [0, 1, 2].map((partition) => ({ kind: 'released', partition })),
       over.state,
     )
@@ -220,13 +230,13 @@ describe('memberTransition', () => {
   })
 
   it('leaves at once when it has nothing, and without a word when the group knows it no more', () => {
-    expect(after([{ kind: 'terminate' }]).actions).toEqual([{ kind: 'leave' }, EXIT])
+    expect(stepAfter([{ kind: 'terminate' }]).actions).toEqual([{ kind: 'leave' }, EXIT])
     const events: MemberEvent[] = [
       { kind: 'terminate' },
       { kind: 'unknown-member' },
       ...[0, 1, 2].map((partition): MemberEvent => ({ kind: 'stopped', partition })),
     ]
-    expect(after(events, RUNNING).actions).toEqual([EXIT])
+    expect(stepAfter(events, RUNNING).actions).toEqual([EXIT])
   })
 
   it('starts no partition of an old assignment that it did not claim when it joined again', () => {
@@ -234,7 +244,7 @@ describe('memberTransition', () => {
       { kind: 'failed', partition: 1, retryAtMs: 10 },
       { kind: 'probe', nowMs: 11 },
     ]
-    const { actions, state } = after(events, RUNNING)
+    const { actions, state } = stepAfter(events, RUNNING)
     expect([actions, claimsOf(state)]).toEqual([[], [0, 2]])
   })
 })

@@ -17,6 +17,7 @@ export const JOB: JobIdentity = {
 export function memberWith(facts: Partial<MemberData> = {}): MemberData {
   return {
     understands: GROUP_FORMATS,
+    joinId: 77,
     processVersion: '0.1.0',
     address: '',
     job: JOB,

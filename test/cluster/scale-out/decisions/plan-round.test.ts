@@ -87,7 +87,7 @@ describe('planRound', () => {
     expect(shares.get('new')!.active.length + shares.get('old')!.active.length).toBe(8)
   })
 
-  it('refuses a member two versions ahead while others run, and leads nobody when none does', () => {
+  it('refuses a member two versions ahead while others run, and leads no other one when none does', () => {
     const ahead = joined('new', { understands: { lowest: 3, highest: 3 } })
     const shares = planRound([ahead, joined('old', { owned: [0] })])
     expect(shares.get('old')!.active).toHaveLength(8)
@@ -95,6 +95,18 @@ describe('planRound', () => {
     expect(() => planRound([ahead, joined('old')])).toThrow(
       expect.objectContaining({ code: 'UNSUPPORTED_VERSION' }),
     )
+  })
+
+  it('refuses a newcomer that no longer reads what the running processes write', () => {
+    const newer = joined('a', { understands: { lowest: 2, highest: 2 } })
+    const shares = planRound([newer, joined('b', { owned: [0] }), joined('c')])
+    expect(shares.get('b')!.active.length + shares.get('c')!.active.length).toBe(8)
+    expect(decodeAssignment(shares.get('a')!.userData).refusal).toMatchObject({
+      reason: 'format',
+      text: expect.stringContaining('it reads versions 2 to 2'),
+    })
+    const running = joined('a', { understands: { lowest: 2, highest: 2 }, owned: [0] })
+    expect(() => planRound([running, joined('b')])).toThrow('another one leads')
   })
 
   it('names a member by its group.instance.id, so that a return under a new member id changes no order', () => {

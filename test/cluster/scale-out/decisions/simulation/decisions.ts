@@ -1,4 +1,4 @@
-import { leaseAfter } from '../../../../../src/cluster/scale-out/decisions/lease.ts'
+import { isSettled, leaseAfter } from '../../../../../src/cluster/scale-out/decisions/lease.ts'
 import { memberTransition } from '../../../../../src/cluster/scale-out/decisions/member-transition.ts'
 import { planRound } from '../../../../../src/cluster/scale-out/decisions/plan-round.ts'
 
@@ -11,6 +11,7 @@ export interface Decisions {
     times: { readonly sentAtMs: number; readonly answeredAtMs: number },
     rules: Parameters<typeof leaseAfter>[2],
   ) => number
+  readonly isSettled: typeof isSettled
 }
 
 /** The decisions as they are. */
@@ -18,4 +19,5 @@ export const REAL_DECISIONS: Decisions = {
   plan: planRound,
   transition: memberTransition,
   lease: (leaseUntilMs, { sentAtMs }, rules) => leaseAfter(leaseUntilMs, sentAtMs, rules),
+  isSettled,
 }

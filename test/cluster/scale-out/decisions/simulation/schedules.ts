@@ -8,7 +8,7 @@ import { SimulatedWorld, TIMES, type WorldFacts } from './simulated-world.ts'
 /** Time for which faults come, in virtual ms. */
 const FAULTS_MS = 60_000
 /**
- * Time in which all partitions must be served again after the last fault: a session for the dead that nobody
+ * Time in which all partitions must be served again after the last fault: a session for the dead that no peer
  * removed, a round that waits for its slowest member, a failed restore that is tried again, and two restores.
  */
 const SETTLE_MS = 2 * TIMES.sessionMs + 2 * TIMES.rebalanceMs + 4_000 + 2 * TIMES.longestRestoreMs
@@ -68,7 +68,7 @@ class Schedule {
       world.run(random.next() * 8_000)
     }
     world.calm()
-    if (world.alive.length === 0) this.add()
+    if (world.alive.every(({ isLeaving }) => isLeaving)) this.add()
     this.settle()
     const violations = [...world.found, ...this.violations]
     const { rounds } = world.coordinator
@@ -106,7 +106,10 @@ class Schedule {
     const { world, random } = this
     const { alive } = world
     const kind = random.below(8)
-    if (alive.length === 0 || (kind === 0 && alive.length < 6)) return this.add()
+    if (alive.length === 0 || (kind === 0 && alive.length < 6)) {
+      this.add()
+      return
+    }
     const victim = alive[random.below(alive.length)]!
     this.faults++
     if (kind <= 2) this.kill(victim)

@@ -87,6 +87,10 @@ export class SimulatedCoordinator {
       return
     }
     const member = this.members.get(memberId) ?? this.added(instanceId)
+    if (this.state === 'stable' && this.isNoNews(member, userData)) {
+      answer({ memberId, generation: this.generation, members: undefined })
+      return
+    }
     Object.assign(member, { userData, join: answer, seenAtMs: this.queue.nowMs })
     if (this.state !== 'preparing') this.prepare()
     this.completeJoin(false)
@@ -135,6 +139,11 @@ export class SimulatedCoordinator {
   /** Member id of a process, by its name in its data: what DescribeGroups shows. */
   isKnown(memberId: string): boolean {
     return this.members.has(memberId)
+  }
+
+  /** A member other than the leader that says what it said before begins no round. */
+  private isNoNews({ memberId, userData }: Member, said: Uint8Array): boolean {
+    return memberId !== this.leader && Buffer.compare(userData, said) === 0
   }
 
   private errorOf({ memberId, instanceId, generation }: Caller): GroupError | undefined {

@@ -30,6 +30,7 @@ export interface ProcessWorld {
   ): void
   /** Time of a restore from storage, of a catch-up, of a stop. */
   timeOf(work: 'restore' | 'warm-restore' | 'warm-up' | 'stop'): number
+  newJoinId(): number
   /** Whether a restore fails. */
   restoreFails(): boolean
   /** Notes that a partition starts in a process. */

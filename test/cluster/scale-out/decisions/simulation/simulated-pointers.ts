@@ -1,3 +1,8 @@
+import {
+  NEVER_OWNED,
+  type OwnerMark,
+} from '../../../../../src/cluster/scale-out/decisions/lease.ts'
+
 /** Positions of one transaction. */
 export interface Commit {
   /** Unique name: a repeated request is applied once. */
@@ -9,8 +14,8 @@ export interface Commit {
     /** Position up to which the committed state was known when its work began. */
     readonly from: number
     readonly to: number
-    /** Whether it is the last one of this owner. */
-    readonly isLast: boolean
+    /** What the owner says of itself; released with its last commit. */
+    readonly mark: OwnerMark
   }[]
 }
 
@@ -19,7 +24,7 @@ export interface Pointer {
   readonly position: number
   /** Process that committed it; empty for none. */
   readonly owner: string
-  readonly wasReleased: boolean
+  readonly mark: OwnerMark
 }
 
 /** Pointers of the partitions in storage, and what a wrong commit does to them. */
@@ -28,22 +33,22 @@ export class SimulatedPointers {
   readonly violations: string[] = []
   commits = 0
   private readonly positions: number[]
-  private readonly released: boolean[]
+  private readonly marks: OwnerMark[]
   private readonly owners: string[]
   private readonly applied = new Set<string>()
 
   constructor(partitions: number) {
     this.positions = Array.from({ length: partitions }, () => 0)
-    this.released = Array.from({ length: partitions }, () => true)
+    this.marks = Array.from({ length: partitions }, () => NEVER_OWNED)
     this.owners = Array.from({ length: partitions }, () => '')
   }
 
-  /** Committed position of a partition, who committed it, and whether that one released it. */
+  /** Committed position of a partition, who committed it, and what that one said of itself. */
   read(partition: number): Pointer {
     return {
       position: this.positions[partition]!,
       owner: this.owners[partition]!,
-      wasReleased: this.released[partition]!,
+      mark: this.marks[partition]!,
     }
   }
 
@@ -55,14 +60,14 @@ export class SimulatedPointers {
   apply({ id, by, entries }: Commit): void {
     this.applied.add(id)
     this.commits++
-    for (const { partition, from, to, isLast } of entries) {
+    for (const { partition, from, to, mark } of entries) {
       const committed = this.positions[partition]!
       if (from !== committed) {
         this.violations.push(`${id}: partition ${partition} from ${from}, committed ${committed}`)
       }
       if (to < committed) this.violations.push(`${id}: partition ${partition} back to ${to}`)
       this.positions[partition] = to
-      this.released[partition] = isLast
+      this.marks[partition] = mark
       this.owners[partition] = by
     }
   }

@@ -1,5 +1,6 @@
 import { decodeAssignment } from '../../../../../src/cluster/scale-out/decisions/assignment-data.ts'
 import { GROUP_FORMATS } from '../../../../../src/cluster/scale-out/decisions/frame.ts'
+import { judgeAssignment } from '../../../../../src/cluster/scale-out/decisions/judge-assignment.ts'
 import { encodeMemberData } from '../../../../../src/cluster/scale-out/decisions/member-data.ts'
 import {
   claimsOf,
@@ -13,7 +14,7 @@ import { jobOf } from '../members.ts'
 import type { GroupError, JoinAnswer, SyncAnswer } from './simulated-coordinator.ts'
 import { type ProcessFacts, type ProcessWorld, SimulatedMachine } from './simulated-machine.ts'
 import type { Commit } from './simulated-pointers.ts'
-import { SimulatedTask } from './simulated-task.ts'
+import { type Sight, SimulatedTask } from './simulated-task.ts'
 
 /** A process of the job: the real decisions, and simulated work. */
 export class SimulatedProcess extends SimulatedMachine {
@@ -26,6 +27,7 @@ export class SimulatedProcess extends SimulatedMachine {
   private state: MemberState = newMember()
   private generation = -1
   private joins = 0
+  private joinId = 0
   private isJoinOnItsWay = false
   private isHeld = false
   private commits = 0
@@ -42,12 +44,16 @@ export class SimulatedProcess extends SimulatedMachine {
   answersLive(partition: number): boolean {
     const task = this.tasks.get(partition)
     if (task === undefined || !this.isLeased) return false
-    return task.answersLive(this.nowMs(), this.world.lease, (id) => this.world.refuses(id))
+    return task.answersLive(this.sight())
   }
 
   /** Whether it runs a partition and can commit it. */
   serves(partition: number): boolean {
     return !this.hasEnded && !this.isPaused && this.tasks.get(partition)?.phase === 'running'
+  }
+
+  get isLeaving(): boolean {
+    return this.state.isLeaving
   }
 
   /** Number of partitions that it has. */
@@ -159,11 +165,19 @@ export class SimulatedProcess extends SimulatedMachine {
     })
   }
 
+  private sight(): Sight {
+    const { lease: rules, refuses, decisions } = this.world
+    return { nowMs: this.nowMs(), rules, refuses, isSettled: decisions.isSettled }
+  }
+
   private commit(): void {
     const entries: Commit['entries'][number][] = []
-    for (const [partition, { phase, base }] of this.tasks) {
+    const sight = this.sight()
+    for (const [partition, task] of this.tasks) {
+      const { phase, base } = task
       if (phase !== 'running' && phase !== 'releasing') continue
-      entries.push({ partition, from: base, to: base + 1, isLast: phase === 'releasing' })
+      const mark = { wasSettled: task.isSettled(sight), wasReleased: phase === 'releasing' }
+      entries.push({ partition, from: base, to: base + 1, mark })
     }
     if (entries.length === 0) return
     const { id } = this.facts
@@ -189,12 +203,12 @@ export class SimulatedProcess extends SimulatedMachine {
   }
 
   private committed({ entries }: Commit): void {
-    for (const { partition, to, isLast } of entries) {
+    for (const { partition, to, mark } of entries) {
       const task = this.tasks.get(partition)
       if (task === undefined) continue
       task.base = to
       task.hasCommitted = true
-      if (isLast) this.releaseDone(partition)
+      if (mark.wasReleased) this.releaseDone(partition)
     }
   }
 
@@ -248,6 +262,7 @@ export class SimulatedProcess extends SimulatedMachine {
       this.generation = -1
     }
     const attempt = ++this.joins
+    this.joinId = this.world.newJoinId()
     const { coordinator, retryMs } = this.world
     const request = { memberId: this.memberId, instanceId: this.instanceId, userData: this.said() }
     const sentAtMs = this.nowMs()
@@ -299,18 +314,28 @@ export class SimulatedProcess extends SimulatedMachine {
   }
 
   private assigned(userData: Uint8Array, generation: number): void {
-    const { active, release, standby, warmUp, refusal } = decodeAssignment(userData)
-    this.follow([...standby, ...warmUp])
-    this.on({ kind: 'assigned', generation, active, release, warmUp, refusal })
+    const assignment = decodeAssignment(userData)
+    const { active, release, standby, warmUp, refusal } = assignment
+    const job = jobOf(this.world.partitions)
+    const verdict = judgeAssignment(assignment, { joinId: this.joinId, job })
+    if (verdict === 'foreign') {
+      this.on({ kind: 'round-over' })
+      return
+    }
+    this.follow([...standby, ...warmUp], active)
+    const isEarlier = verdict === 'earlier'
+    this.on({ kind: 'assigned', generation, active, release, warmUp, refusal, isEarlier })
     for (const partition of warmUp) {
       if (!this.saidWarm.has(partition) && this.isWarm(partition))
         this.on({ kind: 'warm', partition })
     }
   }
 
-  private follow(partitions: readonly number[]): void {
+  /** Follows these; what becomes its own is handed to the start. */
+  private follow(partitions: readonly number[], active: readonly number[]): void {
     for (const partition of this.following.keys()) {
-      if (!partitions.includes(partition)) this.following.delete(partition)
+      const isWanted = partitions.includes(partition) || active.includes(partition)
+      if (!isWanted) this.following.delete(partition)
     }
     for (const partition of partitions) {
       if (this.following.has(partition)) continue
@@ -336,6 +361,7 @@ export class SimulatedProcess extends SimulatedMachine {
     const owned = claimsOf(this.state)
     return encodeMemberData({
       understands: GROUP_FORMATS,
+      joinId: this.joinId,
       processVersion: '0.1.0',
       address: `${this.facts.name}:6123`,
       job: jobOf(this.world.partitions),

@@ -26,6 +26,8 @@ export interface WorldFacts {
   readonly decisions?: Decisions
   /** Share of restores that fail. */
   readonly failingRestores?: number
+  /** Longest time of a restore from storage. @default TIMES.longestRestoreMs */
+  readonly longestRestoreMs?: number
 }
 
 /** Group, storage, network and processes of one job, in virtual time. */
@@ -107,6 +109,21 @@ export class SimulatedWorld {
     return Number.POSITIVE_INFINITY
   }
 
+  /** Runs for a time, and returns for each partition the longest time for which no process served it, within 10 ms. */
+  silences(ms: number): number[] {
+    const longest = Array.from({ length: this.partitions }, () => 0)
+    const lasting = Array.from({ length: this.partitions }, () => 0)
+    for (let ran = 0; ran < ms; ran += 10) {
+      this.run(10)
+      const unserved = new Set(this.unserved)
+      for (let partition = 0; partition < this.partitions; partition++) {
+        lasting[partition] = unserved.has(partition) ? lasting[partition]! + 10 : 0
+        longest[partition] = Math.max(longest[partition]!, lasting[partition]!)
+      }
+    }
+    return longest
+  }
+
   private watch(): void {
     this.queue.after(200, () => {
       this.watch()
@@ -135,6 +152,7 @@ export class SimulatedWorld {
       lease: leaseRulesOf(TIMES.sessionMs),
       exchange: (name, call, done) => this.exchange(name, call, done),
       timeOf: (work) => this.timeOf(work),
+      newJoinId: () => this.random.below(2 ** 32),
       restoreFails: () => !this.isCalm && this.random.next() < (facts.failingRestores ?? 0),
       started: (id, partition) => this.starts.push({ id, partition }),
       refuses: (id) => this.processes.find((process) => process.facts.id === id)?.hasEnded ?? false,
@@ -161,7 +179,7 @@ export class SimulatedWorld {
 
   private timeOf(work: 'restore' | 'warm-restore' | 'warm-up' | 'stop'): number {
     const [least, most] = {
-      restore: [100, TIMES.longestRestoreMs],
+      restore: [100, this.facts.longestRestoreMs ?? TIMES.longestRestoreMs],
       'warm-restore': [5, 50],
       'warm-up': [200, 3_000],
       stop: [0, 300],
