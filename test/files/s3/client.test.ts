@@ -159,7 +159,12 @@ describe('a request to S3', () => {
 
 describe('an answer with an error', () => {
   it.each<[string, FakeS3Answer, string, RegExp]>([
-    ['no bucket', refusal(404, 'NoSuchBucket'), 'INVALID_ARGUMENT', /there is no bucket box; make it/],
+    [
+      'no bucket',
+      refusal(404, 'NoSuchBucket'),
+      'INVALID_ARGUMENT',
+      /there is no bucket box; make it/,
+    ],
     [
       'access denied',
       refusal(403, 'AccessDenied'),
