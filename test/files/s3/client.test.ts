@@ -329,6 +329,32 @@ describe('a file in parts', () => {
     expect(s3.objects.size).toBe(0)
   })
 
+  it('is discarded after its parts on their way: one that comes later would stay', async () => {
+    const events: string[] = []
+    const held = Promise.withResolvers<void>()
+    s3.faults.push(async (request, _incoming, response) => {
+      if (request.method !== 'PUT') return false
+      await held.promise
+      send(response, s3.execute(request))
+      events.push('part stored')
+      return true
+    })
+    s3.faults.push((request) => {
+      if (request.method === 'DELETE') events.push('upload removed')
+      return false
+    })
+    const file = new S3FileWriter(client, 'big', 5000)
+    await file.write(whole)
+    await expect.poll(() => s3.requests.length).toBe(2)
+    const discarded = file.discard()
+    // What was sent before this answer has come.
+    await client.list('')
+    held.resolve()
+    await discarded
+    expect(events).toEqual(['part stored', 'upload removed'])
+    expect(s3.uploads.size).toBe(0)
+  })
+
   it('fails when a part is refused, and can be discarded', async () => {
     const file = new S3FileWriter(client, 'big', 1000)
     s3.faults.push(answerOnce('PUT', refusal(403, 'AccessDenied')))
