@@ -141,6 +141,23 @@ describe('checkpoints in a bucket', needs(python, 'no Python with moto'), () => 
     await expectExact(join(root, 'out'), expected)
   })
 
+  it('are tried by weir doctor, which leaves no object', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'weir-doctor-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const url = newUrl()
+    for (const [place, verdict, found] of [
+      [url, 'ok', 'conditional writes exclude each other'],
+      [server.storageUrl('nowhere/weir'), 'problem', 'there is no bucket nowhere'],
+    ]) {
+      const { io, out } = recordedIo()
+      await runCommandLine(['doctor', '--s3', place!, '--data-dir', folder, '--json'], io)
+      const findings = out.map((line) => JSON.parse(line) as Record<string, unknown>)
+      const expected = { check: 's3', verdict, found: expect.stringContaining(found!) }
+      expect(findings).toContainEqual(expect.objectContaining(expected))
+    }
+    expect(await new S3CheckpointStorage(url).list('')).toEqual([])
+  })
+
   it('in a bucket that is not there end a command with a sentence', async () => {
     const url = server.storageUrl('nowhere/weir')
     const { io, err } = recordedIo()
