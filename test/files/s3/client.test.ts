@@ -7,14 +7,7 @@ import type { WeirError } from '../../../src/core/errors.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import { parseS3Url } from '../../../src/files/s3/address.ts'
 import { S3BucketClient, type S3BucketClientOptions } from '../../../src/files/s3/client.ts'
-import {
-  answerOnce,
-  cut,
-  FakeS3,
-  type FakeS3Answer,
-  refusal,
-  type S3Fault,
-} from './fake-s3.ts'
+import { answerOnce, cut, FakeS3, type FakeS3Answer, refusal, type S3Fault } from './fake-s3.ts'
 
 let s3: FakeS3
 let client: S3BucketClient
