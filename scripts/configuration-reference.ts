@@ -196,7 +196,7 @@ export function configurationReference(): string {
     '- **duration**: a number and a unit, `500 ms`, `10 s`, `5 min`, `1 h`; without a unit, milliseconds.',
     '- **size**: a number and a unit, `64 kb`, `512 mb`, `2 gb` (powers of 1024); without a unit, bytes.',
     '- **ports**: one port or a range, `9070`, `9070-9079`.',
-    '- **path**: a path; for checkpoints also a `file://` or `hdfs://` URL.',
+    '- **path**: a path; for checkpoints also a `file://`, `hdfs://` or `s3://` URL.',
     '',
     '`weir run` sets `parallelism.default` from `--slots` and puts checkpoints and spilled state into its',
     '`--data-dir`; `weir run als-serving` takes a checkpoint every 10 s. `-D` overrides both.',

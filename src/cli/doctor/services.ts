@@ -3,8 +3,11 @@ import type { KafkaClientOptions } from '../../connectors/kafka/client/options.t
 import { openTopics } from '../../connectors/topics/open.ts'
 import type { Clock } from '../../core/clock.ts'
 import { messageOf } from '../../core/errors.ts'
+import { parseS3Url } from '../../files/s3/address.ts'
+import { S3BucketClient } from '../../files/s3/client.ts'
 import { parseWebHdfsUrl } from '../../files/webhdfs/address.ts'
 import { WebHdfsClient } from '../../files/webhdfs/client.ts'
+import { requireConditions } from '../../runtime/checkpoint/storage/s3-conditions.ts'
 import { type Finding, ok, problem } from './finding.ts'
 import { clockFinding } from './verdicts.ts'
 
@@ -51,5 +54,33 @@ export async function checkHdfs(url: string, clock: Clock): Promise<readonly Fin
     }
   } catch (error) {
     return [problem('hdfs', messageOf(error), 'check the URL: host and port of WebHDFS, user.name')]
+  }
+}
+
+/** Checks that an object can be written to S3 and read back, and that conditional writes exclude each other there. */
+export async function checkS3(url: string, clock: Clock): Promise<Finding> {
+  try {
+    const address = parseS3Url(url)
+    const client = new S3BucketClient(address, { retryForMs: RETRY_FOR_MS, clock })
+    const root = address.prefix === '' ? '' : `${address.prefix}/`
+    const key = `${root}doctor-${randomUUID()}`
+    const startMs = clock.monotonicMs()
+    const bytes = new TextEncoder().encode('weir doctor')
+    await client.put(key, bytes)
+    try {
+      const read = await client.read(key)
+      if (Buffer.compare(read, bytes) !== 0) throw new Error(`${key} was read back differently`)
+      const ms = Math.round(clock.monotonicMs() - startMs)
+      await requireConditions(client, root)
+      return ok(
+        's3',
+        `${url}: an object was written and read back in ${ms} ms, and conditional writes exclude each other`,
+      )
+    } finally {
+      await client.delete(key)
+      client.close()
+    }
+  } catch (error) {
+    return problem('s3', messageOf(error), 'check the URL, the credentials and the bucket')
   }
 }

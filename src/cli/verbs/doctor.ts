@@ -6,7 +6,7 @@ import type { Finding } from '../doctor/finding.ts'
 import { checkGpu } from '../doctor/gpu.ts'
 import { checkMachine, checkNativeModules } from '../doctor/machine.ts'
 import { checkPorts } from '../doctor/ports.ts'
-import { checkHdfs, checkKafka } from '../doctor/services.ts'
+import { checkHdfs, checkKafka, checkS3 } from '../doctor/services.ts'
 import { url } from '../flag-kinds/places.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS, kafkaOptionsOf } from '../flags/kafka.ts'
@@ -16,7 +16,7 @@ const COLUMN = 13
 /** `weir doctor`: checks what Weir needs of this machine and of the services around it. */
 export const doctorCommand: Command = {
   name: 'doctor',
-  summary: 'Check Node, native modules, GPU, disk, ports, Kafka, HDFS and clocks',
+  summary: 'Check Node, native modules, GPU, disk, ports, Kafka, HDFS, S3 and clocks',
   options: {
     ...KAFKA_OPTIONS,
     ...DATA_DIR_OPTION,
@@ -25,16 +25,23 @@ export const doctorCommand: Command = {
       value: url(['hdfs:'], 'hdfs://HOST:PORT/PATH'),
       help: 'Also check this folder of HDFS: hdfs://HOST:PORT/PATH',
     },
+    s3: {
+      type: 'string',
+      value: url(['s3:'], 's3://BUCKET/PREFIX'),
+      help: 'Also check this place of a bucket: s3://BUCKET/PREFIX?endpoint=URL',
+    },
   },
   details: `A warning names what works worse, a problem what does not work; both say what to do. The exit
-status is 1 if there is a problem. Kafka and HDFS are checked when --brokers and --hdfs are given.
+status is 1 if there is a problem. Kafka, HDFS and S3 are checked when --brokers, --hdfs and --s3 are given.
 
 Example:
-  weir doctor --brokers localhost:9092 --hdfs hdfs://namenode:9870/weir`,
+  weir doctor --brokers localhost:9092 --hdfs hdfs://namenode:9870/weir
+  weir doctor --s3 's3://my-bucket/weir?region=eu-central-1'`,
   async run({ flags: values, io }) {
     const flags = new Flags(values)
     const kafka = kafkaOptionsOf(flags)
     const hdfs = flags.optional('hdfs')
+    const s3 = flags.optional('s3')
     const checks: readonly (() => Promise<readonly Finding[]>)[] = [
       () => Promise.resolve(checkMachine()),
       checkNativeModules,
@@ -43,6 +50,7 @@ Example:
       checkPorts,
       async () => (kafka === undefined ? [] : [await checkKafka(kafka, systemClock)]),
       () => (hdfs === undefined ? Promise.resolve([]) : checkHdfs(hdfs, systemClock)),
+      async () => (s3 === undefined ? [] : [await checkS3(s3, systemClock)]),
     ]
     let problems = 0
     for (const check of checks) {

@@ -11,7 +11,9 @@ import { MANIFEST_NAME } from '../checkpoint/storage/paths.ts'
  */
 export function restoreFromOf(from: RestoreFrom, storageUrl: string): RestoreFrom {
   if (typeof from === 'number') return from
-  const folder = from.replace(new RegExp(`(/${MANIFEST_NAME})?/*$`), '')
+  // The settings of a URL stand behind the name of the manifest.
+  const [bare = ''] = /^(hdfs|s3):/.test(from) ? from.split('?') : [from]
+  const folder = bare.replace(new RegExp(`(/${MANIFEST_NAME})?/*$`), '')
   const root = parseStorageUrl(storageUrl)
   if (root.kind !== 'local') return pathInUrl(folder, storageUrl)
   const place = parseStorageUrl(folder)

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { FlagKind } from '../../../src/cli/flag-kinds/flag-kind.ts'
 import {
   address,
-  addressToOpen,
   addresses,
+  addressToOpen,
   checkpointPlace,
   host,
   input,

@@ -7,8 +7,7 @@ import type { WeirError } from '../../../src/core/errors.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import { parseS3Url } from '../../../src/files/s3/address.ts'
 import { S3BucketClient, type S3BucketClientOptions } from '../../../src/files/s3/client.ts'
-import { S3FileWriter } from '../../../src/files/s3/file-writer.ts'
-import { FakeS3, type FakeS3Answer, refusal, type S3Fault, send } from './fake-s3.ts'
+import { answerOnce, cut, FakeS3, type FakeS3Answer, refusal, type S3Fault } from './fake-s3.ts'
 
 let s3: FakeS3
 let client: S3BucketClient
@@ -49,25 +48,6 @@ function noSettingsOfThisMachine(): void {
   vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true')
 }
 
-/** Closes the connection of a request, before or after its execution. */
-function cut(method: string, when: 'before' | 'after'): S3Fault {
-  return (request, incoming) => {
-    if (request.method !== method) return false
-    if (when === 'after') s3.execute(request)
-    incoming.socket.resetAndDestroy()
-    return true
-  }
-}
-
-/** Answers a request once. */
-function answerOnce(method: string, answer: FakeS3Answer): S3Fault {
-  return (request, _incoming, response) => {
-    if (request.method !== method) return false
-    send(response, answer)
-    return true
-  }
-}
-
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 const text = (data: Uint8Array): string => new TextDecoder().decode(data)
 
@@ -93,7 +73,7 @@ describe('a request to S3', () => {
   })
 
   it('is repeated after a reset connection, of a write and of a read', async () => {
-    s3.faults.push(cut('PUT', 'before'), cut('GET', 'before'))
+    s3.faults.push(cut(s3, 'PUT', 'before'), cut(s3, 'GET', 'before'))
     await client.put('a', bytes('whole'))
     expect(text(await client.read('a'))).toBe('whole')
     expect(s3.log).toEqual(['PUT a', 'PUT a', 'GET a', 'GET a'])
@@ -159,7 +139,12 @@ describe('a request to S3', () => {
 
 describe('an answer with an error', () => {
   it.each<[string, FakeS3Answer, string, RegExp]>([
-    ['no bucket', refusal(404, 'NoSuchBucket'), 'INVALID_ARGUMENT', /there is no bucket box; make it/],
+    [
+      'no bucket',
+      refusal(404, 'NoSuchBucket'),
+      'INVALID_ARGUMENT',
+      /there is no bucket box; make it/,
+    ],
     [
       'access denied',
       refusal(403, 'AccessDenied'),
@@ -270,70 +255,15 @@ describe('a conditional write', () => {
   })
 
   it('whose answer is lost knows that the object is its own', async () => {
-    s3.faults.push(cut('PUT', 'after'))
+    s3.faults.push(cut(s3, 'PUT', 'after'))
     expect(await client.create('claim', bytes('mine'))).toBe('created')
     expect(s3.log).toEqual(['PUT claim', 'PUT claim', 'HEAD claim'])
   })
 
   it('whose answer is lost does not take the object of another one, with equal bytes, for its own', async () => {
     await client.create('claim', bytes('equal'))
-    s3.faults.push(cut('PUT', 'after'))
+    s3.faults.push(cut(s3, 'PUT', 'after'))
     expect(await client.create('claim', bytes('equal'))).toBe('already-exists')
-  })
-})
-
-describe('a file in parts', () => {
-  const whole = Uint8Array.from({ length: 10_000 }, (_, at) => at % 251)
-
-  it('is there as a whole when it is finished, and not before', async () => {
-    const file = new S3FileWriter(client, 'big', 1000)
-    for (let at = 0; at < whole.length; at += 700) await file.write(whole.subarray(at, at + 700))
-    expect(s3.objects.size).toBe(0)
-    await file.finish()
-    expect(Buffer.compare(s3.objects.get('big')!.bytes, whole)).toBe(0)
-    expect(s3.uploads.size).toBe(0)
-  })
-
-  it('goes as a whole when it fills one part', async () => {
-    const file = new S3FileWriter(client, 'one', 10_000)
-    await file.write(whole)
-    await file.finish()
-    expect(s3.log).toEqual(['PUT one'])
-    expect(Buffer.compare(s3.objects.get('one')!.bytes, whole)).toBe(0)
-  })
-
-  it('sends a part again whose connection was reset, and a completion whose answer was lost', async () => {
-    s3.faults.push(cut('PUT', 'before'), cut('PUT', 'after'))
-    const file = new S3FileWriter(client, 'big', 1000)
-    await file.write(whole)
-    s3.faults.push((request, incoming, response) =>
-      request.query.has('uploadId') ? cut('POST', 'after')(request, incoming, response) : false,
-    )
-    await file.finish()
-    expect(Buffer.compare(s3.objects.get('big')!.bytes, whole)).toBe(0)
-    expect(s3.log.filter((each) => each === 'POST big?upload').length).toBe(3)
-    expect(s3.log.at(-1)).toBe('HEAD big')
-  })
-
-  it('leaves no part when it is discarded', async () => {
-    const file = new S3FileWriter(client, 'big', 1000)
-    await file.write(whole)
-    expect(s3.uploads.size).toBe(1)
-    await file.discard()
-    expect(s3.uploads.size).toBe(0)
-    expect(s3.objects.size).toBe(0)
-  })
-
-  it('fails when a part is refused, and can be discarded', async () => {
-    const file = new S3FileWriter(client, 'big', 1000)
-    s3.faults.push(answerOnce('PUT', refusal(403, 'AccessDenied')))
-    const writing = (async () => {
-      await file.write(whole)
-      await file.finish()
-    })()
-    expect(await failureOf(writing)).toMatchObject({ code: 'PERMISSION_DENIED' })
-    await file.discard()
-    expect(s3.uploads.size).toBe(0)
   })
 })
 

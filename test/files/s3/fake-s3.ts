@@ -230,3 +230,22 @@ function metadataOf(headers: IncomingMessage['headers']): Readonly<Record<string
   const own = Object.entries(headers).filter(([name]) => name.startsWith('x-amz-meta-'))
   return Object.fromEntries(own.map(([name, value]) => [name, String(value)]))
 }
+
+/** Closes the connection of a request once, before or after its execution. */
+export function cut(s3: FakeS3, method: string, when: 'before' | 'after'): S3Fault {
+  return (request, incoming) => {
+    if (request.method !== method) return false
+    if (when === 'after') s3.execute(request)
+    incoming.socket.resetAndDestroy()
+    return true
+  }
+}
+
+/** Answers a request of a method once. */
+export function answerOnce(method: string, answer: FakeS3Answer): S3Fault {
+  return (request, _incoming, response) => {
+    if (request.method !== method) return false
+    send(response, answer)
+    return true
+  }
+}

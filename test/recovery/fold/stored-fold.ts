@@ -6,10 +6,10 @@ import { EmbeddedLog } from '../../../src/connectors/log/embedded-log.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import type { JobExecution } from '../../../src/runtime/job/execution.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
-import { type Folded, fold } from './job.ts'
-import { expectExact } from './results.ts'
 import { pause } from '../../run/pause.ts'
 import { until } from '../../run/until.ts'
+import { type Folded, fold } from './job.ts'
+import { expectExact } from './results.ts'
 
 const KEYS = 500
 /** Records that come at a time: each checkpoint has some, and the processors are left to what is tested. */

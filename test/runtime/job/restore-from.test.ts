@@ -16,6 +16,8 @@ describe('restoreFromOf', () => {
     ['s3://bucket/weir/savepoints/savepoint-1', S3],
     ['s3://bucket/weir/savepoints/savepoint-1/_metadata', S3],
     ['savepoints/savepoint-1', S3],
+    ['s3://bucket/weir/savepoints/savepoint-1/_metadata?region=eu-west-1', S3],
+    ['hdfs://node:9870/weir/savepoints/savepoint-1/_metadata?user.name=weir', HDFS],
   ])('finds %s in %s', (from, storage) => {
     expect(restoreFromOf(from, storage)).toBe('savepoints/savepoint-1')
   })

@@ -184,7 +184,7 @@ describe('the package', () => {
     expect(files.filter((file) => /\.test\.|^dist\/.*benchmark|\.as\./.test(file))).toEqual([])
   })
 
-  it('depends only on the packages that it imports; ONNX models, a GPU, images, texts, Parquet and Arrow files need an optional peer', () => {
+  it('depends only on the packages that it imports; ONNX models, a GPU, images, texts, Parquet and Arrow files, and S3 need an optional peer', () => {
     const { dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta } =
       JSON.parse(readFileSync(join(built, 'package.json'), 'utf8')) as Record<
         string,

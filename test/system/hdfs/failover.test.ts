@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseWebHdfsUrl } from '../../../src/files/webhdfs/address.ts'
 import { WebHdfsClient } from '../../../src/files/webhdfs/client.ts'
-import { HdfsCluster } from '../../services/hdfs-cluster.ts'
 import { StoredFold } from '../../recovery/fold/stored-fold.ts'
+import { HdfsCluster } from '../../services/hdfs-cluster.ts'
 
 let cluster: HdfsCluster
 

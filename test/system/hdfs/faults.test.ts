@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { StoredFold } from '../../recovery/fold/stored-fold.ts'
 import { pause } from '../../run/pause.ts'
 import { HdfsCluster } from '../../services/hdfs-cluster.ts'
 import { TcpProxy } from '../../services/tcp-proxy.ts'
-import { StoredFold } from '../../recovery/fold/stored-fold.ts'
 
 let cluster: HdfsCluster
 

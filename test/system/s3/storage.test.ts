@@ -1,8 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { runCommandLine } from '../../../src/cli/run-command-line.ts'
+import { EmbeddedLog } from '../../../src/connectors/log/embedded-log.ts'
 import { S3CheckpointStorage } from '../../../src/runtime/checkpoint/storage/s3.ts'
 import { recordedIo } from '../../cli/recorded-io.ts'
 import { checkpointStorageContract } from '../../contracts/checkpoint-storage.ts'
+import { FoldChild } from '../../recovery/fold/child.ts'
+import { type Folded, fold } from '../../recovery/fold/job.ts'
+import { expectExact, readResults } from '../../recovery/fold/results.ts'
 import { StoredFold } from '../../recovery/fold/stored-fold.ts'
 import { needs } from '../../run/needs.ts'
 import { type SharedS3, sharedS3 } from '../../services/lending/s3.ts'
@@ -12,11 +19,28 @@ import { TcpProxy } from '../../services/tcp-proxy.ts'
 const python = await motoPython()
 let server: SharedS3
 let folders = 0
+const encoder = new TextEncoder()
 
 /** Bytes that differ by position. */
 function pattern(length: number): Uint8Array {
   const words = Uint32Array.from({ length: length / 4 }, (_, i) => Math.imul(i, 2654435761))
   return new Uint8Array(words.buffer)
+}
+
+/** Writes operations for the fold job, and returns the last fold of each key. */
+async function producedOps(folder: string, count: number): Promise<Map<string, Folded>> {
+  const expected = new Map<string, Folded>()
+  const log = await EmbeddedLog.open(folder)
+  await log.createTopic('ops', { partitions: 2 })
+  const producer = log.producer('ops')
+  for (let i = 0; i < count; i++) {
+    const operation = { key: `k${i % 300}`, amount: i }
+    expected.set(operation.key, fold(expected.get(operation.key), operation))
+    producer.send(encoder.encode(operation.key), encoder.encode(`${operation.amount}`), 0)
+  }
+  await producer.sync()
+  await log.close()
+  return expected
 }
 
 async function write(storage: S3CheckpointStorage, path: string, whole: Uint8Array): Promise<void> {
@@ -95,6 +119,43 @@ describe('checkpoints in a bucket', needs(python, 'no Python with moto'), () => 
     const list = ['checkpoint', 'verify', '-D', `execution.checkpointing.dir=${url}`]
     expect(await runCommandLine(list, io)).toBe(0)
     expect(out.join('\n')).toMatch(/chk-\d+\n {2}whole: /)
+  })
+
+  it('give a job whose process was killed all it had, and it loses and repeats nothing', async () => {
+    const root = mkdtempSync(join(tmpdir(), 'weir-s3-kill-'))
+    onTestFinished(() => rmSync(root, { recursive: true, force: true }))
+    const expected = await producedOps(join(root, 'in'), 3000)
+    const configuration = {
+      'execution.checkpointing.dir': newUrl(),
+      'execution.checkpointing.interval': '200 ms',
+    }
+    const options = { backend: 'heap', parallelism: 2, bounded: true, slowMs: 2, configuration }
+    const killed = new FoldChild(root, options)
+    const results = async (): Promise<number> => (await readResults(join(root, 'out'))).length
+    await killed.untilRunning()
+    await expect.poll(results).toBeGreaterThan(0)
+    await killed.kill()
+    expect(await results()).toBeLessThan(3000)
+    const next = new FoldChild(root, { ...options, parallelism: 3, slowMs: 0 })
+    expect(await next.exited).toBe(0)
+    await expectExact(join(root, 'out'), expected)
+  })
+
+  it('are tried by weir doctor, which leaves no object', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'weir-doctor-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const url = newUrl()
+    for (const [place, verdict, found] of [
+      [url, 'ok', 'conditional writes exclude each other'],
+      [server.storageUrl('nowhere/weir'), 'problem', 'there is no bucket nowhere'],
+    ]) {
+      const { io, out } = recordedIo()
+      await runCommandLine(['doctor', '--s3', place!, '--data-dir', folder, '--json'], io)
+      const findings = out.map((line) => JSON.parse(line) as Record<string, unknown>)
+      const expected = { check: 's3', verdict, found: expect.stringContaining(found!) }
+      expect(findings).toContainEqual(expect.objectContaining(expected))
+    }
+    expect(await new S3CheckpointStorage(url).list('')).toEqual([])
   })
 
   it('in a bucket that is not there end a command with a sentence', async () => {

@@ -75,7 +75,8 @@ export class S3CheckpointStorage implements CheckpointStorage {
 
   async list(folder: string): Promise<readonly StoredFile[]> {
     const prefix = folder === '' ? this.root : `${this.locate(folder)}/`
-    const objects = await onStorage(`list ${folder}`, folder, () => this.client.list(prefix))
+    const what = folder === '' ? 'list files' : `list ${folder}`
+    const objects = await onStorage(what, folder, () => this.client.list(prefix))
     return objects
       .map(({ key, bytes }) => ({ path: key.slice(this.root.length), bytes }))
       .filter(({ path }) => isShown(path))

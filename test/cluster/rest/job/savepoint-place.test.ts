@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { placeInStorage, savepointParentOf } from '../../../../src/cluster/rest/job/savepoint-place.ts'
+import {
+  placeInStorage,
+  savepointParentOf,
+} from '../../../../src/cluster/rest/job/savepoint-place.ts'
 import { checkStoragePath } from '../../../../src/runtime/checkpoint/storage/paths.ts'
 
 const HDFS = 'hdfs://namenode:9870/weir?user.name=w'

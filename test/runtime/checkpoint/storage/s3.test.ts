@@ -115,24 +115,27 @@ describe('S3CheckpointStorage', () => {
   it.each([
     ['weir', 'weir/'],
     ['', ''],
-  ])('removes unfinished uploads of checkpoints that are a day old, below "%s"', async (root, at) => {
-    const begin = (key: string, hours: number) =>
-      s3.uploads.set(key, {
-        key,
-        metadata: {},
-        parts: new Map(),
-        began: new Date(Date.now() - hours * HOUR),
-      })
-    begin(`${at}${JOB}/shared/1-1-op-0-1`, 25)
-    begin(`${at}savepoints/savepoint-abcdef-0123456789ab/1`, 25)
-    begin(`${at}${JOB}/shared/1-1-op-0-2`, 23)
-    begin(`${at}holiday/film.mp4`, 25)
-    begin('other/shared/1-1-op-0-1', 25)
-    await put(open(root), 'job/a')
-    const left = [`${at}${JOB}/shared/1-1-op-0-2`, `${at}holiday/film.mp4`]
-    const expected = root === '' ? left : [...left, 'other/shared/1-1-op-0-1']
-    await expect.poll(() => [...s3.uploads.keys()].sort()).toEqual(expected.sort())
-  })
+  ])(
+    'removes unfinished uploads of checkpoints that are a day old, below "%s"',
+    async (root, at) => {
+      const begin = (key: string, hours: number) =>
+        s3.uploads.set(key, {
+          key,
+          metadata: {},
+          parts: new Map(),
+          began: new Date(Date.now() - hours * HOUR),
+        })
+      begin(`${at}${JOB}/shared/1-1-op-0-1`, 25)
+      begin(`${at}savepoints/savepoint-abcdef-0123456789ab/1`, 25)
+      begin(`${at}${JOB}/shared/1-1-op-0-2`, 23)
+      begin(`${at}holiday/film.mp4`, 25)
+      begin('other/shared/1-1-op-0-1', 25)
+      await put(open(root), 'job/a')
+      const left = [`${at}${JOB}/shared/1-1-op-0-2`, `${at}holiday/film.mp4`]
+      const expected = root === '' ? left : [...left, 'other/shared/1-1-op-0-1']
+      await expect.poll(() => [...s3.uploads.keys()].sort()).toEqual(expected.sort())
+    },
+  )
 
   it('deletes the manifest of a folder before its other files', async () => {
     const storage = open()
