@@ -2,8 +2,10 @@ import type { AssignMembers, GroupMember } from '../../connectors/kafka/group/me
 import { isGroupError } from '../../connectors/kafka/group/membership-loss.ts'
 import type { Clock } from '../../core/clock.ts'
 import { asWeirError, isWeirError, WeirError } from '../../core/errors.ts'
+import type { Random } from '../../core/random.ts'
 import { decodeAssignment } from './decisions/assignment-data.ts'
 import { GROUP_FORMATS } from './decisions/frame.ts'
+import { judgeAssignment } from './decisions/judge-assignment.ts'
 import { encodeMemberData, type JobIdentity } from './decisions/member-data.ts'
 import {
   claimsOf,
@@ -37,6 +39,8 @@ export interface JobProcessOptions {
   readonly job: JobIdentity
   readonly create: CreatePartition
   readonly clock: Clock
+  /** Names each call to join, so that no two say the same. */
+  readonly random: Random
   readonly heartbeatMs: number
   /** Longest time of its handover when it leaves; after it, it releases what it has, whoever takes it. */
   readonly graceMs: number
@@ -134,15 +138,25 @@ export class JobProcess {
   }
 
   private async join(): Promise<void> {
+    const { member, job, random, listener } = this.options
+    const joinId = random.below(2 ** 32)
     try {
-      const generation = await this.options.member.join(this.userData(), this.assign)
+      const generation = await member.join(this.userData(joinId), this.assign)
       const { generationId, memberId, isLeader } = generation
       const given = decodeAssignment(generation.assignment.userData)
+      const verdict = judgeAssignment(given, { joinId, job })
+      if (verdict === 'foreign') {
+        this.on({ kind: 'round-over' })
+        return
+      }
       const { refusal, active, release, warmUp } = given
-      this.options.listener({
+      listener({
         ...{ kind: 'joined', generation: generationId, memberId, isLeader, active, release },
       })
-      this.on({ kind: 'assigned', generation: generationId, active, release, warmUp, refusal })
+      this.on({
+        ...{ kind: 'assigned', generation: generationId, active, release, warmUp, refusal },
+        isEarlier: verdict === 'earlier',
+      })
       void this.sendHeartbeats(generationId)
     } catch (error) {
       await this.afterFailedJoin(error)
@@ -218,13 +232,13 @@ export class JobProcess {
     clock.after(delayMs + 1, () => this.on({ kind: 'probe', nowMs: clock.monotonicMs() }))
   }
 
-  private userData(): Uint8Array {
+  private userData(joinId: number): Uint8Array {
     const { job, capacity, version, clock } = this.options
     const { state } = this
     const owned = claimsOf(state)
     return encodeMemberData({
       understands: GROUP_FORMATS,
-      ...{ processVersion: version, address: '', job, capacity },
+      ...{ joinId, processVersion: version, address: '', job, capacity },
       isDraining: state.isLeaving,
       generation: owned.length === 0 ? undefined : state.generation,
       ...{ owned, standbys: [], refused: refusalsOf(state, clock.monotonicMs()) },

@@ -4,6 +4,7 @@ import { KafkaGroupMember } from '../../connectors/kafka/group/kafka-member.ts'
 import { systemClock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
+import { seededRandom } from '../../core/random.ts'
 import { graphFingerprint } from '../../dataflow/plan/graph-fingerprint.ts'
 import type { StreamGraph } from '../../dataflow/stream-graph.ts'
 import { loadStorage } from '../../runtime/checkpoint/storage/load.ts'
@@ -100,6 +101,7 @@ function join(options: StartScaleOutOptions, parts: JoinParts): JobProcess {
     ...{ member, job, heartbeatMs, version, topics, listener },
     create: (partition) => createPartitionJob(options, partition, pool),
     clock: systemClock,
+    random: seededRandom(randomBytes(4).readUInt32LE()),
     capacity: threads,
     graceMs: configuration.checkpoints.shutdownTimeoutMs,
   })

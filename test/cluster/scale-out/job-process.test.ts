@@ -5,6 +5,7 @@ import type { ProcessEvent } from '../../../src/cluster/scale-out/process-events
 import { MemorySource } from '../../../src/connectors/memory/source.ts'
 import { systemClock } from '../../../src/core/clock.ts'
 import { WeirError } from '../../../src/core/errors.ts'
+import { seededRandom } from '../../../src/core/random.ts'
 import { StreamExecutionEnvironment } from '../../../src/dataflow/stream-execution-environment.ts'
 import { DiscardingSink } from '../../../src/operators/basic/discarding-sink.ts'
 import type { JobExecution } from '../../../src/runtime/job/execution.ts'
@@ -25,6 +26,7 @@ const JOB = {
 class Processes {
   private readonly coordinator = new SimulatedCoordinator(systemClock)
   readonly events: ProcessEvent[] = []
+  private started = 0
 
   start(given: { job?: Partial<typeof JOB>; create?: CreatePartition } = {}): JobProcess {
     const member = this.coordinator.member({
@@ -34,6 +36,7 @@ class Processes {
       member,
       job: { ...JOB, ...given.job },
       create: given.create ?? endlessJob,
+      random: seededRandom(++this.started),
       ...{ clock: systemClock, heartbeatMs: 10, graceMs: 5_000, capacity: 1, version: '1' },
       topics: [],
       listener: (event) => this.events.push(event),
