@@ -115,7 +115,8 @@ describe('the metrics of a gateway', () => {
     // Those of the models are left out where their process takes longer than a second; a worker counts a run after its answers.
     const text = await until('the metrics have a run of the model', async () => {
       const all = await (await fetch(`${url}/metrics`)).text()
-      return /^weir_model_run_duration_seconds_count\{model="angle",version="1"\} [1-9]/m.test(all) && all
+      const runs = /^weir_model_run_duration_seconds_count\{model="angle",version="1"\} [1-9]/m
+      return runs.test(all) && all
     })
     const numberOf = (series: string): number =>
       Number(
