@@ -49,7 +49,7 @@ const numbers = new MemorySink<number>('exactly-once')
 const env = new StreamExecutionEnvironment({ parallelism: 2 })
 env
   .fromSource(
-    new GeneratorSource({ generate: (i) => i, countPerPartition: 2000, ratePerSecond: 5000 }),
+    new GeneratorSource({ generate: (i) => i, countPerPartition: 2000, ratePerSecond: 2000 }),
     noWatermarks<number>(),
     'Numbers',
   )
@@ -69,7 +69,8 @@ await using cluster = new MiniCluster({
 })
 const job = cluster.startLocal(env.graph('numbers'))
 await job.waitFor('RUNNING')
-await new Promise((resolve) => setTimeout(resolve, 150))
+// A checkpoint has committed some of the numbers, and others are still to come.
+while (numbers.values.length === 0) await new Promise((resolve) => setTimeout(resolve, 1))
 job.killSlot(1)
 await job.result
 await rm(folder, { recursive: true })

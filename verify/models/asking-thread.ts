@@ -21,6 +21,9 @@ export interface AskingEnd extends TallyCounts {
   readonly errors: Readonly<Record<string, number>>
 }
 
+/** A message of a thread: that it has its first answer, and at its end what became of its requests. */
+export type AskingMessage = 'answered' | AskingEnd
+
 const { producer: number, model, isOver, seed } = workerData as AskingStart
 const producer = new ThreadProducer(number)
 producer.add(model)
@@ -30,6 +33,14 @@ const tally = new AnswerTally(number * 2 ** 32)
 /** Longest wait for the end of the last requests: longer than their deadline, ms. */
 const LAST_MS = 120_000
 const errors: Record<string, number> = {}
+
+let hasAnswer = false
+
+/** Says once that an answer has come. */
+function noteAnswer(): void {
+  if (!hasAnswer) parentPort?.postMessage('answered' satisfies AskingMessage)
+  hasAnswer = true
+}
 
 /** Asks one request after the other until the end; some are given up at once. */
 async function ask(): Promise<void> {
@@ -44,6 +55,7 @@ async function ask(): Promise<void> {
         ...(signal === undefined ? {} : { signal }),
       })
       tally.answered(request, floatsOf(outputs[0]!))
+      noteAnswer()
     } catch (error) {
       tally.failed(request)
       const code = signal?.aborted ? 'given up' : String((error as { code?: string }).code)
@@ -59,5 +71,5 @@ async function overdue(): Promise<void> {
 }
 
 await Promise.race([Promise.all(Array.from({ length: 8 }, ask)), overdue()])
-parentPort?.postMessage({ ...tally.counts, errors } satisfies AskingEnd)
+parentPort?.postMessage({ ...tally.counts, errors } satisfies AskingMessage)
 producer.close()

@@ -5,7 +5,7 @@ import { siblingModule } from '../../src/core/sibling-module.ts'
 import { ModelWorkers } from '../../src/inference/engine/model-workers.ts'
 import type { Deployment } from '../../src/inference/port/deployment.ts'
 import { hasRequests } from '../../src/inference/queue/repair.ts'
-import type { AskingEnd, AskingStart } from './asking-thread.ts'
+import type { AskingEnd, AskingMessage, AskingStart } from './asking-thread.ts'
 
 const PRODUCERS = 3
 const WORKERS = 3
@@ -84,6 +84,8 @@ async function killWorkersOf(
   })
   const supervision = setInterval(() => workers.supervise(), SUPERVISE_MS)
   const asking = startAsking(workers, deployment, seed)
+  // Else a few kills are over before a thread has loaded its code.
+  await asking.begun
   const random = seededRandom(seed)
   const endsAt = systemClock.monotonicMs() + minutes * 60_000
   let kills = 0
@@ -116,27 +118,37 @@ async function killOne(workers: ModelWorkers, random: Random): Promise<boolean> 
   return true
 }
 
-/** Starts threads that ask until `end` is called, which resolves with what became of their requests. */
+/**
+ * Starts threads that ask until `end` is called, which resolves with what became of their requests. `begun` resolves when
+ * each of them has an answer.
+ */
 function startAsking(workers: ModelWorkers, deployment: Deployment, seed: number) {
   const { memory, maxItems, signature } = workers
   const served = { id: { name: 'doubling', version: 1 }, signature, deployment }
   const isOver = new Int32Array(new SharedArrayBuffer(4))
-  const ends = Array.from({ length: PRODUCERS }, (_, i) => {
+  const threads = Array.from({ length: PRODUCERS }, (_, i) => {
     const model = { served, buffer: memory.buffer, maxItems }
     const workerData: AskingStart = { producer: i + 1, model, isOver, seed: seed + i }
     const thread = new Worker(siblingModule('./asking-thread', import.meta.url), { workerData })
-    return new Promise<AskingEnd>((resolve, reject) => {
-      const ended = (end: AskingEnd): void => {
-        resolve(end)
-        void thread.terminate()
-      }
-      thread.once('message', ended).once('error', reject)
+    const first = Promise.withResolvers<void>()
+    const end = Promise.withResolvers<AskingEnd>()
+    thread.on('message', (message: AskingMessage) => {
+      first.resolve()
+      if (message === 'answered') return
+      end.resolve(message)
+      void thread.terminate()
     })
+    thread.once('error', (error) => {
+      first.reject(error)
+      end.reject(error)
+    })
+    return { first: first.promise, end: end.promise }
   })
   return {
+    begun: Promise.all(threads.map(({ first }) => first)),
     end: (): Promise<readonly AskingEnd[]> => {
       Atomics.store(isOver, 0, 1)
-      return Promise.all(ends)
+      return Promise.all(threads.map(({ end }) => end))
     },
   }
 }

@@ -66,7 +66,8 @@ describe('a job with its checkpoints in HDFS', () => {
     const url = cluster.url('/proxy', `127.0.0.1:${proxy.port}`)
     await using run = await StoredFold.start(url, 'proxy', {
       ...tolerant,
-      'execution.checkpointing.timeout': '2 s',
+      // Longer than one with delays takes on a slow machine; the half-open connections wait for it once.
+      'execution.checkpointing.timeout': '8 s',
     })
     for (let cut = 0; cut < 10; cut++) {
       await run.untilInProgress()

@@ -9,7 +9,7 @@ export async function grantedRights(
   error: () => Promise<string>,
 ): Promise<readonly string[]> {
   const grants: string[] = []
-  for (const deadline = Date.now() + 110_000; Date.now() < deadline; ) {
+  for (const deadline = Date.now() + 300_000; Date.now() < deadline; ) {
     const text = await error()
     if (text === '') return grants
     const [, flags] = /ACCESS_DENIED|is not allowed/.test(text)
