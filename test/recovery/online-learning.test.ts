@@ -13,6 +13,7 @@ import type { AlsModel } from '../../src/training/als/solver/model.ts'
 import { trainAls } from '../../src/training/als/train.ts'
 import { type RatingsTable, ratingsTable } from '../../src/training/data/ratings-table.ts'
 import { campaignSize } from '../run/campaign-size.ts'
+import { until } from '../run/until.ts'
 import { commitSeed } from '../services/commit-seed.ts'
 import { LearningFixture } from './online-fixture.ts'
 
@@ -86,8 +87,9 @@ async function learnUnderKills(rule: OnlineRuleOptions): Promise<LearningFixture
     if (sent % 2000 === 0) {
       // The kill comes at a random time between two checkpoints.
       await fixture.untilWritten('user-rows', learned(sent + random.below(1000)))
+      const failures = fixture.job.failures.length
       fixture.job.killSlot(random.below(3))
-      await fixture.job.waitFor('RESTARTING', 'RUNNING')
+      await until('the slot is lost', () => fixture.job.failures.length > failures)
     }
   }
   await fixture.job.waitFor('RUNNING')

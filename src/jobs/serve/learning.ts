@@ -1,5 +1,5 @@
 import { openTopics } from '../../connectors/topics/open.ts'
-import { systemClock } from '../../core/clock.ts'
+import { orAfter, systemClock } from '../../core/clock.ts'
 import { asWeirError, messageOf, requireArgument, WeirError } from '../../core/errors.ts'
 import { BackgroundWork } from '../../core/lifetime/background-work.ts'
 import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
@@ -29,12 +29,15 @@ import {
 import { type ModelJob, requireStartable, type ServeModelOptions, serveModel } from './model.ts'
 import { registryOfJob } from './registry-place.ts'
 
+/** Longest time for which the announcement of learning waits for the registry, ms. */
+const LONGEST_RECORD_MS = 30_000
+
 /** Options of a job that serves a model and learns it. */
 export interface ServeLearningOptions
   extends Omit<ServeModelOptions, 'coordinators' | 'onVersions' | 'onRegistry' | 'companion'> {
   /**
-   * Every slot learns on this version; called again after every restart. `note`: what it learns at first, if that is
-   * not known.
+   * Every slot learns on this version, and the registry knows which versions the job can follow, or has not answered for
+   * 30 s; called again after every restart. `note`: what it learns at first, if that is not known.
    */
   readonly onLearning?: (version: number, note?: string) => void
   /**
@@ -112,6 +115,8 @@ export async function serveLearning<
   /** Whether the place in the observations is to be in a checkpoint soon: it was chosen, or another phase begins there. */
   let isChosen = false
   let wasStopped: boolean | undefined
+  /** The announcements of learning, one after the other. */
+  let announced: Promise<void> = Promise.resolve()
   let asked: WeirError | undefined
   const coordinator = job.coordinator({
     onLearning: (version, isStopped) => {
@@ -120,13 +125,20 @@ export async function serveLearning<
       wasStopped = isStopped
       if (isChosen) void started.promise.then(({ execution }) => keepBeginning(execution, options))
       isChosen = false
-      records.add(recordLearning(learning, options))
+      const recorded = recordLearning(learning, options)
+      records.add(recorded)
       if (isStopped) {
         options.onWarning?.(stoppedText(version, options.topic))
         return
       }
-      options.onLearning?.(version, notes.get(version))
+      const note = notes.get(version)
       notes.delete(version)
+      // Who hears of it may promote at once: the registry knows by then what the job can follow.
+      announced = Promise.all([
+        announced,
+        orAfter(systemClock, LONGEST_RECORD_MS, recorded, () => {}),
+      ]).then(() => options.onLearning?.(version, note))
+      records.add(announced)
     },
     onWorse: (report) => {
       const text = worseText(report, job.loss)

@@ -66,11 +66,10 @@ it.each(FOLLOWING)(
 it('a promotion that the job that learns could not follow is refused before it is announced', async () => {
   const service = new LearningService()
   await service.publish(biased)
-  await service.start({ rule: 'gram' })
-  await service.learn(100)
   expect(await service.publish(plain, { feedback: 'implicit' })).toBe(2)
   expect(await service.publish(plain)).toBe(3)
-  await service.untilRegistered()
+  // At once when the job says that it learns.
+  await service.start({ rule: 'gram' })
   expect(await service.tryToPromote(2)).toContain('it would be served, but not learned')
   // It learns on: on version 1, and after a promotion that it can follow.
   await service.learn(100)

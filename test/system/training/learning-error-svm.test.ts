@@ -65,6 +65,14 @@ function area(examples: readonly Example[]): number {
   )
 }
 
+/** Ends a slot's thread and waits until the job runs again. */
+async function kill({ execution }: ServedJob, slot: number): Promise<void> {
+  const failures = execution.failures.length
+  execution.killSlot(slot)
+  await until('the slot is lost', () => execution.failures.length > failures)
+  await execution.waitFor('RUNNING')
+}
+
 /** LEARNING_ERROR when it is of so many examples, and of the slots of now where `isOfNow` says so. */
 async function errorOf(
   job: ServedJob,
@@ -171,9 +179,7 @@ it('LEARNING_ERROR of a linear model has all its figures, through stop, kill and
   expect(after.alarms['page-hinkley'].count).toBe(1)
 
   await send(1, 60)
-  job.execution.killSlot(1)
-  await job.execution.waitFor('RESTARTING', 'RUNNING')
-  await job.execution.waitFor('RUNNING')
+  await kill(job, 1)
   await send(1, 40)
   const killed = await error(2)
   expectParts(killed)
@@ -246,9 +252,7 @@ it('under a small memory budget the error and each step are of the served weight
   await send(1000)
   await until('some are read', async () => (await metric(job, 'observationsRead')) > 1200)
   expect(await metric(job, 'examplesAsked')).toBeGreaterThan(0)
-  job.execution.killSlot(0)
-  await job.execution.waitFor('RESTARTING', 'RUNNING')
-  await job.execution.waitFor('RUNNING')
+  await kill(job, 0)
   await send(1000)
   const { accuracy, loss } = await errorOf(job, losses.length)
   expect(accuracy).toBeCloseTo(right / losses.length, 9)

@@ -198,6 +198,8 @@ it('the error is of what was served when each rating came, also of a model that 
   await learner.start(rule, 1)
   await rate(80)
   await learner.kill(0)
+  // Rows of a checkpoint, from which ratings are learned again, would be taken for rows that have changed.
+  await learner.error(80, 1)
   await rate(120)
   await expectError(1)
   await learner.stop()

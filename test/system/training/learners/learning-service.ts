@@ -134,13 +134,6 @@ export class LearningService {
     expect(this.job.execution.status).toBe('RUNNING')
   }
 
-  /** Waits until the registry knows what the job learns, from which it decides on promotions. */
-  async untilRegistered(): Promise<void> {
-    await until('the registry knows what the job learns', async () => {
-      return (await this.registry().read()).models.get(TOPIC)?.learnsKind !== undefined
-    })
-  }
-
   /** Tries to make a version live whose checks have passed; returns why it is refused. */
   async tryToPromote(number: number): Promise<string | undefined> {
     const checks = (['data', 'quality', 'serving'] as const).map((check) =>

@@ -84,10 +84,14 @@ export class Learner implements AsyncDisposable {
     return this.job as ServedJob
   }
 
+  /** Ends a slot's thread and waits until the job runs again. */
   async kill(slot: number): Promise<void> {
-    this.running.execution.killSlot(slot)
-    await this.running.execution.waitFor('RESTARTING', 'RUNNING')
-    await this.running.execution.waitFor('RUNNING')
+    const { execution } = this.running
+    const failures = execution.failures.length
+    execution.killSlot(slot)
+    // Until then it is the attempt before that runs.
+    await until('the slot is lost', () => execution.failures.length > failures)
+    await execution.waitFor('RUNNING')
   }
 
   async stop(): Promise<void> {
@@ -134,10 +138,7 @@ export class Learner implements AsyncDisposable {
       async () => {
         const reader = await this.running.reader()
         const asked = reader.values(LEARNING_ERROR_STATE, ['1'])
-        const [answer] = await asked.catch((error: unknown) => {
-          if (isWeirError(error, 'RESTORING')) return []
-          throw error
-        })
+        const [answer] = await asked.catch(restoring)
         error = answer?.ok === true ? (unpack(answer.value) as RatingError) : undefined
         return error?.ratings === ratings && error.slots.every((p) => p.parallelism === slots)
       },
@@ -150,7 +151,7 @@ export class Learner implements AsyncDisposable {
     const reader = await this.running.reader()
     let row: Float32Array | undefined
     await until(`row ${key} is served`, async () => {
-      const [answer] = await reader.rows(ALS_MODEL, [key])
+      const [answer] = await reader.rows(ALS_MODEL, [key]).catch(restoring)
       row = answer?.ok === true ? answer.value : undefined
       return row !== undefined
     })
@@ -160,4 +161,10 @@ export class Learner implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop()
   }
+}
+
+/** No answers while the job restores. */
+function restoring(error: unknown): never[] {
+  if (isWeirError(error, 'RESTORING')) return []
+  throw error
 }
