@@ -113,13 +113,11 @@ const ROWS: Readonly<Record<string, Row>> = {
   },
   'scale-out.partitions': {
     fallback: '24',
-    meaning:
-      'Job partitions: the parts of the job that processes own. Fixed by the first start.',
+    meaning: 'Job partitions: the parts of the job that processes own. Fixed by the first start.',
   },
   'session.timeout.ms': {
     fallback: '10 s',
-    meaning:
-      'Silence after which a process has lost its job partitions; brokers take 6 s or more.',
+    meaning: 'Silence after which a process has lost its job partitions; brokers take 6 s or more.',
   },
   'heartbeat.interval.ms': {
     fallback: 'a tenth of `session.timeout.ms`',

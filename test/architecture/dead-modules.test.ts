@@ -3,12 +3,18 @@ import { THREADS } from '../../scripts/build-package.ts'
 import { packageEntries } from '../../scripts/package-entries.ts'
 import { filesOf, importedFiles } from './source-tree.ts'
 
+/** Modules that are done and tested before their user is, with what will use them. */
+const AWAITED: Readonly<Record<string, string>> = {
+  'src/cluster/scale-out/decisions/lease.ts': 'queries of a job in many processes',
+  'src/connectors/kafka/group/kafka-commits.ts': 'a checkpoint as one transaction of a group',
+}
+
 it('every module of src is imported, exported by the package or started by URL', () => {
   const used = new Set([
     ...filesOf('src', 'scripts').flatMap(importedFiles),
     ...packageEntries().map((module) => `src/${module}.ts`),
   ])
-  expect(filesOf('src').filter((file) => !used.has(file))).toEqual([])
+  expect(filesOf('src').filter((file) => !used.has(file))).toEqual(Object.keys(AWAITED))
 })
 
 it('the first modules of threads, by which the build joins modules into files, are there', () => {
