@@ -448,6 +448,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'cluster/scale-out': [
     'cluster/scale-out/decisions',
     'cluster/scale-out/graph',
+    'cluster/scale-out/peers',
     'connectors/kafka/client',
     'connectors/kafka/group',
     'core',
@@ -471,6 +472,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'operators/basic',
     'operators/port',
   ],
+  'cluster/scale-out/peers': ['core', 'files'],
   'connectors/file': [
     'core',
     'core/formats',

@@ -38,7 +38,7 @@ const OPTIONS: Readonly<Record<Exclude<Reach, 'nothing'>, readonly string[]>> = 
   settings: ['set'],
   never: [
     ...['token', 'sasl-password'],
-    ...['detached', 'scale-out', 'jobmanager', 'listen'],
+    ...['detached', 'scale-out', 'processes', 'jobmanager', 'listen'],
     ...['jobmanager-tls', 'jobmanager-tls-ca', 'jobmanager-tls-cert', 'jobmanager-tls-key'],
     ...['http', 'grpc', 'model-control', 'allow-modules', 'allow-remote', 'remote-keys'],
   ],

@@ -17,6 +17,7 @@ const JOBS_OF: Readonly<Record<string, readonly RunJob[]>> = {
   option: ['module'],
   'check-types': ['module'],
   'scale-out': ['module'],
+  processes: ['module'],
   repository: ['models', 'module'],
   memory: ['models', 'module'],
   'remote-keys': ['models', 'module'],

@@ -9,8 +9,10 @@ import { configurationOf, keyValuesOf, slotsOf } from '../flags/serving.ts'
 import { packageVersion } from '../text/package-version.ts'
 import { type JobLog, jobLogOf } from './job-log.ts'
 import { loadJobModule, logOptions } from './job-module.ts'
+import { runProcesses, starterGone } from './run-processes.ts'
 
 const DEFAULT_PARTITIONS = 24
+const ONE_NAME = 'group.instance.id names one process: leave it out with --processes'
 
 /**
  * `weir run --scale-out`: runs this process's part of a job until Ctrl-C hands it over to the other processes. Throws
@@ -29,12 +31,17 @@ export async function runScaleOut(path: string, flags: Flags, io: CommandIo): Pr
     ...configurationOf(flags),
   }
   const { scaleOut } = parseConfiguration(configuration)
+  const processes = flags.optionalNumber('processes') ?? 1
+  if (processes > 1) {
+    if (scaleOut.groupInstanceId !== undefined) throw new UsageError(ONE_NAME)
+    return await runProcesses(processes, io, log)
+  }
   const applicationId = scaleOut.applicationId ?? definition.name
   const partitions = scaleOut.partitions ?? DEFAULT_PARTITIONS
   const report = reporterOf(log, flags, io)
   const place = configuration['execution.checkpointing.dir']
   report(
-    { event: 'started', applicationId, partitions, checkpoints: place },
+    { event: 'started', pid: process.pid, applicationId, partitions, checkpoints: place },
     `a process of "${applicationId}", which has ${partitions} job partitions; all processes must reach its checkpoints: ${place}`,
   )
   const started = startScaleOut({
@@ -52,10 +59,10 @@ export async function runScaleOut(path: string, flags: Flags, io: CommandIo): Pr
     warn: (sentence) => log.warn(`warning: ${sentence}`),
   })
   await using running = await unlessInterrupted(started, io)
-  const { process } = running
-  await Promise.race([process.ended, io.interrupted])
+  const { process: member } = running
+  await Promise.race([member.ended, io.interrupted, starterGone()])
   report({ event: 'stopping' }, 'stopping: the job partitions are handed over')
-  await process.leave()
+  await member.leave()
   return 0
 }
 
@@ -103,6 +110,12 @@ function show(event: ProcessEvent, log: JobLog, report: Report): void {
       log.warn(`warning: ${what}${error.code}: ${error.message}`, { error })
       return
     }
+    case 'removed':
+      report(
+        { event: 'removed', memberId: event.memberId },
+        `process ${event.memberId} has ended; it is removed from the group`,
+      )
+      return
     case 'left':
       report({ event: 'left' }, 'left the group')
   }

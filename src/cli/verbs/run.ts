@@ -119,6 +119,12 @@ export const runCommand: Command = {
       ],
       help: 'Be one of the processes of a job of your own: those with the same application.id share it, in a group of Kafka',
     },
+    processes: {
+      type: 'string',
+      needs: [needs('scale-out')],
+      value: wholeNumber({ min: 1, max: 64 }),
+      help: 'Start so many processes of the job on this machine, and start those again that are lost (default: 1)',
+    },
     ...MODEL_CONTROL_OPTIONS,
     ...KEY_LENGTH_OPTION,
     ...SERVING_OPTIONS,

@@ -19,6 +19,8 @@ import { memberTransition } from './decisions/member-transition.ts'
 import { planRound } from './decisions/plan-round.ts'
 import type { AssignRules } from './decisions/planning-board.ts'
 import { type CreatePartition, OwnedPartitions } from './owned-partitions.ts'
+import { PeerLinks } from './peers/peer-links.ts'
+import type { PeerSocket } from './peers/peer-socket.ts'
 import type { ProcessListener } from './process-events.ts'
 
 /** A partition that could not be restored is not taken again for so long, ms. */
@@ -51,6 +53,8 @@ export interface JobProcessOptions {
   /** Topics whose partitions tools show as those of their owners. */
   readonly topics: readonly string[]
   readonly listener: ProcessListener
+  /** Socket by which others of this machine see that the process lives; undefined where there is none. */
+  readonly socket?: PeerSocket | undefined
 }
 
 /**
@@ -63,6 +67,7 @@ export class JobProcess {
   private readonly end = Promise.withResolvers<void>()
   private readonly options: JobProcessOptions
   private readonly partitions: OwnedPartitions
+  private readonly links: PeerLinks
   private state = newMember()
   private isOver = false
 
@@ -76,6 +81,7 @@ export class JobProcess {
       warned: (partition, error) => listener({ kind: 'warning', partition, error }),
       failed: (partition, error) => this.failed(partition, error),
     })
+    this.links = new PeerLinks(options.clock, (memberId) => void this.remove(memberId))
     void this.join()
   }
 
@@ -144,12 +150,14 @@ export class JobProcess {
       const generation = await member.join(this.userData(joinId), this.assign)
       const { generationId, memberId, isLeader } = generation
       const given = decodeAssignment(generation.assignment.userData)
+      this.options.socket?.announce(memberId)
       const verdict = judgeAssignment(given, { joinId, job })
       if (verdict === 'foreign') {
         this.on({ kind: 'round-over' })
         return
       }
-      const { refusal, active, release, warmUp } = given
+      const { refusal, active, release, warmUp, map, self } = given
+      this.links.follow(map.addresses.filter((_, place) => place !== self))
       listener({
         ...{ kind: 'joined', generation: generationId, memberId, isLeader, active, release },
       })
@@ -160,6 +168,20 @@ export class JobProcess {
       void this.sendHeartbeats(generationId)
     } catch (error) {
       await this.afterFailedJoin(error)
+    }
+  }
+
+  /** Removes a process that is gone from the group, which would wait for the end of its session. */
+  private async remove(memberId: string): Promise<void> {
+    const { member, listener } = this.options
+    if (this.isOver || memberId === member.generation?.memberId) return
+    try {
+      await member.remove(memberId)
+      listener({ kind: 'removed', memberId })
+      this.on({ kind: 'rebalancing' })
+    } catch (error) {
+      const problem = asWeirError(error, 'CONNECTOR_FAILED')
+      listener({ kind: 'warning', partition: undefined, error: problem })
     }
   }
 
@@ -238,7 +260,8 @@ export class JobProcess {
     const owned = claimsOf(state)
     return encodeMemberData({
       understands: GROUP_FORMATS,
-      ...{ joinId, processVersion: version, address: '', job, capacity },
+      ...{ joinId, processVersion: version, job, capacity },
+      address: this.options.socket?.address ?? '',
       isDraining: state.isLeaving,
       generation: owned.length === 0 ? undefined : state.generation,
       ...{ owned, standbys: [], refused: refusalsOf(state, clock.monotonicMs()) },
@@ -260,6 +283,7 @@ export class JobProcess {
         error: asWeirError(error, 'CONNECTOR_FAILED'),
       })
     }
+    this.links.close()
     await member.close()
     this.end.resolve()
   }
@@ -267,6 +291,7 @@ export class JobProcess {
   private async fail(error: WeirError): Promise<void> {
     if (this.isOver) return
     this.isOver = true
+    this.links.close()
     const { member } = this.options
     await Promise.all(this.partitions.all.map((partition) => this.partitions.abandon(partition)))
     // The others find out by its silence otherwise.

@@ -20,6 +20,8 @@ export type ProcessEvent =
   /** The group has removed it: it ends its partitions without a checkpoint, and joins again. */
   | { readonly kind: 'lost'; readonly error: WeirError }
   | { readonly kind: 'warning'; readonly partition: number | undefined; readonly error: WeirError }
+  /** It has removed another process, which has ended, from the group. */
+  | { readonly kind: 'removed'; readonly memberId: string }
   | { readonly kind: 'left' }
 
 /** Listener for the events of a process. */

@@ -19,6 +19,7 @@ import { type Exchange, exchangesOf } from './graph/partition-graph.ts'
 import { JobProcess } from './job-process.ts'
 import type { ScaleOutJobOptions } from './options.ts'
 import { createPartitionJob, wholeGraph } from './partition-execution.ts'
+import { openPeerSocket, type PeerSocket } from './peers/peer-socket.ts'
 import type { ProcessListener } from './process-events.ts'
 import { storageIdOf } from './storage-id.ts'
 
@@ -69,7 +70,9 @@ export async function startScaleOut(options: StartScaleOutOptions): Promise<Star
     clock: systemClock,
   })
   opened.defer(() => pool.close())
-  const process = join(options, { cluster, configuration, job, pool, exchanges })
+  const socket = await openPeerSocket(randomBytes(8).toString('hex'), systemClock.nowMs())
+  if (socket !== undefined) opened.use(socket)
+  const process = join(options, { cluster, configuration, job, pool, exchanges, socket })
   const resources = opened.move()
   return { process, [Symbol.asyncDispose]: () => resources[Symbol.asyncDispose]() }
 }
@@ -80,11 +83,12 @@ interface JoinParts {
   readonly job: JobIdentity
   readonly pool: SlotThreadPool
   readonly exchanges: readonly Exchange[]
+  readonly socket: PeerSocket | undefined
 }
 
 function join(options: StartScaleOutOptions, parts: JoinParts): JobProcess {
   const { applicationId, version, listener, threads } = options
-  const { cluster, configuration, job, pool, exchanges } = parts
+  const { cluster, configuration, job, pool, exchanges, socket } = parts
   const {
     sessionTimeoutMs = DEFAULT_SESSION_MS,
     groupHeartbeatMs,
@@ -98,7 +102,7 @@ function join(options: StartScaleOutOptions, parts: JoinParts): JobProcess {
     ...(groupInstanceId === undefined ? {} : { groupInstanceId }),
   })
   return new JobProcess({
-    ...{ member, job, heartbeatMs, version, topics, listener },
+    ...{ member, job, heartbeatMs, version, topics, listener, socket },
     create: (partition) => createPartitionJob(options, partition, pool),
     clock: systemClock,
     random: seededRandom(randomBytes(4).readUInt32LE()),

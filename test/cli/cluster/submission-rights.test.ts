@@ -27,7 +27,7 @@ const REACHES = {
   address: 'host',
   listener: `tokens people token-file insecure-listener audit-file trusted-proxy allow-origin server-tls-cert server-tls-key server-tls-ca`,
   settings: 'set',
-  never: `token sasl-password detached scale-out jobmanager jobmanager-tls jobmanager-tls-ca jobmanager-tls-cert
+  never: `token sasl-password detached scale-out processes jobmanager jobmanager-tls jobmanager-tls-ca jobmanager-tls-cert
     jobmanager-tls-key listen http grpc model-control allow-modules allow-remote remote-keys`,
 }
 

@@ -19,7 +19,7 @@ export interface ScaledJob {
 export class JobMember implements AsyncDisposable {
   readonly process: CommandProcess
 
-  constructor(job: ScaledJob) {
+  constructor(job: ScaledJob, more: readonly string[] = []) {
     const settings = {
       'application.id': job.applicationId,
       'scale-out.partitions': String(job.partitions),
@@ -34,13 +34,14 @@ export class JobMember implements AsyncDisposable {
       ...['run', job.module, '--scale-out', '--brokers', job.brokers, '--json'],
       ...Object.entries(job.options).flatMap(([name, value]) => ['--option', `${name}=${value}`]),
       ...Object.entries(settings).flatMap(([key, value]) => ['-D', `${key}=${value}`]),
+      ...more,
     ])
   }
 
   /** The job partitions that run in it, ascending. */
   get running(): number[] {
     const running = new Set<number>()
-    for (const event of this.events()) {
+    for (const event of this.allEvents()) {
       const { partition, active, release } = event
       if (event['event'] === 'running') running.add(partition as number)
       else if (event['event'] === 'released') running.delete(partition as number)
@@ -84,7 +85,12 @@ export class JobMember implements AsyncDisposable {
     await this.process[Symbol.asyncDispose]()
   }
 
-  private events(): Record<string, unknown>[] {
+  /** What it has reported so, oldest first. */
+  events(name: string): Record<string, unknown>[] {
+    return this.allEvents().filter(({ event }) => event === name)
+  }
+
+  private allEvents(): Record<string, unknown>[] {
     const text = this.process.printedOutput
     return jsonLines(text.slice(0, text.lastIndexOf('\n') + 1))
   }

@@ -47,6 +47,8 @@ describe('one job in several processes', () => {
     await using second = new JobMember(job)
     await untilShared(first, second)
     await first.kill()
+    // The session of the process that has ended is not over yet: another one sees that it is gone.
+    await second.process.printed(/"event":"removed"/)
     await second.untilRunning(PARTITIONS)
     await using third = new JobMember(job)
     await untilShared(second, third)
@@ -65,6 +67,23 @@ describe('one job in several processes', () => {
     )
     await second.leave()
     await expectEachOnce(broker, output, load)
+  })
+
+  it('starts several processes at once, and one again that is killed', async () => {
+    const { job, load } = await newFold()
+    await load.stop()
+    await using both = new JobMember(job, ['--processes', '2'])
+    const pids = () => both.events('started').map(({ pid }) => pid as number)
+    await until('two have started', () => pids().length === 2)
+    await until(
+      'both are members',
+      () => new Set(both.events('joined').map(({ memberId }) => memberId)).size === 2,
+    )
+    process.kill(pids()[0]!, 'SIGKILL')
+    await until('a third has started', () => pids().length === 3)
+    const { code, stderr } = await both.leave()
+    expect({ code, stderr }).toMatchObject({ code: 0 })
+    expect(stderr).toContain('was ended by SIGKILL; it is started again')
   })
 })
 
