@@ -1,9 +1,11 @@
 import { ByteWriter } from '../../../core/byte-writer.ts'
+import { WeirError } from '../../../core/errors.ts'
 import { keyGroupOf, subtaskOfKeyGroup } from '../../../core/key-group.ts'
 import type { Serializer } from '../../../core/serializer.ts'
 import { MIN_TIMESTAMP } from '../../../core/time.ts'
 import type { Partitioning } from '../../../dataflow/stream-graph.ts'
 import { SinkOperator } from '../../../operators/basic/sink.ts'
+import { refusePromise } from '../../../operators/port/refuse-promise.ts'
 import type { Sink } from '../../../operators/port/sink.ts'
 import type { ExchangeKind } from './exchange-format.ts'
 
@@ -117,7 +119,7 @@ export class ExchangeSender extends SinkOperator<ExchangeMessage> {
       case 'broadcast':
         return () => this.everyone
       case 'custom':
-        return (value) => [partitioning.partition(value, partitions)]
+        return (value) => [requireReceiver(partitioning.partition(value, partitions), partitions)]
       case 'global':
         return () => [0]
       default: {
@@ -146,4 +148,20 @@ export class ExchangeSender extends SinkOperator<ExchangeMessage> {
       return owner
     }
   }
+}
+
+/** The number of a receiver as a function has chosen it. Throws INVALID_ARGUMENT. */
+function requireReceiver(receiver: unknown, partitions: number): number {
+  if (
+    Number.isInteger(receiver) &&
+    (receiver as number) >= 0 &&
+    (receiver as number) < partitions
+  ) {
+    return receiver as number
+  }
+  refusePromise(receiver, 'the function of partitionCustom')
+  throw new WeirError(
+    'INVALID_ARGUMENT',
+    `the function of partitionCustom returned ${receiver}: return a whole number from 0 to ${partitions - 1}`,
+  )
 }

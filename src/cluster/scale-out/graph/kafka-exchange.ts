@@ -1,6 +1,7 @@
 import type { KafkaClientOptions } from '../../../connectors/kafka/client/options.ts'
 import { KafkaSink } from '../../../connectors/kafka/sink.ts'
 import { KafkaSource } from '../../../connectors/kafka/source.ts'
+import { murmur3 } from '../../../core/hash/murmur3.ts'
 import type { ExchangeRecord } from './exchange-receiver.ts'
 import { exchangeDeserializer, exchangeSerializer } from './exchange-records.ts'
 import type { ExchangeMessage } from './exchange-sender.ts'
@@ -18,9 +19,18 @@ export interface KafkaExchangeOptions {
   readonly retained: number
 }
 
-/** Name of the topic of an exchange. */
+/** Longest part of a topic's name that is taken as it is: Kafka takes 249 characters for the whole. */
+const MOST_CHARACTERS = 100
+
+/** Name of the topic of an exchange. What Kafka does not take in a name is replaced, with a hash that tells names apart. */
 export function exchangeTopic(applicationId: string, exchange: Pick<Exchange, 'name'>): string {
-  return `${applicationId}-${exchange.name}-repartition`
+  return `${inTopic(applicationId)}-${inTopic(exchange.name)}-repartition`
+}
+
+function inTopic(name: string): string {
+  const taken = name.replace(/[^a-zA-Z0-9._-]/g, '_').slice(0, MOST_CHARACTERS)
+  if (taken === name) return name
+  return `${taken}-${murmur3(new TextEncoder().encode(name)).toString(16).padStart(8, '0')}`
 }
 
 /** The exchange topics of a job on Kafka: transactions write them, and only what is committed is read. */

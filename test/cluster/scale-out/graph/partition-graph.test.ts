@@ -218,4 +218,28 @@ describe('the partitions of a job', () => {
     }
     expect(highest).toEqual(counts)
   })
+
+  it('send records to all, and to the partition that a function names', async () => {
+    await using job = new Partitions((env, sink) => {
+      const all = events(env)
+      all
+        .broadcast()
+        .map(({ key }) => `all ${key}`)
+        .sinkTo(sink)
+        .uid('all')
+      all
+        .partitionCustom(
+          (amount: number, partitions) => amount % partitions,
+          ({ amount }) => amount,
+        )
+        .map(({ amount }) => `one ${amount}`)
+        .sinkTo(sink)
+        .uid('one')
+    })
+    const expected = [
+      ...ALL.flatMap(({ key }) => new Array<string>(PARTITIONS).fill(`all ${key}`)),
+      ...ALL.map(({ amount }) => `one ${amount}`),
+    ].toSorted()
+    expect(await job.results(expected.length)).toEqual(expected)
+  })
 })
