@@ -12,6 +12,11 @@ export function requireDivisible(graph: StreamGraph, partitions: number): void {
     const problem = problemOf(node, partitions)
     if (problem !== undefined) throw unsupported(`operator "${node.name}" (${node.uid}) ${problem}`)
   }
+  if (graph.nodes.every(({ parallelism }) => parallelism !== partitions)) {
+    throw unsupported(
+      `each operator has parallelism 1, so there is nothing to divide into ${partitions} job partitions: remove setParallelism(1), or run the job without --scale-out`,
+    )
+  }
   const waits = graph.edges.find(({ loadsFirst }) => loadsFirst === true)
   if (waits === undefined || exchangesOf(graph, partitions).length === 0) return
   const { name, uid } = graph.nodes.find(({ id }) => id === waits.to)!

@@ -56,6 +56,12 @@ describe('a job in many processes', () => {
     expect(() => divide(env)).toThrow('operator "Copy" (copy) has parallelism 2')
   })
 
+  it('is refused where each operator has parallelism 1', () => {
+    const env = new StreamExecutionEnvironment({ parallelism: 1 })
+    env.fromSource(new MemorySource([[1]], { bounded: false })).sinkTo(new MemorySink())
+    expect(() => divide(env)).toThrow('nothing to divide into 3 job partitions')
+  })
+
   it('is refused where records wait for a table that comes through an exchange', () => {
     const { env, numbers } = newJob()
     const table = env.table(new MemorySource([[1]], { bounded: false }), {
