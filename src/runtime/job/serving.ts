@@ -82,10 +82,10 @@ export class JobServing {
     this.port?.slotStatus(slot, 'down')
   }
 
-  /** The job is over. */
+  /** The job is over. While its slots counted as running, a reader without its tables would say that no key exists. */
   close(): void {
-    this.pass(this.catalog.drop(() => true))
     for (let slot = 0; slot < this.board.share.slots; slot++) this.slotDown(slot)
+    this.pass(this.catalog.drop(() => true))
   }
 
   /** A query thread was replaced: it gets a port to every living slot. */
