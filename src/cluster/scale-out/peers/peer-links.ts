@@ -79,11 +79,16 @@ class PeerLink {
       text = this.read(text + more)
       if (text.length > MOST_ID_BYTES) socket.destroy()
     })
+    let isOpen = false
     let refusal: string | undefined
+    socket.on('connect', () => {
+      isOpen = true
+    })
     socket.on('error', (error) => {
       refusal = systemCodeOf(error)
     })
-    socket.on('close', () => this.closed(refusal))
+    // The end of a process may be an error of the connection, too.
+    socket.on('close', () => this.closed(isOpen ? undefined : refusal))
   }
 
   /** Takes the lines that are whole; returns the rest. */
@@ -95,6 +100,7 @@ class PeerLink {
     return rest
   }
 
+  /** `refusal`: why no connection came about; undefined for one that has ended. */
   private closed(refusal: string | undefined): void {
     if (this.isClosed) return
     if (refusal === 'ECONNREFUSED') {
