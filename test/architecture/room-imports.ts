@@ -467,6 +467,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'connectors/kafka/client',
     'connectors/records',
     'core',
+    'core/hash',
     'dataflow',
     'dataflow/job',
     'operators/basic',
