@@ -25,6 +25,8 @@ export async function runProcesses(count: number, io: CommandIo, log: JobLog): P
       children.add(child)
       const [code, signal] = (await once(child, 'exit')) as [number | null, string | null]
       children.delete(child)
+      // A process that was ended before it was a member says so with the status of the signal.
+      if (isStopping && (code === 130 || code === 143)) return 0
       if (code !== null && code !== 0) stop()
       if (code !== null || isStopping) return code ?? 0
       log.warn(`process ${number} of ${count} was ended by ${signal}; it is started again`)

@@ -53,7 +53,6 @@ describe('one job in several processes', () => {
     second.process.signal('SIGSTOP')
     await third.untilRunning(PARTITIONS)
     second.process.signal('SIGCONT')
-    await second.process.printed(/the group has removed this process/)
     await untilShared(second, third)
     const { code, stderr } = await third.leave()
     expect({ code, stderr }).toMatchObject({ code: 0 })
