@@ -14,7 +14,7 @@ export interface ExchangeTopicsOptions {
 
 /**
  * Creates the exchange topics that are missing, in any process, and checks the others: they keep all records
- * until the job deletes them. Throws TOPIC_CONFLICT where one has other partitions.
+ * until the job deletes them. Throws INVALID_ARGUMENT where one has other partitions.
  */
 export async function ensureExchangeTopics(
   cluster: KafkaCluster,

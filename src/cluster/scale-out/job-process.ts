@@ -44,7 +44,7 @@ export interface JobProcessOptions {
   /** Names each call to join, so that no two say the same. */
   readonly random: Random
   readonly heartbeatMs: number
-  /** Longest time of its handover when it leaves; after it, it releases what it has, whoever takes it. */
+  /** Longest time of its handover when it leaves; after it, it releases what it has, also to no other process. */
   readonly graceMs: number
   /** Share of the partitions that it takes, relative to the others'. */
   readonly capacity: number

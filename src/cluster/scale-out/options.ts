@@ -16,6 +16,3 @@ export interface ScaleOutJobOptions {
   /** Number of job partitions: only a restore changes it. */
   readonly partitions: number
 }
-
-/** A transaction of an exchange may be open for so long, ms; a crash of a process hides no record for longer. */
-export const EXCHANGE_TRANSACTION_TIMEOUT_MS = 60_000

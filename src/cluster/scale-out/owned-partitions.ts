@@ -34,11 +34,6 @@ export class OwnedPartitions {
     return [...this.executions.keys()].toSorted((a, b) => a - b)
   }
 
-  /** The execution of a partition; undefined for one that is not here. */
-  execution(partition: number): JobExecution | undefined {
-    return this.executions.get(partition)
-  }
-
   /** Starts a partition from its last checkpoint. */
   start(partition: number): Promise<void> {
     return this.after(partition, async () => {

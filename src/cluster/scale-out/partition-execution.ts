@@ -9,7 +9,7 @@ import type { SlotThreadPool } from '../../runtime/slot/pool/slot-threads.ts'
 import { partName } from './graph/job-partition.ts'
 import type { KafkaExchangeOptions } from './graph/kafka-exchange.ts'
 import { PARTITION_MODULE, type PartitionModuleOptions } from './graph/module.ts'
-import { EXCHANGE_TRANSACTION_TIMEOUT_MS, type ScaleOutJobOptions } from './options.ts'
+import type { ScaleOutJobOptions } from './options.ts'
 
 /** Id under which the checkpoints of a job partition are stored, the same in every process. */
 export function partitionJobId(applicationId: string, partition: number): string {
@@ -76,8 +76,5 @@ function exchangeOptions({
   configuration,
 }: ScaleOutJobOptions): KafkaExchangeOptions {
   const { retained } = parseConfiguration(configuration).checkpoints
-  return {
-    ...{ kafka, applicationId, partitions, retained },
-    transactionTimeoutMs: EXCHANGE_TRANSACTION_TIMEOUT_MS,
-  }
+  return { kafka, applicationId, partitions, retained }
 }

@@ -24,9 +24,6 @@ export interface ExchangeMessage {
   receiver: number
 }
 
-/** A watermark is repeated after this time, ms. */
-const REPEAT_MS = 5_000
-
 /** Options of an exchange sender. */
 export interface ExchangeSenderOptions {
   readonly sink: Sink<ExchangeMessage>
@@ -51,8 +48,8 @@ export class ExchangeSender extends SinkOperator<ExchangeMessage> {
   private readonly everyone: readonly number[]
   private watermark = MIN_TIMESTAMP
   private isIdle = false
-  /** What the receivers know of this sender, and since when, ms on the monotonic clock. */
-  private said: { readonly state: string; readonly atMs: number } | undefined
+  /** What the receivers know of this sender: its watermark, or that it is idle. */
+  private said: number | 'idle' = MIN_TIMESTAMP
 
   constructor(options: ExchangeSenderOptions) {
     super(options.sink, options.jobName)
@@ -86,20 +83,17 @@ export class ExchangeSender extends SinkOperator<ExchangeMessage> {
     await super.prepareSnapshot(checkpointId)
   }
 
-  /** Sends the watermark where it has changed, and from time to time: a receiver may have lost what it knew. */
+  /** Sends the watermark where it has changed: a receiver stores what it knows. */
   private sendWatermark(): void {
     const { message, watermark, isIdle } = this
-    const { clock } = this.context
-    const state = isIdle ? 'idle' : String(watermark)
-    const nowMs = clock.monotonicMs()
-    if (this.said?.state === state && nowMs - this.said.atMs < REPEAT_MS) return
-    if (!isIdle && watermark === MIN_TIMESTAMP) return
-    this.said = { state, atMs: nowMs }
+    const state = isIdle ? 'idle' : watermark
+    if (state === this.said || state === MIN_TIMESTAMP) return
+    this.said = state
     message.kind = isIdle ? 'idle' : 'watermark'
     message.key = null
     message.value = undefined
     message.time = isIdle ? 0 : watermark
-    message.sentMs = clock.nowMs()
+    message.sentMs = this.context.clock.nowMs()
     this.sendTo(this.everyone)
   }
 

@@ -14,7 +14,6 @@ export interface KafkaExchangeOptions {
   readonly applicationId: string
   /** Number of job partitions. */
   readonly partitions: number
-  readonly transactionTimeoutMs: number
   /** Checkpoints that a restart may restore: records that none of them needs are deleted. */
   readonly retained: number
 }
@@ -22,7 +21,7 @@ export interface KafkaExchangeOptions {
 /** Longest part of a topic's name that is taken as it is: Kafka takes 249 characters for the whole. */
 const MOST_CHARACTERS = 100
 
-/** Name of the topic of an exchange. What Kafka does not take in a name is replaced, with a hash that tells names apart. */
+/** Name of the topic of an exchange. What Kafka does not take in a name is replaced, with a hash, so that no two names become one. */
 export function exchangeTopic(applicationId: string, exchange: Pick<Exchange, 'name'>): string {
   return `${inTopic(applicationId)}-${inTopic(exchange.name)}-repartition`
 }
@@ -35,7 +34,7 @@ function inTopic(name: string): string {
 
 /** The exchange topics of a job on Kafka: transactions write them, and only what is committed is read. */
 export function kafkaExchanges(options: KafkaExchangeOptions): ExchangeTopics {
-  const { kafka, applicationId, partitions, transactionTimeoutMs, retained } = options
+  const { kafka, applicationId, partitions, retained } = options
   return {
     sinkOf: (exchange) =>
       new KafkaSink<ExchangeMessage>({
@@ -43,7 +42,6 @@ export function kafkaExchanges(options: KafkaExchangeOptions): ExchangeTopics {
         topic: exchangeTopic(applicationId, exchange),
         guarantee: 'exactly-once',
         transactionalIdPrefix: applicationId,
-        transactionTimeoutMs,
         serialize: exchangeSerializer(exchange),
       }),
     sourceOf: (exchange) => {

@@ -1,6 +1,6 @@
 import { PROCESS_PLACE } from '../../../files/running-process.ts'
 
-/** The machine, as far as one is told from another. */
+/** What is different on each machine: its boot, or its name. */
 const MACHINE = (PROCESS_PLACE.boot === '' ? PROCESS_PLACE.host : PROCESS_PLACE.boot).slice(0, 64)
 const ADDRESS = /^unix:([^:]+):(\/[\x21-\x7e]{1,100})$/
 

@@ -96,7 +96,7 @@ export class KafkaGroupCommits implements GroupCommits {
     this.checkAnswer(doing, answer.topics, commit)
   }
 
-  /** Throws the error of a partition, if one has any: rather one that stays than one that may pass. */
+  /** Throws the error of a partition, if one has any: one that stays comes before one that may pass. */
   private checkAnswer(doing: string, topics: AnsweredTopics, commit: TransactionalCommit): void {
     const refused = topics.flatMap(({ name, partitions }) =>
       partitions
