@@ -11,11 +11,16 @@ export interface LoopFigures {
   readonly waited: Waits
   /** Part of the time in which it waited for one. */
   readonly waitedShare: number
+  /** Most bytes of the young generation of its heap. */
+  readonly youngBytes: number
 }
 
 /** Time in which a process says what its loop did, ms. */
 const MOST_SILENT_MS = 60_000
-const NOTHING: LoopFigures = { turnMs: 0, waited: { p99Ms: 0, worstMs: 0 }, waitedShare: 0 }
+const NOTHING: LoopFigures = {
+  ...{ turnMs: 0, waited: { p99Ms: 0, worstMs: 0 }, waitedShare: 0 },
+  youngBytes: 0,
+}
 
 /** Environment of a server whose loop is watched; `folder` gets the figures. */
 export function loopWatched(folder: string): Readonly<Record<string, string>> {

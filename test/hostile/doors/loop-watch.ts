@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { getHeapSpaceStatistics } from 'node:v8'
 import { isMainThread } from 'node:worker_threads'
 import type { LoopFigures } from './loop-figures.ts'
 
@@ -13,6 +14,8 @@ import type { LoopFigures } from './loop-figures.ts'
 const EVERY_MS = 2
 /** Looks that are kept: of a minute. */
 const MOST_LOOKS = 30_000
+/** Time between two looks at the heap, ms. */
+const HEAP_EVERY_MS = 100
 
 /** Between two looks, ms: the time that passed, and the part of it in which the thread waited for a processor. */
 interface Gap {
@@ -23,6 +26,7 @@ interface Gap {
 if (isMainThread) {
   let turnMs = 0
   let gaps: Gap[] = []
+  let youngBytes = 0
   let before = { wall: performance.now(), cpu: cpuMs() }
   setInterval(() => {
     const now = { wall: performance.now(), cpu: cpuMs() }
@@ -33,11 +37,15 @@ if (isMainThread) {
     if (gaps.length < MOST_LOOKS)
       gaps.push({ wallMs, waitedMs: Math.max(0, wallMs - cpu - EVERY_MS) })
   }, EVERY_MS).unref()
+  setInterval(() => {
+    youngBytes = Math.max(youngBytes, youngBytesNow())
+  }, HEAP_EVERY_MS).unref()
   process.on('SIGUSR2', () => {
-    const figures: LoopFigures = { turnMs, ...waitedOf(gaps) }
+    const figures: LoopFigures = { turnMs, ...waitedOf(gaps), youngBytes }
     writeFileSync(join(process.env['WEIR_TURNS']!, `turns-${process.pid}`), JSON.stringify(figures))
     turnMs = 0
     gaps = []
+    youngBytes = 0
   })
 }
 
@@ -52,6 +60,11 @@ function waitedOf(gaps: Gap[]): Pick<LoopFigures, 'waited' | 'waitedShare'> {
   const waited = { p99Ms: at?.waitedMs ?? 0, worstMs: gaps.at(-1)?.waitedMs ?? 0 }
   const waitedMs = gaps.reduce((sum, gap) => sum + gap.waitedMs, 0)
   return { waited, waitedShare: waitedMs / Math.max(1, all) }
+}
+
+function youngBytesNow(): number {
+  const space = getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space')
+  return space?.space_size ?? 0
 }
 
 function cpuMs(): number {

@@ -10,6 +10,7 @@ import {
   MOST_TLS_BYTES,
   MOST_TURN_MS,
   MOST_WAITED_SHARE,
+  WAITING_BYTES,
   worstOf,
 } from './verdict.ts'
 import type { Measurement } from './waits.ts'
@@ -33,7 +34,8 @@ const SOUND: DoorMeasured = {
   waitedShare: MOST_WAITED_SHARE,
   fullMs: LEAST_FULL_MS,
   attackersLateMs: 0,
-  peakBytes: BUDGET_BYTES + MOST_BYTES,
+  youngBytes: 7,
+  peakBytes: BUDGET_BYTES + WAITING_BYTES + MOST_BYTES + 7,
   keptBytes: MOST_BYTES,
   isTls: false,
   longestMs: LONGEST_REQUEST_MS,
@@ -51,7 +53,7 @@ test('each figure beyond its limit is a problem', () => {
       ...SOUND,
       attack: measurement(31, 101, ['no answer', 'no answer']),
       turnMs: MOST_TURN_MS + 1,
-      peakBytes: BUDGET_BYTES + MOST_BYTES + 1024 ** 2,
+      peakBytes: BUDGET_BYTES + WAITING_BYTES + MOST_BYTES + 1024 ** 2,
       keptBytes: MOST_BYTES + 1024 ** 2,
       longestMs: LONGEST_REQUEST_MS + 1,
     }),
@@ -59,8 +61,8 @@ test('each figure beyond its limit is a problem', () => {
     harms: [
       'the good client lost 2 answers: no answer',
       'a turn of the event loop took 101.0 ms, at most 100.0 ms',
-      'memory grew by 321 MiB',
-      '65 MiB stay',
+      'memory grew by 417 MiB',
+      '97 MiB stay',
     ],
     late: [
       'the good client waited 101.0 ms, at most 100.0 ms',
@@ -122,7 +124,7 @@ test('an attack that hardly ran, or beside which hardly anyone asked, shows noth
 test('what a busy machine adds to waits and to the end of lives may be left out, of memory nothing', () => {
   const late = { ...SOUND, attack: measurement(130, 200), keptBytes: MOST_BYTES + 1024 ** 2 }
   expect(judge(late).late).toHaveLength(2)
-  expect(judge(late, 100)).toEqual({ ...PASSED, harms: ['65 MiB stay'] })
+  expect(judge(late, 100)).toEqual({ ...PASSED, harms: ['97 MiB stay'] })
   const old = { ...SOUND, longestMs: LONGEST_REQUEST_MS + 500 }
   expect(judge(old, 99).late).toHaveLength(1)
   expect(judge(old, 100)).toEqual(PASSED)
