@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { freePorts } from '../free-port.ts'
 import { pythonWith } from '../python-packages.ts'
 
@@ -21,7 +22,7 @@ export class MotoServer implements AsyncDisposable {
   /** Starts one with the Python of `motoPython`. */
   static async start(python: string): Promise<MotoServer> {
     const [port] = await freePorts(1)
-    const child = spawn(python, ['-m', 'moto.server', '-H', '127.0.0.1', '-p', String(port)], {
+    const child = spawn(python, [join(import.meta.dirname, 'serve.py'), String(port)], {
       stdio: ['ignore', 'ignore', 'pipe'],
     })
     let said = ''
