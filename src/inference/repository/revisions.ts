@@ -138,6 +138,7 @@ export function changeSettings(
     replaceFileSync(files, join(place.root, place.name, file), new TextEncoder().encode(content))
   // First the revisions: a process that ends between the two files leaves settings that count as edited by hand.
   write(REVISIONS_FILE, `${JSON.stringify(next, undefined, 2)}\n`)
-  write(DEPLOYMENT_FILE, text)
+  if (text !== '') write(DEPLOYMENT_FILE, text)
+  else if (present !== '') files.removeSync(path)
   return next
 }

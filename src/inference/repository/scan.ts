@@ -157,7 +157,13 @@ class ModelFolder {
   private settings(): ModelSettings {
     const path = join(this.folder, DEPLOYMENT_FILE)
     if (this.files.statSync(path) === undefined) return DEFAULT_SETTINGS
-    return readSettingsText(textOf(this.files, path), path)
+    const text = textOf(this.files, path)
+    // An editor that writes a file in its place empties it first.
+    if (text === '') {
+      const message = `${path} is empty, and may be half written; for the defaults remove it, or write {} into it`
+      throw new WeirError('MALFORMED_DATA', message)
+    }
+    return readSettingsText(text, path)
   }
 
   private async version(version: number): Promise<FoundVersion> {
