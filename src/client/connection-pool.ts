@@ -3,11 +3,15 @@ import { WeirError } from '../core/errors.ts'
 import type { QueryEndpoint, RoutingTable } from '../wire/routing-table.ts'
 import { ClientConnection, type ClientContext } from './connection.ts'
 import { channels } from './diagnostics.ts'
+import { mergedTable } from './key-owners.ts'
 import type { ResolvedClientOptions } from './options.ts'
 import { backoffMs } from './retry-decision.ts'
 
 /** Shortest time between two refreshes of the routing table because of an answer's epoch. */
 const REFRESH_MS = 100
+
+/** Most processes of a job that are asked for the routing table at a time. */
+const MOST_ASKED = 8
 
 /** Why there is no connection where the routing table has no endpoint. */
 const NO_SERVER_YET = 'the job has no query server yet'
@@ -145,6 +149,7 @@ export class ConnectionPool {
     const connected = this.pick()
     if (connected !== undefined) {
       try {
+        if (this.table?.shares !== undefined) return await this.fetchFromSome()
         return await connected.routing()
       } catch {
         // The job may still run: the bootstrap port is asked instead.
@@ -158,6 +163,20 @@ export class ConnectionPool {
     } finally {
       bootstrap.close()
     }
+  }
+
+  /** Of a job in many processes, what several of them know: one alone may be behind. Rejects if none answers. */
+  private async fetchFromSome(): Promise<RoutingTable> {
+    const open = this.members.flatMap(({ connection }) =>
+      connection?.isOpen === true ? [connection] : [],
+    )
+    const at = this.turn++ % Math.max(1, open.length)
+    const asked = [...open.slice(at), ...open.slice(0, at)].slice(0, MOST_ASKED)
+    const answers = await Promise.allSettled(asked.map((connection) => connection.routing()))
+    const tables = answers.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+    if (tables.length === 0) throw this.reason
+    // Those that were not asked may know a generation that these do not know yet.
+    return mergedTable(asked.length === open.length ? tables : [...tables, this.table!])
   }
 
   private adopt(table: RoutingTable): void {
@@ -227,6 +246,8 @@ export class ConnectionPool {
   private epochSeen(epoch: number): void {
     this.lastEpoch = epoch
     if (this.table === undefined || epoch === this.table.epoch || this.isClosed) return
+    // A process that has not heard of the newest generation yet.
+    if (this.table.shares !== undefined && epoch < this.table.epoch) return
     const now = this.options.clock.monotonicMs()
     if (now - this.refreshedAt < REFRESH_MS) return
     this.refreshedAt = now

@@ -1,4 +1,5 @@
 import { WeirError } from '../core/errors.ts'
+import { isOtherKey } from '../core/formats/key-text.ts'
 import { callSpan, endWith } from '../core/tracing/call-span.ts'
 import type { TraceContext } from '../core/tracing/context.ts'
 import { type AnswerCursor, answerErrorOf } from '../wire/answer.ts'
@@ -9,10 +10,12 @@ import type { InferRequest, RawInferResult } from '../wire/inference/infer.ts'
 import type { ModelInfo, ModelsRequest } from '../wire/inference/models.ts'
 import type { Answer, Consistency, QueryOptions, ScanEntry } from '../wire/model-reader.ts'
 import { beginRequest } from '../wire/request.ts'
+import { textInstead } from '../wire/state/asked-key.ts'
 import type { WriterPool } from '../wire/writer-pool.ts'
 import type { ClientConnection } from './connection.ts'
 import type { ConnectionPool } from './connection-pool.ts'
 import { type InFlight, noAnswerWithin } from './in-flight.ts'
+import { groupsByOwner, otherReadings } from './key-owners.ts'
 import type { ResolvedClientOptions } from './options.ts'
 import {
   inferBody,
@@ -113,12 +116,25 @@ export class GeneralRequests {
   }
 
   /** Encoded values in the order of the keys. Rejects when a first try fails as a whole. */
-  values(
+  async values(
     state: string,
     keys: readonly string[],
     options: QueryOptions,
   ): Promise<Answer<Uint8Array>[]> {
-    return this.get(keys, { kind: KIND.values, state, options, decode: asTheyAre })
+    const wanted = { kind: KIND.values, state, options, decode: asTheyAre }
+    const answers = await this.get(keys, wanted)
+    const again = otherReadings(this.owner.pool.routing, { state, keys, answers })
+    if (again.length === 0) return answers
+    const others = await this.get(
+      again.map(({ other }) => other),
+      wanted,
+    )
+    for (const [n, { at, text }] of again.entries()) {
+      const other = others[n]!
+      if (!other.ok) continue
+      answers[at] = isOtherKey(text) ? { ok: false, error: textInstead(text) } : other
+    }
+    return answers
   }
 
   /** The entries of a range, page by page. */
@@ -187,11 +203,20 @@ export class GeneralRequests {
     const answers: Answer<T>[] = []
     let open = [...keys.keys()]
     const work = async (hint: string | undefined): Promise<void> => {
-      const body = multiGet({ kind, state, keys: open.map((i) => keys[i]!), decode })
-      const got = await this.send({ state, options, deadlineAt }, body, hint)
-      got.forEach((answer, i) => {
-        answers[open[i]!] = answer
+      const groups = groupsByOwner(this.owner.pool.routing, { state, keys, open, answers })
+      const sent = groups.map(async ({ endpoint = hint, places }) => {
+        const body = multiGet({ kind, state, keys: places.map((i) => keys[i]!), decode })
+        const got = await this.send({ state, options, deadlineAt }, body, endpoint)
+        for (const [n, at] of places.entries()) answers[at] = got[n]!
       })
+      const ended = await Promise.allSettled(sent)
+      const failures = ended.flatMap((one, n) =>
+        one.status === 'rejected' ? [{ error: one.reason, places: groups[n]!.places }] : [],
+      )
+      if (failures.length === groups.length) throw failures[0]!.error
+      for (const { error, places } of failures) {
+        for (const at of places) answers[at] = { ok: false, error: answerErrorOf(error) }
+      }
       open = open.filter((i) => isRetryable(answers[i]!))
       const again = answers[open[0] ?? -1]
       if (again?.ok === false) throw again.error

@@ -48,13 +48,18 @@ export function decideRetry(
   random: Random,
 ): RetryDecision {
   if (!error.retryable || error.code === 'DEADLINE_EXCEEDED') return { kind: 'give-up' }
-  const passes = PASSES_BY_ITSELF.has(error.code)
+  const passes = PASSES_BY_ITSELF.has(error.code) || isMove(error)
   if (!passes && attempt >= options.maxAttempts) return { kind: 'give-up' }
   const maxMs = passes ? Math.min(options.maxMs, leftMs) : options.maxMs
   const drawnMs = backoffMs(attempt - 1, { ...options, maxMs }, random)
   const waitMs = Math.max(LEAST_WAIT_MS, drawnMs, askedWaitMs(error))
   if (waitMs < leftMs) return { kind: 'retry', waitMs }
   return { kind: error.code === 'UNAVAILABLE' ? 'too-late' : 'give-up' }
+}
+
+/** Whether a job partition moves: two processes may name each other until both know the newest generation. */
+function isMove({ code, details }: WeirError): boolean {
+  return code === 'NOT_OWNER' && typeof details['epoch'] === 'number'
 }
 
 /** Time that the server asks the client to wait: the rate of its token is used up. */

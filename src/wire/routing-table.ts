@@ -1,11 +1,14 @@
+import { WeirError } from '../core/errors.ts'
 import { classesOf, classParameters } from '../core/features/classes.ts'
 import { hashingOf, hashingParameters } from '../core/features/hashing.ts'
+import { MAX_MAX_PARALLELISM } from '../core/key-group.ts'
 import { ANSWER, type FrameReader, HEADER_BYTES, KIND } from './frame.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import {
   decodeGeneral,
   encodeGeneral,
   type GeneralMap,
+  type GeneralValue,
   mapsField,
   numberField,
   textField,
@@ -69,6 +72,11 @@ export interface QueryableStateInfo {
   readonly valueFormat?: string
   /** Of map state: id of the serializer of the keys of its maps. */
   readonly mapKeyFormat?: string
+  /**
+   * In a job of many processes: key groups of its keys, which the job partitions share (`keyGroupRangeOf`); 1 where job
+   * partition 0 has all keys.
+   */
+  readonly keyGroups?: number
   /** Of a linear model: the labels of its loaded versions; missing for other states, and in tables of earlier builds. */
   readonly labels?: readonly VersionLabels[]
   /** Of a model of implicit feedback: the terms of its loaded versions, where they are known; missing for other states. */
@@ -86,6 +94,14 @@ export interface SourceInfo {
   readonly topic?: string
 }
 
+/** Who answers for the keys of a job in many processes. */
+export interface KeyShares {
+  /** Job partitions. */
+  readonly partitions: number
+  /** By job partition, the place of its owner in `endpoints`; -1 while it has none. */
+  readonly owners: readonly number[]
+}
+
 /** Query threads, states and sources of a job. Each change has a new epoch. */
 export interface RoutingTable {
   readonly epoch: number
@@ -94,6 +110,8 @@ export interface RoutingTable {
   readonly states: readonly QueryableStateInfo[]
   /** Empty also when the server does not list them. */
   readonly sources: readonly SourceInfo[]
+  /** Of a job in many processes: an endpoint answers only for the job partitions that it owns. */
+  readonly shares?: KeyShares
 }
 
 /** Appends the answer to a routing request. */
@@ -105,13 +123,24 @@ export function writeRouting(writer: FrameWriter, requestId: number, table: Rout
       job: table.job,
       endpoints: table.endpoints.map(({ server, host, port }) => ({ server, host, port })),
       states: table.states.map(
-        ({ name, kind, dimension, versions, liveVersion, labels, terms, ...formats }) => ({
+        ({
+          name,
+          kind,
+          dimension,
+          versions,
+          liveVersion,
+          labels,
+          terms,
+          keyGroups,
+          ...formats
+        }) => ({
           name,
           kind,
           dimension,
           versions: [...versions],
           liveVersion,
           ...formatsOf(formats),
+          ...(keyGroups === undefined ? {} : { keyGroups }),
           ...(labels === undefined ? {} : { labels: labels.map((one) => ({ ...one })) }),
           ...(terms === undefined ? {} : { terms: terms.map((one) => ({ ...one })) }),
         }),
@@ -119,6 +148,7 @@ export function writeRouting(writer: FrameWriter, requestId: number, table: Rout
       ...(table.sources.length === 0
         ? {}
         : { sources: table.sources.map((source) => ({ ...source })) }),
+      ...(table.shares === undefined ? {} : { shares: encodeShares(table.shares) }),
     }),
   )
   writer.end(1)
@@ -137,7 +167,52 @@ export function readRouting(frame: FrameReader): RoutingTable {
     })),
     states: mapsField(envelope, 'states').map(stateOf),
     sources: envelope['sources'] === undefined ? [] : mapsField(envelope, 'sources').map(sourceOf),
+    ...(envelope['shares'] === undefined ? {} : { shares: sharesOf(envelope) }),
   }
+}
+
+/** Neighbours with one owner are one range: `[first partition, last partition, place of the endpoint]`. */
+function encodeShares({ partitions, owners }: KeyShares): GeneralMap {
+  const ranges: [number, number, number][] = []
+  owners.forEach((owner, partition) => {
+    const last = ranges.at(-1)
+    if (last !== undefined && last[2] === owner && last[1] === partition - 1) last[1] = partition
+    else if (owner >= 0) ranges.push([partition, partition, owner])
+  })
+  return { partitions, ranges }
+}
+
+/** Throws PROTOCOL_ERROR for partitions and endpoints that do not exist. */
+function sharesOf(envelope: GeneralMap): KeyShares {
+  const shares = envelope['shares']
+  if (typeof shares !== 'object' || shares === null || Array.isArray(shares)) {
+    throw malformedShares()
+  }
+  const { partitions, ranges } = shares as GeneralMap
+  const endpoints = mapsField(envelope, 'endpoints').length
+  if (typeof partitions !== 'number' || !isWithin(partitions, 1, MAX_MAX_PARALLELISM)) {
+    throw malformedShares()
+  }
+  if (!Array.isArray(ranges)) throw malformedShares()
+  const owners = new Array<number>(partitions).fill(-1)
+  for (const range of ranges as readonly GeneralValue[]) {
+    const [first, last, owner] = Array.isArray(range) ? (range as readonly GeneralValue[]) : []
+    if (typeof first !== 'number' || typeof last !== 'number' || typeof owner !== 'number') {
+      throw malformedShares()
+    }
+    const isRange = isWithin(first, 0, last) && isWithin(last, first, partitions - 1)
+    if (!isRange || !isWithin(owner, 0, endpoints - 1)) throw malformedShares()
+    owners.fill(owner, first, last + 1)
+  }
+  return { partitions, owners }
+}
+
+function isWithin(number: number, least: number, most: number): boolean {
+  return Number.isInteger(number) && number >= least && number <= most
+}
+
+function malformedShares(): WeirError {
+  return new WeirError('PROTOCOL_ERROR', 'the shares of a routing table are malformed')
 }
 
 type StateFormats = Pick<QueryableStateInfo, 'keys' | 'keyFormat' | 'valueFormat' | 'mapKeyFormat'>
@@ -162,6 +237,7 @@ function stateOf(item: GeneralMap): QueryableStateInfo {
     versions: Array.isArray(versions) ? versions.filter((v) => typeof v === 'number') : [],
     liveVersion: numberField(item, 'liveVersion'),
     ...formatsOf(item),
+    ...(typeof item['keyGroups'] === 'number' ? { keyGroups: item['keyGroups'] } : {}),
     ...(item['labels'] === undefined ? {} : { labels: mapsField(item, 'labels').map(labelsOf) }),
     ...(item['terms'] === undefined ? {} : { terms: mapsField(item, 'terms').map(termsOf) }),
   }

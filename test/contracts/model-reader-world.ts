@@ -56,6 +56,7 @@ const STATES: readonly VectorStateDescriptor[] = [
 export function typedPart(slot: number): TypedStateShare {
   const { first, last } = keyGroupRangeOf(slot, SLOTS, MAX_PARALLELISM)
   return {
+    operatorUid: 'count',
     queryableName: 'COUNTS',
     kind: 'value',
     slot,

@@ -114,7 +114,7 @@ export const runCommand: Command = {
       type: 'boolean',
       needs: [needs('brokers')],
       excludes: [
-        ...['detached', 'http', 'grpc', 'listen', 'host', 'port', 'query-threads', 'titles'],
+        ...['detached', 'http', 'grpc', 'query-threads', 'titles'],
         ...['restore-from', 'allow-non-restored-state', 'take-over'],
       ],
       help: 'Be one of the processes of a job of your own: those with the same application.id share it, in a group of Kafka',

@@ -19,9 +19,11 @@ import { memberTransition } from './decisions/member-transition.ts'
 import { planRound } from './decisions/plan-round.ts'
 import type { AssignRules } from './decisions/planning-board.ts'
 import { type CreatePartition, OwnedPartitions } from './owned-partitions.ts'
+import { addressOfWays } from './peers/peer-address.ts'
 import { PeerLinks } from './peers/peer-links.ts'
 import type { PeerSocket } from './peers/peer-socket.ts'
 import type { ProcessListener } from './process-events.ts'
+import type { ProcessQueries } from './queries/process-queries.ts'
 
 /** A partition that could not be restored is not taken again for so long, ms. */
 const REFUSAL_MS = 30_000
@@ -55,6 +57,8 @@ export interface JobProcessOptions {
   readonly listener: ProcessListener
   /** Socket by which others of this machine see that the process lives; undefined where there is none. */
   readonly socket?: PeerSocket | undefined
+  /** Queries of the state of its partitions; undefined where it answers none. */
+  readonly queries?: ProcessQueries | undefined
 }
 
 /**
@@ -133,22 +137,26 @@ export class JobProcess {
   }
 
   private async release(partition: number): Promise<void> {
+    this.options.queries?.stopped(partition)
     await this.partitions.release(partition)
     this.options.listener({ kind: 'released', partition })
     this.on({ kind: 'released', partition })
   }
 
   private async abandon(partition: number): Promise<void> {
+    this.options.queries?.stopped(partition)
     await this.partitions.abandon(partition)
     this.on({ kind: 'stopped', partition })
   }
 
   private async join(): Promise<void> {
-    const { member, job, random, listener } = this.options
+    const { member, job, random, listener, clock, queries } = this.options
     const joinId = random.below(2 ** 32)
+    const sentAtMs = clock.monotonicMs()
     try {
       const generation = await member.join(this.userData(joinId), this.assign)
       const { generationId, memberId, isLeader } = generation
+      queries?.answered(sentAtMs)
       const given = decodeAssignment(generation.assignment.userData)
       this.options.socket?.announce(memberId)
       const verdict = judgeAssignment(given, { joinId, job })
@@ -158,6 +166,7 @@ export class JobProcess {
       }
       const { refusal, active, release, warmUp, map, self } = given
       this.links.follow(map.addresses.filter((_, place) => place !== self))
+      queries?.assigned(generationId, map)
       listener({
         ...{ kind: 'joined', generation: generationId, memberId, isLeader, active, release },
       })
@@ -213,14 +222,16 @@ export class JobProcess {
    * coordinator of the group has moved. Answers count while the process is a member of this generation.
    */
   private async sendHeartbeats(generation: number): Promise<void> {
-    const { member, heartbeatMs } = this.options
+    const { member, heartbeatMs, clock, queries } = this.options
     const isLatest = (): boolean => !this.isOver && this.state.generation === generation
     const isMember = (): boolean => isLatest() && this.state.membership === 'member'
     while (isLatest()) {
       await this.sleep(heartbeatMs)
       if (!isLatest()) return
+      const sentAtMs = clock.monotonicMs()
       try {
         const answer = await member.heartbeat()
+        if (isLatest()) queries?.answered(sentAtMs)
         if (isMember()) this.on({ kind: answer === 'stable' ? 'alive' : 'rebalancing' })
       } catch (error) {
         if (isMember()) await this.afterSilence(error)
@@ -234,6 +245,7 @@ export class JobProcess {
     if (isGroupError(error)) {
       if (error.loss === 'rebalancing') this.on({ kind: 'rebalancing' })
       else {
+        this.options.queries?.lost()
         listener({ kind: 'lost', error })
         this.on({ kind: error.loss === 'fenced' ? 'fenced-instance' : error.loss })
       }
@@ -245,7 +257,8 @@ export class JobProcess {
 
   private failed(partition: number, error: WeirError): void {
     if (this.isOver) return
-    const { clock, listener } = this.options
+    const { clock, listener, queries } = this.options
+    queries?.stopped(partition)
     listener({ kind: 'failed', partition, error })
     // A partition that another process has taken over is there; others may be restored elsewhere.
     const delayMs = error.code === 'COORDINATOR_FENCED' ? 0 : REFUSAL_MS
@@ -261,7 +274,7 @@ export class JobProcess {
     return encodeMemberData({
       understands: GROUP_FORMATS,
       ...{ joinId, processVersion: version, job, capacity },
-      address: this.options.socket?.address ?? '',
+      address: addressOfWays(this.options.socket?.address, this.options.queries?.way),
       isDraining: state.isLeaving,
       generation: owned.length === 0 ? undefined : state.generation,
       ...{ owned, standbys: [], refused: refusalsOf(state, clock.monotonicMs()) },

@@ -5,6 +5,7 @@ import type { StreamGraph } from '../../dataflow/stream-graph.ts'
 import { parseConfiguration } from '../../runtime/configuration/keys.ts'
 import type { JobExecution } from '../../runtime/job/execution.ts'
 import { createWorkerJob } from '../../runtime/job/worker-job.ts'
+import type { ServingPort } from '../../runtime/protocol/serving-port.ts'
 import type { SlotThreadPool } from '../../runtime/slot/pool/slot-threads.ts'
 import { partName } from './graph/job-partition.ts'
 import type { KafkaExchangeOptions } from './graph/kafka-exchange.ts'
@@ -17,6 +18,13 @@ export function partitionJobId(applicationId: string, partition: number): string
   return createHash('md5').update(name).digest('hex')
 }
 
+/** What the executions of a process share, and what one of them is read by. */
+export interface PartitionParts {
+  readonly pool: SlotThreadPool
+  /** Reads the state of the partition; undefined where no queries are answered. */
+  readonly serving?: ServingPort | undefined
+}
+
 /**
  * Prepares the execution of one job partition: a job of its own that continues from the partition's last
  * checkpoint, whichever process has taken it, and fences that process. Throws as `createWorkerJob`.
@@ -24,7 +32,7 @@ export function partitionJobId(applicationId: string, partition: number): string
 export async function createPartitionJob(
   options: ScaleOutJobOptions,
   partition: number,
-  pool: SlotThreadPool,
+  { pool, serving }: PartitionParts,
 ): Promise<JobExecution> {
   const { module, jobOptions, configuration, applicationId, partitions } = options
   const parsed = parseConfiguration({
@@ -43,6 +51,7 @@ export async function createPartitionJob(
     },
     random: seededRandom(randomBytes(4).readUInt32LE()),
     pool,
+    serving,
     part: {
       jobName: partName(applicationId, partition),
       rewrite: { url: PARTITION_MODULE, options: { ...moduleOptions(options, partition) } },

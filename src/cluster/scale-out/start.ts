@@ -18,9 +18,10 @@ import { exchangeTopic } from './graph/kafka-exchange.ts'
 import { type Exchange, exchangesOf } from './graph/partition-graph.ts'
 import { JobProcess } from './job-process.ts'
 import type { ScaleOutJobOptions } from './options.ts'
-import { createPartitionJob, wholeGraph } from './partition-execution.ts'
+import { createPartitionJob, partitionJobId, wholeGraph } from './partition-execution.ts'
 import { openPeerSocket, type PeerSocket } from './peers/peer-socket.ts'
 import type { ProcessListener } from './process-events.ts'
+import { ProcessQueries, type QueryPortOptions } from './queries/process-queries.ts'
 import { storageIdOf } from './storage-id.ts'
 
 const DEFAULT_SESSION_MS = 10_000
@@ -34,11 +35,15 @@ export interface StartScaleOutOptions extends ScaleOutJobOptions {
   readonly listener: ProcessListener
   /** Called with each warning of the graph. */
   readonly warn: (sentence: string) => void
+  /** The port of queries of state. @default no queries are answered */
+  readonly queries?: Omit<QueryPortOptions, 'limits'> | undefined
 }
 
 /** A process of a job with what it has opened. */
 export interface StartedProcess extends AsyncDisposable {
   readonly process: JobProcess
+  /** Where clients reach its query port, `host:port`; undefined where it has none. */
+  readonly queryAddress: string | undefined
 }
 
 /**
@@ -72,9 +77,42 @@ export async function startScaleOut(options: StartScaleOutOptions): Promise<Star
   opened.defer(() => pool.close())
   const socket = await openPeerSocket(randomBytes(8).toString('hex'), systemClock.nowMs())
   if (socket !== undefined) opened.use(socket)
-  const process = join(options, { cluster, configuration, job, pool, exchanges, socket })
+  const queries = await openQueries(options, { graph, configuration, opened })
+  const process = join(options, { cluster, configuration, job, pool, exchanges, socket, queries })
   const resources = opened.move()
-  return { process, [Symbol.asyncDispose]: () => resources[Symbol.asyncDispose]() }
+  return {
+    ...{ process, queryAddress: queries?.self },
+    [Symbol.asyncDispose]: () => resources[Symbol.asyncDispose](),
+  }
+}
+
+async function openQueries(
+  { queries, applicationId, partitions, listener }: StartScaleOutOptions,
+  {
+    graph,
+    configuration,
+    opened,
+  }: {
+    readonly graph: StreamGraph
+    readonly configuration: JobConfiguration
+    readonly opened: ResourceStack
+  },
+): Promise<ProcessQueries | undefined> {
+  if (queries === undefined) return undefined
+  const storage = await loadStorage(configuration.checkpoints.directory!)
+  opened.defer(() => storage.close())
+  const { sessionTimeoutMs = DEFAULT_SESSION_MS } = configuration.scaleOut
+  const singles = graph.nodes.filter(({ parallelism }) => parallelism === 1).map(({ uid }) => uid)
+  return opened.use(
+    await ProcessQueries.open({
+      ...queries,
+      ...{ job: applicationId, partitions, sessionTimeoutMs, storage, clock: systemClock },
+      limits: configuration.queryLimits,
+      jobIdOf: (partition) => partitionJobId(applicationId, partition),
+      singles: new Set(singles),
+      warn: (error) => listener({ kind: 'warning', partition: undefined, error }),
+    }),
+  )
 }
 
 interface JoinParts {
@@ -84,11 +122,12 @@ interface JoinParts {
   readonly pool: SlotThreadPool
   readonly exchanges: readonly Exchange[]
   readonly socket: PeerSocket | undefined
+  readonly queries: ProcessQueries | undefined
 }
 
 function join(options: StartScaleOutOptions, parts: JoinParts): JobProcess {
   const { applicationId, version, listener, threads } = options
-  const { cluster, configuration, job, pool, exchanges, socket } = parts
+  const { cluster, configuration, job, pool, exchanges, socket, queries } = parts
   const {
     sessionTimeoutMs = DEFAULT_SESSION_MS,
     groupHeartbeatMs,
@@ -102,8 +141,9 @@ function join(options: StartScaleOutOptions, parts: JoinParts): JobProcess {
     ...(groupInstanceId === undefined ? {} : { groupInstanceId }),
   })
   return new JobProcess({
-    ...{ member, job, heartbeatMs, version, topics, listener, socket },
-    create: (partition) => createPartitionJob(options, partition, pool),
+    ...{ member, job, heartbeatMs, version, topics, listener, socket, queries },
+    create: (partition) =>
+      createPartitionJob(options, partition, { pool, serving: queries?.readerFor(partition) }),
     clock: systemClock,
     random: seededRandom(randomBytes(4).readUInt32LE()),
     capacity: threads,

@@ -94,6 +94,8 @@ export interface JobConfiguration {
 /** How the processes of a job share it; what is missing has its default. */
 export interface ScaleOutConfiguration {
   readonly applicationId?: string
+  /** Where clients reach the query port of a process, `host:port`. */
+  readonly applicationServer?: string
   readonly partitions?: number
   readonly sessionTimeoutMs?: number
   readonly groupHeartbeatMs?: number

@@ -10,6 +10,11 @@ export const SCALE_OUT_OPTIONS: Readonly<Record<string, Option>> = {
     text,
     "Name of the group of a job's processes, and the beginning of the names of its topics and transactions; the name of the job when missing. Only with --scale-out, as all keys of a group.",
   ),
+  'application.server': ofScaleOut(
+    'applicationServer',
+    text,
+    'Where clients and other processes reach the query port of a process, HOST:PORT; host and port of --listen when missing.',
+  ),
   'scale-out.partitions': ofScaleOut(
     'partitions',
     parallelism,

@@ -87,7 +87,8 @@ export class CheckpointedStates {
           const { first: firstKeyGroup, last: lastKeyGroup } = keyGroups
           const range = { firstKeyGroup, lastKeyGroup, maxParallelism }
           const share = {
-            ...{ queryableName, kind, slot, keyFormat, valueFormat: serializer.id },
+            ...{ queryableName, operatorUid: node.uid, kind, slot },
+            ...{ keyFormat, valueFormat: serializer.id },
             ...(kind === 'map' ? { mapKeyFormat: descriptor.keySerializer.id } : {}),
             ...(queryableKeys === undefined ? {} : { keys: queryableKeys }),
             ...range,

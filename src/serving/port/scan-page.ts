@@ -1,6 +1,6 @@
 import { bytesOfKeyText } from '../../core/formats/key-text.ts'
 import type { ScanEntry } from '../../wire/model-reader.ts'
-import { listedKey } from './formatted-key.ts'
+import { listedKey } from '../../wire/state/formatted-key.ts'
 
 /** Where an entry is: its value begins where its key ends. */
 export interface EntryPlace {

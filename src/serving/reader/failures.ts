@@ -1,7 +1,7 @@
 import { type ErrorCode, isWeirError, WeirError } from '../../core/errors.ts'
 import { isOtherKey, readableKey } from '../../core/formats/key-text.ts'
 import type { Answer } from '../../wire/model-reader.ts'
-import { listedKey } from '../port/formatted-key.ts'
+import { listedKey } from '../../wire/state/formatted-key.ts'
 
 const SENTENCE: Partial<Record<ErrorCode, string>> = {
   UNKNOWN_KEY: 'does not exist',

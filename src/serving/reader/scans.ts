@@ -6,8 +6,8 @@ import {
   VECTOR_ROW_HEADER_BYTES,
   vectorRowBytes,
 } from '../../state/rows/codec.ts'
+import { askedKey, requireOrder } from '../../wire/state/formatted-key.ts'
 import type { LocalSlotAsker } from '../catalog/slot-asker.ts'
-import { askedKey, requireOrder } from '../port/formatted-key.ts'
 import type { ScanRange } from '../port/query-backend.ts'
 import type { ReplyLease } from '../port/reply-lease.ts'
 import type { OwnedQueryOptions } from '../port/request-owner.ts'

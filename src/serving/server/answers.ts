@@ -12,8 +12,8 @@ import {
 import { ANSWER, ANSWER_FLAG, ITEM_FLAG, KIND, MAX_COUNT } from '../../wire/frame.ts'
 import type { FrameWriter } from '../../wire/frame-writer.ts'
 import type { Answer, AnswerEnvelope, Prediction, SparseProduct } from '../../wire/model-reader.ts'
+import { hasNumberKeys, listedKey } from '../../wire/state/formatted-key.ts'
 import { OK, statusOf } from '../../wire/status.ts'
-import { hasNumberKeys, listedKey } from '../port/formatted-key.ts'
 import type { RankedKeys } from '../port/ranked-keys.ts'
 import type { ScanPage } from '../port/scan-page.ts'
 

@@ -3,6 +3,8 @@ import type { QueryableKeys } from '../port/descriptors.ts'
 /** One slot's part of a typed queryable state. It cannot be read in place: the slot is asked. */
 export interface TypedStateShare {
   readonly queryableName: string
+  /** The operator that has it. */
+  readonly operatorUid: string
   /** Kind of its descriptor. */
   readonly kind: string
   /** Id of the serializer of the keys; undefined when it is not known. */

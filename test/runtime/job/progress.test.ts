@@ -296,6 +296,7 @@ describe('coordinators and queries', () => {
     )
     expect(declared.map(({ slot }) => slot).sort()).toEqual([0, 1])
     expect(declared.find(({ slot }) => slot === 0)).toEqual({
+      operatorUid: 'latest',
       queryableName: 'LATEST',
       kind: 'value',
       keyFormat: 'key/1',

@@ -17,6 +17,7 @@ it('the routing table lists every version of a state once, and typed states', ()
     attempt: 1,
   })
   catalog.addTyped({
+    operatorUid: 'count',
     queryableName: 'COUNTS',
     kind: 'value',
     slot: 0,

@@ -77,6 +77,7 @@ describe('JobCatalog', () => {
   it('holds each slot’s part of a typed state once', () => {
     const catalog = new JobCatalog()
     const part = {
+      operatorUid: 'count',
       queryableName: 'COUNTS',
       kind: 'value',
       slot: 0,

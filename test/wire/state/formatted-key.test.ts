@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { keyText } from '../../../src/core/formats/key-text.ts'
-import { askedKey, listedKey, requireOrder } from '../../../src/serving/port/formatted-key.ts'
+import { askedKey, listedKey, requireOrder } from '../../../src/wire/state/formatted-key.ts'
 
 const bytesOf = (text: string, format: string | undefined): number[] => [...askedKey(text, format)]
 const utf8 = (text: string): number[] => [...new TextEncoder().encode(text)]

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { keyText } from '../../../src/core/formats/key-text.ts'
-import { otherReading, refusalOfKey } from '../../../src/serving/reader/asked-key.ts'
+import { otherReading, refusalOfKey } from '../../../src/wire/state/asked-key.ts'
 
 describe('a key that a query asks for by its text', () => {
   it('has another reading where keys have plain types, and a number a text where keys are texts', () => {

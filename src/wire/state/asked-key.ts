@@ -1,6 +1,6 @@
 import { WeirError } from '../../core/errors.ts'
 import { isOtherKey, keyText, otherKeyOf, readableKey } from '../../core/formats/key-text.ts'
-import { hasNumberKeys } from '../port/formatted-key.ts'
+import { hasNumberKeys } from './formatted-key.ts'
 
 /** Ids of the serializer of keys of plain types, and of those of texts and of bytes, which queries write themselves. */
 const PLAIN = 'key/1'
