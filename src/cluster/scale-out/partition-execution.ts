@@ -17,6 +17,13 @@ export function partitionJobId(applicationId: string, partition: number): string
   return createHash('md5').update(name).digest('hex')
 }
 
+/** Id of the whole job, as tools show it; the same in every process. */
+export function scaledJobId(applicationId: string): string {
+  return createHash('md5')
+    .update(JSON.stringify([applicationId]))
+    .digest('hex')
+}
+
 /**
  * Prepares the execution of one job partition: a job of its own that continues from the partition's last
  * checkpoint, whichever process has taken it, and fences that process. Throws as `createWorkerJob`.
