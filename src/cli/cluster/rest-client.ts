@@ -4,17 +4,17 @@ import { ERROR_CODES, type ErrorCode, messageOf, WeirError } from '../../core/er
 import { nearestOf } from '../../core/text/nearest-word.ts'
 import { localSocketPath } from '../../files/local-socket.ts'
 import { isLoopback } from '../../http/access/listener.ts'
-import { type Flags, UsageError } from '../command/command.ts'
-import { clientTlsOf } from '../flags/client-tls.ts'
-import { tokenOf } from '../flags/token.ts'
-import { JOB_MANAGER_TLS } from './options.ts'
 import {
   type RequestLimits,
   type RequestTls,
   type RestAnswer,
   type RestRequest,
   sendRequest,
-} from './send-request.ts'
+} from '../../http/client/send-request.ts'
+import { type Flags, UsageError } from '../command/command.ts'
+import { clientTlsOf } from '../flags/client-tls.ts'
+import { tokenOf } from '../flags/token.ts'
+import { JOB_MANAGER_TLS } from './options.ts'
 
 /** A job in `/jobs/overview`. */
 export interface JobRow {

@@ -1,6 +1,7 @@
 import { type ItemTitles, parseItemTitles } from '../../cluster/rest/job/item-titles.ts'
 import { ServedJobControl } from '../../cluster/rest/job/served-job-control.ts'
 import { singleJobCluster } from '../../cluster/rest/job/single-job-cluster.ts'
+import type { Cluster } from '../../cluster/rest/port/cluster.ts'
 import type { JobControl } from '../../cluster/rest/port/job-control.ts'
 import { RestServer } from '../../cluster/rest/server/server.ts'
 import { systemClock } from '../../core/clock.ts'
@@ -56,15 +57,17 @@ export interface RestSource {
   readonly control: JobControl
   /** Who may use it: the same as the query port. */
   readonly access: AccessControl
-  /** Query port. */
-  readonly port: number
+  /** Query port; undefined for a job without one. */
+  readonly port: number | undefined
   readonly configuration: Readonly<Record<string, string>>
   readonly settings: Pick<JobConfiguration, 'rest' | 'restTls'>
+  /** `Cluster.ownJobs`. @default none */
+  readonly ownJobs?: NonNullable<Cluster['ownJobs']>
 }
 
 /** Opens the REST interface of a source, as `serveRest`. */
 export async function serveRestOf(
-  { control, access, configuration, port, settings }: RestSource,
+  { control, access, configuration, port, settings, ownJobs }: RestSource,
   { name, io }: Pick<ServeRestOptions, 'name' | 'io'>,
 ): Promise<RestServer | undefined> {
   const { rest, restTls } = settings
@@ -81,12 +84,15 @@ export async function serveRestOf(
   if (warning !== undefined) io.err(`${name}: warning: ${warning}`)
   try {
     return await RestServer.start({
-      cluster: singleJobCluster({
-        version: packageVersion(),
-        job: control,
-        configuration,
-        queryPort: port,
-      }),
+      cluster: {
+        ...singleJobCluster({
+          version: packageVersion(),
+          job: control,
+          configuration,
+          queryPort: port,
+        }),
+        ...(ownJobs === undefined ? {} : { ownJobs }),
+      },
       access,
       clock: systemClock,
       host: rest.address,

@@ -1,9 +1,14 @@
+import {
+  type StopRecord,
+  StopRecords,
+  stoppedSentence,
+} from '../../cluster/scale-out/operations/stop-records.ts'
 import type { ProcessEvent } from '../../cluster/scale-out/process-events.ts'
-import { startScaleOut } from '../../cluster/scale-out/start.ts'
+import { type StartScaleOutOptions, startScaleOut } from '../../cluster/scale-out/start.ts'
 import { checkedOptions } from '../../dataflow/job/definition.ts'
 import { queryAccessOf } from '../../jobs/query-access.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
-import { parseConfiguration } from '../../runtime/configuration/keys.ts'
+import { type ConfigurationMap, parseConfiguration } from '../../runtime/configuration/keys.ts'
 import { type CommandIo, type Flags, UsageError, unlessInterrupted } from '../command/command.ts'
 import { addressOf } from '../flag-kinds/places.ts'
 import { kafkaOptionsOf } from '../flags/kafka.ts'
@@ -13,6 +18,7 @@ import { packageVersion } from '../text/package-version.ts'
 import { type JobLog, jobLogOf } from './job-log.ts'
 import { loadJobModule, logOptions } from './job-module.ts'
 import { runProcesses, starterGone } from './run-processes.ts'
+import { serveScaleOutRest } from './scale-out-rest.ts'
 
 const DEFAULT_PARTITIONS = 24
 const USUAL_PORT = 9069
@@ -31,11 +37,13 @@ export async function runScaleOut(path: string, flags: Flags, io: CommandIo): Pr
     log.warn(`warning: ${warning}`),
   )
   const data = dataDirectory(flags.string('data-dir'))
+  // `--restore-from` names the record of a stopped job, which no partition restores.
+  const { 'execution.state-recovery.path': from, ...given } = configurationOf(flags)
   const configuration = {
     'execution.checkpointing.dir': data.checkpoints,
     'execution.checkpointing.interval': '1 s',
     'state.backend.directory': data.state,
-    ...configurationOf(flags),
+    ...given,
   }
   const { scaleOut, queryTls } = parseConfiguration(configuration)
   const processes = flags.optionalNumber('processes') ?? 1
@@ -47,6 +55,12 @@ export async function runScaleOut(path: string, flags: Flags, io: CommandIo): Pr
   const partitions = scaleOut.partitions ?? DEFAULT_PARTITIONS
   const report = reporterOf(log, flags, io)
   const place = configuration['execution.checkpointing.dir']
+  const stopped = await stoppedJob(new StopRecords(place, applicationId), from)
+  if (stopped !== undefined) {
+    const sentence = stoppedSentence(applicationId, stopped)
+    report({ event: 'stopped', ...stopped }, sentence)
+    return 0
+  }
   report(
     { event: 'started', pid: process.pid, applicationId, partitions, checkpoints: place },
     `a process of "${applicationId}", which has ${partitions} job partitions; all processes must reach its checkpoints: ${place}`,
@@ -64,15 +78,19 @@ export async function runScaleOut(path: string, flags: Flags, io: CommandIo): Pr
     ...{ applicationId, partitions },
     threads: slotsOf(flags),
     version: packageVersion(),
+    ...restOf(path, { flags, io, configuration }),
     listener: (event) => show(event, log, report),
     warn: (sentence) => log.warn(`warning: ${sentence}`),
     queries: { ...queryPortOf(flags, scaleOut.applicationServer), ...access },
   })
   await using running = await unlessInterrupted(started, io)
-  const { process: member, queryAddress } = running
+  const { process: member, control, queryAddress } = running
   report({ event: 'listening', address: queryAddress }, `answers queries at ${queryAddress}`)
   await Promise.race([member.ended, io.interrupted, starterGone()])
-  report({ event: 'stopping' }, 'stopping: the job partitions are handed over')
+  const record = control.stopRecord
+  if (record !== undefined) {
+    report({ event: 'stopped', ...record }, stoppedSentence(applicationId, record))
+  } else report({ event: 'stopping' }, 'stopping: the job partitions are handed over')
   await member.leave()
   return 0
 }
@@ -95,6 +113,26 @@ function queryPortOf(flags: Flags, server: string | undefined) {
     throw new UsageError(`application.server is HOST:PORT, not "${server}"`)
   }
   return { host, ports, advertise }
+}
+
+/** The record for which a job does not run; undefined for one that does, also because `--restore-from` lets it. */
+async function stoppedJob(
+  records: StopRecords,
+  from: string | undefined,
+): Promise<StopRecord | undefined> {
+  return from === undefined ? await records.newest() : await records.release(from)
+}
+
+/** What the process needs for its REST interface. */
+function restOf(
+  name: string,
+  { flags, io, configuration }: { flags: Flags; io: CommandIo; configuration: ConfigurationMap },
+): Pick<StartScaleOutOptions, 'token' | 'openRest'> {
+  const access = listenerOf(flags, io)
+  return {
+    token: access.token,
+    openRest: (control) => serveScaleOutRest(control, { name, io, access, configuration }),
+  }
 }
 
 /** Reports an event, or its sentence. */

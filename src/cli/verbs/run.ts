@@ -115,7 +115,7 @@ export const runCommand: Command = {
       needs: [needs('brokers')],
       excludes: [
         ...['detached', 'http', 'grpc', 'query-threads', 'titles'],
-        ...['restore-from', 'allow-non-restored-state', 'take-over'],
+        ...['allow-non-restored-state', 'take-over'],
       ],
       help: 'Be one of the processes of a job of your own: those with the same application.id share it, in a group of Kafka',
     },

@@ -3,7 +3,8 @@ import { isGroupError } from '../../connectors/kafka/group/membership-loss.ts'
 import type { Clock } from '../../core/clock.ts'
 import { asWeirError, isWeirError, WeirError } from '../../core/errors.ts'
 import type { Random } from '../../core/random.ts'
-import { decodeAssignment } from './decisions/assignment-data.ts'
+import type { JobExecution } from '../../runtime/job/execution.ts'
+import { decodeAssignment, NO_MAP, type OwnerMap } from './decisions/assignment-data.ts'
 import { GROUP_FORMATS } from './decisions/frame.ts'
 import { judgeAssignment } from './decisions/judge-assignment.ts'
 import { encodeMemberData, type JobIdentity } from './decisions/member-data.ts'
@@ -12,6 +13,7 @@ import {
   type ExitReason,
   type MemberAction,
   type MemberEvent,
+  type MemberState,
   newMember,
   refusalsOf,
 } from './decisions/member-state.ts'
@@ -19,7 +21,6 @@ import { memberTransition } from './decisions/member-transition.ts'
 import { planRound } from './decisions/plan-round.ts'
 import type { AssignRules } from './decisions/planning-board.ts'
 import { type CreatePartition, OwnedPartitions } from './owned-partitions.ts'
-import { addressOfWays } from './peers/peer-address.ts'
 import { PeerLinks } from './peers/peer-links.ts'
 import type { PeerSocket } from './peers/peer-socket.ts'
 import type { ProcessListener } from './process-events.ts'
@@ -59,6 +60,22 @@ export interface JobProcessOptions {
   readonly socket?: PeerSocket | undefined
   /** Queries of the state of its partitions; undefined where it answers none. */
   readonly queries?: ProcessQueries | undefined
+  /** How others reach it, `peer-address.ts`. @default no way */
+  readonly address?: string
+}
+
+/** What a process knows of its group. */
+export interface Membership {
+  readonly state: MemberState
+  /** Id in the group; empty before it has joined. */
+  readonly memberId: string
+  readonly isLeader: boolean
+  /** Whether it hands over what it has, and gets nothing. */
+  readonly isDraining: boolean
+  /** Owners by the newest assignment. */
+  readonly map: OwnerMap
+  /** Its place in the map; undefined before an assignment. */
+  readonly self: number | undefined
 }
 
 /**
@@ -68,17 +85,21 @@ export interface JobProcessOptions {
 export class JobProcess {
   /** Resolves when it has left the group; rejects with STATE_CONFLICT where the group does not take it. */
   readonly ended: Promise<void>
-  private readonly end = Promise.withResolvers<void>()
+  private readonly ending = Promise.withResolvers<void>()
   private readonly options: JobProcessOptions
   private readonly partitions: OwnedPartitions
   private readonly links: PeerLinks
   private state = newMember()
+  private seen: Pick<Membership, 'memberId' | 'isLeader' | 'map' | 'self'> = {
+    ...{ memberId: '', isLeader: false, map: NO_MAP, self: undefined },
+  }
+  private isDraining = false
   private isOver = false
 
   constructor(options: JobProcessOptions) {
     const { create, listener } = options
     this.options = options
-    this.ended = this.end.promise
+    this.ended = this.ending.promise
     this.ended.catch(() => undefined)
     this.partitions = new OwnedPartitions(create, {
       running: (partition) => listener({ kind: 'running', partition }),
@@ -92,6 +113,37 @@ export class JobProcess {
   /** Partitions that it runs, ascending. */
   get owned(): readonly number[] {
     return this.partitions.all
+  }
+
+  /** The executions of its partitions, by partition. */
+  get executions(): ReadonlyMap<number, JobExecution> {
+    return this.partitions.executions
+  }
+
+  get membership(): Membership {
+    return { ...this.seen, state: this.state, isDraining: this.isDraining }
+  }
+
+  /**
+   * Asks for another round. A draining process hands over what it has, and gets nothing until it is asked without; one
+   * that does not drain takes its share, also of what it has given back.
+   */
+  rebalance(isDraining: boolean): void {
+    this.isDraining = isDraining
+    if (!isDraining) this.on({ kind: 'probe', nowMs: Number.POSITIVE_INFINITY })
+    this.on({ kind: 'changed' })
+  }
+
+  /**
+   * Ends the process with its partitions, without a look at who could take them: each with a last checkpoint, or all at
+   * once without. Rejects as `ended`.
+   */
+  async end(withCheckpoint: boolean): Promise<void> {
+    if (withCheckpoint) {
+      this.on({ kind: 'terminate' })
+      this.on({ kind: 'grace-over' })
+    } else await this.abandonAll()
+    await this.ended
   }
 
   /** Hands over all partitions, each with a last checkpoint, and leaves the group. Rejects as `ended`. */
@@ -165,6 +217,7 @@ export class JobProcess {
         return
       }
       const { refusal, active, release, warmUp, map, self } = given
+      this.seen = { memberId, isLeader, map, self }
       this.links.follow(map.addresses.filter((_, place) => place !== self))
       queries?.assigned(generationId, map)
       listener({
@@ -274,8 +327,8 @@ export class JobProcess {
     return encodeMemberData({
       understands: GROUP_FORMATS,
       ...{ joinId, processVersion: version, job, capacity },
-      address: addressOfWays(this.options.socket?.address, this.options.queries?.way),
-      isDraining: state.isLeaving,
+      address: this.options.address ?? '',
+      isDraining: state.isLeaving || this.isDraining,
       generation: owned.length === 0 ? undefined : state.generation,
       ...{ owned, standbys: [], refused: refusalsOf(state, clock.monotonicMs()) },
     })
@@ -298,19 +351,28 @@ export class JobProcess {
     }
     this.links.close()
     await member.close()
-    this.end.resolve()
+    this.ending.resolve()
   }
 
   private async fail(error: WeirError): Promise<void> {
+    await this.abandonAll(error)
+  }
+
+  /** Ends without a checkpoint, and rejects `ended` with `error`. */
+  private async abandonAll(error?: WeirError): Promise<void> {
     if (this.isOver) return
     this.isOver = true
     this.links.close()
-    const { member } = this.options
-    await Promise.all(this.partitions.all.map((partition) => this.partitions.abandon(partition)))
+    const { member, listener } = this.options
+    await this.partitions.abandonAll()
     // The others find out by its silence otherwise.
     await member.leave().catch(() => undefined)
     await member.close()
-    this.end.reject(error)
+    if (error !== undefined) this.ending.reject(error)
+    else {
+      listener({ kind: 'left' })
+      this.ending.resolve()
+    }
   }
 
   private sleep(ms: number): Promise<void> {

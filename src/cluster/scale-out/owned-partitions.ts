@@ -21,7 +21,7 @@ export type CreatePartition = (partition: number) => Promise<JobExecution>
 export class OwnedPartitions {
   private readonly create: CreatePartition
   private readonly listener: PartitionListener
-  private readonly executions = new Map<number, JobExecution>()
+  private readonly owned = new Map<number, JobExecution>()
   private readonly latest = new Map<number, Promise<void>>()
 
   constructor(create: CreatePartition, listener: PartitionListener) {
@@ -29,18 +29,23 @@ export class OwnedPartitions {
     this.listener = listener
   }
 
+  /** Executions of the partitions that run or are about to. */
+  get executions(): ReadonlyMap<number, JobExecution> {
+    return this.owned
+  }
+
   /** The partitions that run or are about to, ascending. */
   get all(): readonly number[] {
-    return [...this.executions.keys()].toSorted((a, b) => a - b)
+    return [...this.owned.keys()].toSorted((a, b) => a - b)
   }
 
   /** Starts a partition from its last checkpoint. */
   start(partition: number): Promise<void> {
     return this.after(partition, async () => {
-      if (this.executions.has(partition)) return
+      if (this.owned.has(partition)) return
       try {
         const execution = await this.create(partition)
-        this.executions.set(partition, execution)
+        this.owned.set(partition, execution)
         this.watch(partition, execution)
         execution.start()
       } catch (error) {
@@ -52,7 +57,7 @@ export class OwnedPartitions {
   /** Takes a last checkpoint of a partition and ends it, so that its next owner repeats nothing. */
   release(partition: number): Promise<void> {
     return this.after(partition, async () => {
-      const execution = this.executions.get(partition)
+      const execution = this.owned.get(partition)
       if (execution === undefined) return
       try {
         if (execution.status === 'RUNNING') await execution.release()
@@ -67,13 +72,18 @@ export class OwnedPartitions {
   /** Ends a partition without a checkpoint: it may have another owner. */
   abandon(partition: number): Promise<void> {
     return this.after(partition, async () => {
-      const execution = this.executions.get(partition)
+      const execution = this.owned.get(partition)
       if (execution !== undefined) await this.end(partition, execution)
     })
   }
 
+  /** Ends all partitions without a checkpoint, those too that are about to start. */
+  async abandonAll(): Promise<void> {
+    await Promise.all([...this.latest.keys()].map((partition) => this.abandon(partition)))
+  }
+
   private async end(partition: number, execution: JobExecution): Promise<void> {
-    this.executions.delete(partition)
+    this.owned.delete(partition)
     await execution.suspend()
   }
 
@@ -81,10 +91,10 @@ export class OwnedPartitions {
     const { listener } = this
     execution.onWarning(({ error }) => listener.warned(partition, error))
     execution.onStatus(({ to, cause }) => {
-      if (this.executions.get(partition) !== execution) return
+      if (this.owned.get(partition) !== execution) return
       if (to === 'RUNNING') listener.running(partition)
       if (to === 'FAILED') {
-        this.executions.delete(partition)
+        this.owned.delete(partition)
         listener.failed(partition, asWeirError(cause, 'OPERATOR_FAILED'))
       }
     })

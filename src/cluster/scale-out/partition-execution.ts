@@ -18,6 +18,13 @@ export function partitionJobId(applicationId: string, partition: number): string
   return createHash('md5').update(name).digest('hex')
 }
 
+/** Id of the whole job, as tools show it; the same in every process. */
+export function scaledJobId(applicationId: string): string {
+  return createHash('md5')
+    .update(JSON.stringify([applicationId]))
+    .digest('hex')
+}
+
 /** What the executions of a process share, and what one of them is read by. */
 export interface PartitionParts {
   readonly pool: SlotThreadPool

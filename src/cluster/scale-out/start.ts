@@ -7,6 +7,7 @@ import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
 import { seededRandom } from '../../core/random.ts'
 import { graphFingerprint } from '../../dataflow/plan/graph-fingerprint.ts'
 import type { StreamGraph } from '../../dataflow/stream-graph.ts'
+import type { RequestTls } from '../../http/client/send-request.ts'
 import { loadStorage } from '../../runtime/checkpoint/storage/load.ts'
 import type { JobConfiguration } from '../../runtime/configuration/configuration.ts'
 import { parseConfiguration } from '../../runtime/configuration/keys.ts'
@@ -17,14 +18,25 @@ import { missingParts, requireDivisible } from './graph/divisible.ts'
 import { exchangeTopic } from './graph/kafka-exchange.ts'
 import { type Exchange, exchangesOf } from './graph/partition-graph.ts'
 import { JobProcess } from './job-process.ts'
+import { HttpPeers } from './operations/ask-peers.ts'
+import { ScaledJobControl } from './operations/scaled-job-control.ts'
+import { StopRecords } from './operations/stop-records.ts'
 import type { ScaleOutJobOptions } from './options.ts'
-import { createPartitionJob, partitionJobId, wholeGraph } from './partition-execution.ts'
+import {
+  createPartitionJob,
+  partitionJobId,
+  scaledJobId,
+  wholeGraph,
+} from './partition-execution.ts'
+import { addressOfWays, restWay } from './peers/peer-address.ts'
 import { openPeerSocket, type PeerSocket } from './peers/peer-socket.ts'
 import type { ProcessListener } from './process-events.ts'
 import { ProcessQueries, type QueryPortOptions } from './queries/process-queries.ts'
 import { storageIdOf } from './storage-id.ts'
 
 const DEFAULT_SESSION_MS = 10_000
+/** Time for an action of another process beside its last checkpoints, ms. */
+const ACTION_MS = 10_000
 
 /** Options of a process of a job. */
 export interface StartScaleOutOptions extends ScaleOutJobOptions {
@@ -33,15 +45,30 @@ export interface StartScaleOutOptions extends ScaleOutJobOptions {
   /** Version of this build. */
   readonly version: string
   readonly listener: ProcessListener
+  /** Token with the role admin, with which the processes ask each other; the same in all. @default none */
+  readonly token?: string | undefined
+  /** Opens the REST interface of this process; undefined where it has none. @default none */
+  readonly openRest?: (control: ScaledJobControl) => Promise<OpenedRest | undefined>
   /** Called with each warning of the graph. */
   readonly warn: (sentence: string) => void
   /** The port of queries of state. @default no queries are answered */
   readonly queries?: Omit<QueryPortOptions, 'limits'> | undefined
 }
 
+/** The REST interface of a process. */
+export interface OpenedRest extends AsyncDisposable {
+  /** URL by which others reach it. */
+  readonly url: string
+  /** Whether it listens for its own machine alone. */
+  readonly isLoopback: boolean
+  /** What this process shows to the others and whom it believes, where they encrypt. */
+  readonly tls?: RequestTls | undefined
+}
+
 /** A process of a job with what it has opened. */
 export interface StartedProcess extends AsyncDisposable {
   readonly process: JobProcess
+  readonly control: ScaledJobControl
   /** Where clients reach its query port, `host:port`; undefined where it has none. */
   readonly queryAddress: string | undefined
 }
@@ -78,10 +105,23 @@ export async function startScaleOut(options: StartScaleOutOptions): Promise<Star
   const socket = await openPeerSocket(randomBytes(8).toString('hex'), systemClock.nowMs())
   if (socket !== undefined) opened.use(socket)
   const queries = await openQueries(options, { graph, configuration, opened })
-  const process = join(options, { cluster, configuration, job, pool, exchanges, socket, queries })
+  let tls: RequestTls | undefined
+  const control = controlOf(options, configuration, () => tls)
+  const rest = await options.openRest?.(control)
+  if (rest !== undefined) opened.use(rest)
+  opened.defer(() => control.answered())
+  tls = rest?.tls
+  const address = addressOfWays(
+    socket?.address,
+    queries?.way,
+    rest === undefined ? undefined : restWay(rest.url, rest.isLoopback),
+  )
+  const parts = { cluster, configuration, job, pool, exchanges, socket, queries, address, control }
+  const process = join(options, parts)
+  control.attach(process, rest?.url ?? '')
   const resources = opened.move()
   return {
-    ...{ process, queryAddress: queries?.self },
+    ...{ process, control, queryAddress: queries?.self },
     [Symbol.asyncDispose]: () => resources[Symbol.asyncDispose](),
   }
 }
@@ -123,11 +163,13 @@ interface JoinParts {
   readonly exchanges: readonly Exchange[]
   readonly socket: PeerSocket | undefined
   readonly queries: ProcessQueries | undefined
+  readonly address: string
+  readonly control: ScaledJobControl
 }
 
 function join(options: StartScaleOutOptions, parts: JoinParts): JobProcess {
   const { applicationId, version, listener, threads } = options
-  const { cluster, configuration, job, pool, exchanges, socket, queries } = parts
+  const { cluster, configuration, job, pool, exchanges, socket, queries, address, control } = parts
   const {
     sessionTimeoutMs = DEFAULT_SESSION_MS,
     groupHeartbeatMs,
@@ -141,13 +183,35 @@ function join(options: StartScaleOutOptions, parts: JoinParts): JobProcess {
     ...(groupInstanceId === undefined ? {} : { groupInstanceId }),
   })
   return new JobProcess({
-    ...{ member, job, heartbeatMs, version, topics, listener, socket, queries },
-    create: (partition) =>
-      createPartitionJob(options, partition, { pool, serving: queries?.readerFor(partition) }),
+    ...{ member, job, heartbeatMs, version, topics, listener, socket, queries, address },
+    create: async (partition) => {
+      await control.requireGoesOn()
+      const serving = queries?.readerFor(partition)
+      return await createPartitionJob(options, partition, { pool, serving })
+    },
     clock: systemClock,
     random: seededRandom(randomBytes(4).readUInt32LE()),
     capacity: threads,
     graceMs: configuration.checkpoints.shutdownTimeoutMs,
+  })
+}
+
+function controlOf(
+  options: StartScaleOutOptions,
+  { checkpoints }: JobConfiguration,
+  tls: () => RequestTls | undefined,
+): ScaledJobControl {
+  const { applicationId, partitions, version, threads, token } = options
+  const jobId = scaledJobId(applicationId)
+  const actionMs = checkpoints.shutdownTimeoutMs + ACTION_MS
+  return new ScaledJobControl({
+    ...{ jobId, partitions, version, name: applicationId, slots: threads },
+    configuration: options.configuration,
+    startedMs: systemClock.nowMs(),
+    peers: new HttpPeers({ jobId, token, tls, actionMs }),
+    records: new StopRecords(checkpoints.directory!, applicationId),
+    newId: () => randomBytes(8).toString('hex'),
+    clock: systemClock,
   })
 }
 

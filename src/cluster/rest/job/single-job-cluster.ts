@@ -8,7 +8,7 @@ export interface SingleJobClusterOptions {
   readonly version: string
   readonly job: JobControl
   readonly configuration: Readonly<Record<string, string>>
-  readonly queryPort: number
+  readonly queryPort: number | undefined
 }
 
 /** The cluster of a process that runs one job, without a JobManager. */

@@ -27,24 +27,30 @@ const ENDED_AS: readonly (readonly [string, readonly JobStatus[]])[] = [
   ['jobs-failed', ['FAILED']],
 ]
 
-/** `/overview`: each slot of a job that has not ended counts as a task manager with one slot. */
+/** `/overview`: each slot of a job that has not ended counts as a task manager with one slot; of a job in many processes, each process. */
 export function overviewJson(jobs: readonly JobSnapshot[], version: string): object {
   const ended = ENDED_AS.flatMap(([, statuses]) => statuses)
   const active = jobs.filter(({ status }) => !ended.includes(status))
-  const slots = active.reduce((sum, job) => sum + job.slots.length, 0)
+  const total = (of: (job: JobSnapshot) => number): number =>
+    active.reduce((sum, job) => sum + of(job), 0)
   const counts = ENDED_AS.map(([name, statuses]) => [
     name,
     jobs.filter(({ status }) => statuses.includes(status)).length,
   ])
   return {
-    taskmanagers: slots,
-    'slots-total': slots,
+    taskmanagers: total(({ processes, slots }) => (processes ?? slots).length),
+    'slots-total': total(slotsOf),
     'slots-available': 0,
     'jobs-running': active.length,
     ...Object.fromEntries(counts),
     'flink-version': FLINK_VERSION,
     'flink-commit': `weir ${version}`,
   }
+}
+
+/** Slot threads of a job. */
+function slotsOf({ processes, slots }: JobSnapshot): number {
+  return processes?.reduce((sum, process) => sum + process.slots, 0) ?? slots.length
 }
 
 /** Key and value pairs as Flink writes configurations. */

@@ -1,4 +1,5 @@
 import { namesOf, type Operation, type Operations } from './operation.ts'
+import { ASSIGNMENT, PROCESS_REPORT, REBALANCED } from './scaled-answers.ts'
 import { objectOf, type Schema, TEXT } from './schema.ts'
 import {
   DIFFERENCE,
@@ -52,6 +53,13 @@ export const WEIR_OPERATIONS: Operations = {
   [`GET ${JOB}/models/diff`]: read('Differences of two versions', DIFFERENCE),
   [`POST ${JOB}/models/:version/promote`]: read('Make a version live', SWITCH),
   [`POST ${JOB}/models/rollback`]: read('Make the previous version live again', SWITCH),
+  [`GET ${JOB}/assignment`]: read(
+    'Processes of a job in many, and owners of its partitions',
+    ASSIGNMENT,
+  ),
+  [`GET ${JOB}/process`]: read('What this process of a job in many runs', PROCESS_REPORT),
+  [`POST ${JOB}/process`]: read('Let this process of a job in many do something', objectOf({})),
+  [`POST ${JOB}/rebalance`]: read('Divide partitions again, or drain a process', REBALANCED),
   'GET /weir/events': {
     summary: 'Answers to paths as server-sent events, each now and when it changes',
     type: 'text/event-stream',

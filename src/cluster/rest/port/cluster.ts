@@ -34,6 +34,8 @@ export interface Cluster {
   readonly configuration: Readonly<Record<string, string>>
   /** All jobs, running and ended, newest first. */
   jobs(): Promise<readonly JobSnapshot[]>
+  /** The jobs as far as they run in this process, where others run a part of them; without it, `jobs` are. */
+  ownJobs?(): Promise<readonly JobSnapshot[]>
   /** The job with this id. */
   job(id: string): JobControl | undefined
   /**

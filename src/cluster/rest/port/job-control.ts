@@ -1,6 +1,7 @@
 import type { MetricSnapshot } from '../../../core/metrics.ts'
 import type { JobData } from './job-data.ts'
 import type { JobSnapshot } from './job-snapshot.ts'
+import type { ScaledJob } from './scaled-job.ts'
 
 /** Options of a stop with a savepoint. */
 export interface StopRequest {
@@ -34,6 +35,8 @@ export interface JobControl {
   readonly id: string
   /** State, models and topics. Throws ILLEGAL_STATE while the job does not run. */
   readonly data: JobData
+  /** Its processes, where it runs in many. */
+  readonly scaled?: ScaledJob | undefined
   snapshot(): Promise<JobSnapshot>
   /** Ends the job; resolves as soon as the job is being cancelled. */
   cancel(): Promise<void>

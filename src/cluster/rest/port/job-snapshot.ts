@@ -42,6 +42,20 @@ export interface JobSnapshot {
   /** Sentence about the restart strategy. */
   readonly restartStrategy: string
   readonly process: ProcessSnapshot
+  /** The processes of a job in many processes; undefined for a job in one. */
+  readonly processes?: readonly MemberSnapshot[] | undefined
+}
+
+/** One of the processes of a job. */
+export interface MemberSnapshot {
+  /** URL of its REST interface, or what is known of its address. */
+  readonly address: string
+  /** Slot threads; 0 for one that does not answer. */
+  readonly slots: number
+  /** Job partitions that it owns, ascending. */
+  readonly owned: readonly number[]
+  /** Undefined for one that does not answer. */
+  readonly process: ProcessSnapshot | undefined
 }
 
 /** What a part of a job waits for. */

@@ -13,6 +13,8 @@ const CHANGES: Readonly<Record<string, string>> = {
   'PUT /jobs/:jobid/resource-requirements': 'rescale',
   'POST /weir/jobs/:jobid/models/:version/promote': 'promote',
   'POST /weir/jobs/:jobid/models/rollback': 'rollback',
+  'POST /weir/jobs/:jobid/rebalance': 'rebalance',
+  'POST /weir/jobs/:jobid/process': 'process action',
   'DELETE /cluster': 'shut down',
 }
 

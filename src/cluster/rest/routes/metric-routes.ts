@@ -31,7 +31,8 @@ export function metricRoutes(app: FastifyInstance, context: RouteContext): void 
   const { cluster, refused } = context
   app.get('/metrics', async (request, reply) => {
     const { version } = cluster
-    const jobs = await readableJobs(cluster, request)
+    const own = { jobs: () => cluster.ownJobs?.() ?? cluster.jobs() }
+    const jobs = await readableJobs(own, request)
     const scraped = { version, process: cluster.process(), jobs, refused }
     return await reply
       .header('content-type', PROMETHEUS_CONTENT_TYPE)

@@ -5,7 +5,7 @@ import type { Role } from '../../../http/access/role.ts'
 import type { Principal } from '../../../http/access/token-verifier.ts'
 import { requireMayOf } from '../../../http/principal.ts'
 import { ALS_MODEL } from '../../../models/topic/als-serving-function.ts'
-import { parseSlotId } from '../json/task-managers.ts'
+import { parseMemberId, parseSlotId } from '../json/task-managers.ts'
 import type { Cluster, JobSubmission } from '../port/cluster.ts'
 import type { JobSnapshot } from '../port/job-snapshot.ts'
 import { listOfAll } from './context.ts'
@@ -35,7 +35,7 @@ export async function objectsOf(
 
 /** The jobs that a client may read. */
 export async function readableJobs(
-  cluster: Cluster,
+  cluster: Pick<Cluster, 'jobs'>,
   { principal }: FastifyRequest,
 ): Promise<readonly JobSnapshot[]> {
   const jobs = await cluster.jobs()
@@ -71,7 +71,8 @@ export function requireSubmission(request: FastifyRequest, { job, options }: Job
 function jobIdsOf({ params }: FastifyRequest): readonly string[] {
   const { jobid, taskmanagerid } = (params ?? {}) as Readonly<Record<string, string | undefined>>
   if (jobid !== undefined) return [jobid.toLowerCase()]
-  return taskmanagerid === undefined ? [] : [parseSlotId(taskmanagerid)?.jobId ?? taskmanagerid]
+  if (taskmanagerid === undefined) return []
+  return [(parseSlotId(taskmanagerid) ?? parseMemberId(taskmanagerid))?.jobId ?? taskmanagerid]
 }
 
 /** The jobs of the paths of a stream of events. */

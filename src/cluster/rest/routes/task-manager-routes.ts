@@ -2,7 +2,14 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { WeirError } from '../../../core/errors.ts'
 import { isTerminal } from '../../../runtime/job/status.ts'
 import { type FlameNode, flameGraphOf } from '../json/flame-graph.ts'
-import { parseSlotId, taskManagerDetailJson, taskManagerJson } from '../json/task-managers.ts'
+import {
+  memberDetailJson,
+  memberJson,
+  parseMemberId,
+  parseSlotId,
+  taskManagerDetailJson,
+  taskManagerJson,
+} from '../json/task-managers.ts'
 import type { JobControl } from '../port/job-control.ts'
 import type { JobSnapshot, SlotSnapshot } from '../port/job-snapshot.ts'
 import { logRoutes } from './cluster-routes.ts'
@@ -12,16 +19,24 @@ import { readableJobs } from './objects.ts'
 /** Time for which a thread dump samples, ms. */
 const SAMPLED_MS = 100
 
-/** Routes of task managers: each slot of a job that has not ended is one. */
+/** Routes of task managers: each slot of a job that has not ended is one, and each process of a job in many. */
 export function taskManagerRoutes(app: FastifyInstance, context: RouteContext): void {
   const { cluster } = context
   app.get('/taskmanagers', async (request) => {
     const all = await readableJobs(cluster, request)
     const jobs = all.filter(({ status }) => !isTerminal(status))
-    const rows = jobs.flatMap((job) => job.slots.map((slot) => taskManagerJson(job, slot)))
+    const rows = jobs.flatMap((job) =>
+      job.processes === undefined
+        ? job.slots.map((slot) => taskManagerJson(job, slot))
+        : job.processes.map((_, place) => memberJson(job, place)),
+    )
     return { taskmanagers: rows }
   })
   app.get('/taskmanagers/:taskmanagerid', async (request) => {
+    const { taskmanagerid } = request.params as { readonly taskmanagerid: string }
+    const member = parseMemberId(taskmanagerid)
+    const of = member === undefined ? undefined : await cluster.job(member.jobId)?.snapshot()
+    if (of?.processes?.[member!.place] !== undefined) return memberDetailJson(of, member!.place)
     const { job, slot } = await slotOf(context, request)
     return taskManagerDetailJson(job, slot)
   })

@@ -36,6 +36,7 @@ import { metricRoutes } from '../routes/metric-routes.ts'
 import { modelRoutes } from '../routes/model-routes.ts'
 import { objectsOf } from '../routes/objects.ts'
 import { operationRoutes } from '../routes/operation-routes.ts'
+import { scaledJobRoutes } from '../routes/scaled-job-routes.ts'
 import { stateRoutes } from '../routes/state-routes.ts'
 import { taskManagerRoutes } from '../routes/task-manager-routes.ts'
 import { vertexRoutes } from '../routes/vertex-routes.ts'
@@ -195,6 +196,7 @@ const ROUTES = [
   dashboardRoutes,
   stateRoutes,
   modelRoutes,
+  scaledJobRoutes,
 ]
 
 /** Whether a request may run; of a token with rights, on the objects of its path. */

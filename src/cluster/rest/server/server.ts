@@ -50,7 +50,10 @@ export class RestServer implements AsyncDisposable {
   private constructor(options: RestServerOptions) {
     this.options = options
     this.operations = new AsyncOperations(options.clock)
-    this.histories = new JobHistories(options.cluster, options.clock)
+    const { cluster } = options
+    // Each process would ask all others for each sample.
+    const jobs = () => cluster.ownJobs?.() ?? cluster.jobs()
+    this.histories = new JobHistories({ jobs }, options.clock)
     this.server = serverOf(options)
     const { proxies } = options.access
     this.connections = new ConnectionShare({ most: MOST_CONNECTIONS, proxies }, options.clock)

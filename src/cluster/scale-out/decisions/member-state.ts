@@ -100,6 +100,8 @@ export type MemberEvent =
   | { readonly kind: 'failed'; readonly partition: number; readonly retryAtMs: number }
   /** A followed partition has come within `acceptable.recovery.lag`. */
   | { readonly kind: 'warm'; readonly partition: number }
+  /** What it says of itself has changed by a command: it joins once more. */
+  | { readonly kind: 'changed' }
   /** Time to look whether the assignment could be better: `probing.rebalance.interval.ms`, or a `retryAtMs`. */
   | { readonly kind: 'probe'; readonly nowMs: number }
   /** It shall end: SIGTERM, or a drain by command. */

@@ -56,6 +56,8 @@ function react(state: MemberState, event: MemberEvent): MemberStep {
       return warm(state, event.partition)
     case 'probe':
       return probed(state, event.nowMs)
+    case 'changed':
+      return { state: { ...state, mustRejoin: true }, actions: [] }
     case 'terminate':
       return { state: { ...state, isLeaving: true, mustRejoin: true }, actions: [] }
     case 'grace-over':
