@@ -150,6 +150,15 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'jobs/serve',
     'runtime/configuration',
   ],
+  'cli/kubernetes': [
+    'cli/command',
+    'cli/flag-kinds',
+    'cli/flags',
+    'core',
+    'files/s3',
+    'files/webhdfs',
+    'runtime/configuration',
+  ],
   'cli/load': [
     'cli/command',
     'cli/files',
@@ -206,6 +215,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'cluster/rest/port',
     'cluster/rest/server',
     'cluster/scale-out',
+    'cluster/scale-out/health',
     'core',
     'core/lifetime',
     'core/text',
@@ -448,6 +458,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'cluster/scale-out': [
     'cluster/scale-out/decisions',
     'cluster/scale-out/graph',
+    'cluster/scale-out/health',
     'cluster/scale-out/peers',
     'connectors/kafka/client',
     'connectors/kafka/group',
@@ -473,6 +484,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'operators/basic',
     'operators/port',
   ],
+  'cluster/scale-out/health': ['cluster/scale-out/decisions', 'core', 'http'],
   'cluster/scale-out/peers': ['core', 'files'],
   'connectors/file': [
     'core',

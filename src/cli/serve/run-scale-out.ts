@@ -1,9 +1,12 @@
+import { Probes } from '../../cluster/scale-out/health/probes.ts'
 import type { ProcessEvent } from '../../cluster/scale-out/process-events.ts'
 import { startScaleOut } from '../../cluster/scale-out/start.ts'
+import { systemClock } from '../../core/clock.ts'
 import { checkedOptions } from '../../dataflow/job/definition.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
 import { parseConfiguration } from '../../runtime/configuration/keys.ts'
 import { type CommandIo, type Flags, UsageError, unlessInterrupted } from '../command/command.ts'
+import { addressOf } from '../flag-kinds/places.ts'
 import { kafkaOptionsOf } from '../flags/kafka.ts'
 import { configurationOf, keyValuesOf, slotsOf } from '../flags/serving.ts'
 import { packageVersion } from '../text/package-version.ts'
@@ -12,6 +15,7 @@ import { loadJobModule, logOptions } from './job-module.ts'
 import { runProcesses, starterGone } from './run-processes.ts'
 
 const DEFAULT_PARTITIONS = 24
+const ONE_PORT = '--health is the port of one process: leave it out with --processes'
 const ONE_NAME = 'group.instance.id names one process: leave it out with --processes'
 
 /**
@@ -34,6 +38,7 @@ export async function runScaleOut(path: string, flags: Flags, io: CommandIo): Pr
   const processes = flags.optionalNumber('processes') ?? 1
   if (processes > 1) {
     if (scaleOut.groupInstanceId !== undefined) throw new UsageError(ONE_NAME)
+    if (flags.has('health')) throw new UsageError(ONE_PORT)
     return await runProcesses(processes, io, log)
   }
   const applicationId = scaleOut.applicationId ?? definition.name
@@ -44,6 +49,9 @@ export async function runScaleOut(path: string, flags: Flags, io: CommandIo): Pr
     { event: 'started', pid: process.pid, applicationId, partitions, checkpoints: place },
     `a process of "${applicationId}", which has ${partitions} job partitions; all processes must reach its checkpoints: ${place}`,
   )
+  const probes = new Probes()
+  // Before the process starts, so that one that waits for Kafka is seen to live.
+  await using _health = await openHealth(probes, flags, report)
   const started = startScaleOut({
     module: url,
     jobOptions: checkedOptions(definition, {
@@ -60,10 +68,27 @@ export async function runScaleOut(path: string, flags: Flags, io: CommandIo): Pr
   })
   await using running = await unlessInterrupted(started, io)
   const { process: member } = running
+  probes.follow(running)
   await Promise.race([member.ended, io.interrupted, starterGone()])
   report({ event: 'stopping' }, 'stopping: the job partitions are handed over')
   await member.leave()
   return 0
+}
+
+/** Opens the port of `--health`; undefined without the flag. */
+async function openHealth(
+  probes: Probes,
+  flags: Flags,
+  report: Report,
+): Promise<AsyncDisposable | undefined> {
+  const address = flags.optional('health')
+  if (address === undefined) return undefined
+  const { HealthPort } = await import('../../cluster/scale-out/health/health-port.ts')
+  const { host, port } = addressOf(address)
+  const opened = await HealthPort.open({ host, port, probes, clock: systemClock })
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${opened.port}/health/`
+  report({ event: 'health', url }, `answers supervisors on ${url}`)
+  return opened
 }
 
 /** Reports an event, or its sentence. */

@@ -18,6 +18,7 @@ import {
 import { memberTransition } from './decisions/member-transition.ts'
 import { planRound } from './decisions/plan-round.ts'
 import type { AssignRules } from './decisions/planning-board.ts'
+import { notReadyBecause } from './health/not-ready.ts'
 import { type CreatePartition, OwnedPartitions } from './owned-partitions.ts'
 import { PeerLinks } from './peers/peer-links.ts'
 import type { PeerSocket } from './peers/peer-socket.ts'
@@ -88,6 +89,11 @@ export class JobProcess {
   /** Partitions that it runs, ascending. */
   get owned(): readonly number[] {
     return this.partitions.all
+  }
+
+  /** Why it cannot do its work now, a sentence each, without addresses; none where it can. */
+  get notReady(): readonly string[] {
+    return notReadyBecause(this.state, this.partitions.running)
   }
 
   /** Hands over all partitions, each with a last checkpoint, and leaves the group. Rejects as `ended`. */

@@ -16,6 +16,7 @@ import { ensureExchangeTopics } from './exchange-topics.ts'
 import { missingParts, requireDivisible } from './graph/divisible.ts'
 import { exchangeTopic } from './graph/kafka-exchange.ts'
 import { type Exchange, exchangesOf } from './graph/partition-graph.ts'
+import type { WatchedProcess } from './health/probes.ts'
 import { JobProcess } from './job-process.ts'
 import type { ScaleOutJobOptions } from './options.ts'
 import { createPartitionJob, wholeGraph } from './partition-execution.ts'
@@ -37,7 +38,7 @@ export interface StartScaleOutOptions extends ScaleOutJobOptions {
 }
 
 /** A process of a job with what it has opened. */
-export interface StartedProcess extends AsyncDisposable {
+export interface StartedProcess extends AsyncDisposable, WatchedProcess {
   readonly process: JobProcess
 }
 
@@ -74,7 +75,14 @@ export async function startScaleOut(options: StartScaleOutOptions): Promise<Star
   if (socket !== undefined) opened.use(socket)
   const process = join(options, { cluster, configuration, job, pool, exchanges, socket })
   const resources = opened.move()
-  return { process, [Symbol.asyncDispose]: () => resources[Symbol.asyncDispose]() }
+  return {
+    process,
+    get notReady() {
+      return process.notReady
+    },
+    silenceMs: () => pool.silenceMs(),
+    [Symbol.asyncDispose]: () => resources[Symbol.asyncDispose](),
+  }
 }
 
 interface JoinParts {
