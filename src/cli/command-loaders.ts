@@ -22,6 +22,7 @@ export const COMMAND_LOADERS: Readonly<Record<string, () => Promise<Command>>> =
   'cluster start': async () => (await import('./jobmanager/cluster.ts')).clusterStartCommand,
   'cluster stop': async () => (await import('./jobmanager/cluster.ts')).clusterStopCommand,
   'cluster status': async () => (await import('./jobmanager/cluster.ts')).clusterStatusCommand,
+  'kubernetes render': async () => (await import('./kubernetes/render.ts')).kubernetesRenderCommand,
   list: async () => (await import('./jobmanager/list.ts')).listCommand,
   info: async () => (await import('./jobmanager/info.ts')).infoCommand,
   cancel: async () => (await import('./jobmanager/cancel.ts')).cancelCommand,

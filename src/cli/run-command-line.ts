@@ -198,6 +198,7 @@ const VERB_GROUPS: readonly { readonly title: string; readonly verbs: readonly s
     title: 'Many jobs on a JobManager',
     verbs: ['jobmanager', 'cluster', 'list', 'info', 'cancel', 'stop', 'rescale', 'savepoint'],
   },
+  { title: 'Many processes', verbs: ['kubernetes'] },
   { title: 'Checkpoints', verbs: ['checkpoint'] },
   {
     title: 'Ask a running job',

@@ -3,13 +3,13 @@ import { contentSecurityPolicy } from './content-security-policy.ts'
 import { isLoopbackName } from './own-origin.ts'
 
 /** Fields of every answer of every HTTP port: a browser takes it for what it says, runs nothing of it, and frames it nowhere. */
-const FIELDS = {
+export const SECURITY_FIELDS_BY_NAME = {
   'x-content-type-options': 'nosniff',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 } as const
 
 /** The same as text, for answers that no framework writes. */
-export const SECURITY_FIELDS: string = Object.entries(FIELDS)
+export const SECURITY_FIELDS: string = Object.entries(SECURITY_FIELDS_BY_NAME)
   .map(([name, value]) => `${name}: ${value}\r\n`)
   .join('')
 
@@ -28,7 +28,7 @@ const STRICT_TRANSPORT = { 'strict-transport-security': 'max-age=31536000' } as 
  */
 export function addSecurityHeaders(app: FastifyInstance, hasTls: boolean): void {
   app.addHook('onRequest', (request, reply, done) => {
-    reply.headers(FIELDS)
+    reply.headers(SECURITY_FIELDS_BY_NAME)
     if (/^\/docs(?:\/|$)/.test(request.routeOptions.url ?? '')) reply.headers(PAGE)
     if (hasTls && !isLoopbackName(request.host)) reply.headers(STRICT_TRANSPORT)
     done()

@@ -151,6 +151,15 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'jobs/serve',
     'runtime/configuration',
   ],
+  'cli/kubernetes': [
+    'cli/command',
+    'cli/flag-kinds',
+    'cli/flags',
+    'core',
+    'files/s3',
+    'files/webhdfs',
+    'runtime/configuration',
+  ],
   'cli/load': [
     'cli/command',
     'cli/files',
@@ -207,6 +216,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'cluster/rest/port',
     'cluster/rest/server',
     'cluster/scale-out',
+    'cluster/scale-out/health',
     'cluster/scale-out/operations',
     'core',
     'core/lifetime',
@@ -451,6 +461,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'cluster/scale-out': [
     'cluster/scale-out/decisions',
     'cluster/scale-out/graph',
+    'cluster/scale-out/health',
     'cluster/scale-out/operations',
     'cluster/scale-out/peers',
     'cluster/scale-out/queries',
@@ -480,6 +491,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'operators/basic',
     'operators/port',
   ],
+  'cluster/scale-out/health': ['cluster/scale-out/decisions', 'core', 'http'],
   'cluster/scale-out/operations': [
     'cluster/rest/job',
     'cluster/rest/port',

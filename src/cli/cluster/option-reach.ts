@@ -40,7 +40,7 @@ const OPTIONS: Readonly<Record<Exclude<Reach, 'nothing'>, readonly string[]>> = 
     ...['token', 'sasl-password'],
     ...['detached', 'scale-out', 'processes', 'jobmanager', 'listen'],
     ...['jobmanager-tls', 'jobmanager-tls-ca', 'jobmanager-tls-cert', 'jobmanager-tls-key'],
-    ...['http', 'grpc', 'model-control', 'allow-modules', 'allow-remote', 'remote-keys'],
+    ...['http', 'grpc', 'health', 'model-control', 'allow-modules', 'allow-remote', 'remote-keys'],
   ],
 }
 

@@ -1,3 +1,4 @@
+import { Probes } from '../../cluster/scale-out/health/probes.ts'
 import {
   type StopRecord,
   StopRecords,
@@ -5,6 +6,7 @@ import {
 } from '../../cluster/scale-out/operations/stop-records.ts'
 import type { ProcessEvent } from '../../cluster/scale-out/process-events.ts'
 import { type StartScaleOutOptions, startScaleOut } from '../../cluster/scale-out/start.ts'
+import { systemClock } from '../../core/clock.ts'
 import { checkedOptions } from '../../dataflow/job/definition.ts'
 import { queryAccessOf } from '../../jobs/query-access.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
@@ -25,6 +27,7 @@ const USUAL_PORT = 9069
 const EVERY_ADDRESS: ReadonlySet<string> = new Set(['', '0.0.0.0', '::'])
 const NO_SERVER =
   'others must know where this process answers queries: give --listen the host that they reach, or set -D application.server=HOST:PORT'
+const ONE_PORT = '--health is the port of one process: leave it out with --processes'
 const ONE_NAME = 'group.instance.id names one process: leave it out with --processes'
 
 /**
@@ -49,6 +52,7 @@ export async function runScaleOut(path: string, flags: Flags, io: CommandIo): Pr
   const processes = flags.optionalNumber('processes') ?? 1
   if (processes > 1) {
     if (scaleOut.groupInstanceId !== undefined) throw new UsageError(ONE_NAME)
+    if (flags.has('health')) throw new UsageError(ONE_PORT)
     return await runProcesses(processes, io, log)
   }
   const applicationId = scaleOut.applicationId ?? definition.name
@@ -67,6 +71,9 @@ export async function runScaleOut(path: string, flags: Flags, io: CommandIo): Pr
   )
   const listener = listenerOf(flags, io)
   const access = await queryAccessOf(listener, queryTls)
+  const probes = new Probes()
+  // Before the process starts, so that one that waits for Kafka is seen to live.
+  await using _health = await openHealth(probes, flags, report)
   const started = startScaleOut({
     module: url,
     jobOptions: checkedOptions(definition, {
@@ -85,6 +92,7 @@ export async function runScaleOut(path: string, flags: Flags, io: CommandIo): Pr
   })
   await using running = await unlessInterrupted(started, io)
   const { process: member, control, queryAddress } = running
+  probes.follow(running)
   report({ event: 'listening', address: queryAddress }, `answers queries at ${queryAddress}`)
   await Promise.race([member.ended, io.interrupted, starterGone()])
   const record = control.stopRecord
@@ -133,6 +141,22 @@ function restOf(
     token: access.token,
     openRest: (control) => serveScaleOutRest(control, { name, io, access, configuration }),
   }
+}
+
+/** Opens the port of `--health`; undefined without the flag. */
+async function openHealth(
+  probes: Probes,
+  flags: Flags,
+  report: Report,
+): Promise<AsyncDisposable | undefined> {
+  const address = flags.optional('health')
+  if (address === undefined) return undefined
+  const { HealthPort } = await import('../../cluster/scale-out/health/health-port.ts')
+  const { host, port } = addressOf(address)
+  const opened = await HealthPort.open({ host, port, probes, clock: systemClock })
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${opened.port}/health/`
+  report({ event: 'health', url }, `answers supervisors on ${url}`)
+  return opened
 }
 
 /** Reports an event, or its sentence. */

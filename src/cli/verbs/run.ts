@@ -125,6 +125,12 @@ export const runCommand: Command = {
       value: wholeNumber({ min: 1, max: 64 }),
       help: 'Start so many processes of the job on this machine, and start those again that are lost (default: 1)',
     },
+    health: {
+      type: 'string',
+      needs: [needs('scale-out')],
+      value: addressToOpen,
+      help: 'Answer /health/live, /health/ready and /health/startup of a supervisor here, HOST:PORT; without addresses or data, so without a token (default: no port)',
+    },
     ...MODEL_CONTROL_OPTIONS,
     ...KEY_LENGTH_OPTION,
     ...SERVING_OPTIONS,

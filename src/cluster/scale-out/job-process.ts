@@ -20,6 +20,7 @@ import {
 import { memberTransition } from './decisions/member-transition.ts'
 import { planRound } from './decisions/plan-round.ts'
 import type { AssignRules } from './decisions/planning-board.ts'
+import { notReadyBecause } from './health/not-ready.ts'
 import { type CreatePartition, OwnedPartitions } from './owned-partitions.ts'
 import { PeerLinks } from './peers/peer-links.ts'
 import type { PeerSocket } from './peers/peer-socket.ts'
@@ -122,6 +123,11 @@ export class JobProcess {
 
   get membership(): Membership {
     return { ...this.seen, state: this.state, isDraining: this.isDraining }
+  }
+
+  /** Why it cannot do its work now, a sentence each, without addresses; none where it can. */
+  get notReady(): readonly string[] {
+    return notReadyBecause(this.state, this.partitions.running)
   }
 
   /**

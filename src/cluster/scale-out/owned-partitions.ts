@@ -39,6 +39,11 @@ export class OwnedPartitions {
     return [...this.owned.keys()].toSorted((a, b) => a - b)
   }
 
+  /** The partitions that process, ascending. */
+  get running(): readonly number[] {
+    return this.all.filter((partition) => this.executions.get(partition)?.status === 'RUNNING')
+  }
+
   /** Starts a partition from its last checkpoint. */
   start(partition: number): Promise<void> {
     return this.after(partition, async () => {

@@ -17,6 +17,7 @@ import { ensureExchangeTopics } from './exchange-topics.ts'
 import { missingParts, requireDivisible } from './graph/divisible.ts'
 import { exchangeTopic } from './graph/kafka-exchange.ts'
 import { type Exchange, exchangesOf } from './graph/partition-graph.ts'
+import type { WatchedProcess } from './health/probes.ts'
 import { JobProcess } from './job-process.ts'
 import { HttpPeers } from './operations/ask-peers.ts'
 import { ScaledJobControl } from './operations/scaled-job-control.ts'
@@ -66,7 +67,7 @@ export interface OpenedRest extends AsyncDisposable {
 }
 
 /** A process of a job with what it has opened. */
-export interface StartedProcess extends AsyncDisposable {
+export interface StartedProcess extends AsyncDisposable, WatchedProcess {
   readonly process: JobProcess
   readonly control: ScaledJobControl
   /** Where clients reach its query port, `host:port`; undefined where it has none. */
@@ -122,6 +123,10 @@ export async function startScaleOut(options: StartScaleOutOptions): Promise<Star
   const resources = opened.move()
   return {
     ...{ process, control, queryAddress: queries?.self },
+    get notReady() {
+      return process.notReady
+    },
+    silenceMs: () => pool.silenceMs(),
     [Symbol.asyncDispose]: () => resources[Symbol.asyncDispose](),
   }
 }

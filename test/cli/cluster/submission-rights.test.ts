@@ -28,7 +28,7 @@ const REACHES = {
   listener: `tokens people token-file insecure-listener audit-file trusted-proxy allow-origin server-tls-cert server-tls-key server-tls-ca`,
   settings: 'set',
   never: `token sasl-password detached scale-out processes jobmanager jobmanager-tls jobmanager-tls-ca jobmanager-tls-cert
-    jobmanager-tls-key listen http grpc model-control allow-modules allow-remote remote-keys`,
+    jobmanager-tls-key listen http grpc health model-control allow-modules allow-remote remote-keys`,
 }
 
 /** Every configuration key that reaches something. */

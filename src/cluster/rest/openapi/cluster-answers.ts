@@ -41,6 +41,9 @@ export const LIVE = objectOf({ live: FLAG })
 /** `/health/ready`. */
 export const READY = objectOf({ ready: FLAG, waiting: listOf(TEXT) })
 
+/** `/health/startup`. */
+export const STARTED = objectOf({ started: FLAG, waiting: listOf(TEXT) })
+
 /** `/jobmanager/config`. */
 export const CONFIGURATION = listOf(objectOf({ key: TEXT, value: TEXT }))
 

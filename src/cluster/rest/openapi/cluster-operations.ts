@@ -10,6 +10,7 @@ import {
   METRICS,
   OVERVIEW,
   READY,
+  STARTED,
   TASK_MANAGER,
   TASK_MANAGERS,
   THREAD_DUMP,
@@ -29,6 +30,11 @@ export const CLUSTER_OPERATIONS: Operations = {
     isPublic: true,
     summary: 'Whether the process can do its work: 503, and why, while it cannot',
     answer: READY,
+  },
+  'GET /health/startup': {
+    isPublic: true,
+    summary: 'Whether the process could do its work once: 503, and why, as long as it could not',
+    answer: STARTED,
   },
   'GET /datasets': { summary: 'Always empty', answer: DATA_SETS },
   'DELETE /cluster': {

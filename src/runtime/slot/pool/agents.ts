@@ -40,10 +40,12 @@ export class SharedAgents {
 
   /** Executes a message of the main thread; a command for an agent that is not there is ignored. */
   handle(message: SharedThreadCommand): void {
-    const { kind, agent } = message
-    if (kind === 'command') this.agents.get(agent)?.handle(message.command)
-    else if (kind === 'add') this.agents.set(agent, this.agentOf(agent, message.job))
-    else void this.remove(agent)
+    const { kind } = message
+    if (kind === 'command') this.agents.get(message.agent)?.handle(message.command)
+    else if (kind === 'add')
+      this.agents.set(message.agent, this.agentOf(message.agent, message.job))
+    else if (kind === 'remove') void this.remove(message.agent)
+    else this.options.post({ kind: 'answer' })
   }
 
   /**

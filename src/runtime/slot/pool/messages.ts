@@ -21,9 +21,13 @@ export type SharedThreadCommand =
   | { readonly kind: 'command'; readonly agent: number; readonly command: SlotCommand }
   /** The slot is over: its agent closes what it holds. */
   | { readonly kind: 'remove'; readonly agent: number }
+  /** The thread answers `answer`. */
+  | { readonly kind: 'ask' }
 
 /** A shared slot thread to the main thread. */
 export type SharedThreadReport =
   | { readonly kind: 'report'; readonly agent: number; readonly report: SlotReport }
   /** The agent holds nothing more. */
   | { readonly kind: 'removed'; readonly agent: number }
+  /** The event loop of the thread turns. */
+  | { readonly kind: 'answer' }

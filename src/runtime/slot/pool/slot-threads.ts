@@ -68,6 +68,11 @@ export class SlotThreadPool {
     return Object.fromEntries(ofThreads.flat())
   }
 
+  /** Asks the threads whether their event loops turn; returns the longest time for which one has not answered, ms. */
+  silenceMs(): number {
+    return Math.max(0, ...this.threads.map((thread) => thread?.silenceMs() ?? 0))
+  }
+
   /** Ends every thread; the executions must be over. */
   async close(): Promise<void> {
     this.closed = true

@@ -29,6 +29,8 @@ export class SharedThread {
   private readonly clock: Clock
   private readonly slots = new Map<number, SlotOfThread>()
   private readonly removals = new Map<number, () => void>()
+  /** Since when a question of `silenceMs` has no answer, and the steps of the slots at that time. */
+  private asked: { readonly sinceMs: number; readonly steps: number } | undefined
   private isKilled = false
   private over = false
 
@@ -37,6 +39,7 @@ export class SharedThread {
     this.clock = clock
     worker.on('message', (message: SharedThreadReport) => {
       if (message.kind === 'report') this.slots.get(message.agent)?.onReport(message.report)
+      else if (message.kind === 'answer') this.asked = undefined
       else this.removals.get(message.agent)?.()
     })
     worker.on('error', (error) => this.end(error))
@@ -82,6 +85,19 @@ export class SharedThread {
       })
       this.post({ kind: 'remove', agent })
     })
+  }
+
+  /**
+   * Asks the thread whether its event loop turns. Returns for how long an earlier question has no answer, ms; 0 while a
+   * slot goes on in a long call, and of a thread that has ended.
+   */
+  silenceMs(): number {
+    if (this.over) return 0
+    const nowMs = this.clock.monotonicMs()
+    const steps = this.steps()
+    if (this.asked === undefined) this.post({ kind: 'ask' })
+    if (this.asked?.steps !== steps) this.asked = { sinceMs: nowMs, steps }
+    return nowMs - this.asked.sinceMs
   }
 
   /** A number that changes while a slot of the thread goes on in a long call. */

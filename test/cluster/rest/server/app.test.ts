@@ -67,6 +67,7 @@ const PAGES = [
   `${VERTEX}/subtasks/0/metrics`,
   '/health/live',
   '/health/ready',
+  '/health/startup',
 ]
 
 describe('the REST interface', () => {

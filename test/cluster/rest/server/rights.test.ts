@@ -31,7 +31,7 @@ const QUERIES: Readonly<Record<string, string>> = {
   'PATCH /jobs/{jobid}/rescaling': '?parallelism=2',
 }
 /** Routes that answer without a token: probes, and events, which a test of their own walks. */
-const OPEN = ['GET /weir/events', 'GET /health/live', 'GET /health/ready']
+const OPEN = ['GET /weir/events', 'GET /health/live', 'GET /health/ready', 'GET /health/startup']
 const BELOW_V1: ReadonlySet<string> = new Set([
   'no token',
   'the right',

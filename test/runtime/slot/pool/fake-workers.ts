@@ -81,8 +81,8 @@ export class LocalWorker extends SilentWorker {
   override async terminate(): Promise<number> {
     if (this.isTerminated) return 1
     await super.terminate()
-    for (const { kind, agent } of this.received) {
-      if (kind === 'add') this.agents.handle({ kind: 'remove', agent })
+    for (const message of this.received) {
+      if (message.kind === 'add') this.agents.handle({ kind: 'remove', agent: message.agent })
     }
     setImmediate(() => this.emit('exit', 1))
     return 1

@@ -96,7 +96,9 @@ describe('jobs in one shared thread', () => {
     worker.on('message', (message: SharedThreadReport) => {
       if (message.kind === 'report' && message.report.kind === 'pong') answers.push(message.agent)
     })
-    const agents = worker.received.filter(({ kind }) => kind === 'add').map(({ agent }) => agent)
+    const agents = worker.received
+      .filter((message) => message.kind === 'add')
+      .map(({ agent }) => agent)
     for (const agent of agents) {
       worker.agents.handle({ kind: 'command', agent, command: { kind: 'ping', attempt: 0 } })
     }

@@ -50,7 +50,7 @@ class Started {
 }
 
 const agentOf = (worker: SilentWorker, index: number): number =>
-  worker.received.filter(({ kind }) => kind === 'add')[index]!.agent
+  worker.received.filter((message) => message.kind === 'add')[index]!.agent
 
 describe('a pool of slot threads', () => {
   it('starts a thread with its first slot, and gives it an even part of the memory', () => {
@@ -69,6 +69,24 @@ describe('a pool of slot threads', () => {
     expect(pool.loads).toEqual([3, 0])
     for (let n = 0; n < 4; n++) new Started()
     expect(pool.loads).toEqual([4, 3])
+  })
+
+  it('says how long a thread has not answered, but for one that goes on in a long call', () => {
+    new Started()
+    new Started()
+    expect(pool.silenceMs()).toBe(0)
+    clock.advance(1_000)
+    expect(pool.silenceMs()).toBe(1_000)
+    workers[0]!.says({ kind: 'answer' })
+    clock.advance(1_000)
+    // The other one still owes its answer.
+    expect(pool.silenceMs()).toBe(2_000)
+    workers[1]!.says({ kind: 'answer' })
+    clock.advance(500)
+    expect(pool.silenceMs()).toBe(500)
+    expect(
+      workers.map(({ received }) => received.filter(({ kind }) => kind === 'ask').length),
+    ).toEqual([2, 2])
   })
 
   it('passes reports on to the slot that they are for, and none to one that has ended', () => {
