@@ -322,6 +322,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'models/registry',
     'models/registry/ranges',
     'models/retention',
+    'models/spark',
     'models/topic',
     'models/versions',
     'operators/port',
@@ -1282,6 +1283,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'models/registry/ranges',
     'models/versions',
   ],
+  'models/spark': ['connectors/file', 'core', 'core/features', 'models/als', 'models/publish'],
   'models/topic': [
     'connectors/kafka/client',
     'connectors/records',
