@@ -30,7 +30,7 @@ export interface SparkModelFolder {
  * place that is no such folder, MALFORMED_DATA for one that is damaged, and UNSUPPORTED for a model of another class.
  */
 export async function openSparkModel(place: string): Promise<SparkModelFolder> {
-  const metadata = await metadataOf(place)
+  const metadata = await jsonLineIn(place, 'metadata')
   const { class: full, paramMap, defaultParamMap } = metadata
   if (typeof full !== 'string') throw malformed(place, 'its metadata have no "class"')
   const name = full.startsWith(PACKAGE) ? full.slice(PACKAGE.length) : full
@@ -66,25 +66,29 @@ export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? { ...value } : {}
 }
 
-async function metadataOf(place: string): Promise<Readonly<Record<string, unknown>>> {
+/** The first line of the text files of a folder of a model, as JSON. Throws FILE_NOT_FOUND and MALFORMED_DATA. */
+export async function jsonLineIn(
+  place: string,
+  folder: string,
+): Promise<Readonly<Record<string, unknown>>> {
   let text = ''
-  for (const file of await filesOf(place, 'metadata')) {
+  for (const file of await filesOf(place, folder)) {
     const decoder = new TextDecoder()
     for await (const piece of readStored(file.place)) {
       text += decoder.decode(piece, { stream: true })
-      if (text.length > MOST_CHARACTERS) throw malformed(place, 'its metadata are too long')
+      if (text.length > MOST_CHARACTERS) throw malformed(place, `its ${folder} are too long`)
     }
   }
   const line = text.split('\n').find((each) => each !== '')
-  if (line !== undefined) return fieldsOf(parsed(place, line))
-  throw malformed(place, 'its metadata are empty')
+  if (line !== undefined) return fieldsOf(parsed(place, folder, line))
+  throw malformed(place, `its ${folder} are empty`)
 }
 
-function parsed(place: string, line: string): unknown {
+function parsed(place: string, folder: string, line: string): unknown {
   try {
     return JSON.parse(line)
   } catch {
-    throw malformed(place, 'its metadata are no JSON')
+    throw malformed(place, `its ${folder} are no JSON`)
   }
 }
 
