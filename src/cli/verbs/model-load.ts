@@ -1,11 +1,16 @@
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { systemClock } from '../../core/clock.ts'
+import { classParameters } from '../../core/features/classes.ts'
 import { type FeatureHashing, hashingParameters } from '../../core/features/hashing.ts'
 import { publishRows } from '../../kinds/factors/rows.ts'
+import { publishableWeights, publishLinear } from '../../kinds/linear/publish.ts'
 import { publishWeightFiles, readWeightFiles } from '../../kinds/linear/weight-files.ts'
 import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
 import { npyRowFiles, type RowFiles, textRowFiles } from '../../models/publish/row-files.ts'
 import { requireDimension } from '../../models/publish/topic-dimension.ts'
+import { sparkRowFiles } from '../../models/spark/factor-rows.ts'
+import { sparkWeights } from '../../models/spark/linear-weights.ts'
+import { openSparkModel, type SparkModelFolder } from '../../models/spark/model-folder.ts'
 import {
   type Command,
   type CommandIo,
@@ -77,6 +82,18 @@ export const modelLoadCommand: Command = {
       value: input(),
       help: 'Item ids, one a line (default 1, 2 ...)',
     },
+    'from-spark': {
+      type: 'string',
+      excludes: ['served', 'kind', 'user-factors', 'item-factors', 'range', 'labels'],
+      value: input(),
+      help: 'Folder of an ALSModel, LinearSVCModel or LogisticRegressionModel of Spark, in place of PLACE',
+    },
+    'first-feature': {
+      type: 'string',
+      needs: [needs('from-spark')],
+      value: wholeNumber({ min: 0, max: 1 }),
+      help: "Spark: feature id of index 0 of the weights; 1 for a model of Spark's LIBSVM reader, whose ids begin at 1 in the text (default 0)",
+    },
     kind: {
       type: 'string',
       value: word(MODEL_KINDS, 'KIND'),
@@ -129,8 +146,11 @@ intercept is the feature "bias"), or "<block>,<feature>:<weight>;...". Rows are 
 live when all rows have arrived. A version whose load failed never goes live. See "weir generate
 als-model" for a generated model.
 
+--from-spark reads what model.save(...) of MLlib wrote, and takes the kind from its metadata. It needs the package hyparquet.
+
 Examples:
   weir model load als.txt
+  weir model load --from-spark hdfs://namenode:9870/models/als
   weir model load hdfs://namenode:9870/models/als --brokers localhost:9092
   weir model load --user-factors u.npy --user-ids u.txt --item-factors i.npy --item-ids i.txt
   weir model load --kind linear weights.txt
@@ -139,6 +159,8 @@ Examples:
     const { flags: values, args, io } = input
     const flags = new Flags(values)
     if (flags.boolean('served')) return changeModel('load', input)
+    const spark = flags.optional('from-spark')
+    if (spark !== undefined) return loadSpark(spark, flags, input)
     const kind = flags.choice('kind', MODEL_KINDS)
     return kind === 'als' ? loadRows(flags, args, io) : loadWeights(flags, args, io)
   },
@@ -214,7 +236,10 @@ class Load {
 }
 
 async function loadRows(flags: Flags, args: readonly string[], io: CommandIo): Promise<number> {
-  const files = await rowFilesOf(args, flags)
+  return await publishLoaded(await rowFilesOf(args, flags), flags, io)
+}
+
+async function publishLoaded(files: RowFiles, flags: Flags, io: CommandIo): Promise<number> {
   const load = new Load(flags, io, 'als-model')
   await using topics = await topicsOf(flags)
   const loaded = await publishRows(files, {
@@ -224,6 +249,61 @@ async function loadRows(flags: Flags, args: readonly string[], io: CommandIo): P
   const { users, items, dimension } = loaded
   const what = `${counted(users, 'user')} and ${counted(items, 'item')} of ${counted(dimension, 'float')}`
   return await load.report(topics, loaded, what)
+}
+
+/** Publishes a model that Spark saved. */
+async function loadSpark(
+  place: string,
+  flags: Flags,
+  { args, io }: { readonly args: readonly string[]; readonly io: CommandIo },
+): Promise<number> {
+  if (args.length > 0) throw new UsageError('give either PLACE or --from-spark, not both')
+  const model = await openSparkModel(place)
+  if (model.kind !== 'als') return await loadSparkWeights(model, flags, io)
+  if (flags.optional('first-feature') !== undefined) {
+    throw new UsageError(`--first-feature is for linear models, and ${place} has an ALSModel`)
+  }
+  return await publishLoaded(await sparkRowFiles(place), flags, io)
+}
+
+async function loadSparkWeights(
+  model: SparkModelFolder,
+  flags: Flags,
+  io: CommandIo,
+): Promise<number> {
+  const load = new Load(flags, io, 'svm-model')
+  await using topics = await topicsOf(flags)
+  const options = await load.options(topics)
+  const range = DEFAULT_RANGE
+  await requireDimension(topics, load.topic, { made: range, remedy: () => 'use another --topic' })
+  const first = flags.optionalNumber('first-feature') ?? 0
+  const { weights, intercept, classes, labels } = await sparkWeights(model, first)
+  const loss = model.kind === 'svc' ? 'hinge' : 'logistic'
+  const version = await publishLinear(publishableWeights(weights, intercept), {
+    ...options,
+    range,
+    hyperparameters: { loss, ...labels, ...classParameters(classes), from: model.className },
+  })
+  const features = classes?.features ?? weights.length
+  for (const note of sparkNotes(model, features - first, first)) io.err(note)
+  const of =
+    classes === undefined ? '' : ` and ${counted(classes.labels.length, 'class', 'classes')}`
+  const what = `the ${model.className} of ${counted(features, 'feature')}${of}`
+  return await load.report(topics, { version, ...{ range, features } }, what)
+}
+
+/** What a user of a linear model of Spark has to know: how its features are numbered, and a threshold that is not kept. */
+function* sparkNotes(
+  { parameters }: SparkModelFolder,
+  size: number,
+  first: number,
+): Generator<string> {
+  const other =
+    first === 0 ? 'for a model that was trained on LIBSVM text, give --first-feature 1' : ''
+  yield `features ${first} to ${first + size - 1} are Spark's 0 to ${size - 1}${other === '' ? '' : `; ${other}`}`
+  const { threshold } = parameters
+  if (typeof threshold !== 'number' || threshold === 0 || threshold === 0.5) return
+  yield `the threshold ${threshold} of the model is no part of a version: a query compares decision values with its own --threshold`
 }
 
 async function loadWeights(flags: Flags, args: readonly string[], io: CommandIo): Promise<number> {

@@ -24,6 +24,8 @@ import {
   validationSplit,
 } from '../flags/als-training.ts'
 import { topicsOf } from '../flags/kafka.ts'
+import { isOnSpark } from '../spark/options.ts'
+import { SPARK_ALS_OPTIONS, trainAlsOnSpark } from '../spark/train-als.ts'
 import { DatasetFacts } from '../training/dataset-facts.ts'
 import {
   FACTORS_OPTIONS,
@@ -49,12 +51,15 @@ export const trainAlsCommand: Command = {
     ...ALS_OPTIONS,
     ...ALS_TRAINING_OPTIONS,
     ...MEMORY_OPTION,
+    ...SPARK_ALS_OPTIONS,
     ...FACTORS_PLACE_OPTIONS,
   },
   details: `Example:
-  weir train als --ratings u1.base --test u1.test --factors 50 --iterations 10`,
+  weir train als --ratings u1.base --test u1.test --factors 50 --iterations 10
+  weir train als --ratings hdfs://namenode:9870/ratings --no-biases --engine spark --master yarn --spark-folder hdfs://namenode:9870/tmp/weir`,
   async run({ flags: values, io }) {
     const flags = new Flags(values)
+    if (isOnSpark(flags)) return await trainAlsOnSpark(flags, io)
     await using topics = await topicsOf(flags)
     const given = alsOptionsOf(flags)
     const outputs = outputsOf(flags)

@@ -56,6 +56,12 @@ async function hdfsFilesBelow(url: string): Promise<readonly string[]> {
   }
 }
 
+/** The place of a file or a folder in its folder, a path or an `hdfs://` URL. */
+export function placeInFolder(folder: string, name: string): string {
+  const parsed = parseFilesUrl(folder)
+  return parsed.kind === 'hdfs' ? placeIn(parsed.url, name) : join(parsed.path, name)
+}
+
 /** The URL of a file or a folder in that of its folder, with the same settings. */
 function placeIn(url: string, name: string): string {
   const [before = '', settings = ''] = url.split('?', 2)
