@@ -1,3 +1,4 @@
+import { setup as buildModules } from '../test/built-package.ts'
 import { runCombinations } from '../test/combinations/campaign.ts'
 import { runCrashCampaign } from '../test/disk/crash-campaign.ts'
 import { runDamageCampaign } from '../test/disk/damage-campaign.ts'
@@ -102,7 +103,8 @@ export const CAMPAIGNS: Readonly<
     return { ...kills, mixtures, verdict, wrong, lost, violations }
   },
   /** Faults of a job in many processes: none of its results may be lost or doubled. */
-  'scale-out': ({ seed, minutes = 5, faults, say }) => runScaleOut({ seed, minutes, faults, say }),
+  'scale-out': ({ seed, minutes = 5, faults, say }) => 
+    withBuiltModules(() => runScaleOut({ seed, minutes, faults, say })),
   /** Models that are loaded and unloaded: nothing may grow. */
   loads: ({ seed, count = 500, say }) => runLoads({ seed, count, say }),
   /** Small versions that go live under predictions. */
@@ -116,8 +118,16 @@ export const CAMPAIGNS: Readonly<
 }
 
 /** Runs work that borrows services. */
-async function withServices<T>(work: () => Promise<T>): Promise<T> {
-  const end = await startServices()
+const withServices = <T>(work: () => Promise<T>): Promise<T> => prepared(startServices, work)
+
+/** Runs work whose processes start from joined modules, for half of the processor time. */
+const withBuiltModules = <T>(work: () => Promise<T>): Promise<T> => prepared(buildModules, work)
+
+async function prepared<T>(
+  prepare: () => Promise<(() => Promise<void> | void) | undefined>,
+  work: () => Promise<T>,
+): Promise<T> {
+  const end = await prepare()
   try {
     return await work()
   } finally {

@@ -5,8 +5,8 @@ import type { Findings } from './oracle.ts'
 import { ScaleOutRun } from './run.ts'
 import { Site, type SiteStorage } from './site.ts'
 
-/** Longest time of a recovery by default: a session, a partition that was given back, and a restore, ms. */
-const LIMIT_MS = 60_000
+/** Longest time of a recovery by default, ms: a session, a partition that was given back, and a restore on a busy machine. */
+const LIMIT_MS = 120_000
 
 /** Options of the campaign. */
 export interface ScaleOutOptions {
@@ -17,7 +17,7 @@ export interface ScaleOutOptions {
   readonly faults?: readonly string[] | undefined
   /** @default S3 by a server with its protocol where Python has one, in every second seed; else a folder */
   readonly storage?: SiteStorage
-  /** Longest time of a recovery, ms. @default 60,000 */
+  /** Longest time of a recovery, ms. @default 120,000 */
   readonly limitMs?: number
   readonly say: (line: string) => void
 }

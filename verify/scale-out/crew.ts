@@ -2,6 +2,9 @@ import { JobMember } from '../../test/system/scale-out/fixture.ts'
 import { JOB_PARTITIONS, MOST_PROCESSES, type Site } from './site.ts'
 
 const PRINTED = 3_000
+const INTERRUPTED = 130
+
+const hasJoined = (member: JobMember): boolean => member.events('joined').length > 0
 
 /** What became of all processes of a run. */
 export interface CrewTally {
@@ -67,7 +70,9 @@ export class Crew implements AsyncDisposable {
     const member = this.member(line)
     const { code } = await member.leave()
     this.forget(line)
-    return code === 0 ? undefined : `a process ended with ${code} at SIGTERM: ${said(member)}`
+    // One that has not joined yet is interrupted.
+    const isEnd = code === 0 || (code === INTERRUPTED && !hasJoined(member))
+    return isEnd ? undefined : `a process ended with ${code} at SIGTERM: ${said(member)}`
   }
 
   /** Stops a process without its notice, as a suspended machine, or lets it go on. */
@@ -84,8 +89,9 @@ export class Crew implements AsyncDisposable {
     return ended.map(([line, member]) => `the process on line ${line} has ended: ${said(member)}`)
   }
 
-  /** Whether each job partition runs in one of the processes that go on, and in no second one. */
+  /** Whether all that go on are members, and each job partition runs in one of them, and in no second one. */
   get isShared(): boolean {
+    if (!this.lines.every((line) => hasJoined(this.member(line)))) return false
     const running = this.lines.flatMap((line) => this.member(line).running)
     return running.length === JOB_PARTITIONS && new Set(running).size === JOB_PARTITIONS
   }

@@ -72,14 +72,13 @@ export class ScaleOutRun implements AsyncDisposable {
 
   /** Injects a fault and waits for the recovery. Returns whether the run goes on. */
   async inject(fault: ScaleOutFault): Promise<boolean> {
-    const { say, limitMs } = this.options
+    const { limitMs } = this.options
     try {
       await withLimit(fault.inject(this.scene()), limitMs, `${fault.name} does not end`)
       const sinceMs = performance.now()
       await this.settle(fault.name)
       const tookMs = Math.round(performance.now() - sinceMs)
       this.recoveryMs.set(fault.name, [...(this.recoveryMs.get(fault.name) ?? []), tookMs])
-      say(`${fault.name}: recovered ${tookMs} ms after its end`)
       return true
     } catch (error) {
       this.violated(messageOf(error))
@@ -93,7 +92,9 @@ export class ScaleOutRun implements AsyncDisposable {
     const { messages, startMs } = this.operations.close()
     await this.load.stop()
     const producer = await openProducer(brokers)
-    for await (const _ of sendByPartition(producer, TOPICS.input, messages));
+    for await (const _ of sendByPartition(producer, TOPICS.input, messages)) {
+      // Each is acknowledged.
+    }
     await producer.disconnect()
     const input = (await readTopic(brokers, TOPICS.input)).map(({ value }) => operationOf(value))
     await this.untilAllVisible(input.length, expectedWindows(input, startMs).size)
@@ -133,11 +134,20 @@ export class ScaleOutRun implements AsyncDisposable {
     const keys = Array.from({ length: PROBES }, (_, i) => `probe-${round}-${i}`)
     const sinceMs = performance.now()
     let probeAtMs = sinceMs
+    let shared: number | undefined
     for (;;) {
       for (const ended of this.crew.endedByThemselves()) throw new Error(`${what}: ${ended}`)
       const nowMs = performance.now()
       const hidden = keys.filter((key) => !this.results.counts.has(key))
-      if (hidden.length === 0 && this.crew.isShared) return
+      const isShared = this.crew.isShared
+      if (isShared) shared ??= nowMs - sinceMs
+      if (hidden.length === 0 && isShared) {
+        const seconds = (ms: number): string => (ms / 1_000).toFixed(1)
+        this.options.say(
+          `${what}: partitions shared after ${seconds(shared ?? 0)} s, all visible after ${seconds(nowMs - sinceMs)} s`,
+        )
+        return
+      }
       if (nowMs >= probeAtMs) {
         // A batch without acknowledgement may not be stored.
         this.operations.probe(hidden)

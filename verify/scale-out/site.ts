@@ -87,6 +87,8 @@ export class Site implements AsyncDisposable {
       folder: this.folder,
       settings: {
         'execution.checkpointing.dir': this.checkpoints,
+        // The server of S3 has one thread.
+        'execution.checkpointing.interval': this.storageLine === undefined ? '200 ms' : '500 ms',
         'execution.checkpointing.tolerable-failed-checkpoints': '1000',
         'execution.checkpointing.timeout': '10 s',
         'restart-strategy.type': 'fixed-delay',
