@@ -1,3 +1,4 @@
+import { setup as buildModules } from '../test/built-package.ts'
 import { runCombinations } from '../test/combinations/campaign.ts'
 import { runCrashCampaign } from '../test/disk/crash-campaign.ts'
 import { runDamageCampaign } from '../test/disk/damage-campaign.ts'
@@ -11,6 +12,7 @@ import { runLoads } from './models/loads.ts'
 import { runMixtures } from './models/mixtures.ts'
 import { runMutants } from './mutant-campaign.ts'
 import { pythonWithSchemathesis, runOpenApi } from './openapi/campaign.ts'
+import { runScaleOut } from './scale-out/campaign.ts'
 import { runSoak } from './soak/campaign.ts'
 import { runSwitches } from './switches.ts'
 
@@ -32,6 +34,8 @@ export interface CampaignOptions {
   readonly mutants: readonly string[] | undefined
   /** Names of attacks; undefined for all. */
   readonly attacks: readonly string[] | undefined
+  /** Names of faults; undefined for all. */
+  readonly faults: readonly string[] | undefined
   /** Names of doors; undefined for all. */
   readonly doors: readonly string[] | undefined
   /** Duration of a campaign that has one; undefined for its default. */
@@ -98,6 +102,9 @@ export const CAMPAIGNS: Readonly<
     const [wrong, lost] = [kills.wrong + mixtures.wrong, kills.lost + mixtures.lost]
     return { ...kills, mixtures, verdict, wrong, lost, violations }
   },
+  /** Faults of a job in many processes: none of its results may be lost or doubled. */
+  'scale-out': ({ seed, minutes = 5, faults, say }) => 
+    withBuiltModules(() => runScaleOut({ seed, minutes, faults, say })),
   /** Models that are loaded and unloaded: nothing may grow. */
   loads: ({ seed, count = 500, say }) => runLoads({ seed, count, say }),
   /** Small versions that go live under predictions. */
@@ -111,8 +118,16 @@ export const CAMPAIGNS: Readonly<
 }
 
 /** Runs work that borrows services. */
-async function withServices<T>(work: () => Promise<T>): Promise<T> {
-  const end = await startServices()
+const withServices = <T>(work: () => Promise<T>): Promise<T> => prepared(startServices, work)
+
+/** Runs work whose processes start from joined modules, for half of the processor time. */
+const withBuiltModules = <T>(work: () => Promise<T>): Promise<T> => prepared(buildModules, work)
+
+async function prepared<T>(
+  prepare: () => Promise<(() => Promise<void> | void) | undefined>,
+  work: () => Promise<T>,
+): Promise<T> {
+  const end = await prepare()
   try {
     return await work()
   } finally {

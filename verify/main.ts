@@ -10,6 +10,7 @@ import { Interruptible } from './interruption.ts'
 import { MUTANTS } from './mutants/seeded.ts'
 import { TESTED_MUTANTS } from './mutants/tested.ts'
 import { runVerification } from './run.ts'
+import { SCALE_OUT_FAULTS } from './scale-out/faults.ts'
 import type { Mutation, VerifyOptions } from './verification.ts'
 import { runWhole } from './whole.ts'
 import { World } from './world/world.ts'
@@ -27,17 +28,18 @@ With arguments: runs three real Kafka brokers, a real HDFS and real jobs, and in
 or counted twice, and that no query returned a value that its level forbids. Progress goes to standard error;
 the last line of standard output is the verdict as JSON. The exit code is 1 when the verdict is "failed".
 
-  --minutes N   Minimum duration of the faults (default 1), or of a campaign that has one (soak: 120, models: 15, hostile: as long as each attack
+  --minutes N   Minimum duration of the faults (default 1), or of a campaign that has one (soak: 120, models: 15, scale-out: 5, hostile: as long as each attack
                 once takes)
   --seed S      Seed of the order and place of faults, of keys and values (default: from the clock)
   --rounds N    Minimum number of times that each fault comes (default 1)
-  --faults A,B  Only these faults: ${FAULTS.map(({ name }) => name).join(', ')}
+  --faults A,B  Only these faults: ${FAULTS.map(({ name }) => name).join(', ')};
+                of the campaign scale-out: ${SCALE_OUT_FAULTS.map(({ name }) => name).join(', ')}
   --mutate M    Put an error into a job, so that the verdict must be "failed": at-least-once (a sink that
                 repeats results), repeated-deltas (a fold that does not drop repeated deltas)
   --deadline S  Maximum seconds of a recovery (default 240)
   --keep        Keep the working folder also when the verdict is "passed"
-  --campaign C  Run only this campaign (mutants: the verifier on Weirs with an error; combinations uses a
-                Kafka; the others need no Kafka and no HDFS): ${Object.keys(CAMPAIGNS).join(', ')}
+  --campaign C  Run only this campaign (mutants: the verifier on Weirs with an error; combinations and
+                scale-out use a Kafka; the others need no Kafka and no HDFS): ${Object.keys(CAMPAIGNS).join(', ')}
   --schedules N Number of schedules or cases of the campaign (default: all)
   --count N     Number of switches of the campaign switches (default 10000), of loads of loads (500), or of trials
                 of combinations (default: all of its table)
@@ -162,6 +164,7 @@ async function runCampaign(name: string, values: Given): Promise<number> {
     mutants: namesOf(values.mutants, 'mutant', ALL_MUTANTS),
     attacks: knownNames(values.attack, 'attack', HOSTILE_ATTACKS),
     doors: knownNames(values.door, 'door', HOSTILE_DOORS),
+    faults: namesOf(values.faults, 'fault', SCALE_OUT_FAULTS),
   }
   say(`campaign ${name}, seed ${options.seed}`)
   using _ = new Interruptible(say)

@@ -25,6 +25,8 @@ export interface KafkaSettings {
    * `advertisedPort`, which is a proxy.
    */
   readonly proxied?: readonly ProxiedListener[]
+  /** More plain listeners of the first node, each behind a proxy of its own: the line of one client. */
+  readonly lines?: readonly ProxiedListener[]
   /** Server properties that are added or replaced. */
   readonly properties?: Readonly<Record<string, string>>
 }
@@ -110,6 +112,12 @@ function listeners(node: KafkaNodeLayout, settings: KafkaSettings): Record<strin
     open.push(`PROXIED://127.0.0.1:${proxied.port}`)
     advertised.push(`PROXIED://127.0.0.1:${proxied.advertisedPort}`)
     protocols.push('PROXIED:PLAINTEXT')
+  }
+  const lines = node.id === 1 ? (settings.lines ?? []) : []
+  for (const [index, { port, advertisedPort }] of lines.entries()) {
+    open.push(`LINE${index}://127.0.0.1:${port}`)
+    advertised.push(`LINE${index}://127.0.0.1:${advertisedPort}`)
+    protocols.push(`LINE${index}:PLAINTEXT`)
   }
   return {
     listeners: [...open, `CONTROLLER://127.0.0.1:${node.controllerPort}`].join(','),

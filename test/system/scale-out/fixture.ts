@@ -13,6 +13,7 @@ export interface ScaledJob {
   /** Folder that all processes reach. */
   readonly folder: string
   readonly settings?: Readonly<Record<string, string>>
+  readonly env?: Record<string, string>
 }
 
 /** One of the processes of a job: `weir run --scale-out`, and what it says of its partitions. */
@@ -30,12 +31,15 @@ export class JobMember implements AsyncDisposable {
       'state.backend.directory': join(job.folder, 'state'),
       ...job.settings,
     }
-    this.process = weir([
-      ...['run', job.module, '--scale-out', '--brokers', job.brokers, '--json'],
-      ...Object.entries(job.options).flatMap(([name, value]) => ['--option', `${name}=${value}`]),
-      ...Object.entries(settings).flatMap(([key, value]) => ['-D', `${key}=${value}`]),
-      ...more,
-    ])
+    this.process = weir(
+      [
+        ...['run', job.module, '--scale-out', '--brokers', job.brokers, '--json'],
+        ...Object.entries(job.options).flatMap(([name, value]) => ['--option', `${name}=${value}`]),
+        ...Object.entries(settings).flatMap(([key, value]) => ['-D', `${key}=${value}`]),
+        ...more,
+      ],
+      job.env === undefined ? {} : { env: job.env },
+    )
   }
 
   /** The job partitions that run in it, ascending. */
