@@ -39,7 +39,7 @@ class TestedProcess implements ProcessState {
   knowsStates = true
   self = ''
   private readonly readers = Array.from({ length: PARTITIONS }, (_, n) => this.newReader(n))
-  private readonly server = new QueryServer(new ProcessBackend(this))
+  private readonly server = new QueryServer(new ProcessBackend(this), { server: 'process' })
 
   get owners(): Owners {
     this.looks()
