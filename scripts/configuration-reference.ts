@@ -106,6 +106,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     meaning:
       'Answers that a client may leave unread before the server stops working for it ([limits](query-protocol.md#limits)).',
   },
+  'application.server': { fallback: 'that of `--listen`' },
   'application.id': {
     fallback: 'name of the job',
     meaning:

@@ -71,6 +71,7 @@ export {
   type RatingInterval,
 } from '../wire/rating-interval.ts'
 export type {
+  KeyShares,
   QueryableStateInfo,
   QueryEndpoint,
   RoutingTable,

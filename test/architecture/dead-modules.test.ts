@@ -5,7 +5,6 @@ import { filesOf, importedFiles } from './source-tree.ts'
 
 /** Modules that are done and tested before their user is, with what will use them. */
 const AWAITED: Readonly<Record<string, string>> = {
-  'src/cluster/scale-out/decisions/lease.ts': 'queries of a job in many processes',
   'src/connectors/kafka/group/kafka-commits.ts': 'a checkpoint as one transaction of a group',
 }
 

@@ -38,6 +38,10 @@ describe('decideRetry', () => {
     expect(decide(new WeirError('RESTORING', ''), 300, 1000)).toBe('retry')
     expect(decide(new WeirError('UNAVAILABLE', ''), 300, 1000)).toBe('retry')
     expect(decide(new WeirError('SLOT_LOST', ''), 300, 1000)).toBe('retry')
+    // A job partition moves, and two processes name each other for a while.
+    const moving = new WeirError('NOT_OWNER', '', { details: { epoch: 4 } })
+    expect(decide(moving, 300, 1000)).toBe('retry')
+    expect(decide(new WeirError('NOT_OWNER', ''), 300, 1000)).toBe('give-up')
   })
 
   it('does not give up a job that restores before the deadline, however long the usual wait is', () => {

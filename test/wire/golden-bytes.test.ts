@@ -12,6 +12,7 @@ import {
   writeItemEnvelope,
 } from '../../src/wire/answer.ts'
 import { ANSWER, ANSWER_FLAG, KIND, MAGIC, REQUEST_FLAG } from '../../src/wire/frame.ts'
+import { encodeGeneral } from '../../src/wire/general-envelope.ts'
 import { readHello, readWelcome, writeHello, writeWelcome } from '../../src/wire/hello.ts'
 import { beginRequest, RequestCursor } from '../../src/wire/request.ts'
 import { readRouting, writeRouting } from '../../src/wire/routing-table.ts'
@@ -208,6 +209,41 @@ describe('frames read back what was written', () => {
     const table = { epoch: 1, job: 'svm', endpoints: [], states, sources: [] }
     const bytes = written((writer) => writeRouting(writer, 4, table))
     expect(readRouting(frameOf(bytes))).toEqual(table)
+  })
+
+  it('as a routing table of a job in many processes', () => {
+    const endpoints = [
+      { server: 'a:1', host: 'a', port: 1 },
+      { server: 'b:2', host: 'b', port: 2 },
+    ]
+    const counts = { name: 'COUNTS', kind: 'value', dimension: 0, versions: [], liveVersion: 0 }
+    const table = {
+      ...{ epoch: 4, job: 'counts', endpoints, sources: [] },
+      states: [{ ...counts, keyGroups: 128 }],
+      shares: { partitions: 8, owners: [-1, 0, 0, 1, 1, 1, -1, 0] },
+    }
+    const bytes = written((writer) => writeRouting(writer, 4, table))
+    expect(readRouting(frameOf(bytes))).toEqual(table)
+  })
+
+  it.each([
+    { partitions: 0, ranges: [] },
+    { partitions: 4, ranges: [[0, 4, 0]] },
+    { partitions: 4, ranges: [[2, 1, 0]] },
+    { partitions: 4, ranges: [[0, 1, 1]] },
+    { partitions: 4, ranges: [[0, 1]] },
+    { partitions: 4 },
+    7,
+  ])('never as a table of owners that do not exist: %j', (shares) => {
+    const bytes = written((writer) => {
+      writer.begin(KIND.routing + ANSWER, 0, 4)
+      const endpoints = [{ server: 'a:1', host: 'a', port: 1 }]
+      writer.raw(encodeGeneral({ epoch: 1, job: '', endpoints, states: [], shares }))
+      writer.end(1)
+    })
+    expect(() => readRouting(frameOf(bytes))).toThrow(
+      expect.objectContaining({ code: 'PROTOCOL_ERROR' }),
+    )
   })
 
   it('as an error', () => {

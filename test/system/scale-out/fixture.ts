@@ -34,6 +34,7 @@ export class JobMember implements AsyncDisposable {
     this.process = weir(
       [
         ...['run', job.module, '--scale-out', '--brokers', job.brokers, '--json'],
+        ...['--listen', '127.0.0.1:0'],
         ...Object.entries(job.options).flatMap(([name, value]) => ['--option', `${name}=${value}`]),
         ...Object.entries(settings).flatMap(([key, value]) => ['-D', `${key}=${value}`]),
         ...more,
@@ -55,6 +56,16 @@ export class JobMember implements AsyncDisposable {
       }
     }
     return [...running].toSorted((a, b) => a - b)
+  }
+
+  /** The port on which it answers queries, once it has said so. */
+  async queryPort(): Promise<number> {
+    const listening = () => this.events('listening')[0]
+    await until(
+      () => `it answers queries:\n${this.printed}`,
+      () => listening() !== undefined,
+    )
+    return Number(String(listening()!['address']).split(':').at(-1))
   }
 
   /** Resolves when so many job partitions run in it. */

@@ -1,14 +1,11 @@
-import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { KafkaSource } from '../../../src/connectors/kafka/source.ts'
 import { until } from '../../run/until.ts'
 import { type SharedKafka, sharedKafka } from '../../services/lending/kafka.ts'
-import { drain, newTopic, openReader } from '../kafka/fixture.ts'
-import { expectEachOnce, Load, OUTPUT_PARTITIONS } from '../kafka/fold/fixture.ts'
-import { JobMember, type ScaledJob } from './fixture.ts'
+import { drain, openReader } from '../kafka/fixture.ts'
+import { expectEachOnce } from '../kafka/fold/fixture.ts'
+import { JobMember } from './fixture.ts'
+import { foldIn } from './fold-in.ts'
 
 let broker: SharedKafka
 
@@ -20,23 +17,7 @@ afterAll(() => broker?.[Symbol.asyncDispose]())
 
 const PARTITIONS = 4
 
-/** The fold of operations in several processes, with its topics and its load. */
-async function newFold(): Promise<{ job: ScaledJob; load: Load; output: string }> {
-  const client = { brokers: broker.bootstrap }
-  const folder = mkdtempSync(join(tmpdir(), 'weir-scale-out-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  const input = await newTopic(client, { partitions: 3 })
-  const output = await newTopic(client, { partitions: OUTPUT_PARTITIONS })
-  const job = {
-    ...client,
-    applicationId: `fold-${randomUUID()}`,
-    partitions: PARTITIONS,
-    module: join(import.meta.dirname, 'fold-job.ts'),
-    options: { ...client, input, output },
-    folder,
-  }
-  return { job, load: await Load.to(broker.bootstrap, input), output }
-}
+const newFold = () => foldIn(broker, PARTITIONS)
 
 describe('one job in several processes', () => {
   it('loses and repeats nothing while processes join, are killed, stand still and leave', async () => {

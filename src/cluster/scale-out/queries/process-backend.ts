@@ -2,7 +2,6 @@ import { WeirError } from '../../../core/errors.ts'
 import { keyGroupOf, subtaskOfKeyGroup } from '../../../core/key-group.ts'
 import type { QueryBackend } from '../../../serving/port/query-backend.ts'
 import { refusingReader } from '../../../serving/port/refusing-reader.ts'
-import type { LocalModelReader } from '../../../serving/reader/model-reader.ts'
 import type { ValuesOptions } from '../../../serving/reader/typed-reads.ts'
 import type { Answer, Consistency, ModelReader, QueryOptions } from '../../../wire/model-reader.ts'
 import type { RoutingTable } from '../../../wire/routing-table.ts'
@@ -13,13 +12,16 @@ import type { StateKeys } from './partition-reader.ts'
 /** Time after which a client asks again for a partition that no process answers for yet, ms. */
 const RETRY_MS = 50
 
+/** Reads of the state of one job partition. */
+export type PartitionReads = Pick<ModelReader, 'rows' | 'values'>
+
 /** What a process knows of its job partitions. */
 export interface ProcessState {
   readonly owners: Owners
-  /** Place of this process's own query port. */
+  /** Where clients reach this process, `host:port`. */
   readonly self: string
   /** The reader of a partition that runs here. */
-  readerOf(partition: number): LocalModelReader | undefined
+  readerOf(partition: number): PartitionReads | undefined
   /** The keys of a state of a partition that runs here; undefined where none of them has opened it. */
   keysOf(state: string): StateKeys | undefined
   /** Whether all keys of an operator are in job partition 0. */
@@ -78,7 +80,7 @@ export class ProcessBackend implements QueryBackend {
     name: string,
     keys: readonly string[],
     options: QueryOptions | undefined,
-    read: (reader: LocalModelReader, keys: readonly string[]) => Promise<Answer<T>[]>,
+    read: (reader: PartitionReads, keys: readonly string[]) => Promise<Answer<T>[]>,
   ): Promise<Answer<T>[]> {
     requireLive(name, options?.consistency)
     const partitions = this.partitionsOf(name, keys)
@@ -99,7 +101,7 @@ export class ProcessBackend implements QueryBackend {
   /** The answers of one partition. Who may answer is looked at before the read, and again once it is done. */
   private async part<T>(
     partition: number,
-    read: (reader: LocalModelReader) => Promise<Answer<T>[]>,
+    read: (reader: PartitionReads) => Promise<Answer<T>[]>,
     count: number,
   ): Promise<Answer<T>[]> {
     const { state } = this

@@ -29,9 +29,16 @@ export function configurationIn(folder: string, parallelism: number): Record<str
   }
 }
 
+/** A fold as a text that `Load.folds` has. */
+export function textOfFold({ key, count, hash }: Folded): string {
+  return `${key} ${count} ${hash}`
+}
+
 /** Writes operations with kafkajs until it is stopped, and folds them itself. */
 export class Load {
   readonly expected = new Map<string, Folded>()
+  /** Every fold of every key so far, `key count hash`. */
+  readonly folds = new Set<string>()
   sent = 0
   private readonly producer: IndependentProducer
   private readonly random = seededRandom(3)
@@ -50,7 +57,9 @@ export class Load {
     const messages = Array.from({ length: count }, () => {
       const key = `k${this.random.below(KEYS)}`
       const amount = this.random.below(1_000)
-      this.expected.set(key, fold(this.expected.get(key), { key, amount }))
+      const next = fold(this.expected.get(key), { key, amount })
+      this.expected.set(key, next)
+      this.folds.add(textOfFold(next))
       return { key, value: `${key},${amount}` }
     })
     this.sent += count

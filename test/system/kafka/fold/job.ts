@@ -52,7 +52,7 @@ const kafkaFoldJob: JobDefinition<KafkaFoldOptions> = defineJob<KafkaFoldOptions
         let state: ValueState<Folded>
         return {
           open(context) {
-            state = context.getState(valueState<Folded>('fold'))
+            state = context.getState(valueState<Folded>('fold', { queryableName: 'FOLDS' }))
           },
           processElement(operation, _context, out) {
             const next = fold(state.value(), operation)
