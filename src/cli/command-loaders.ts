@@ -28,6 +28,8 @@ export const COMMAND_LOADERS: Readonly<Record<string, () => Promise<Command>>> =
   cancel: async () => (await import('./jobmanager/cancel.ts')).cancelCommand,
   stop: async () => (await import('./jobmanager/stop.ts')).stopCommand,
   rescale: async () => (await import('./jobmanager/rescale.ts')).rescaleCommand,
+  members: async () => (await import('./jobmanager/members.ts')).membersCommand,
+  rebalance: async () => (await import('./jobmanager/rebalance.ts')).rebalanceCommand,
   savepoint: async () => (await import('./jobmanager/savepoint.ts')).savepointCommand,
   checkpoint: async () => (await import('./jobmanager/checkpoint.ts')).checkpointCommand,
   predict: async () => (await import('./verbs/predict.ts')).predictCommand,

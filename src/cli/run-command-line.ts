@@ -196,7 +196,10 @@ const VERB_GROUPS: readonly { readonly title: string; readonly verbs: readonly s
   { title: 'Run jobs', verbs: ['run', 'learn', 'gateway', 'jobs'] },
   {
     title: 'Many jobs on a JobManager',
-    verbs: ['jobmanager', 'cluster', 'list', 'info', 'cancel', 'stop', 'rescale', 'savepoint'],
+    verbs: [
+      ...['jobmanager', 'cluster', 'list', 'info', 'cancel', 'stop', 'rescale', 'members'],
+      ...['rebalance', 'savepoint'],
+    ],
   },
   { title: 'Many processes', verbs: ['kubernetes'] },
   { title: 'Checkpoints', verbs: ['checkpoint'] },

@@ -17,6 +17,7 @@ import { kafkaOptionsOf } from '../flags/kafka.ts'
 import { listenerOf } from '../flags/listener.ts'
 import { configurationOf, keyValuesOf, slotsOf } from '../flags/serving.ts'
 import { packageVersion } from '../text/package-version.ts'
+import { partitionsText } from '../text/partitions-text.ts'
 import { type JobLog, jobLogOf } from './job-log.ts'
 import { loadJobModule, logOptions } from './job-module.ts'
 import { runProcesses, starterGone } from './run-processes.ts'
@@ -85,7 +86,7 @@ export async function runScaleOut(path: string, flags: Flags, io: CommandIo): Pr
     ...{ applicationId, partitions },
     threads: slotsOf(flags),
     version: packageVersion(),
-    ...restOf(path, { flags, io, configuration }),
+    ...restOf(path, { flags, io, configuration, report }),
     listener: (event) => show(event, log, report),
     warn: (sentence) => log.warn(`warning: ${sentence}`),
     queries: { ...queryPortOf(flags, scaleOut.applicationServer), ...access },
@@ -134,12 +135,24 @@ async function stoppedJob(
 /** What the process needs for its REST interface. */
 function restOf(
   name: string,
-  { flags, io, configuration }: { flags: Flags; io: CommandIo; configuration: ConfigurationMap },
+  {
+    flags,
+    io,
+    configuration,
+    report,
+  }: {
+    readonly flags: Flags
+    readonly io: CommandIo
+    readonly configuration: ConfigurationMap
+    readonly report: Report
+  },
 ): Pick<StartScaleOutOptions, 'token' | 'openRest'> {
   const access = listenerOf(flags, io)
+  const opened = (url: string): void =>
+    report({ event: 'rest', url }, `the REST interface, which shows all processes, is at ${url}`)
   return {
     token: access.token,
-    openRest: (control) => serveScaleOutRest(control, { name, io, access, configuration }),
+    openRest: (control) => serveScaleOutRest(control, { name, io, access, configuration, opened }),
   }
 }
 
@@ -173,7 +186,7 @@ function show(event: ProcessEvent, log: JobLog, report: Report): void {
   switch (event.kind) {
     case 'joined': {
       const { generation, memberId, isLeader, active, release } = event
-      const sentence = `generation ${generation}: owns job partitions ${listOf(active)}${release.length === 0 ? '' : `, hands over ${listOf(release)}`}${isLeader ? ' (it assigns)' : ''}`
+      const sentence = `generation ${generation}: owns job partitions ${partitionsText(active)}${release.length === 0 ? '' : `, hands over ${partitionsText(release)}`}${isLeader ? ' (it assigns)' : ''}`
       report({ event: 'joined', generation, memberId, isLeader, active, release }, sentence)
       return
     }
@@ -212,20 +225,6 @@ function show(event: ProcessEvent, log: JobLog, report: Report): void {
     case 'left':
       report({ event: 'left' }, 'left the group')
   }
-}
-
-/** Job partitions in words: `0-3, 7`. */
-function listOf(partitions: readonly number[]): string {
-  if (partitions.length === 0) return 'none'
-  const ranges: [number, number][] = []
-  for (const partition of partitions) {
-    const last = ranges.at(-1)
-    if (last !== undefined && last[1] + 1 === partition) last[1] = partition
-    else ranges.push([partition, partition])
-  }
-  return ranges
-    .map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`))
-    .join(', ')
 }
 
 function requireBrokers(flags: Flags) {

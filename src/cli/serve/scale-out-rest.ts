@@ -27,6 +27,8 @@ export interface ScaleOutRestOptions {
   readonly io: CommandIo
   readonly access: QueryAccessOptions
   readonly configuration: ConfigurationMap
+  /** Called with the URL by which others reach it. */
+  readonly opened: (url: string) => void
 }
 
 /**
@@ -35,7 +37,7 @@ export interface ScaleOutRestOptions {
  */
 export async function serveScaleOutRest(
   control: ScaledJobControl,
-  { name, io, access, configuration }: ScaleOutRestOptions,
+  { name, io, access, configuration, opened }: ScaleOutRestOptions,
 ): Promise<OpenedRest | undefined> {
   const settings = parseConfiguration(configuration)
   const { access: share } = await queryAccessOf(
@@ -51,8 +53,10 @@ export async function serveScaleOutRest(
   const stopWatching = watchQueryAccess(access, share, (changed) => http.replace(changed))
   const { address } = settings.rest
   const tls = await tlsFilesOf(settings.restTls, 'rest.tls')
+  const url = ALL_ADDRESSES.includes(address) ? withHost(rest.url, hostname()) : rest.url
+  opened(url)
   return {
-    url: ALL_ADDRESSES.includes(address) ? withHost(rest.url, hostname()) : rest.url,
+    url,
     isLoopback: isLoopback(address),
     // All processes may have one certificate, which signs itself, or those of one authority.
     tls:

@@ -128,6 +128,8 @@ const CLUSTERS: Readonly<Record<string, readonly string[]>> = {
   savepoint: ['a'],
   checkpoint: ['a'],
   rescale: ['a', '--parallelism', '2'],
+  members: ['a'],
+  rebalance: ['a'],
 }
 
 /** Verbs that serve until Ctrl-C, and end with status 0: their words. */
