@@ -37,6 +37,8 @@ import {
   publishLinearModel,
 } from '../flags/publish-linear.ts'
 import { promotionHint } from '../flags/published-version.ts'
+import { isOnSpark } from '../spark/options.ts'
+import { SPARK_LINEAR_OPTIONS, trainLinearOnSpark } from '../spark/train-linear.ts'
 import { counted } from '../text/counted.ts'
 import { DatasetFacts, IN_TOPIC_OPTION } from '../training/dataset-facts.ts'
 import { MULTICLASS_OPTION, trainClasses } from '../training/multiclass.ts'
@@ -74,6 +76,7 @@ export const trainSvmCommand: Command = {
     ...MULTICLASS_OPTION,
     ...HASHING_OPTIONS,
     ...BAD_LINES_OPTION,
+    ...SPARK_LINEAR_OPTIONS,
     ...PUBLISH_OPTIONS,
   },
   details: `Training stops when the duality gap proves that the objective is within --tolerance of the optimum. If
@@ -84,6 +87,7 @@ Example:
   weir train svm --examples a9a --cost 1 --folds 5
   weir train svm --examples a9a --publish
   weir train svm --examples a9a --l1 20 --publish
+  weir train svm --examples a9a --publish --engine spark --master local[4]
   weir train svm --examples clicks.vw --hash-bits 18 --crosses user*ad --publish`,
   run: ({ flags: values, io }) => {
     const flags = new Flags(values)
@@ -100,6 +104,7 @@ export const trainLogisticCommand: Command = {
     ...MULTICLASS_OPTION,
     ...HASHING_OPTIONS,
     ...BAD_LINES_OPTION,
+    ...SPARK_LINEAR_OPTIONS,
     ...PUBLISH_OPTIONS,
   },
   details: `Training stops when the duality gap proves that the objective is within --tolerance of the optimum. If
@@ -131,6 +136,7 @@ interface Trained {
 }
 
 async function train(flags: Flags, loss: LinearLossName, io: CommandIo): Promise<number> {
+  if (isOnSpark(flags)) return await trainLinearOnSpark(flags, loss, io)
   const folds = flags.optionalNumber('folds')
   const files = outputFilesOf(flags)
   const hashing = hashingOfFlags(flags)
