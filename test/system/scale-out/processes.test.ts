@@ -1,14 +1,9 @@
-import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { KafkaSource } from '../../../src/connectors/kafka/source.ts'
 import { until } from '../../run/until.ts'
 import { type SharedKafka, sharedKafka } from '../../services/lending/kafka.ts'
-import { drain, newTopic, openReader } from '../kafka/fixture.ts'
-import { expectEachOnce, Load, OUTPUT_PARTITIONS } from '../kafka/fold/fixture.ts'
-import { JobMember, type ScaledJob } from './fixture.ts'
+import { expectEachOnce } from '../kafka/fold/fixture.ts'
+import { JobMember } from './fixture.ts'
+import { type ScaledFold, scaledFold, untilVisible } from './fold-fixture.ts'
 
 let broker: SharedKafka
 
@@ -20,27 +15,17 @@ afterAll(() => broker?.[Symbol.asyncDispose]())
 
 const PARTITIONS = 4
 
-/** The fold of operations in several processes, with its topics and its load. */
-async function newFold(): Promise<{ job: ScaledJob; load: Load; output: string }> {
-  const client = { brokers: broker.bootstrap }
-  const folder = mkdtempSync(join(tmpdir(), 'weir-scale-out-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  const input = await newTopic(client, { partitions: 3 })
-  const output = await newTopic(client, { partitions: OUTPUT_PARTITIONS })
-  const job = {
-    ...client,
-    applicationId: `fold-${randomUUID()}`,
-    partitions: PARTITIONS,
-    module: join(import.meta.dirname, 'fold-job.ts'),
-    options: { ...client, input, output },
-    folder,
-  }
-  return { job, load: await Load.to(broker.bootstrap, input), output }
+/** The fold of operations in several processes; its folder is deleted when the test ends. */
+async function newFold(): Promise<ScaledFold> {
+  const fold = await scaledFold(broker, PARTITIONS)
+  onTestFinished(() => fold[Symbol.dispose]())
+  return fold
 }
 
 describe('one job in several processes', () => {
   it('loses and repeats nothing while processes join, are killed, stand still and leave', async () => {
-    const { job, load, output } = await newFold()
+    const fold = await newFold()
+    const { job, load, output } = fold
     await using first = new JobMember(job)
     await first.untilRunning(PARTITIONS)
     load.start()
@@ -58,10 +43,7 @@ describe('one job in several processes', () => {
     expect({ code, stderr }).toMatchObject({ code: 0 })
     await second.untilRunning(PARTITIONS)
     await load.stop()
-    await drain(
-      await openReader(KafkaSource.raw({ brokers: job.brokers, topic: output })),
-      load.sent,
-    )
+    await untilVisible(fold, load.sent)
     await second.leave()
     await expectEachOnce(broker, output, load)
   })
