@@ -39,6 +39,8 @@ export interface ScaleOutReport extends Omit<Findings, 'details'> {
   /** Killed processes that their peers have removed from the group. */
   readonly removed: number
   readonly generations: number
+  /** Why processes gave job partitions back: each is away for 30 s. */
+  readonly givenBack: readonly string[]
   readonly violations: readonly string[]
 }
 
@@ -77,6 +79,7 @@ export async function runScaleOut(options: ScaleOutOptions): Promise<ScaleOutRep
     lostMemberships: tally.lost,
     removed: tally.removed,
     generations: tally.generations,
+    givenBack: tally.givenBack,
     violations,
   }
 }

@@ -16,11 +16,16 @@ export interface CrewTally {
   /** Processes that their peers have removed from the group. */
   removed: number
   generations: number
+  /** Why processes gave partitions back, in words. */
+  readonly givenBack: string[]
 }
 
 /** The processes of the job, at most one on each line. */
 export class Crew implements AsyncDisposable {
-  readonly tally: CrewTally = { processes: 0, starts: 0, lost: 0, removed: 0, generations: 0 }
+  readonly tally: CrewTally = {
+    ...{ processes: 0, starts: 0, lost: 0, removed: 0, generations: 0 },
+    givenBack: [],
+  }
   private readonly site: Site
   private readonly isStatic: boolean
   private readonly members = new Map<number, JobMember>()
@@ -124,9 +129,14 @@ export class Crew implements AsyncDisposable {
     tally.removed += member.events('removed').length
     tally.lost +=
       member.process.printedErrors.split('the group has removed this process').length - 1
+    tally.givenBack.push(...givenBackBy(member))
     const generations = member.events('joined').map(({ generation }) => Number(generation))
     tally.generations = Math.max(tally.generations, ...generations)
   }
+}
+
+function givenBackBy({ process }: JobMember): string[] {
+  return process.printedErrors.split('\n').filter((line) => line.includes('is given back'))
 }
 
 /** The end of what a process has printed. */

@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { KafkaSource } from '../../../src/connectors/kafka/source.ts'
 import { until } from '../../run/until.ts'
 import { type SharedKafka, sharedKafka } from '../../services/lending/kafka.ts'
-import { drain, openReader } from '../kafka/fixture.ts'
 import { expectEachOnce } from '../kafka/fold/fixture.ts'
 import { JobMember } from './fixture.ts'
-import { foldIn } from './fold-in.ts'
+import { ownFold, type ScaledFold, untilVisible } from './fold-fixture.ts'
 
 let broker: SharedKafka
 
@@ -17,11 +15,12 @@ afterAll(() => broker?.[Symbol.asyncDispose]())
 
 const PARTITIONS = 4
 
-const newFold = () => foldIn(broker, PARTITIONS)
+const newFold = (): Promise<ScaledFold> => ownFold(broker, PARTITIONS)
 
 describe('one job in several processes', () => {
   it('loses and repeats nothing while processes join, are killed, stand still and leave', async () => {
-    const { job, load, output } = await newFold()
+    const fold = await newFold()
+    const { job, load, output } = fold
     await using first = new JobMember(job)
     await first.untilRunning(PARTITIONS)
     load.start()
@@ -39,10 +38,7 @@ describe('one job in several processes', () => {
     expect({ code, stderr }).toMatchObject({ code: 0 })
     await second.untilRunning(PARTITIONS)
     await load.stop()
-    await drain(
-      await openReader(KafkaSource.raw({ brokers: job.brokers, topic: output })),
-      load.sent,
-    )
+    await untilVisible(fold, load.sent)
     await second.leave()
     await expectEachOnce(broker, output, load)
   })

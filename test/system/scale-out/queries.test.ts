@@ -6,7 +6,7 @@ import { until } from '../../run/until.ts'
 import { type SharedKafka, sharedKafka } from '../../services/lending/kafka.ts'
 import { textOfFold } from '../kafka/fold/fixture.ts'
 import { JobMember } from './fixture.ts'
-import { foldIn } from './fold-in.ts'
+import { ownFold } from './fold-fixture.ts'
 
 const PARTITIONS = 6
 /** Longer than any move on a busy machine. */
@@ -28,7 +28,7 @@ interface Read {
 
 describe('queries of one job in several processes', () => {
   it('are answered by the owner of each key, rightly, while a process is killed and its partitions move', async () => {
-    const { job, load } = await foldIn(broker, PARTITIONS)
+    const { job, load } = await ownFold(broker, PARTITIONS)
     await load.send(2_000)
     const members = [new JobMember(job), new JobMember(job), new JobMember(job)]
     await using all = new AsyncDisposableStack()
