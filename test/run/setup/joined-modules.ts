@@ -5,7 +5,9 @@ import { pathToFileURL } from 'node:url'
 export const BUILT_MODULES_VARIABLE = 'TEST_BUILT_MODULES'
 
 const SOURCE = pathToFileURL(resolve(import.meta.dirname, '../../../src') + sep).href
-const built = process.env[BUILT_MODULES_VARIABLE]
+/** With TEST_FROM_SOURCE=1 undefined, too: stacks then have the lines of the source. */
+const built =
+  process.env['TEST_FROM_SOURCE'] === '1' ? undefined : process.env[BUILT_MODULES_VARIABLE]
 
 /** Whether this run has joined the modules of `src`. */
 export const HAS_JOINED = built !== undefined
