@@ -802,6 +802,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'wire',
     'wire/inference',
   ],
+  'inference/off-policy': ['core'],
   'inference/onnx': ['core', 'inference/port'],
   'inference/parts': ['core', 'core/lifetime', 'inference/port'],
   'inference/places': ['core', 'core/text', 'files', 'http/access', 'inference/repository'],

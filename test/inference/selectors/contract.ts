@@ -148,11 +148,11 @@ export function selectorContract(
       const selection = selectBy(selector, state)
       const arm = selection.run[0]!
       const outputs = [outputOf(arm, [0.1, 0.9])]
-      const after = (reward: number): number => {
+      const preference = (reward: number): number => {
         const next = selector.observe(state, choiceOf(selection, reward, { outputs }))
         return selectBy(selector, next).probabilities[arm]!
       }
-      expect(after(1)).toBeGreaterThan(after(0))
+      expect(preference(1)).toBeGreaterThan(preference(0))
     })
 
     it('keeps a different row after another reward', () => {

@@ -277,10 +277,10 @@ describe("a user's own selector", () => {
   it('is refused when it makes a row not finite or of another length', () => {
     const state = base.init(3)
     const choice = choiceOf(selectBy(base, state), 1, { arms: ARMS })
-    const after = (row: Float32Array) =>
+    const codeAfter = (row: Float32Array) =>
       codeOf(() => ownSelector({ ...base, observe: () => row }, 'x').observe(state, choice))
-    expect(after(Float32Array.of(0, 0, Infinity))).toBe('NOT_FINITE')
-    expect(after(new Float32Array(2))).toBe('DIMENSION_MISMATCH')
+    expect(codeAfter(Float32Array.of(0, 0, Infinity))).toBe('NOT_FINITE')
+    expect(codeAfter(new Float32Array(2))).toBe('DIMENSION_MISMATCH')
   })
 
   it('cannot change the row that is read by others', () => {
