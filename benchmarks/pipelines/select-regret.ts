@@ -122,7 +122,10 @@ function groupedAnswers(digits: readonly Digit[], random: Random): readonly (rea
   )
 }
 
-function groupedRequests(groups: readonly (readonly Answers[])[], random: Random): readonly Request[] {
+function groupedRequests(
+  groups: readonly (readonly Answers[])[],
+  random: Random,
+): readonly Request[] {
   return Array.from({ length: REQUESTS }, () => {
     const group = random.below(groups.length)
     const answers = groups[group]!

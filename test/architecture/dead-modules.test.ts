@@ -5,6 +5,10 @@ import { filesOf, importedFiles } from './source-tree.ts'
 
 /** Modules that are done and tested before their user is, with what will use them. */
 const AWAITED: Readonly<Record<string, string>> = {
+  'src/inference/off-policy/always-valid.ts': 'the report of an experiment',
+  'src/inference/off-policy/estimators.ts': 'the judgement of a candidate by the decision log',
+  'src/inference/selectors/load-selector.ts': "pipelines with a user's own selector",
+  'src/inference/selectors/named.ts': 'pipelines that choose',
   'src/cluster/scale-out/decisions/lease.ts': 'queries of a job in many processes',
   'src/connectors/kafka/group/kafka-commits.ts': 'a checkpoint as one transaction of a group',
 }

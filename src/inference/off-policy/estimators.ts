@@ -73,7 +73,10 @@ export function offPolicyValue(
 ): OffPolicyValue {
   const { estimator = 'self-normalised', confidence = 0.95, resamples = 1000, random } = options
   if (choices.length === 0) {
-    throw new WeirError('INVALID_ARGUMENT', 'an off-policy value needs at least one choice with a reward')
+    throw new WeirError(
+      'INVALID_ARGUMENT',
+      'an off-policy value needs at least one choice with a reward',
+    )
   }
   for (const [at, choice] of choices.entries()) requireChoice(choice, at, estimator)
   const blocks = blocksOf(choices)

@@ -1,13 +1,17 @@
 import { WeirError } from '../../core/errors.ts'
+import { numberIn } from '../../core/options/kinds.ts'
 import { nearestWord } from '../../core/text/nearest-word.ts'
 import { cascade } from './cascade.ts'
 import { ensemble } from './ensemble.ts'
 import { exp3, exp3Ix } from './exp3.ts'
 import { exp4 } from './exp4.ts'
+import { exploring } from './exploring.ts'
 import { linUcb } from './linucb.ts'
 import type { Selector } from './selector.ts'
 import { split } from './split.ts'
 import { thompson } from './thompson.ts'
+
+const EXPLORE = numberIn({ min: 0, below: 1 })
 
 /** Parameters of a selector as a file has them: each selector checks its own. */
 type Parameters = Readonly<Record<string, unknown>>
@@ -34,12 +38,17 @@ export const SELECTOR_NAMES: readonly string[] = [
 ]
 
 /**
- * The selector of a name and its parameters. Throws INVALID_ARGUMENT for a name, a parameter or a value that there is
- * not.
+ * The selector of a name and its parameters; `explore`, which all of them take, is the share of uniform draws, 0 unless
+ * it is given. Throws INVALID_ARGUMENT for a name, a parameter or a value that there is not.
  */
 export function selectorOf(name: string, parameters: Parameters = {}): Selector {
   const make = Object.hasOwn(SELECTORS, name) ? SELECTORS[name] : undefined
-  if (make !== undefined) return make(parameters as never)
+  if (make !== undefined) {
+    const { explore = 0, ...own } = parameters
+    const problem = EXPLORE.problem(`explore of the selector ${name}`, explore)
+    if (problem !== undefined) throw new WeirError('INVALID_ARGUMENT', problem.sentence)
+    return exploring(make(own as never), Number(explore))
+  }
   const nearest = nearestWord(name, SELECTOR_NAMES)
   const hint = nearest === undefined ? '' : `; did you mean "${nearest}"?`
   throw new WeirError(

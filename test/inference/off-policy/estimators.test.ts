@@ -24,10 +24,10 @@ const CANDIDATE = [
 const SEEDS = 100
 const CHOICES = 1500
 
-const valueOf = (kind: number): number =>
+const candidateValue = (kind: number): number =>
   REWARDS[kind]!.reduce((sum, reward, arm) => sum + reward * CANDIDATE[kind]![arm]!, 0)
 /** The truth: half of the requests are of each kind. */
-const TRUE_VALUE = (valueOf(0) + valueOf(1)) / 2
+const TRUE_VALUE = (candidateValue(0) + candidateValue(1)) / 2
 
 function armBy(probabilities: readonly number[], random: Random): number {
   const at = random.next()
@@ -45,7 +45,7 @@ function logOf(random: Random): readonly LoggedChoice[] {
       candidate: CANDIDATE[kind]![arm]!,
       reward: random.next() < REWARDS[kind]![arm]! ? 1 : 0,
       expected: REWARDS[kind]![arm]! + 0.1,
-      expectedOfCandidate: valueOf(kind) + 0.1,
+      expectedOfCandidate: candidateValue(kind) + 0.1,
     }
   })
 }
@@ -53,16 +53,19 @@ function logOf(random: Random): readonly LoggedChoice[] {
 const ESTIMATORS: readonly Estimator[] = ['ips', 'self-normalised', 'doubly-robust']
 
 describe('the off-policy value of a candidate', () => {
-  it.each(ESTIMATORS)('%s: the interval of confidence 0.95 has the truth in 93 of 100 logs', (estimator) => {
-    let covered = 0
-    for (let seed = 0; seed < SEEDS; seed++) {
-      const random = seededRandom(1000 + seed)
-      const { low, high } = offPolicyValue(logOf(random), { random, estimator, resamples: 200 })
-      if (low <= TRUE_VALUE && TRUE_VALUE <= high) covered++
-    }
-    expect(covered).toBeGreaterThanOrEqual(93)
-    expect(covered).toBeLessThan(SEEDS)
-  })
+  it.each(ESTIMATORS)(
+    '%s: the interval of confidence 0.95 has the truth in 93 of 100 logs',
+    (estimator) => {
+      let covered = 0
+      for (let seed = 0; seed < SEEDS; seed++) {
+        const random = seededRandom(1000 + seed)
+        const { low, high } = offPolicyValue(logOf(random), { random, estimator, resamples: 200 })
+        if (low <= TRUE_VALUE && TRUE_VALUE <= high) covered++
+      }
+      expect(covered).toBeGreaterThanOrEqual(93)
+      expect(covered).toBeLessThan(SEEDS)
+    },
+  )
 
   it('differs from the mean reward of the log, which is not the candidate at all', () => {
     const random = seededRandom(3)

@@ -226,6 +226,17 @@ describe('selectors by name', () => {
     expect(made).toEqual(SELECTOR_NAMES)
   })
 
+  it('draws a share of the choices uniformly where it is asked to explore', () => {
+    const selector = selectorOf('split', {
+      weights: { stable: 1, fresh: 0, large: 0 },
+      explore: 0.3,
+    })
+    const { probabilities } = selectBy(selector, selector.init(3))
+    expect([...probabilities].map((p) => p.toFixed(2))).toEqual(['0.80', '0.10', '0.10'])
+    expect(() => selectorOf('split', { explore: 1 })).toThrow('explore of the selector split')
+    expect(codeOf(() => selectorOf('split', { explore: '1' }))).toBe('INVALID_ARGUMENT')
+  })
+
   it('refuses a name and a parameter that there is not', () => {
     expect(() => selectorOf('exp3ix')).toThrow('did you mean "exp3-ix"?')
     expect(() => selectorOf('toString')).toThrow('there is no selector')
