@@ -1,7 +1,7 @@
 const FEWEST = 256
 const MOST = 4096
 /** Points for each standard deviation of the narrowest distribution, at least. */
-const POINTS_A_DEVIATION = 6
+const POINTS_A_DEVIATION = 3
 
 /** Logarithms of the sine and cosine of half an angle, at the middle of each of so many steps from 0 to pi. */
 interface Grid {

@@ -3,7 +3,7 @@ import type { Selector } from './selector.ts'
 
 /**
  * A selector of which a share of the choices, 0 to 1, is one arm drawn uniformly and marked as `explored`: what no
- * model influenced, by which any policy is judged (the validation pool of Velox, CIDR 2015, section 4.3). Where the
+ * model influenced, by which any policy is judged (the validation pool of Velox, CIDR 2015, "Model Evaluation"). Where the
  * selector draws one arm, the probabilities are those of both draws together, so that what it learns stays unbiased.
  * Mirrors are never drawn.
  */

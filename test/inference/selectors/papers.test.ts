@@ -80,6 +80,17 @@ describe('a selector has the probabilities of the formula in its paper', () => {
     )
   })
 
+  it('weighs a late reward with the probability at the choice, whatever was learned since', () => {
+    const selector = exp3Ix({ share: 0 })
+    const early = selectBy(selector, selector.init(3))
+    const arm = early.run[0]!
+    const before = Float32Array.of(0, 0, 0)
+    before[arm] = -1.5
+    const after = selector.observe(before, choiceOf(early, 0))
+    // The probability was a third then, and is 0.1 now.
+    expect(after[arm]! - before[arm]!).toBeCloseTo(-0.02 / (1 / 3 + 0.01), 5)
+  })
+
   it.each([0, 0.001])('exp4 with a fixed share of %d', (share) => {
     const selector = exp4({ share })
     const random = seededRandom(4)
