@@ -148,7 +148,7 @@ describe('arms that answer together', () => {
     const selector = ensemble()
     const state = selector.init(4)
     const selection = selectBy(selector, state, seededRandom(1), 'u', arms)
-    const [a, b, c, d] = said(0, 1, 1, 1)
+    const [a, b, c, d] = said(0, 0, 1, 1)
     const outputs = [a!, { ...b!, isMean: true }, { ...c!, isMean: true }, { ...d!, isMean: true }]
     const { scores, confidence } = selector.combine(state, selection, outputs)
     expect(scores[0]).toBeCloseTo(0.9)
