@@ -35,6 +35,7 @@ import { learnBenchmark, learnKafkaBenchmark } from './learning/learn.ts'
 import { qualityLiveBenchmark } from './learning/quality-live.ts'
 import { learnWindowsBenchmark } from './learning/windows.ts'
 import { machineSpeedBenchmark } from './machine/speed.ts'
+import { selectRegretBenchmark } from './pipelines/select-regret.ts'
 import { predictHotBenchmark } from './predict/hot.ts'
 import { predictSequentialBenchmark } from './predict/sequential.ts'
 import { predictSpilledBenchmark } from './predict/spilled.ts'
@@ -148,4 +149,5 @@ export const BENCHMARKS: readonly Benchmark[] = [
   overloadBenchmark,
   overdueBenchmark,
   workerScalingBenchmark,
+  selectRegretBenchmark,
 ]

@@ -17,6 +17,8 @@ removeSources(join(PACKAGES, 'classic-level'))
 removeHeaders(join(PACKAGES, 'node'))
 removePrograms(join(PACKAGES, 'binaryen'))
 removeMaps(join(PACKAGES, 'assemblyscript/dist'))
+// The digits a second time, 21 MB, for browsers: the benchmarks read the JSON files.
+if (existsSync(join(PACKAGES, 'mnist/src/digits'))) remove(join(PACKAGES, 'mnist/dist'))
 
 /**
  * Deletes the libraries of onnxruntime-node for other platforms, in `bin/napi-vN/PLATFORM/ARCH`.

@@ -5,6 +5,9 @@ import { filesOf, importedFiles } from './source-tree.ts'
 
 /** Modules that are done and tested before their user is, with what will use them. */
 const AWAITED: Readonly<Record<string, string>> = {
+  'src/inference/off-policy/always-valid.ts': 'the report of an experiment',
+  'src/inference/off-policy/estimators.ts': 'the judgement of a candidate by the decision log',
+  'src/inference/selectors/load-selector.ts': "pipelines with a user's own selector",
   'src/connectors/kafka/group/kafka-commits.ts': 'a checkpoint as one transaction of a group',
 }
 

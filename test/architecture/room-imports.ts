@@ -878,6 +878,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'wire',
     'wire/inference',
   ],
+  'inference/off-policy': ['core'],
   'inference/onnx': ['core', 'inference/port'],
   'inference/parts': ['core', 'core/lifetime', 'inference/port'],
   'inference/places': ['core', 'core/text', 'files', 'http/access', 'inference/repository'],
@@ -906,6 +907,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'wire',
     'wire/inference',
   ],
+  'inference/selectors': ['core', 'core/hash', 'core/numbers', 'core/options', 'core/text'],
   'inference/sequences': ['core', 'core/lifetime', 'core/text', 'inference/port'],
   'inference/transforms': [
     'core',
