@@ -1,11 +1,15 @@
+import { randomInt } from 'node:crypto'
 import { systemClock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
 import { MetricGroup } from '../../core/metrics.ts'
+import { seededRandom } from '../../core/random.ts'
 import { nodeFileSystem } from '../../files/node-file-system.ts'
 import type { AccessControl } from '../../http/access/control.ts'
 import { httpAccess } from '../../http/access/people/http-access.ts'
 import type { InferenceEngine } from '../../inference/port/engine.ts'
+import { PipelineEngine } from '../../inference/pipelines/engine.ts'
+import { selectorOf } from '../../inference/selectors/named.ts'
 import type { ModelsBackend } from '../../serving/port/models-backend.ts'
 import type { QueryBackend } from '../../serving/port/query-backend.ts'
 import { refusingReader } from '../../serving/port/refusing-reader.ts'
@@ -154,9 +158,23 @@ export class ModelsProcess implements AsyncDisposable {
     started.use(engine)
     const { access, tls } = await queryAccessOf(options, undefined)
     await nodeFileSystem.list(repository)
-    const models = started.use(
+    const pipelines = new PipelineEngine({
+      engine,
+      files: nodeFileSystem,
+      clock: systemClock,
+      random: seededRandom(randomInt(2 ** 32)),
+      models: {
+        resolve: (reference) => models.names.resolve(reference),
+        isComing: (reference) => models.names.isComing(reference),
+        hold: (reference, isNeeded) => models.names.hold(reference, isNeeded),
+      },
+      openSelector: ({ by, parameters }) => selectorOf(by, parameters),
+    })
+    started.defer(() => pipelines.close())
+    const models: ServedModels = started.use(
       new ServedModels({
-        engine,
+        engine: pipelines,
+        numbersOf: (id) => pipelines.numbersOf(id),
         repository,
         files: nodeFileSystem,
         clock: systemClock,
@@ -199,7 +217,9 @@ export class ModelsProcess implements AsyncDisposable {
       control.replace(tokens)
     })
     started.defer(stopWatching)
-    const state = new LocalModelsState(backend)
+    const state = new LocalModelsState(backend, (model, reward) =>
+      pipelines.observe(models.resolve(model), reward),
+    )
     return new ModelsProcess({ port, access: control, state, models }, started.move())
   }
 
