@@ -830,7 +830,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'wire',
     'wire/inference',
   ],
-  'inference/selectors': ['core', 'core/hash', 'core/numbers', 'core/options'],
+  'inference/selectors': ['core', 'core/hash', 'core/numbers', 'core/options', 'core/text'],
   'inference/sequences': ['core', 'core/lifetime', 'core/text', 'inference/port'],
   'inference/transforms': [
     'core',

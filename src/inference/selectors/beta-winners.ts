@@ -21,19 +21,27 @@ export function betaWinners(sums: readonly Float32Array[]): Float32Array {
   const grid = gridFor(Math.PI * POINTS_A_DEVIATION * Math.sqrt(most))
   const densities = sums.map(([a, b]) => density(grid, a! + 1, b! + 1))
   const belows = densities.map(below)
-  const wins = densities.map((density, arm) => {
-    let sum = 0
-    for (const [i, mass] of density.entries()) {
-      let product = mass
-      for (let other = 0; other < belows.length && product > 0; other++) {
-        if (other !== arm) product *= belows[other]![i]!
-      }
-      sum += product
-    }
-    return sum
-  })
+  const wins = densities.map((_, arm) => winShare(densities, belows, arm))
   const total = wins.reduce((a, b) => a + b, 0)
   return Float32Array.from(wins, (win) => win / total)
+}
+
+/** Sum over the steps of one arm's mass times the shares of the others below it. */
+function winShare(
+  densities: readonly Float64Array[],
+  belows: readonly Float64Array[],
+  arm: number,
+): number {
+  const mass = densities[arm]!
+  let sum = 0
+  for (let i = 0; i < mass.length; i++) {
+    let product = mass[i]!
+    for (let other = 0; other < belows.length; other++) {
+      if (other !== arm) product *= belows[other]![i]!
+    }
+    sum += product
+  }
+  return sum
 }
 
 function gridFor(wanted: number): Grid {
@@ -56,18 +64,30 @@ function gridFor(wanted: number): Grid {
 
 /** Mass of Beta(a, b) in each step: x^(a - 1/2) (1 - x)^(b - 1/2) by the angle, with x = sin^2, and sum 1. */
 function density({ logSine, logCosine }: Grid, a: number, b: number): Float64Array {
-  const logs = logSine.map((s, i) => (2 * a - 1) * s + (2 * b - 1) * logCosine[i]!)
-  const largest = logs.reduce((x, y) => Math.max(x, y), -Infinity)
-  const masses = logs.map((log) => Math.exp(log - largest))
-  const sum = masses.reduce((x, y) => x + y, 0)
-  return masses.map((mass) => mass / sum)
+  const masses = new Float64Array(logSine.length)
+  let largest = -Infinity
+  for (let i = 0; i < masses.length; i++) {
+    const log = (2 * a - 1) * logSine[i]! + (2 * b - 1) * logCosine[i]!
+    masses[i] = log
+    if (log > largest) largest = log
+  }
+  let sum = 0
+  for (let i = 0; i < masses.length; i++) {
+    const mass = Math.exp(masses[i]! - largest)
+    masses[i] = mass
+    sum += mass
+  }
+  for (let i = 0; i < masses.length; i++) masses[i] = masses[i]! / sum
+  return masses
 }
 
 /** Share below the middle of each step. */
 function below(masses: Float64Array): Float64Array {
+  const shares = new Float64Array(masses.length)
   let sum = 0
-  return masses.map((mass) => {
-    sum += mass
-    return sum - mass / 2
-  })
+  for (let i = 0; i < masses.length; i++) {
+    shares[i] = sum + masses[i]! / 2
+    sum += masses[i]!
+  }
+  return shares
 }

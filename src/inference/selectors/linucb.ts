@@ -12,7 +12,7 @@ import {
   resizedRow,
 } from './arm-rows.ts'
 import { draw } from './log-weights.ts'
-import { addToFactor, dotOf, factorLength, solveLower } from './ridge-row.ts'
+import { addToFactor, dotOf, factorLength, solveLower, solveRidge } from './ridge-row.ts'
 import type { Selector } from './selector.ts'
 
 /** Options of `linUcb`. */
@@ -48,6 +48,16 @@ export function linUcb(options: LinUcbOptions): Selector {
     const f = solveLower(numbers, features)
     const b = solveLower(numbers, numbers.subarray(factor))
     return dotOf(b, f) + alpha * Math.sqrt(dotOf(f, f))
+  }
+  /** Begins at the mean weights of the arms that stay, as sure of them as of none: its bound is the widest. */
+  const newcomer = (kept: readonly Float32Array[]): Float32Array => {
+    const numbers = fresh.slice()
+    for (const one of kept) {
+      for (const [i, weight] of solveRidge(one, one.subarray(factor)).entries()) {
+        numbers[factor + i] = numbers[factor + i]! + (lambda * weight) / kept.length
+      }
+    }
+    return numbers
   }
   return {
     name: 'linucb',
@@ -87,7 +97,7 @@ export function linUcb(options: LinUcbOptions): Selector {
       }
       return next
     },
-    resize: (state, before, after) => resizedRow(rows, state, before, after, () => fresh),
+    resize: (state, before, after) => resizedRow(rows, state, before, after, newcomer),
   }
 }
 

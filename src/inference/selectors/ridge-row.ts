@@ -20,6 +20,17 @@ export function solveLower(factor: Float32Array, x: Float32Array): Float64Array 
   return z
 }
 
+/** w of L L' w = x: the weights of a ridge regression, x being the sum of features times rewards. */
+export function solveRidge(factor: Float32Array, x: Float32Array): Float64Array {
+  const w = solveLower(factor, x)
+  for (let i = w.length - 1; i >= 0; i--) {
+    let rest = w[i]!
+    for (let j = i + 1; j < w.length; j++) rest -= factor[factorLength(j) + i]! * w[j]!
+    w[i] = rest / factor[factorLength(i) + i]!
+  }
+  return w
+}
+
 /**
  * Changes the lower triangle L by rows, with which `factor` begins, to that of L L' + x x', in O(d^2) (Gill, Golub,
  * Murray and Saunders, "Methods for modifying matrix factorizations", Mathematics of Computation 28, 1974, method C1).
