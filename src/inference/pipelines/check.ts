@@ -87,7 +87,7 @@ class Checker {
       case 'branch':
         return this.sameOutputs(name, [
           { name: 'branch', step: step.of },
-          { name: 'then', step: step.then },
+          { name: 'then', step: step.next },
         ])
       case 'select':
         return this.selectOutputs(name, step)
@@ -103,7 +103,9 @@ class Checker {
       return undefined
     }
     if (signature.parts === true) {
-      this.faults.push(`step "${name}": model "${model}" answers in parts, and a pipeline has whole answers only`)
+      this.faults.push(
+        `step "${name}": model "${model}" answers in parts, and a pipeline has whole answers only`,
+      )
       return undefined
     }
     for (const input of Object.keys(inputs)) {
@@ -129,19 +131,29 @@ class Checker {
       const shape = known.spec.shape.map((size, i) => (size === -1 ? spec.shape[i]! : size))
       this.inputs.set(spec.name, { ...known, spec: { ...known.spec, shape } })
     } else {
-      this.faults.push(`step "${name}" takes ${textOf(spec)}, and step "${known.of}" ${textOf(known.spec)}; one input of the request cannot be both`)
+      this.faults.push(
+        `step "${name}" takes ${textOf(spec)}, and step "${known.of}" ${textOf(known.spec)}; one input of the request cannot be both`,
+      )
     }
   }
 
-  private requireFits(name: string, spec: TensorSpec, from: { step: string; output: string }): void {
+  private requireFits(
+    name: string,
+    spec: TensorSpec,
+    from: { step: string; output: string },
+  ): void {
     const outputs = this.outputs.get(from.step)
     if (outputs === undefined) return
     const output = outputs.find((one) => one.name === from.output)
     if (output === undefined) {
       const known = outputs.map((one) => one.name).join(', ')
-      this.faults.push(`step "${name}": step "${from.step}" has no output "${from.output}"; it has ${known}`)
+      this.faults.push(
+        `step "${name}": step "${from.step}" has no output "${from.output}"; it has ${known}`,
+      )
     } else if (!isAlike(output, spec)) {
-      this.faults.push(`step "${name}" takes ${textOf(spec)}, and step "${from.step}" gives ${textOf(output)}`)
+      this.faults.push(
+        `step "${name}" takes ${textOf(spec)}, and step "${from.step}" gives ${textOf(output)}`,
+      )
     }
   }
 
@@ -167,10 +179,14 @@ class Checker {
     for (const { arm, outputs } of others) {
       const isSame =
         outputs.length === first!.outputs.length &&
-        outputs.every((spec) => first!.outputs.some((one) => one.name === spec.name && isAlike(one, spec)))
+        outputs.every((spec) =>
+          first!.outputs.some((one) => one.name === spec.name && isAlike(one, spec)),
+        )
       if (isSame) continue
       const [one, other] = [first!.outputs, outputs].map((of) => of.map(textOf).join(', '))
-      this.faults.push(`step "${name}": its arms have different outputs: "${first!.arm.name}" gives ${one}, and "${arm.name}" ${other}`)
+      this.faults.push(
+        `step "${name}": its arms have different outputs: "${first!.arm.name}" gives ${one}, and "${arm.name}" ${other}`,
+      )
     }
     return first?.outputs
   }
@@ -185,7 +201,9 @@ class Checker {
     }
     const scores = this.scoresIn(same ?? [])
     const spec = same?.find((one) => one.name === scores)
-    return spec === undefined ? undefined : [{ name: spec.name, datatype: 'FP32', shape: spec.shape }]
+    return spec === undefined
+      ? undefined
+      : [{ name: spec.name, datatype: 'FP32', shape: spec.shape }]
   }
 
   /** The one output of numbers with a fraction, or that of `scores`. */
@@ -208,7 +226,9 @@ class Checker {
     const outputs = this.outputs.get(answer)
     const { default: given } = this.facts
     if (minConfidence > 0 && given === undefined) {
-      this.faults.push('min-confidence is set, and there is no answer for what is below it; give "default" in deployment.yaml')
+      this.faults.push(
+        'min-confidence is set, and there is no answer for what is below it; give "default" in deployment.yaml',
+      )
     }
     if (outputs === undefined) return
     if (minConfidence > 0) this.requireScores(answer, 'min-confidence asks for its confidence')
@@ -216,7 +236,9 @@ class Checker {
       const found = given!.find(({ name }) => name === spec.name)
       if (found !== undefined && isAlike(found, spec)) continue
       const what = found === undefined ? 'has no such output' : `has ${textOf(found)}`
-      this.faults.push(`the answer has the output ${textOf(spec)}, and the default of deployment.yaml ${what}`)
+      this.faults.push(
+        `the answer has the output ${textOf(spec)}, and the default of deployment.yaml ${what}`,
+      )
     }
   }
 }

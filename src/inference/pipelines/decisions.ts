@@ -40,7 +40,12 @@ export class Decisions {
   private readonly most: number
   private readonly waiting = new Map<string, Decision | undefined>()
   /** Rewards by what became of them. */
-  readonly observed: Record<RewardOutcome, number> = { counted: 0, duplicate: 0, late: 0, unmatched: 0 }
+  readonly observed: Record<RewardOutcome, number> = {
+    counted: 0,
+    duplicate: 0,
+    late: 0,
+    unmatched: 0,
+  }
 
   constructor(pipeline: string, random: Random, most = MOST_DECISIONS) {
     this.pipeline = pipeline
@@ -52,7 +57,11 @@ export class Decisions {
   /** A new id. `nowMs`: since 1970. */
   nextId(nowMs: number): string {
     const time = Math.floor(nowMs).toString(16).padStart(TIME_DIGITS, '0')
-    const half = (): string => this.random.below(2 ** 32).toString(16).padStart(8, '0')
+    const half = (): string =>
+      this.random
+        .below(2 ** 32)
+        .toString(16)
+        .padStart(8, '0')
     return `${time}${this.tag}${half()}${half()}`
   }
 

@@ -16,7 +16,7 @@ export function sortSteps({ steps, answer }: PipelineSpec): StepOrder {
     if (state.get(name) === 'done') return
     if (state.get(name) === 'open') {
       const cycle = [...way.slice(way.indexOf(name)), name].join(' -> ')
-      faults.push(`the steps ${cycle} need each other; a step may not need itself`)
+      faults.push(`the steps ${cycle} need each other, and none could begin; where the model of that name is meant, give the step another name`)
       return
     }
     if (step === undefined) return
@@ -31,10 +31,13 @@ export function sortSteps({ steps, answer }: PipelineSpec): StepOrder {
     order.push(name)
   }
   visit(answer, [])
+  const needed = new Set([...steps.values()].flatMap(needsOf))
   const isFound = state.size > 0
   for (const name of steps.keys()) {
-    if (!isFound || state.has(name)) continue
-    faults.push(`step "${name}" is never reached from the answer "${answer}"; remove it, or name it there`)
+    if (!isFound || state.has(name) || needed.has(name)) continue
+    faults.push(
+      `step "${name}" is never reached from the answer "${answer}"; remove it, or name it there`,
+    )
     // Its own faults are faults of the file, too.
     visit(name, [])
   }

@@ -61,20 +61,24 @@ class PipelineReader extends SettingReader {
     const [only] = names
     const answer = this.attempt(() => this.text(fields, 'answer'), undefined)
     if (answer === undefined && names.length > 1) {
-      this.faults.push(`${this.place('steps')}: answer says which of the steps ${names.join(', ')} gives the answer; it is missing`)
+      this.faults.push(
+        `${this.place('steps')}: answer says which of the steps ${names.join(', ')} gives the answer; it is missing`,
+      )
     } else if (answer !== undefined && !names.includes(answer)) {
-      this.faults.push(`${this.place('answer')}: answer names no step; the steps are ${names.join(', ')}`)
+      this.faults.push(
+        `${this.place('answer')}: answer names no step; the steps are ${names.join(', ')}`,
+      )
     }
     if (only === undefined) this.faults.push(`${this.place('steps')}: the pipeline has no step`)
     return {
       steps: this.steps,
       answer: answer ?? only ?? '',
       scores: this.attempt(() => this.text(fields, 'scores'), undefined),
-      minConfidence: this.attempt(() => this.share(fields, 'min-confidence', 'min-confidence'), 0) ?? 0,
+      minConfidence:
+        this.attempt(() => this.share(fields, 'min-confidence', 'min-confidence'), 0) ?? 0,
       reward: this.attempt(() => this.range(fields['reward']), { least: 0, most: 1 }),
       ttlMs: this.attempt(() => this.number(fields, 'ttl-ms', { least: 1 }), HOUR_MS) ?? HOUR_MS,
-      contexts:
-        this.attempt(() => this.whole(fields, 'contexts'), undefined) ?? DEFAULT_CONTEXTS,
+      contexts: this.attempt(() => this.whole(fields, 'contexts'), undefined) ?? DEFAULT_CONTEXTS,
     }
   }
 
@@ -92,7 +96,9 @@ class PipelineReader extends SettingReader {
   private isStepName(name: string): boolean {
     if (isModelName(name)) return true
     const shown = name.slice(0, 40)
-    this.faults.push(`${this.place('steps')}: "${shown}" is no name of a step: it takes letters, digits, ".", "-" and "_"`)
+    this.faults.push(
+      `${this.place('steps')}: "${shown}" is no name of a step: it takes letters, digits, ".", "-" and "_"`,
+    )
     return false
   }
 
@@ -115,19 +121,25 @@ class PipelineReader extends SettingReader {
   ): Step {
     const need = (field: string): string => this.needed(fields, field, key)
     if (kind === 'model') {
-      const inputs = fields['inputs'] === undefined ? {} : this.map(fields['inputs'], `${key}.inputs`)
-      return { kind, model: this.reference(need('model'), `${key}.model`), inputs: this.inputsOf(inputs, `${key}.inputs`) }
+      const inputs =
+        fields['inputs'] === undefined ? {} : this.map(fields['inputs'], `${key}.inputs`)
+      return {
+        kind,
+        model: this.reference(need('model'), `${key}.model`),
+        inputs: this.inputsOf(inputs, `${key}.inputs`),
+      }
     }
     if (kind === 'branch') {
       const below = this.share(fields, 'below', `${key}.below`)
       if (below === undefined) throw this.wrong(`${key}.below`, 'a confidence from 0 to 1', below)
       const of = this.stepFor(need('branch'), { key: `${key}.branch`, names })
-      return { kind, of, below, then: this.stepFor(need('then'), { key: `${key}.then`, names }) }
+      return { kind, of, below, next: this.stepFor(need('then'), { key: `${key}.then`, names }) }
     }
     const arms = this.armsOf(fields['arms'], { key: `${key}.arms`, names })
     if (kind === 'combine') {
       const how = need('combine')
-      if (how !== 'votes' && how !== 'mean') throw this.wrong(`${key}.combine`, 'votes or mean', how)
+      if (how !== 'votes' && how !== 'mean')
+        throw this.wrong(`${key}.combine`, 'votes or mean', how)
       return { kind, how, arms }
     }
     const { select: _, arms: __, ...parameters } = fields

@@ -1,4 +1,6 @@
 import type { Cancel, Clock } from '../../core/clock.ts'
+import { WeirError } from '../../core/errors.ts'
+import { allFinite } from '../../core/numbers/all-finite.ts'
 import type { Random } from '../../core/random.ts'
 import type { InferenceProducer } from '../port/engine.ts'
 import type { ModelId } from '../port/model.ts'
@@ -121,16 +123,16 @@ export class PipelineRun {
   }
 
   /** The first step, or the second where the first is not sure, or fails. */
-  private async branch({ of, below, then }: BranchStep, untilMs: number): Promise<Outcome> {
-    const first = await this.outcome(of, this.before(then, untilMs)).catch((error) => ({ error }))
+  private async branch({ of, below, next }: BranchStep, untilMs: number): Promise<Outcome> {
+    const first = await this.outcome(of, this.before(next, untilMs)).catch((error) => ({ error }))
     if ('error' in first) {
-      return await this.outcome(then, untilMs).catch(() => {
+      return await this.outcome(next, untilMs).catch(() => {
         throw first.error
       })
     }
     if (first.confidence() >= below) return first
     // An answer that is not sure is better than none.
-    return await this.outcome(then, untilMs).catch(() => first)
+    return await this.outcome(next, untilMs).catch(() => first)
   }
 
   /** The time until which a step may take, so that one behind it can still answer. */
@@ -152,7 +154,7 @@ export class PipelineRun {
         return this.facts.p99Of(this.facts.models.get(step.model)!) + longest(needs)
       }
       case 'branch':
-        return this.timeOf(step.of) + this.timeOf(step.then)
+        return this.timeOf(step.of) + this.timeOf(step.next)
       default:
         return longest(step.arms.map((arm) => arm.step))
     }
@@ -189,6 +191,7 @@ export class PipelineRun {
       }
       return { ...last.outcome, arm, choices }
     }
+    requireRows(name, rows)
     const combined = rows.map((row) => selector.combine(state, selection, row))
     return combinedOutcome(last.outcome, combined, choices)
   }
@@ -213,6 +216,7 @@ export class PipelineRun {
     const selection: Selection = { run, mirrors: [], probabilities, explored: false }
     // A missing vote is dropped; a missing score is the mean of those before.
     const rows = step.how === 'mean' ? this.withMeans(name, selection, came) : rowsOfAll(came)
+    requireRows(name, rows)
     const combined = rows.map((row) => {
       const scores = step.how === 'mean' ? meanOf(row) : votesOf(row)
       return { scores, arm: undefined, confidence: agreeingShare(selection, row, classOf(scores)) }
@@ -238,7 +242,9 @@ export class PipelineRun {
     const came = await inTime(asked, this.facts.clock, waitMs)
     if (came.length > 0) return [...came].sort((a, b) => a.arm - b.arm)
     // Each of them ends at its deadline at the latest.
-    return [await Promise.any(asked).catch(({ errors }: AggregateError) => Promise.reject(errors[0]))]
+    return [
+      await Promise.any(asked).catch(({ errors }: AggregateError) => Promise.reject(errors[0])),
+    ]
   }
 
   /** Runs arms one after the other, until one is enough. An arm that fails is left out. */
@@ -341,8 +347,19 @@ function rowsOfAll(came: readonly ArmOutcome[]): readonly (readonly ArmOutput[])
   }))
   const count = Math.max(...all.map(({ rows }) => rows.length))
   return Array.from({ length: count }, (_, row) =>
-    all.flatMap(({ arm, rows }) => (rows[row] === undefined ? [] : [{ arm, scores: rows[row] }])),
+    all.flatMap(({ arm, rows }) => {
+      const scores = rows[row]
+      // A score that is not finite is as good as none.
+      return scores === undefined || !allFinite(scores) ? [] : [{ arm, scores }]
+    }),
   )
+}
+
+/** Throws MODEL_FAILED where no arm has finite scores for an item. */
+function requireRows(step: string, rows: readonly (readonly ArmOutput[])[]): void {
+  if (rows.every((row) => row.length > 0)) return
+  const message = `no arm of step "${step}" has answered finite scores`
+  throw new WeirError('MODEL_FAILED', message)
 }
 
 const firstRow = ({ scores }: Outcome): Float32Array =>

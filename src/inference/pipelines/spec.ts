@@ -32,9 +32,9 @@ export interface SelectStep {
 export interface BranchStep {
   readonly kind: 'branch'
   readonly of: string
-  /** `then` runs where the confidence of `of` is below this, 0 to 1. */
+  /** `next` runs where the confidence of `of` is below this, 0 to 1. */
   readonly below: number
-  readonly then: string
+  readonly next: string
 }
 
 /** A step that runs all its arms and makes one answer of them. */
@@ -71,7 +71,7 @@ export function needsOf(step: Step): readonly string[] {
     case 'model':
       return Object.values(step.inputs).map((input) => input.step)
     case 'branch':
-      return [step.of, step.then]
+      return [step.of, step.next]
     default:
       return step.arms.map((arm) => arm.step)
   }

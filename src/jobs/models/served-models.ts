@@ -330,7 +330,8 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
   }
 
   list(name: string): readonly ModelInfo[] {
-    const models = name === '' ? [...this.models.values()] : [this.names.find(parseReference(name).name)]
+    const models =
+      name === '' ? [...this.models.values()] : [this.names.find(parseReference(name).name)]
     // Those of a thousand models take a while, and each new client of one model asks for it.
     const statisticsOf = (id: ModelId | undefined) =>
       id === undefined ? undefined : this.options.engine.statistics(id)[0]
