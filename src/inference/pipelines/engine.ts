@@ -48,7 +48,7 @@ export interface PipelineEngineOptions {
 }
 
 /** Settings of `deployment.yaml` that a pipeline takes. */
-const PIPELINE_SETTINGS: readonly string[] = ['sloMs', 'default', 'warmUp']
+const PIPELINE_SETTINGS: readonly string[] = ['sloMs', 'default', 'warmUp', 'probe']
 /** Time in which a model that a pipeline names may show up, and between two looks, ms. */
 const GRACE_MS = 2000
 const LOOK_MS = 20
