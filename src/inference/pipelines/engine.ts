@@ -21,8 +21,9 @@ import type { Tensor } from '../port/tensor.ts'
 import type { Selector } from '../selectors/selector.ts'
 import { checkPipeline, type Plan } from './check.ts'
 import { ContextStates } from './contexts.ts'
+import type { DecisionSink } from './decision-record.ts'
 import { Decisions } from './decisions.ts'
-import { invalidPipeline, Pipeline } from './pipeline.ts'
+import { invalidPipeline, nameOf, Pipeline } from './pipeline.ts'
 import { readPipelineText } from './read-spec.ts'
 import type { PipelineSpec, SelectStep } from './spec.ts'
 
@@ -43,6 +44,8 @@ export interface PipelineEngineOptions {
   readonly clock: Clock
   readonly random: Random
   readonly models: NamedModels
+  /** What takes the decisions of a topic. Rejects where the topic cannot be opened. */
+  readonly openSink: (topic: string) => Promise<DecisionSink>
   /** The selector of a step. Throws UNKNOWN_OPTION, INVALID_ARGUMENT. */
   readonly openSelector: (step: Pick<SelectStep, 'by' | 'parameters'>) => Selector
 }
@@ -85,7 +88,7 @@ export class PipelineEngine implements InferenceEngine {
     for (const reference of modelsOf(spec)) this.options.models.hold(reference, true)
     try {
       await this.modelsOf(spec, signal)
-      const pipeline = this.open({ id, name }, spec, deployment)
+      const pipeline = await this.open({ id, name }, spec, deployment)
       this.pipelines.set(modelKey(id), pipeline)
       return pipeline.plan.signature
     } catch (error) {
@@ -143,6 +146,7 @@ export class PipelineEngine implements InferenceEngine {
     return {
       ...pipeline.ended,
       ...Object.fromEntries(Object.entries(rewards).map(([as, n]) => [`rewards.${as}`, n])),
+      ...(pipeline.lost === undefined ? {} : { decisionsLost: pipeline.lost }),
       contexts: contexts.reduce((sum, of) => sum + of.size, 0),
       contextsEvicted: contexts.reduce((sum, of) => sum + of.evicted, 0),
     }
@@ -214,12 +218,12 @@ export class PipelineEngine implements InferenceEngine {
     return model?.signature ?? new WeirError('MODEL_NOT_LOADED', `"${reference}" is not loaded`)
   }
 
-  private open(
+  private async open(
     { id, name }: { readonly id: ModelId; readonly name: string },
     spec: PipelineSpec,
     deployment: Deployment,
-  ): Pipeline {
-    const { clock, random, models, openSelector } = this.options
+  ): Promise<Pipeline> {
+    const { clock, random, models, openSelector, openSink } = this.options
     const checked = checkPipeline(spec, {
       signatureOf: (reference) => this.signatureOf(reference),
       openSelector,
@@ -227,6 +231,7 @@ export class PipelineEngine implements InferenceEngine {
     })
     if ('faults' in checked) throw invalidPipeline(name, checked.faults)
     const { plan } = checked
+    const sink = spec.topic === undefined ? undefined : await openSink(spec.topic)
     const states = new Map(
       Array.from(plan.selectors, ([step, selector]) => [
         step,
@@ -241,6 +246,7 @@ export class PipelineEngine implements InferenceEngine {
       deployment,
       states,
       decisions,
+      sink,
       resolve: (reference) => models.resolve(reference),
       p99Of: (model) => this.p99Of(model),
       producer: this.options.engine,
@@ -280,9 +286,6 @@ export class PipelineEngine implements InferenceEngine {
     return p99Ms
   }
 }
-
-/** Name of a model without the revision of its settings. */
-const nameOf = ({ name }: ModelId): string => name.split('#')[0]!
 
 function modelsOf({ steps }: PipelineSpec): readonly string[] {
   const models = [...steps.values()].flatMap((step) => (step.kind === 'model' ? [step.model] : []))

@@ -15,6 +15,7 @@ import type {
 } from '../port/request.ts'
 import type { Plan } from './check.ts'
 import { ANY_CONTEXT, type ContextStates } from './contexts.ts'
+import type { DecisionSink } from './decision-record.ts'
 import type { Decisions } from './decisions.ts'
 import { ArmMeans } from './means.ts'
 import type { Outcome } from './outcome.ts'
@@ -27,6 +28,8 @@ export interface PipelineOptions {
   readonly deployment: Deployment
   readonly states: ReadonlyMap<string, ContextStates>
   readonly decisions: Decisions
+  /** Takes each decision. @default they go nowhere */
+  readonly sink?: DecisionSink | undefined
   /** The version that a reference stands for now. Throws where none answers. */
   readonly resolve: (reference: string) => ModelId
   readonly p99Of: (model: ModelId) => number
@@ -58,6 +61,11 @@ export class Pipeline {
   /** The plan that it runs. */
   get plan(): Plan {
     return this.options.plan
+  }
+
+  /** Decisions that the topic could not keep; undefined without a topic. */
+  get lost(): number | undefined {
+    return this.options.sink?.lost
   }
 
   /** The references of the models of its steps. */
@@ -143,9 +151,22 @@ export class Pipeline {
     // The default was chosen by no selector, so its reward teaches none.
     const choices = isDefault === undefined ? outcome.choices : []
     decisions.add({ id: decision.id, context: named, choices })
+    const runMs = clock.monotonicMs() - startedMs
+    this.options.sink?.write({
+      id: decision.id,
+      timeMs: clock.nowMs(),
+      pipeline: nameOf(id),
+      version: id.version,
+      context: named,
+      versions,
+      choices: outcome.choices,
+      arm: decision.arm,
+      confidence: decision.confidence,
+      isDefault,
+      ms: runMs,
+    })
     const flags: AnswerFlags = { decision, ...(isDefault === undefined ? {} : { isDefault }) }
     const outputs = isUnsure ? deployment.default! : outcome.outputs
-    const runMs = clock.monotonicMs() - startedMs
     return { outputs, version: id.version, queueMs: 0, runMs, batchItems: 1, flags }
   }
 
@@ -173,6 +194,9 @@ export class Pipeline {
     }
   }
 }
+
+/** Name of a pipeline without the revision of its settings. */
+export const nameOf = ({ name }: ModelId): string => name.split('#')[0]!
 
 function isWrong(error: unknown): boolean {
   return isWeirError(error, 'SIGNATURE_MISMATCH') || isWeirError(error, 'INVALID_ARGUMENT')

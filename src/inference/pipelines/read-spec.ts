@@ -5,7 +5,7 @@ import { readYaml } from '../repository/yaml-file.ts'
 import type { Arm, PipelineSpec, Step, StepOutput } from './spec.ts'
 
 /** Keys of the file. */
-const KEYS = ['steps', 'answer', 'scores', 'min-confidence', 'reward', 'ttl-ms', 'contexts']
+const KEYS = ['steps', 'answer', 'scores', 'min-confidence', 'reward', 'ttl-ms', 'contexts', 'decisions']
 /** The key that says what a step is, with the others of such a step; a selector has its own. */
 const STEP_KEYS: Readonly<Record<string, readonly string[]>> = {
   model: ['inputs'],
@@ -32,6 +32,7 @@ export function readPipelineText(text: string, path: string): ReadPipeline {
     scores: undefined,
     minConfidence: 0,
     reward: { least: 0, most: 1 },
+    topic: undefined,
     ttlMs: HOUR_MS,
     contexts: DEFAULT_CONTEXTS,
   }
@@ -77,6 +78,7 @@ class PipelineReader extends SettingReader {
       minConfidence:
         this.attempt(() => this.share(fields, 'min-confidence', 'min-confidence'), 0) ?? 0,
       reward: this.attempt(() => this.range(fields['reward']), { least: 0, most: 1 }),
+      topic: this.attempt(() => this.topic(fields['decisions']), undefined),
       ttlMs: this.attempt(() => this.number(fields, 'ttl-ms', { least: 1 }), HOUR_MS) ?? HOUR_MS,
       contexts: this.attempt(() => this.whole(fields, 'contexts'), undefined) ?? DEFAULT_CONTEXTS,
     }
@@ -197,6 +199,13 @@ class PipelineReader extends SettingReader {
     if (value === undefined) return undefined
     if (typeof value === 'number' && value >= 0 && value <= 1) return value
     throw this.wrong(key, 'a confidence from 0 to 1', value)
+  }
+
+  private topic(value: unknown): string | undefined {
+    if (value === undefined) return undefined
+    const fields = this.map(value, 'decisions')
+    this.requireKeys(fields, ['topic'], 'decisions.')
+    return this.needed(fields, 'topic', 'decisions')
   }
 
   private range(value: unknown): PipelineSpec['reward'] {

@@ -59,6 +59,8 @@ export interface PipelineSpec {
   readonly minConfidence: number
   /** Range of rewards. */
   readonly reward: { readonly least: number; readonly most: number }
+  /** Topic that gets each decision; undefined for none. */
+  readonly topic: string | undefined
   /** Time in which a decision takes a reward, ms. */
   readonly ttlMs: number
   /** Most contexts that have a state of their own; those that were asked longest ago fall back to `*`. */

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto'
+import type { TopicStore } from '../../connectors/topics/store.ts'
 import { systemClock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
@@ -18,6 +19,7 @@ import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
 import type { ModelReader } from '../../wire/model-reader.ts'
 import { MODEL_KIND, type RoutingTable } from '../../wire/routing-table.ts'
 import type { AskedModel } from '../asked-models.ts'
+import { DecisionLogs } from '../pipelines/decision-logs.ts'
 import { type QueryAccessOptions, queryAccessOf, watchQueryAccess } from '../query-access.ts'
 import type { ModelEvent, SequenceEvent } from './events.ts'
 import { LocalModelsState } from './local-state.ts'
@@ -94,6 +96,8 @@ export interface ModelsProcessOptions extends QueryAccessOptions {
   readonly engine: InferenceEngine
   /** Time between two looks at the repository, in ms. @default 500 */
   readonly scanMs?: number
+  /** Opens the place of the topics that pipelines write their decisions to. @default pipelines write none */
+  readonly openTopics?: () => Promise<TopicStore>
   /** Called when a model changes. @default ignored */
   readonly onEvent?: (event: ModelEvent) => void
   /** Checkpoints of what models carry for sequences. @default none: a restart ends all sequences */
@@ -158,6 +162,13 @@ export class ModelsProcess implements AsyncDisposable {
     started.use(engine)
     const { access, tls } = await queryAccessOf(options, undefined)
     await nodeFileSystem.list(repository)
+    const logs = started.use(
+      new DecisionLogs({
+        openTopics: options.openTopics,
+        clock: systemClock,
+        onFailure: (topic, error) => onEvent({ event: 'decisions', topic, error }),
+      }),
+    )
     const pipelines = new PipelineEngine({
       engine,
       files: nodeFileSystem,
@@ -168,6 +179,7 @@ export class ModelsProcess implements AsyncDisposable {
         isComing: (reference) => models.names.isComing(reference),
         hold: (reference, isNeeded) => models.names.hold(reference, isNeeded),
       },
+      openSink: (topic) => logs.open(topic),
       openSelector: ({ by, parameters }) => selectorOf(by, parameters),
     })
     started.defer(() => pipelines.close())

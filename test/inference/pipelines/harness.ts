@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { WeirError } from '../../../src/core/errors.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import { nodeFileSystem } from '../../../src/files/node-file-system.ts'
+import type { DecisionRecord, DecisionSink } from '../../../src/inference/pipelines/decision-record.ts'
 import { PipelineEngine } from '../../../src/inference/pipelines/engine.ts'
 import type { Deployment } from '../../../src/inference/port/deployment.ts'
 import type { InferenceEngine } from '../../../src/inference/port/engine.ts'
@@ -96,6 +97,12 @@ export class PipelineHarness implements AsyncDisposable {
   readonly clock = new ManualClock()
   readonly models: TestModels
   readonly engine: PipelineEngine
+  /** The decisions of the pipeline, where it names a topic. */
+  readonly decisions: DecisionRecord[] = []
+  private readonly sink: DecisionSink = {
+    lost: 0,
+    write: (record) => this.decisions.push(record),
+  }
   private readonly folder: string
   private version = 0
 
@@ -107,6 +114,7 @@ export class PipelineHarness implements AsyncDisposable {
       files: nodeFileSystem,
       clock: this.clock,
       random: seededRandom(7),
+      openSink: async () => this.sink,
       openSelector: ({ by, parameters }) => selectorOf(by, parameters),
       models: {
         resolve: (reference) => this.resolve(reference),

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openTopics } from '../../../src/connectors/topics/open.ts'
 import { nodeFileSystem } from '../../../src/files/node-file-system.ts'
 import { LocalGateway } from '../../../src/gateway/local.ts'
 import { openInferenceEngine } from '../../../src/inference/engine/engine.ts'
@@ -66,6 +67,18 @@ async function ask(pipeline: string, parameters: object = {}) {
   return { status, body, score: outputs[0]?.data[0], parameters: given }
 }
 
+/** The decisions of a topic, with the keys of their records. */
+async function decisionsIn(topic: string) {
+  await using topics = await openTopics({ logDirectory: join(folder, 'log') })
+  const found: Record<string, unknown>[] = []
+  const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
+  await topics.stored!.visit(topic, {
+    record: (record) =>
+      found.push({ key: text(record.key()!), ...(JSON.parse(text(record.value()!)) as Record<string, unknown>) }),
+  })
+  return found
+}
+
 const isLive = (model: string) => () =>
   models.list().some(({ info }) => info.name === model && info.liveVersion > 0)
 
@@ -83,6 +96,7 @@ beforeAll(async () => {
     repository: root,
     port: 0,
     engine: openInferenceEngine(),
+    openTopics: () => openTopics({ logDirectory: join(folder, 'log') }),
     scanMs: 50,
     onEvent: (event) => events.push(event),
   })
@@ -153,6 +167,29 @@ describe('a pipeline in the repository of models', () => {
     const { status, body } = await ask('ranker', { context: 'u17' })
     expect(status).toBe(400)
     expect(body['error']).toContain('model "ranker" is no pipeline')
+  })
+
+  it('writes each decision to its topic, with the probabilities at the choice', async () => {
+    await pushPipeline(
+      'logged',
+      'steps:\n  answer: { select: exp3-ix, arms: { stable: ranker@stable, fresh: ranker@2 } }\ndecisions: { topic: made }\n',
+    )
+    await until('the pipeline is live', isLive('logged'))
+    const { parameters } = await ask('logged', { context: 'u17' })
+    await until('the decision is in the topic', async () => (await decisionsIn('made')).length > 0)
+    expect(await decisionsIn('made')).toMatchObject([
+      {
+        key: 'u17',
+        v: 1,
+        id: parameters['decision'],
+        pipeline: 'logged',
+        version: 1,
+        context: 'u17',
+        versions: { 'ranker@stable': 1, 'ranker@2': 2 },
+        choices: [{ step: 'answer', arms: ['stable', 'fresh'], probabilities: [0.5, 0.5] }],
+        arm: parameters['arm'],
+      },
+    ])
   })
 
   it('says all its faults, and answers as soon as the model that it lacks is there', async () => {
