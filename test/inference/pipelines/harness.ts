@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import { WeirError } from '../../../src/core/errors.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import { nodeFileSystem } from '../../../src/files/node-file-system.ts'
-import type { DecisionRecord, DecisionSink } from '../../../src/inference/pipelines/decision-record.ts'
+import type {
+  DecisionRecord,
+  DecisionSink,
+} from '../../../src/inference/pipelines/decision-record.ts'
 import { PipelineEngine } from '../../../src/inference/pipelines/engine.ts'
 import type { Deployment } from '../../../src/inference/port/deployment.ts'
 import type { InferenceEngine } from '../../../src/inference/port/engine.ts'

@@ -28,7 +28,9 @@ async function idsIn(topics: TopicStore, topic: string): Promise<string[]> {
   const ids: string[] = []
   await topics.stored!.visit(topic, {
     record: (record) => {
-      const { id } = JSON.parse(new TextDecoder().decode(record.value()!)) as { readonly id: string }
+      const { id } = JSON.parse(new TextDecoder().decode(record.value()!)) as {
+        readonly id: string
+      }
       ids.push(id)
     },
   })

@@ -74,7 +74,10 @@ async function decisionsIn(topic: string) {
   const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
   await topics.stored!.visit(topic, {
     record: (record) =>
-      found.push({ key: text(record.key()!), ...(JSON.parse(text(record.value()!)) as Record<string, unknown>) }),
+      found.push({
+        key: text(record.key()!),
+        ...(JSON.parse(text(record.value()!)) as Record<string, unknown>),
+      }),
   })
   return found
 }
@@ -194,8 +197,7 @@ describe('a pipeline in the repository of models', () => {
 
   it('says all its faults, and answers as soon as the model that it lacks is there', async () => {
     await pushPipeline('later', 'steps:\n  answer: { branch: ranker, below: 0.7, then: large }\n')
-    const failed = () =>
-      events.find((event) => event.event === 'failed' && event.model === 'later')
+    const failed = () => events.find((event) => event.event === 'failed' && event.model === 'later')
     await until('the pipeline without its model has failed', () => failed() !== undefined)
     expect(failed()).toMatchObject({ error: { code: 'INVALID_GRAPH' } })
     expect((await ask('later')).status).toBe(503)
