@@ -25,7 +25,7 @@ export const ERROR_CODES = {
   ),
   INVALID_GRAPH: entry(
     false,
-    'The job graph breaks a rule; the sentence names the operator and the fix.',
+    'The graph of a job or of a pipeline breaks a rule; the sentence names the operator or the step, and the fix.',
   ),
   ILLEGAL_STATE: entry(false, 'The call is not allowed in the present life-cycle state.'),
   UNSUPPORTED: entry(false, 'The request is understood but not offered here.'),

@@ -50,6 +50,7 @@ import { recommenderOf } from './recommender/recommender.ts'
 import { addRecommenderRoutes } from './recommender/routes.ts'
 import { addHealthRoutes } from './routes/health.ts'
 import { addObserveRoute } from './routes/observe.ts'
+import { addObserveDecisionRoute } from './routes/observe-decision.ts'
 import { addPredictRoutes } from './routes/predict.ts'
 import { addStateRoutes } from './routes/states.ts'
 
@@ -188,6 +189,7 @@ export async function createGateway(
       version: options.version,
       modelControl: services.modelControl,
     })
+    addObserveDecisionRoute(routes, services.state)
     addGenerateRoutes(routes, parts)
     addOpenAiRoutes(routes, { repository, parts })
     addRecommenderRoutes(routes, services, recommender)

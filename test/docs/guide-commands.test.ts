@@ -18,6 +18,7 @@ const RUN_BY: Readonly<Record<string, string>> = {
       'jobs',
       'load',
       'online-learning',
+      'pipelines',
       'retraining',
       'security',
       'serving',

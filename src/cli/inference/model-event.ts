@@ -26,6 +26,8 @@ export function eventText(event: ModelEvent | SequenceEvent): string {
     case 'remote':
     case 'repository':
       return `models: ${printable(event.error.message)}`
+    case 'decisions':
+      return `models: decisions for the topic ${event.topic} are lost until it works again, and answers go on: ${event.error.code}: ${printable(event.error.message)}`
     case 'sequences':
       return `models: states of sequences are kept in checkpoints in ${event.directory}, every ${durationText(event.intervalMs)}; ${restoredText(event)}`
     case 'sequences-problem':

@@ -119,6 +119,10 @@ async function openModels(
     repository: resolve(flags.string('repository')),
     port: flags.number('port'),
     engine: openInferenceEngine(options),
+    openTopics: async () => {
+      const { openTopics } = await import('../../connectors/topics/open.ts')
+      return await openTopics({ logDirectory: dataDirectory(flags.string('data-dir')).log })
+    },
     ...(kept === undefined ? {} : { checkpoints: kept }),
     onEvent: say,
     onSequenceEvent: say,

@@ -105,10 +105,15 @@ function valuesOf(parameters: Parameters): Readonly<Record<string, unknown>> {
   )
 }
 
-function parametersOf(texts: Readonly<Record<string, string>>): Parameters {
+function parametersOf(values: NonNullable<AnswerHead['parameters']>): Parameters {
   return Object.fromEntries(
-    Object.entries(texts).map(([name, text]) => [name, { string_param: text }]),
+    Object.entries(values).map(([name, value]) => [name, parameterOf(value)]),
   )
+}
+
+function parameterOf(value: string | number | boolean): Parameters[string] {
+  if (typeof value === 'string') return { string_param: value }
+  return typeof value === 'number' ? { double_param: value } : { bool_param: value }
 }
 
 /** The answer with the outputs that the request wants, as raw bytes. Throws INVALID_ARGUMENT for unknown ones. */

@@ -97,9 +97,10 @@ export class InferenceAnswers {
         ...options,
         ...(deadlineMs === undefined ? {} : { deadlineMs: Math.max(deadlineMs, SOON_MS) }),
       }
-      const { sequence } = request
+      const { sequence, context } = request
       if (sequence !== undefined && model.takesSequences !== true) throw noSequences(info.name)
-      const by = { owner, sequence: sequence && { ...sequence, client } }
+      if (context !== undefined && model.takesContexts !== true) throw noContexts(info.name)
+      const by = { owner, context, sequence: sequence && { ...sequence, client } }
       const result = await model.infer(name, request.inputs, asked, by)
       const { outputs, items, served } = result
       const head = answerHead(info.name, result)
@@ -135,6 +136,12 @@ function late(model: string, goalMs: number): WeirError {
 
 function noSequences(model: string): WeirError {
   const message = `model "${model}" has no sequences, so sequence_id would change nothing; leave it out`
+  return new WeirError('INVALID_ARGUMENT', message)
+}
+
+/** The error of a request with a context for a model that is no pipeline. */
+export function noContexts(model: string): WeirError {
+  const message = `model "${model}" is no pipeline, so the parameter context would change nothing; leave it out`
   return new WeirError('INVALID_ARGUMENT', message)
 }
 

@@ -37,6 +37,8 @@ export interface InferenceRequest {
   readonly timeoutMs: number | undefined
   /** The sequence of the request; undefined for one by itself. */
   readonly sequence?: SequenceTerms | undefined
+  /** Whose request it is, for a pipeline; undefined where it does not say. */
+  readonly context?: string | undefined
 }
 
 type Json = Readonly<Record<string, unknown>>
@@ -137,6 +139,7 @@ const KNOWN_PARAMETERS = {
     'sequence_start',
     'sequence_end',
     'sequence_after',
+    'context',
   ],
   input: ['binary_data_size'],
   output: ['binary_data', 'classification'],
@@ -168,7 +171,18 @@ function planOf(json: Json, inputs: readonly TensorMetadata[]): RequestPlan {
     hasNulls: flagOf(parameters, 'non_finite_as_null'),
     timeoutMs: timeoutOf(parameters['timeout']),
     sequence: sequenceOf(parameters),
+    context: contextOf(parameters['context']),
   }
+}
+
+/** The parameter `context`, a text or a whole number, as ids are. Throws INVALID_ARGUMENT. */
+function contextOf(value: unknown): string | undefined {
+  if (value === undefined || value === '') return undefined
+  requireArgument(
+    typeof value === 'string' || typeof value === 'bigint' || Number.isSafeInteger(value),
+    'the parameter context is a text, or a whole number that JSON has exactly',
+  )
+  return String(value)
 }
 
 function idOf({ id }: Json): string | undefined {

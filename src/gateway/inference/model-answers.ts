@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { WeirError } from '../../core/errors.ts'
+import type { PipelineDecision } from '../../wire/inference/infer.ts'
 import { classified } from './classification.ts'
 import type { InferenceRequest } from './message.ts'
 import type { InferenceResult } from './model.ts'
@@ -15,18 +16,42 @@ export interface EncodedAnswer {
 export interface AnswerHead {
   readonly model_name: string
   readonly model_version: string
-  /** Of an answer in a sequence. */
-  readonly parameters?: { readonly sequence_step: string }
+  /** Of an answer in a sequence, and of a pipeline. */
+  readonly parameters?: Readonly<Record<string, string | number | boolean>>
 }
 
 /** The head of an answer of a model. */
 export function answerHead(
   model_name: string,
-  { modelVersion, sequenceStep }: Pick<InferenceResult, 'modelVersion' | 'sequenceStep'>,
+  {
+    modelVersion,
+    sequenceStep,
+    decision,
+    reason = '',
+  }: Pick<InferenceResult, 'modelVersion' | 'sequenceStep' | 'decision' | 'reason'>,
 ): AnswerHead {
   const head = { model_name, model_version: String(modelVersion) }
+  if (decision !== undefined) return { ...head, parameters: decisionParameters(decision, reason) }
   if (sequenceStep === undefined) return head
   return { ...head, parameters: { sequence_step: sequenceStep } }
+}
+
+/** A decision as parameters, which are texts, numbers and booleans in this protocol. */
+function decisionParameters(
+  { id, arm, probability, confidence, versions }: PipelineDecision,
+  reason: string,
+): NonNullable<AnswerHead['parameters']> {
+  return {
+    decision: id,
+    ...(arm === undefined ? {} : { arm }),
+    ...(probability === undefined ? {} : { probability }),
+    ...(confidence === undefined ? {} : { confidence }),
+    is_default: reason !== '',
+    ...(reason === '' ? {} : { reason }),
+    versions: Object.entries(versions)
+      .map(([model, version]) => `${model}=${version}`)
+      .join(', '),
+  }
 }
 
 /** An answer whose outputs were all bytes. */
@@ -53,7 +78,7 @@ export class ModelAnswers {
   write(head: AnswerHead, tensors: readonly Tensor[], request: InferenceRequest): EncodedAnswer {
     const wanted = wantedOutputs(tensors, request.outputs)
     const { known } = this
-    // The step of a sequence is another one each time.
+    // The step of a sequence is another one each time, and so is a decision.
     if (head.parameters !== undefined) return encode(head, wanted, request)
     if (known?.isBinary === request.isBinary && known.version === head.model_version) {
       const binary = wanted.map(bytesOfData)

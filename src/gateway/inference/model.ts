@@ -1,5 +1,6 @@
 import type { SequenceTerms } from '../../inference/sequences/sequence-states.ts'
 import type { RequestOwner } from '../../serving/port/request-owner.ts'
+import type { PipelineDecision } from '../../wire/inference/infer.ts'
 import type { QueryOptions } from '../../wire/model-reader.ts'
 import type { VersionedAnswer } from './one-version.ts'
 import type { Tensor, TensorMetadata } from './tensor.ts'
@@ -12,6 +13,10 @@ export interface InferenceResult {
   readonly items: number
   /** Step of the sequence after this answer. */
   readonly sequenceStep?: string | undefined
+  /** What a pipeline decided. */
+  readonly decision?: PipelineDecision | undefined
+  /** Why the default answers, of a pipeline; empty otherwise. */
+  readonly reason?: string
   /** Wait for a worker, its run, and whether a cache answered; a model of rows has none of them. */
   readonly served?: {
     readonly queueNs: number
@@ -23,6 +28,8 @@ export interface InferenceResult {
 /** Who asks, and in which sequence of requests. */
 export interface AskedBy {
   readonly owner?: RequestOwner | undefined
+  /** Whose request it is; only of a model with `takesContexts`. */
+  readonly context?: string | undefined
   /** Only of a model with `takesSequences`. */
   readonly sequence?: SequenceTerms | undefined
 }
@@ -38,6 +45,8 @@ export interface InferenceModel {
   readonly batching?: string
   /** Latency goal of requests that name no deadline, ms; 0 or absent for none. */
   readonly sloMs?: number
+  /** Whether it learns by context, as a pipeline does. @default false */
+  readonly takesContexts?: boolean
   /** Whether it takes requests of a sequence; a model of rows carries nothing. @default false */
   readonly takesSequences?: boolean
   /**

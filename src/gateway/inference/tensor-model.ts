@@ -9,6 +9,7 @@ import { BytesTensor, rawTensorOf, type Tensor, type TensorMetadata } from './te
 /** A model of any kind: its tensors go to the process that runs it as they are. */
 export class TensorModel implements InferenceModel {
   readonly takesSequences = true
+  readonly takesContexts: boolean
   readonly platform: string
   readonly inputs: readonly TensorMetadata[]
   readonly outputs: readonly TensorMetadata[]
@@ -26,6 +27,7 @@ export class TensorModel implements InferenceModel {
     this.sloMs = sloMs
     // The way to another process has whole answers only.
     this.answersInParts = info.parts === true && models.inferParts !== undefined
+    this.takesContexts = kind === 'pipeline'
     this.platform = kind === 'onnx' ? 'onnx_onnxv1' : `weir_${kind}`
     this.inputs = inputs.map(metadataOf)
     this.outputs = outputs.map(metadataOf)
@@ -59,7 +61,7 @@ export class TensorModel implements InferenceModel {
     inputs: readonly Tensor[],
     {
       options,
-      asked: { owner, sequence },
+      asked: { owner, sequence, context },
     }: { readonly options: QueryOptions; readonly asked: AskedBy },
   ) {
     const { consistency = { level: 'live' } } = options
@@ -68,19 +70,21 @@ export class TensorModel implements InferenceModel {
       `model "${name}" runs in a process of its own and reads no state; weir-consistency "${consistency.level}" does not apply to it, leave it out`,
     )
     const isHere = this.models.takesOwner === true
+    if (context !== undefined && !isHere) throw noContextThere(name)
     if (sequence !== undefined && !isHere) throw elsewhere(name)
     return {
       request: { inputs: inputs.map(rawTensorOf), outputs: [] },
-      run: isHere ? { ...options, owner, sequence } : options,
+      run: isHere ? { ...options, owner, sequence, context } : options,
     }
   }
 }
 
 function resultOf(inputs: readonly Tensor[], answer: LocalInferResult): InferenceResult {
-  const { modelVersion, isCached, queueMicros, runMicros, sequenceStep } = answer
+  const { modelVersion, isCached, queueMicros, runMicros, sequenceStep, decision, reason } = answer
   const outputs = answer.outputs.map((output) => new BytesTensor(output))
   const served = { isCached, queueNs: queueMicros * 1000, computeNs: runMicros * 1000 }
-  return { modelVersion, items: inputs[0]?.shape[0] ?? 1, outputs, sequenceStep, served }
+  const items = inputs[0]?.shape[0] ?? 1
+  return { modelVersion, items, outputs, sequenceStep, decision, reason, served }
 }
 
 function metadataOf({ name, datatype, shape, itemAxis, takes }: TensorSignature): TensorMetadata {
@@ -89,5 +93,10 @@ function metadataOf({ name, datatype, shape, itemAxis, takes }: TensorSignature)
 
 function elsewhere(model: string): WeirError {
   const message = `model "${model}" runs in another process, and the way there has no sequences; ask the HTTP or gRPC port of that process itself`
+  return new WeirError('UNSUPPORTED', message)
+}
+
+function noContextThere(model: string): WeirError {
+  const message = `model "${model}" runs in another process, and the way there has no context; ask the HTTP or gRPC port of that process itself`
   return new WeirError('UNSUPPORTED', message)
 }

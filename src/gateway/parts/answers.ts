@@ -4,6 +4,7 @@ import { RequestOwner } from '../../serving/port/request-owner.ts'
 import {
   type InferenceAnswersContext,
   type InferenceTarget,
+  noContexts,
   shorterOf,
 } from '../inference/answers.ts'
 import { type InferenceRequest, ModelRequests } from '../inference/message.ts'
@@ -63,7 +64,9 @@ export class PartsAnswers {
         ...options,
         ...(deadlineMs === undefined ? {} : { deadlineMs }),
       }
-      const by = { owner: asker, sequence: request.sequence }
+      const { sequence, context } = request
+      if (context !== undefined && model.takesContexts !== true) throw noContexts(info.name)
+      const by = { owner: asker, sequence, context }
       for await (const result of partsOf(model, name, { inputs: request.inputs, asked, by })) {
         const head = answerHead(info.name, result)
         answered = head.model_version

@@ -1,3 +1,4 @@
+import type { DecisionReward, RewardOutcome } from '../../inference/port/request.ts'
 import type { PushedVersion } from '../../inference/repository/push.ts'
 import type { SequenceTerms } from '../../inference/sequences/sequence-states.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
@@ -23,6 +24,8 @@ export interface RunOptions extends QueryOptions {
   readonly owner?: RequestOwner | undefined
   /** The sequence of the request, where `takesOwner`. */
   readonly sequence?: SequenceTerms | undefined
+  /** Whose request it is, where `takesOwner`. */
+  readonly context?: string | undefined
 }
 
 /** Models of any kind that a process serves. */
@@ -40,6 +43,11 @@ export interface ServedTensorModels {
     request: InferRequest,
     options?: RunOptions,
   ): AsyncIterable<LocalInferResult>
+  /**
+   * Takes a reward for an answer of a pipeline. Rejects with UNKNOWN_MODEL, UNSUPPORTED, INVALID_ARGUMENT. Not over the
+   * network.
+   */
+  observeDecision?(model: string, reward: DecisionReward): Promise<RewardOutcome>
   /** All models, with their statistics. */
   models(options?: QueryOptions): Promise<readonly ModelInfo[]>
   /** Inputs, outputs and versions of a model. Rejects with UNKNOWN_MODEL. */

@@ -15,6 +15,7 @@ export function wireAnswer(answer: EngineAnswer, wanted: readonly string[]): Loc
     runMicros: answer.runMs * 1000,
     batchItems: answer.batchItems,
     ...(flags.sequenceStep === undefined ? {} : { sequenceStep: flags.sequenceStep }),
+    ...(flags.decision === undefined ? {} : { decision: flags.decision }),
   }
 }
 

@@ -47,3 +47,9 @@ export type ModelSource =
       /** Most items of one request. Above 1 it says that requests may share a run, as \`batches: true\` does. */
       readonly maxItems?: number
     }
+  | {
+      readonly kind: 'pipeline'
+      /** Path of the file that describes it. */
+      readonly file: string
+      readonly files?: PinnedFiles
+    }

@@ -24,6 +24,8 @@ export interface InferRequest {
   readonly priority?: number
   /** Gives up the request: its place in the queue is free at once, and `infer` rejects with the reason. */
   readonly signal?: AbortSignal | undefined
+  /** Whose request it is, for a pipeline that learns by context: a user, a tenant. @default all have one */
+  readonly context?: string | undefined
   /** As `signal`, for all requests of a connection: a signal for each costs more than the way to the queue. */
   readonly asker?: Asker | undefined
 }
@@ -37,7 +39,7 @@ export interface PartsRequest extends Pick<InferRequest, 'model' | 'inputs' | 'a
 /** Facts about an answer that a client shows or counts. */
 export interface AnswerFlags {
   /** The outputs are the deployment's default; `reason` says why. */
-  readonly isDefault?: 'shed' | 'expired' | 'full' | 'failed'
+  readonly isDefault?: 'shed' | 'expired' | 'full' | 'failed' | 'unsure'
   /** The outputs are from the prediction cache. */
   readonly isCached?: boolean
   /** A second worker ran the request, too. */
@@ -46,7 +48,35 @@ export interface AnswerFlags {
   readonly lostAttempts?: number
   /** Of a request of a sequence: the step of this answer, as `stepText`. */
   readonly sequenceStep?: string
+  /** Of a pipeline: what it decided. */
+  readonly decision?: AnswerDecision
 }
+
+/** What a pipeline decided for one request. */
+export interface AnswerDecision {
+  /** Id that a reward names. */
+  readonly id: string
+  /** The arm that answered, and its probability when it was chosen; absent where no arm answered alone. */
+  readonly arm?: string
+  readonly probability?: number
+  /** Trust in the answer, 0 to 1; absent where its scores are no probabilities. */
+  readonly confidence?: number
+  /** Version of each model of the pipeline at this request, by its reference. */
+  readonly versions: Readonly<Record<string, number>>
+}
+
+/** A reward for a decision. */
+export interface DecisionReward {
+  /** Id of the decision. */
+  readonly decision: string
+  /** How good the answer was, in the range that the pipeline declares. */
+  readonly reward: number
+  /** The true class, from 0, by which each arm is judged by itself. */
+  readonly label?: number | undefined
+}
+
+/** What became of a reward: each decision takes one, within its time. */
+export type RewardOutcome = 'counted' | 'duplicate' | 'late' | 'unmatched'
 
 /** Answer of one request. */
 export interface InferAnswer {

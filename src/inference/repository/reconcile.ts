@@ -15,6 +15,8 @@ export interface ServedFacts {
   readonly live: number
   /** An operator has unloaded the model. */
   readonly isUnloaded: boolean
+  /** Versions that pipelines name. */
+  readonly held?: ReadonlySet<number>
 }
 
 /** A model on disk, with the aliases that could be read last. */
@@ -31,15 +33,16 @@ export interface Reconciliation {
 }
 
 /**
- * Compares a model on disk with what is served. The wanted versions are the live one and those with an
- * alias. A version is loaded when its files were the same at two scans, so that a folder that is still being
+ * Compares a model on disk with what is served. The wanted versions are the live one, those with an alias, and those
+ * that a pipeline names. A version is loaded when its files were the same at two scans, so that a folder that is still being
  * copied is left alone; one that failed is tried again when its files change. The version that is live
  * stays until the next one is loaded: no request fails by a swap. Pure.
  */
 export function reconcile(found: ReadableModel | undefined, facts: ServedFacts): Reconciliation {
-  const { loaded, loading, failed, before, isUnloaded } = facts
+  const { loaded, loading, failed, before, isUnloaded, held = [] } = facts
   if (found === undefined || isUnloaded) return { load: [], unload: [...loaded], live: 0 }
   const wanted = wantedVersions(found, failed)
+  for (const version of held) wanted.all.add(version)
   const load = found.versions
     .filter(
       ({ version, source, fingerprint }) =>

@@ -21,6 +21,8 @@ export const MODEL_FILES = [
   'model.js',
   'model.mjs',
   'model.json',
+  'pipeline.yaml',
+  'pipeline.json',
 ] as const
 
 /** A version in the repository. */
@@ -54,7 +56,7 @@ export interface Scan {
 }
 
 /**
- * Reads what a repository holds: `NAME/VERSION/model.onnx` (or `.ts`, `.js`, `.mjs`, `.json`),
+ * Reads what a repository holds: `NAME/VERSION/model.onnx` (or `.ts`, `.js`, `.mjs`, `.json`, or `pipeline.yaml`),
  * `NAME/deployment.yaml`, `NAME/aliases.json`. A model that cannot be read is in the result with its error, so
  * that it holds up no other. Throws FILE_NOT_FOUND when the repository itself is missing.
  */
@@ -191,6 +193,7 @@ class ModelFolder {
     }
     const path = join(folder, name)
     if (name === 'model.onnx') return { kind: 'onnx', file: path }
+    if (name.startsWith('pipeline.')) return { kind: 'pipeline', file: path }
     if (name !== 'model.json') return { kind: 'function', module: path }
     return remoteOf(parseJson(textOf(this.files, path), path), path, this.name)
   }

@@ -29,10 +29,17 @@ export async function versionFiles(files: FileSystem, path: string): Promise<Ver
 }
 
 function fileOf(path: string): VersionFile {
-  const to = MODEL_FILES.find((known) => extname(known) === extname(path).toLowerCase())
+  const name = basename(path)
+  // A pipeline has its own name: .json alone is a model on another server.
+  const isPipeline = /^pipeline\.(yaml|json)$/.test(name)
+  const to = MODEL_FILES.find((known) =>
+    isPipeline
+      ? known === name
+      : known.startsWith('model.') && extname(known) === extname(path).toLowerCase(),
+  )
   requireArgument(
     to !== undefined,
-    `${basename(path)} is no model: push a file that ends with .onnx, .ts, .js, .mjs or .json, or a folder with one`,
+    `${basename(path)} is no model: push a file that ends with .onnx, .ts, .js, .mjs or .json, a pipeline as pipeline.yaml, or a folder with one`,
   )
   return { from: path, to }
 }

@@ -1,4 +1,4 @@
-import { assertNever } from '../../core/errors.ts'
+import { assertNever, WeirError } from '../../core/errors.ts'
 import { requireDigest } from '../../files/file-digest.ts'
 import { nodeFileSystem } from '../../files/node-file-system.ts'
 import type { ModelSource } from '../port/model.ts'
@@ -31,6 +31,8 @@ function load(source: ModelSource, options: RunnerOptions): Promise<LoadedModel>
       return source.protocol === 'openai'
         ? loadOpenAi(source, options)
         : loadRemote(source, options)
+    case 'pipeline':
+      throw new WeirError('UNSUPPORTED', `${source.file} is a pipeline: no worker runs it`)
     default:
       return assertNever(source)
   }

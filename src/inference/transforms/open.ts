@@ -193,7 +193,7 @@ function requireNames(
 
 /** The folder of a version. */
 function folderOf(source: ModelSource): string {
-  if (source.kind === 'onnx') return dirname(source.file)
+  if (source.kind === 'onnx' || source.kind === 'pipeline') return dirname(source.file)
   if (source.kind === 'remote') {
     const message =
       'transforms: labels and tokenizers are files of the version, and a model on another server has none'

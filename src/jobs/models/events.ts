@@ -22,6 +22,8 @@ export type ModelEvent =
   /** The server behind remote models does not answer, or answers again. */
   | { readonly event: 'remote'; readonly error: WeirError }
   | { readonly event: 'repository'; readonly error: WeirError }
+  /** Decisions of pipelines cannot be written to their topic: they are lost, and answers go on. */
+  | { readonly event: 'decisions'; readonly topic: string; readonly error: WeirError }
 
 /** Change of the checkpoints of sequences, for logs. */
 export type SequenceEvent =

@@ -1,4 +1,5 @@
 import { WeirError } from '../../core/errors.ts'
+import type { DecisionReward, RewardOutcome } from '../../inference/port/request.ts'
 import type { InferTerms, ModelsBackend } from '../../serving/port/models-backend.ts'
 import type { QueryBackend } from '../../serving/port/query-backend.ts'
 import type { OwnedQueryOptions } from '../../serving/port/request-owner.ts'
@@ -6,6 +7,9 @@ import type { InferRequest, LocalInferResult } from '../../wire/inference/infer.
 import type { ModelInfo } from '../../wire/inference/models.ts'
 import type { ModelReader } from '../../wire/model-reader.ts'
 import type { RoutingTable } from '../../wire/routing-table.ts'
+
+/** Takes a reward for an answer of a pipeline. */
+type RewardTaker = (model: string, reward: DecisionReward) => RewardOutcome
 
 /** A query backend that has models of any kind. */
 type ModelsBackendOf = Pick<QueryBackend, 'reader' | 'routingEpoch' | 'routing'> & {
@@ -23,11 +27,14 @@ export class LocalModelsState implements ModelReader {
   readonly sparseDot: ModelReader['sparseDot']
   readonly topK: ModelReader['topK']
   private readonly backend: ModelsBackendOf
+  private readonly rewarded: RewardTaker
   private table: RoutingTable
 
-  constructor(backend: ModelsBackendOf) {
+  /** `rewarded`: takes a reward for a decision of a pipeline, by the reference of the model. */
+  constructor(backend: ModelsBackendOf, rewarded: RewardTaker) {
     const { reader } = backend
     this.backend = backend
+    this.rewarded = rewarded
     this.table = backend.routing()
     this.rows = reader.rows
     this.values = reader.values
@@ -81,6 +88,11 @@ export class LocalModelsState implements ModelReader {
     }
   }
 
+  /** Takes a reward for an answer of a pipeline. Rejects with UNKNOWN_MODEL, UNSUPPORTED, INVALID_ARGUMENT. */
+  async observeDecision(model: string, reward: DecisionReward): Promise<RewardOutcome> {
+    return this.rewarded(model, reward)
+  }
+
   /** All models, with their statistics. */
   async models(): Promise<readonly ModelInfo[]> {
     return this.backend.models.list('')
@@ -98,8 +110,14 @@ export class LocalModelsState implements ModelReader {
   }
 }
 
-function termsOf({ version = 0, deadlineMs, owner, sequence }: OwnedQueryOptions): InferTerms {
-  const given = sequence === undefined ? {} : { sequence }
+function termsOf({
+  version = 0,
+  deadlineMs,
+  owner,
+  sequence,
+  context,
+}: OwnedQueryOptions): InferTerms {
+  const given = sequence === undefined ? { context } : { sequence, context }
   return { version, deadlineMs, ...given, ...(owner === undefined ? {} : { owner }) }
 }
 

@@ -1,11 +1,16 @@
+import { randomInt } from 'node:crypto'
+import type { TopicStore } from '../../connectors/topics/store.ts'
 import { systemClock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
 import { MetricGroup } from '../../core/metrics.ts'
+import { seededRandom } from '../../core/random.ts'
 import { nodeFileSystem } from '../../files/node-file-system.ts'
 import type { AccessControl } from '../../http/access/control.ts'
 import { httpAccess } from '../../http/access/people/http-access.ts'
+import { PipelineEngine } from '../../inference/pipelines/engine.ts'
 import type { InferenceEngine } from '../../inference/port/engine.ts'
+import { selectorOf } from '../../inference/selectors/named.ts'
 import type { ModelsBackend } from '../../serving/port/models-backend.ts'
 import type { QueryBackend } from '../../serving/port/query-backend.ts'
 import { refusingReader } from '../../serving/port/refusing-reader.ts'
@@ -14,6 +19,7 @@ import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
 import type { ModelReader } from '../../wire/model-reader.ts'
 import { MODEL_KIND, type RoutingTable } from '../../wire/routing-table.ts'
 import type { AskedModel } from '../asked-models.ts'
+import { DecisionLogs } from '../pipelines/decision-logs.ts'
 import { type QueryAccessOptions, queryAccessOf, watchQueryAccess } from '../query-access.ts'
 import type { ModelEvent, SequenceEvent } from './events.ts'
 import { LocalModelsState } from './local-state.ts'
@@ -90,6 +96,8 @@ export interface ModelsProcessOptions extends QueryAccessOptions {
   readonly engine: InferenceEngine
   /** Time between two looks at the repository, in ms. @default 500 */
   readonly scanMs?: number
+  /** Opens the place of the topics that pipelines write their decisions to. @default pipelines write none */
+  readonly openTopics?: () => Promise<TopicStore>
   /** Called when a model changes. @default ignored */
   readonly onEvent?: (event: ModelEvent) => void
   /** Checkpoints of what models carry for sequences. @default none: a restart ends all sequences */
@@ -154,9 +162,31 @@ export class ModelsProcess implements AsyncDisposable {
     started.use(engine)
     const { access, tls } = await queryAccessOf(options, undefined)
     await nodeFileSystem.list(repository)
-    const models = started.use(
+    const logs = started.use(
+      new DecisionLogs({
+        openTopics: options.openTopics,
+        clock: systemClock,
+        onFailure: (topic, error) => onEvent({ event: 'decisions', topic, error }),
+      }),
+    )
+    const pipelines = new PipelineEngine({
+      engine,
+      files: nodeFileSystem,
+      clock: systemClock,
+      random: seededRandom(randomInt(2 ** 32)),
+      models: {
+        resolve: (reference) => models.names.resolve(reference),
+        isComing: (reference) => models.names.isComing(reference),
+        hold: (reference, isNeeded) => models.names.hold(reference, isNeeded),
+      },
+      openSink: (topic) => logs.open(topic),
+      openSelector: ({ by, parameters }) => selectorOf(by, parameters),
+    })
+    started.defer(() => pipelines.close())
+    const models: ServedModels = started.use(
       new ServedModels({
-        engine,
+        engine: pipelines,
+        numbersOf: (id) => pipelines.numbersOf(id),
         repository,
         files: nodeFileSystem,
         clock: systemClock,
@@ -199,7 +229,9 @@ export class ModelsProcess implements AsyncDisposable {
       control.replace(tokens)
     })
     started.defer(stopWatching)
-    const state = new LocalModelsState(backend)
+    const state = new LocalModelsState(backend, (model, reward) =>
+      pipelines.observe(models.resolve(model), reward),
+    )
     return new ModelsProcess({ port, access: control, state, models }, started.move())
   }
 

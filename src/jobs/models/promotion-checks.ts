@@ -33,9 +33,13 @@ export interface Candidate {
 export async function checkMemory(
   engine: Pick<InferenceEngine, 'measure'>,
   source: ModelSource,
-  { deployment, checks }: ModelSettings,
+  { deployment, checks, cacheBytes, sequence }: ModelSettings,
 ): Promise<Deployment> {
   const { maxMemoryBytes } = checks
+  requireArgument(
+    source.kind !== 'pipeline' || (cacheBytes === 0 && sequence === undefined),
+    'each answer of a pipeline is a decision of its own, so it has neither cache nor sequence; give those to its models',
+  )
   if (maxMemoryBytes === undefined || source.kind === 'remote') return deployment
   const memoryBytes = await engine.measure(source, deployment)
   if (memoryBytes > maxMemoryBytes) {

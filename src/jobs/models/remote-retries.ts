@@ -6,7 +6,7 @@ import type { ModelSource } from '../../inference/port/model.ts'
 const FIRST_MS = 1_000
 const LONGEST_MS = 30_000
 
-/** Loads that failed because a server was away: each is tried again, with growing pauses. */
+/** Loads that failed because a server was away, or the models of a pipeline: each is tried again, with growing pauses. */
 export class RemoteRetries implements Disposable {
   private readonly clock: Clock
   /** Number and last message of the failures of each model since its last load that succeeded. */
@@ -33,7 +33,7 @@ export class RemoteRetries implements Disposable {
     error: WeirError,
     again: () => void,
   ): void {
-    if (source?.kind !== 'remote' || error.code !== 'MODEL_NOT_LOADED' || this.isClosed) return
+    if (!mayComeBack(source, error) || this.isClosed) return
     const before = this.failures.get(model)?.count ?? 0
     this.failures.set(model, { count: before + 1, message: error.message })
     const cancel = this.clock.after(Math.min(FIRST_MS * 2 ** before, LONGEST_MS), () => {
@@ -52,4 +52,10 @@ export class RemoteRetries implements Disposable {
     this.isClosed = true
     for (const cancel of this.waiting) cancel()
   }
+}
+
+/** Whether a load may succeed later without a change of its files. */
+function mayComeBack(source: ModelSource | undefined, { code }: WeirError): boolean {
+  if (source?.kind === 'remote') return code === 'MODEL_NOT_LOADED'
+  return source?.kind === 'pipeline' && code === 'INVALID_GRAPH'
 }

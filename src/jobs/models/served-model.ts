@@ -3,6 +3,7 @@ import { maxItemsOf } from '../../inference/engine/deployment-plan.ts'
 import type { DevicePlacement } from '../../inference/port/device.ts'
 import type { ModelId, ModelSource, PinnedFiles } from '../../inference/port/model.ts'
 import { itemAxisOf, type ModelSignature } from '../../inference/port/signature.ts'
+import { versionOf } from '../../inference/repository/name.ts'
 import { reconcile } from '../../inference/repository/reconcile.ts'
 import type { FoundModel } from '../../inference/repository/scan.ts'
 import { DEFAULT_SETTINGS, type ModelSettings } from '../../inference/repository/settings.ts'
@@ -59,8 +60,8 @@ export class ServedModel {
     this.name = name
   }
 
-  /** Takes what a scan found, and returns what is to be done. */
-  scanned(found: FoundModel | undefined) {
+  /** Takes what a scan found, and returns what is to be done. `held`: versions that pipelines name. */
+  scanned(found: FoundModel | undefined, held: ReadonlySet<number>) {
     this.found = found
     const settings = JSON.stringify(found?.settings)
     // Settings that cannot be read change nothing: those before them go on.
@@ -82,9 +83,17 @@ export class ServedModel {
       before: this.before,
       live: this.live,
       isUnloaded: this.isUnloaded,
+      held,
     })
     this.before = new Map(found?.versions.map((one) => [one.version, one.fingerprint]))
     return decision
+  }
+
+  /** Whether the version that a request would ask for is still to be loaded. */
+  isComing(alias: string | undefined): boolean {
+    const { loading } = this
+    const version = alias === undefined ? undefined : (this.aliases[alias] ?? versionOf(alias))
+    return version === undefined ? loading.size > 0 : loading.has(version)
   }
 
   /** Whether nothing is left of the model. */
@@ -180,7 +189,7 @@ export class ServedModel {
   }
 
   private aliased(alias: string): number {
-    const version = this.aliases[alias]
+    const version = this.aliases[alias] ?? versionOf(alias)
     if (version !== undefined) return version
     const known = Object.keys(this.aliases).join(', ') || 'none'
     const message = `model "${this.name}" has no alias "${alias}"; the aliases are ${known}`

@@ -30,7 +30,7 @@ import { checkLoaded, checkMemory } from './promotion-checks.ts'
 import { RemoteWatches } from './remote-watches.ts'
 import { ReportedProblems } from './reported-problems.ts'
 import { type LoadedVersion, ServedModel } from './served-model.ts'
-import { unknownModel } from './unknown-model.ts'
+import { ServedNames } from './served-names.ts'
 import { withSamples } from './warm-samples.ts'
 
 /** Options of the served models. */
@@ -44,6 +44,8 @@ export interface ServedModelsOptions {
   readonly scanMs?: number
   /** Called when a model changes. */
   readonly onEvent: (event: ModelEvent) => void
+  /** Counters of what runs in no worker, a pipeline; undefined for the others. @default none */
+  readonly numbersOf?: (id: ModelId) => Readonly<Record<string, number>> | undefined
   /** Called when another version answers, before the one that did is unloaded. */
   readonly onChange?: () => void
 }
@@ -61,6 +63,8 @@ const MODELS_A_TURN = 32
 export class ServedModels implements ModelsBackend, AsyncDisposable {
   private readonly options: ServedModelsOptions
   private readonly models = new Map<string, ServedModel>()
+  /** Finds models by what requests and pipelines call them. */
+  readonly names = new ServedNames(this.models)
   private readonly caches: ModelCaches
   /** What models carry from one request of a client to the next. */
   readonly sequences: ModelSequences
@@ -167,7 +171,7 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
   }
 
   private apply(model: ServedModel, found: ServedModel['found']): void {
-    const { load, unload, live } = model.scanned(found)
+    const { load, unload, live } = model.scanned(found, this.names.heldOf(model.name))
     this.setLive(model, live)
     for (const version of unload) this.run(model, this.unload(model, version))
     for (const version of [...load, ...model.outdated]) this.run(model, this.load(model, version))
@@ -216,23 +220,9 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
     this.options.onChange?.()
   }
 
-  /**
-   * Id in the engine of the version that answers for a name, or for a name and an alias. Throws UNKNOWN_MODEL,
-   * UNKNOWN_VERSION, MODEL_NOT_LOADED.
-   */
+  /** As `ServedNames.resolve`. */
   resolve(reference: string): ModelId {
-    const { model, alias } = this.referred(reference)
-    return model.loaded.get(model.versionFor(0, alias))!.id
-  }
-
-  /** The model and the alias of a reference. Throws UNKNOWN_MODEL, INVALID_ARGUMENT. */
-  private referred(reference: string): { readonly model: ServedModel; readonly alias?: string } {
-    // The name of a model needs no check: nearly every request has one, and nothing else.
-    const named = this.models.get(reference)
-    if (named !== undefined) return { model: named }
-    const { name, alias } = parseReference(reference)
-    const model = this.find(name)
-    return alias === undefined ? { model } : { model, alias }
+    return this.names.resolve(reference)
   }
 
   private run(model: ServedModel, work: Promise<void>): void {
@@ -330,22 +320,18 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
   private asking(
     reference: string,
     inputs: InferRequest['inputs'],
-    { version: wanted, owner, deadlineMs }: InferTerms,
+    { version: wanted, owner, deadlineMs, context }: InferTerms,
   ) {
-    const { model, alias } = this.referred(reference)
+    const { model, alias } = this.names.referred(reference)
     const loaded = model.loaded.get(model.versionFor(wanted, alias))!
     const deadline = deadlineMs === undefined ? {} : { deadlineMs }
-    return { model, loaded, request: { model: loaded.id, inputs, asker: owner, ...deadline } }
-  }
-
-  private find(name: string): ServedModel {
-    const model = this.models.get(name)
-    if (model !== undefined) return model
-    throw unknownModel(name, [...this.models.keys()])
+    const request = { model: loaded.id, inputs, asker: owner, context, ...deadline }
+    return { model, loaded, request }
   }
 
   list(name: string): readonly ModelInfo[] {
-    const models = name === '' ? [...this.models.values()] : [this.find(parseReference(name).name)]
+    const models =
+      name === '' ? [...this.models.values()] : [this.names.find(parseReference(name).name)]
     // Those of a thousand models take a while, and each new client of one model asks for it.
     const statisticsOf = (id: ModelId | undefined) =>
       id === undefined ? undefined : this.options.engine.statistics(id)[0]
@@ -353,7 +339,9 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
       const live = statisticsOf(model.loaded.get(model.live)?.id)
       const problemOf = ({ id, source }: LoadedVersion): string | undefined =>
         statisticsOf(id)?.problem ?? this.remotes.problemOf(source)
-      const numbers = { ...numbersOf(live), ...this.sequences.statisticsOf(model) }
+      const { id } = model.loaded.get(model.live) ?? {}
+      const own = id === undefined ? undefined : this.options.numbersOf?.(id)
+      const numbers = { ...numbersOf(live), ...own, ...this.sequences.statisticsOf(model) }
       return model.info(numbers, problemOf, live?.placements)
     })
   }
@@ -375,7 +363,7 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
   }
 
   async change(action: 'load' | 'unload', name: string): Promise<void> {
-    const model = this.find(name)
+    const model = this.names.find(name)
     model.isUnloaded = action === 'unload'
     model.forgetFailures()
     // Twice, because files count only when they do not change.

@@ -11,6 +11,8 @@ export interface InferTerms {
   readonly deadlineMs: number | undefined
   /** Gives up the request when the client is gone. @default the request goes on */
   readonly owner?: RequestOwner
+  /** Whose request it is, for a pipeline that learns by context. */
+  readonly context?: string | undefined
   /** The sequence of a request, of a model that carries a state. */
   readonly sequence?: SequenceTerms
 }

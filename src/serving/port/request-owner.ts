@@ -66,6 +66,8 @@ export class RequestOwner {
 /** Options of a request that a connection has sent. */
 export interface OwnedQueryOptions extends QueryOptions {
   readonly owner?: RequestOwner
+  /** As `InferTerms.context`. */
+  readonly context?: string | undefined
   /** As `InferTerms.sequence`. */
   readonly sequence?: SequenceTerms
   /** Who asks gives the buffers of the answers back. @default they are left to the collector */

@@ -43,9 +43,24 @@ export interface RawInferResult extends InferAnswer {
   readonly modelVersion: number
 }
 
-/** An answer of a model in this process, which may be one of a sequence: no frame has its step. */
+/** An answer of a model in this process, which may be one of a sequence, or a decision: no frame has these. */
 export interface LocalInferAnswer extends InferAnswer {
   readonly sequenceStep?: string
+  /** Of a pipeline. */
+  readonly decision?: PipelineDecision
+}
+
+/** What a pipeline decided for one request. */
+export interface PipelineDecision {
+  /** Id that a reward names. */
+  readonly id: string
+  /** The arm that answered, and its probability at the choice; absent where no arm answered alone. */
+  readonly arm?: string
+  readonly probability?: number
+  /** Trust in the answer, 0 to 1; absent where its scores are no probabilities. */
+  readonly confidence?: number
+  /** Version of each model of the pipeline, by its reference. */
+  readonly versions: Readonly<Record<string, number>>
 }
 
 /** A local answer with the version that gave it. */

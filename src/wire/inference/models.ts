@@ -38,7 +38,7 @@ export interface ModelVersionInfo {
 /** A model of the repository. Inputs and outputs are those of the live version. */
 export interface ModelInfo {
   readonly name: string
-  /** Kind of the model: `onnx`, `function` or `remote`. */
+  /** Kind of the model: `onnx`, `function`, `remote` or `pipeline`. */
   readonly kind: string
   /** Version that answers requests that name none; 0 while none is live. */
   readonly liveVersion: number

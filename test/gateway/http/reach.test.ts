@@ -16,6 +16,8 @@ const REACHES: Readonly<Record<string, string>> = {
   'POST /v2/models/{model}/infer': 'nothing',
   'POST /v2/models/{model}/versions/{version}/infer': 'nothing',
   'POST /v2/models/{model}/json': 'nothing',
+  // Only what the selectors of that pipeline have learned (test/system/inference/pipelines.test.ts).
+  'POST /v2/models/{model}/observe': 'the selectors of a pipeline',
   'POST /v2/models/{model}/generate': 'nothing',
   'POST /v2/models/{model}/versions/{version}/generate': 'nothing',
   'POST /v2/models/{model}/generate_stream': 'nothing',

@@ -62,6 +62,7 @@ const NEEDS: Readonly<Record<string, Needs>> = {
   'POST /v2/repository/models/{model}/load': CHANGE,
   'POST /v2/repository/models/{model}/unload': CHANGE,
   'POST /v2/models/{model}/json': TENSORS,
+  'POST /v2/models/{model}/observe': { role: 'write', on: ['model:ALS_MODEL'] },
   'GET /v1/models': READ,
   'GET /v1/models/{model}': TENSORS,
   'POST /v1/chat/completions': TENSORS,

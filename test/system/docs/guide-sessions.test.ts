@@ -42,6 +42,7 @@ const BEFORE: Readonly<Record<string, string>> = {
     echo record | weir topic produce t`,
   'load.md': '',
   'install.md': '',
+  'pipelines.md': '',
   'jobs.md': '',
   'security.md': '',
   'upgrade.md': `
