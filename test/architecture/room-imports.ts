@@ -242,7 +242,6 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'cli/training',
     'connectors/file',
     'core',
-    'core/features',
     'files/webhdfs',
     'kinds/factors',
     'kinds/linear',
