@@ -55,6 +55,7 @@ export async function buildPackage(folder: string): Promise<void> {
     rmSync(folder, { recursive: true, force: true })
     await bundle({ modules, folder, ending: '.js' })
     copyTypes(modules, folder)
+    copyPrograms(folder)
     buildDashboard(join(folder, 'dashboard'))
     writeBillOfMaterials(join(folder, 'bom.cdx.json'))
   } finally {
@@ -73,6 +74,12 @@ export function compile(configuration: string, folder: string): void {
 export function copyTypes(modules: string, folder: string): void {
   const isType = (path: string): boolean => statSync(path).isDirectory() || path.endsWith('.d.ts')
   cpSync(modules, folder, { recursive: true, filter: isType })
+}
+
+/** Copies the programs that are not TypeScript to where their modules look for them. */
+export function copyPrograms(folder: string): void {
+  for (const path of ['training/spark/train.py'])
+    cpSync(join(ROOT, 'src', path), join(folder, path))
 }
 
 /** Builds the dashboard and copies it to where the REST server looks for it. */

@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { bundle, bundleEachModule } from '../scripts/build-package.ts'
+import { bundle, bundleEachModule, copyPrograms } from '../scripts/build-package.ts'
 import { BUILT_MODULES_VARIABLE } from './run/setup/joined-modules.ts'
 import { BUILT_ENTRY_VARIABLE, BUILT_PACKAGE_VARIABLE } from './system/cli/command-process.ts'
 
@@ -20,9 +20,13 @@ export async function setup(): Promise<(() => void) | undefined> {
   const source = { modules: join(ROOT, 'src'), ending: '.ts' } as const
   const built = process.env[BUILT_PACKAGE_VARIABLE]
   const dist = built ?? packageIn(join(folder, 'package'))
-  if (built === undefined) await bundle({ ...source, folder: dist })
+  if (built === undefined) {
+    await bundle({ ...source, folder: dist })
+    copyPrograms(dist)
+  }
   const modules = packageIn(join(folder, 'modules'))
   await bundleEachModule({ ...source, folder: modules })
+  copyPrograms(modules)
   process.env[BUILT_ENTRY_VARIABLE] = join(dist, 'cli/main.js')
   process.env[BUILT_MODULES_VARIABLE] = `${pathToFileURL(modules).href}/`
   return () => {

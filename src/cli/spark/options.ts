@@ -7,7 +7,7 @@ import { word } from '../flag-kinds/words.ts'
 
 const MASTER = kindOf(
   {
-    sort: 'address',
+    sort: 'url',
     shown: 'MASTER',
     takes: 'a master of Spark: local[N], spark://HOST:PORT, yarn or k8s://URL',
   },

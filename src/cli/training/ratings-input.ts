@@ -12,6 +12,7 @@ import { ReadingBar } from '../files/reading-bar.ts'
 import { size } from '../flag-kinds/numbers.ts'
 import { counted } from '../text/counted.ts'
 import type { DatasetFacts } from './dataset-facts.ts'
+import { machineMemory, requireMemoryFor } from './ratings-memory.ts'
 
 /** The flag of training sets that are larger than memory. */
 export const MEMORY_OPTION: Readonly<Record<string, OptionSpec>> = {
@@ -56,7 +57,10 @@ export async function trainingRatings(
   facts: DatasetFacts,
 ): Promise<RatingsSource> {
   const memory = flags.optional('memory')
-  if (memory === undefined) return await readTrainingRatings(flags, io, facts)
+  if (memory === undefined) {
+    await requireMemoryFor(flags.string('ratings'), machineMemory())
+    return await readTrainingRatings(flags, io, facts)
+  }
   checkSpilled(flags)
   return await spilledRatings(flags, parseSize(memory), io, facts)
 }

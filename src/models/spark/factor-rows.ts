@@ -1,9 +1,9 @@
 import type { FileToRead } from '../../connectors/file/list.ts'
-import { parquetValues } from '../../connectors/file/parquet-values.ts'
 import type { AlsRowKind } from '../als/row-key.ts'
 import type { PublishableRow } from '../publish/model.ts'
 import type { RowFiles } from '../publish/row-files.ts'
 import { malformed, sparkFiles } from './model-folder.ts'
+import { parquetValues } from './parquet-values.ts'
 
 const SIDES = [
   { kind: 'U', folder: 'userFactors' },

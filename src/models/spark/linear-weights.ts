@@ -1,6 +1,6 @@
-import { parquetValues } from '../../connectors/file/parquet-values.ts'
 import type { LinearClasses } from '../../core/features/classes.ts'
 import { fieldsOf, malformed, type SparkModelFolder, sparkFiles } from './model-folder.ts'
+import { parquetValues } from './parquet-values.ts'
 
 /** Ids of labels of Spark: whole numbers from 0. */
 const LABELS_OF_TWO = { positiveLabel: 1, negativeLabel: 0 }

@@ -81,7 +81,7 @@ export async function runSpark(task: SparkTask, run: SparkRun): Promise<void> {
   const settings = [...quiet, ...local].flatMap((setting) => ['--conf', setting])
   const words = ['--master', master, '--deploy-mode', 'client', '--name', `weir train ${task.kind}`]
   const child = spawn(sparkSubmit(env), [...words, ...settings, PROGRAM, JSON.stringify(task)], {
-    env: { ...env },
+    env: withoutEmptyHome(env),
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const stop = (): boolean => child.kill()
@@ -99,6 +99,12 @@ export async function runSpark(task: SparkTask, run: SparkRun): Promise<void> {
 function sparkSubmit(env: SparkRun['env']): string {
   const home = env['SPARK_HOME']
   return home === undefined || home === '' ? 'spark-submit' : join(home, 'bin', 'spark-submit')
+}
+
+/** Spark's scripts take an empty SPARK_HOME for the root folder. */
+function withoutEmptyHome(env: SparkRun['env']): Record<string, string | undefined> {
+  const { SPARK_HOME: home, ...rest } = env
+  return home === undefined || home === '' ? rest : { ...rest, SPARK_HOME: home }
 }
 
 /** Exit status of Spark, and the end of what it wrote on standard error. */

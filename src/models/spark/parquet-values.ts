@@ -1,6 +1,6 @@
+import { openLineInput } from '../../connectors/file/open-folder.ts'
+import { bufferOf, loadParquet, SCAN, whole } from '../../connectors/file/parquet-package.ts'
 import { WeirError } from '../../core/errors.ts'
-import { openLineInput } from './open-folder.ts'
-import { bufferOf, loadParquet, SCAN, whole } from './parquet-package.ts'
 
 /** Columns of some rows of a Parquet file: by name, a value for each row. A list is an array, a group an object. */
 export type ParquetColumns = Readonly<Record<string, ArrayLike<unknown>>>
