@@ -45,6 +45,7 @@ import { topKBenchmark } from './predict/top-k.ts'
 import { topKRulesBenchmark } from './predict/top-k-rules.ts'
 import { predictUniformBenchmark } from './predict/uniform.ts'
 import { predictUpdatingBenchmark } from './predict/updating.ts'
+import { scaleOutHandoverBenchmark } from './scale-out/handover.ts'
 import { checkpointBenchmark } from './state/checkpoint.ts'
 import { memoryBenchmark } from './state/memory.ts'
 import { modelLoadBenchmark } from './state/model-load.ts'
@@ -108,6 +109,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   dashboardBenchmark,
   recoveryBenchmark,
   memoryBenchmark,
+  scaleOutHandoverBenchmark,
   qualityMl100kBenchmark,
   qualityBmfBenchmark,
   qualityBmfFeaturesBenchmark,
