@@ -46,6 +46,7 @@ import { topKBenchmark } from './predict/top-k.ts'
 import { topKRulesBenchmark } from './predict/top-k-rules.ts'
 import { predictUniformBenchmark } from './predict/uniform.ts'
 import { predictUpdatingBenchmark } from './predict/updating.ts'
+import { scaleOutHandoverBenchmark } from './scale-out/handover.ts'
 import { checkpointBenchmark } from './state/checkpoint.ts'
 import { memoryBenchmark } from './state/memory.ts'
 import { modelLoadBenchmark } from './state/model-load.ts'
@@ -109,6 +110,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   dashboardBenchmark,
   recoveryBenchmark,
   memoryBenchmark,
+  scaleOutHandoverBenchmark,
   qualityMl100kBenchmark,
   qualityBmfBenchmark,
   qualityBmfFeaturesBenchmark,

@@ -103,7 +103,7 @@ export const CAMPAIGNS: Readonly<
     return { ...kills, mixtures, verdict, wrong, lost, violations }
   },
   /** Faults of a job in many processes: none of its results may be lost or doubled. */
-  'scale-out': ({ seed, minutes = 5, faults, say }) => 
+  'scale-out': ({ seed, minutes = 5, faults, say }) =>
     withBuiltModules(() => runScaleOut({ seed, minutes, faults, say })),
   /** Models that are loaded and unloaded: nothing may grow. */
   loads: ({ seed, count = 500, say }) => runLoads({ seed, count, say }),

@@ -1,5 +1,5 @@
 import type { SupervisedJob } from './jobs/supervised-job.ts'
-import type { Load } from './load.ts'
+import type { Load } from './kafka/load.ts'
 import type { CopySite } from './truncation/copy-site.ts'
 import type { QueryLine } from './world/query-line.ts'
 

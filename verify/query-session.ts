@@ -6,7 +6,7 @@ import type { Random } from '../src/core/random.ts'
 import type { Answer, Consistency, QueryOptions } from '../src/wire/model-reader.ts'
 import type { Level, Observation, Violation } from './checks/observation.ts'
 import type { Count } from './jobs/counts.ts'
-import type { Load } from './load.ts'
+import type { Load } from './kafka/load.ts'
 import { checkOfHash, checkOfRow } from './workloads.ts'
 import { QUERY_HOST } from './world/query-line.ts'
 

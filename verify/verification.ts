@@ -11,7 +11,7 @@ import { COUNT_ROWS, COUNT_VERSIONS, COUNTS } from './jobs/counts.ts'
 import { ITEM_ROWS } from './jobs/deltas.ts'
 import { SupervisedJob } from './jobs/supervised-job.ts'
 import { createTopics, growTopic, openProducer } from './kafka/client.ts'
-import { Load } from './load.ts'
+import { Load } from './kafka/load.ts'
 import { QuerySession, type QueryTarget } from './query-session.ts'
 import type { FaultReport } from './report.ts'
 import {

@@ -2,7 +2,7 @@ import type { Random } from '../src/core/random.ts'
 import { countBelow } from './checks/history.ts'
 import type { KeyLedger } from './checks/observation.ts'
 import type { LoadMessage, ReadRecord } from './kafka/client.ts'
-import type { Load } from './load.ts'
+import type { Load } from './kafka/load.ts'
 
 /** Partitions of every input topic. */
 export const PARTITIONS = 3

@@ -89,7 +89,7 @@ describe('a job in many processes does not start from nothing when', () => {
   })
 
   it('its exchange topic was deleted: no partition runs, and each says what is missing', async () => {
-    const topic = `${fold.job.applicationId}-operations-repartition`
+    const topic = `${fold.job.applicationId}-fold-repartition`
     await deleteAtBroker({ topic })
     await using member = new JobMember(fold.job)
     for (let partition = 0; partition < PARTITIONS; partition++) {

@@ -1,10 +1,5 @@
 import type { Producer } from 'kafkajs'
-import {
-  type LoadMessage,
-  openProducer,
-  type StoredGroup,
-  sendByPartition,
-} from './kafka/client.ts'
+import { type LoadMessage, openProducer, type StoredGroup, sendByPartition } from './client.ts'
 
 /** A message that the broker has acknowledged. */
 export interface StoredMessage {
