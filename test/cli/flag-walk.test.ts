@@ -203,7 +203,7 @@ const POSITIONS: readonly WalkedPosition[] = COMMANDS.flatMap((command) =>
 
 /** A text that a kind takes. */
 function rightTextOf(kind: FlagKind): string {
-  const texts = ['x', '7', '3:1', '0a1b2c3d4e5f', 'host:9092', ...(kind.words ?? [])]
+  const texts = ['x', '7', '3:1', '0a1b2c3d4e5f', 'host:9092', 'job.ts', ...(kind.words ?? [])]
   if (kind.problemHere?.('x') !== undefined) texts.unshift(import.meta.filename)
   const right = texts.find((text) => kind.problem(text) === undefined)
   if (right === undefined) throw new Error(`no right text for ${kind.shown}, ${kind.takes}`)

@@ -1,4 +1,5 @@
 import { type FlagKind, kindOf } from '../flag-kinds/flag-kind.ts'
+import { wholeNumber } from '../flag-kinds/numbers.ts'
 
 /** Longest name of a StatefulSet: Kubernetes adds the hash of a revision in a label of 63 characters. */
 const LONGEST_NAME = 52
@@ -53,6 +54,9 @@ export const folderInImage: FlagKind = kindOf(
   { sort: 'path', shown: 'DIR', takes: 'an absolute path in the image, such as /app' },
   (text) => /^\/[^\s:\p{Cc}]*$/u.test(text),
 )
+
+/** A port in a pod; it has an address of its own, so this is not the port of a machine. */
+export const portOfPod: FlagKind = wholeNumber({ min: 1, max: 65_535 }, 'PORT')
 
 /** Processors of a pod. */
 export const cpus: FlagKind = kindOf(

@@ -1,5 +1,5 @@
 import { type Command, Flags, needs, type OptionSpec } from '../command/command.ts'
-import { port, wholeNumber } from '../flag-kinds/numbers.ts'
+import { wholeNumber } from '../flag-kinds/numbers.ts'
 import { keyValue } from '../flag-kinds/pairs.ts'
 import { addresses } from '../flag-kinds/places.ts'
 import { name, topicName, word } from '../flag-kinds/words.ts'
@@ -13,6 +13,7 @@ import {
   moduleInImage,
   namespaceName,
   objectName,
+  portOfPod,
   referredName,
 } from './flag-kinds.ts'
 import { manifestsOf, REPLACE_ME } from './manifests.ts'
@@ -79,7 +80,7 @@ const POD_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   },
   'health-port': {
     type: 'string',
-    value: port,
+    value: portOfPod,
     default: '8080',
     help: 'Port of /health/live, /health/ready and /health/startup',
   },
@@ -149,7 +150,7 @@ export const kubernetesRenderCommand: Command = {
     'egress-port': {
       type: 'string',
       multiple: true,
-      value: port,
+      value: portOfPod,
       help: 'Further port that the pods may connect to (repeatable)',
     },
     'sasl-mechanism': KAFKA_OPTIONS['sasl-mechanism']!,
@@ -168,7 +169,7 @@ export const kubernetesRenderCommand: Command = {
     ...POD_OPTIONS,
     ...AUTOSCALER_OPTIONS,
   },
-  details: `Prints YAML for "kubectl apply": a StatefulSet whose pods run "weir run JOB --scale-out", Services, a
+  details: `Prints YAML for "kubectl apply": a StatefulSet whose pods run the job with --scale-out, Services, a
 PodDisruptionBudget, a ServiceAccount, a NetworkPolicy, a template of a Secret where one is needed, and an autoscaler if
 one is asked for. It asks no cluster and changes nothing. With --json each object is a line. Keys of weir.yaml in this
 folder count as -D.

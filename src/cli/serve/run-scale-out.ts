@@ -164,7 +164,7 @@ async function openHealth(
 ): Promise<AsyncDisposable | undefined> {
   const address = flags.optional('health')
   if (address === undefined) return undefined
-  const { HealthPort } = await import('../../cluster/scale-out/health/health-port.ts')
+  const { HealthPort } = await import('../../cluster/scale-out/health/port.ts')
   const { host, port } = addressOf(address)
   const opened = await HealthPort.open({ host, port, probes, clock: systemClock })
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${opened.port}/health/`

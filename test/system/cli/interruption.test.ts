@@ -145,6 +145,7 @@ const SHORT = [
   'cluster status',
   'cluster stop',
   'completion',
+  'kubernetes render',
   'log check',
   'log repair',
   'model alias',

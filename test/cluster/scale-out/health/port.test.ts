@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { HealthPort } from '../../../../src/cluster/scale-out/health/health-port.ts'
+import { HealthPort } from '../../../../src/cluster/scale-out/health/port.ts'
 import { Probes, STUCK_MS } from '../../../../src/cluster/scale-out/health/probes.ts'
 import { systemClock } from '../../../../src/core/clock.ts'
 
