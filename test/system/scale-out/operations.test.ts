@@ -49,7 +49,7 @@ describe('commands to any process of a job', () => {
       options: { ...client, input, output },
       folder,
       // No process is lost here; on a busy machine a short session would remove one that is only slow.
-      settings: { 'rest.port': '0', 'session.timeout.ms': '60 s' },
+      settings: { 'session.timeout.ms': '60 s' },
     }
     const load = await Load.to(broker.bootstrap, input)
     await using first = new JobMember(job)
