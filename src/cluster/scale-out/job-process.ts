@@ -4,7 +4,7 @@ import type { Clock } from '../../core/clock.ts'
 import { asWeirError, isWeirError, WeirError } from '../../core/errors.ts'
 import type { Random } from '../../core/random.ts'
 import type { JobExecution } from '../../runtime/job/execution.ts'
-import { decodeAssignment, NO_MAP, type OwnerMap } from './decisions/assignment-data.ts'
+import { decodeAssignment, NO_MAP } from './decisions/assignment-data.ts'
 import { GROUP_FORMATS } from './decisions/frame.ts'
 import { judgeAssignment } from './decisions/judge-assignment.ts'
 import { encodeMemberData, type JobIdentity } from './decisions/member-data.ts'
@@ -13,7 +13,6 @@ import {
   type ExitReason,
   type MemberAction,
   type MemberEvent,
-  type MemberState,
   newMember,
   refusalsOf,
 } from './decisions/member-state.ts'
@@ -21,6 +20,7 @@ import { memberTransition } from './decisions/member-transition.ts'
 import { planRound } from './decisions/plan-round.ts'
 import type { AssignRules } from './decisions/planning-board.ts'
 import { notReadyBecause } from './health/not-ready.ts'
+import type { Membership, OperatedProcess } from './operations/operated-process.ts'
 import { type CreatePartition, OwnedPartitions } from './owned-partitions.ts'
 import { PeerLinks } from './peers/peer-links.ts'
 import type { PeerSocket } from './peers/peer-socket.ts'
@@ -65,25 +65,11 @@ export interface JobProcessOptions {
   readonly address?: string
 }
 
-/** What a process knows of its group. */
-export interface Membership {
-  readonly state: MemberState
-  /** Id in the group; empty before it has joined. */
-  readonly memberId: string
-  readonly isLeader: boolean
-  /** Whether it hands over what it has, and gets nothing. */
-  readonly isDraining: boolean
-  /** Owners by the newest assignment. */
-  readonly map: OwnerMap
-  /** Its place in the map; undefined before an assignment. */
-  readonly self: number | undefined
-}
-
 /**
  * One of the processes of a job: a member of its group, which runs the job partitions that the group gives it. What
  * it does is decided by `memberTransition`; here it is done.
  */
-export class JobProcess {
+export class JobProcess implements OperatedProcess {
   /** Resolves when it has left the group; rejects with STATE_CONFLICT where the group does not take it. */
   readonly ended: Promise<void>
   private readonly ending = Promise.withResolvers<void>()
@@ -116,7 +102,6 @@ export class JobProcess {
     return this.partitions.all
   }
 
-  /** The executions of its partitions, by partition. */
   get executions(): ReadonlyMap<number, JobExecution> {
     return this.partitions.executions
   }
@@ -130,20 +115,13 @@ export class JobProcess {
     return notReadyBecause(this.state, this.partitions.running)
   }
 
-  /**
-   * Asks for another round. A draining process hands over what it has, and gets nothing until it is asked without; one
-   * that does not drain takes its share, also of what it has given back.
-   */
   rebalance(isDraining: boolean): void {
     this.isDraining = isDraining
     if (!isDraining) this.on({ kind: 'probe', nowMs: Number.POSITIVE_INFINITY })
     this.on({ kind: 'changed' })
   }
 
-  /**
-   * Ends the process with its partitions, without a look at who could take them: each with a last checkpoint, or all at
-   * once without. Rejects as `ended`.
-   */
+  /** See `OperatedProcess.end`. Rejects as `ended`. */
   async end(withCheckpoint: boolean): Promise<void> {
     if (withCheckpoint) {
       this.on({ kind: 'terminate' })

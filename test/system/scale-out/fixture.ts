@@ -28,6 +28,7 @@ export class JobMember implements AsyncDisposable {
       'heartbeat.interval.ms': '300 ms',
       'execution.checkpointing.interval': '100 ms',
       'execution.checkpointing.dir': join(job.folder, 'checkpoints'),
+      'rest.port': '0',
       'state.backend.directory': join(job.folder, 'state'),
       ...job.settings,
     }

@@ -49,6 +49,6 @@ function scaledOf(context: RouteContext, request: FastifyRequest): ScaledJob {
   if (job.scaled !== undefined) return job.scaled
   throw new WeirError(
     'UNSUPPORTED',
-    `job ${job.id} runs in one process; "weir run JOB --scale-out" starts one of many`,
+    `job ${job.id} runs in one process; --scale-out starts one of many`,
   )
 }

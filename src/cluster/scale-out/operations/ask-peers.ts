@@ -6,12 +6,8 @@ import {
 } from '../../../http/client/send-request.ts'
 import type { ProcessAction, ProcessReport } from '../../rest/port/scaled-job.ts'
 
-/** Time in which a process says what it runs; one that needs longer is listed as silent. */
-const REPORT_LIMITS: RequestLimits = {
-  silenceMs: 1_000,
-  deadlineMs: 1_000,
-  mostBytes: 64 * 2 ** 20,
-}
+const REPORT_MS = 1_000
+const MOST_REPORT_BYTES = 64 * 2 ** 20
 
 /** How a process asks the others of its job, by the URL of their REST interface. Methods throw WeirError. */
 export interface AskPeers {
@@ -27,6 +23,8 @@ export interface HttpPeersOptions {
   readonly token: string | undefined
   /** Whom to believe, and what to show, where the others encrypt. */
   readonly tls: () => RequestTls | undefined
+  /** Time in which a process says what it runs, ms; one that needs longer is listed as silent. @default 1,000 */
+  readonly reportMs?: number
   /** Longest time of an action, ms. */
   readonly actionMs: number
 }
@@ -40,7 +38,9 @@ export class HttpPeers implements AskPeers {
   }
 
   async report(url: string): Promise<ProcessReport> {
-    const text = await this.ask(url, { method: 'GET', limits: REPORT_LIMITS })
+    const { reportMs = REPORT_MS } = this.options
+    const limits = { silenceMs: reportMs, deadlineMs: reportMs, mostBytes: MOST_REPORT_BYTES }
+    const text = await this.ask(url, { method: 'GET', limits })
     const report = JSON.parse(text) as ProcessReport
     if (Array.isArray(report.partitions) && typeof report.job === 'object') return report
     throw new WeirError('MALFORMED_DATA', `${url} answers, but not as a process of this job`)

@@ -53,8 +53,8 @@ function numbered(
 }
 
 /**
- * One job of parts that run other partitions: vertices of all, metrics of all, with sums where two parts have one of the
- * same name, and the checkpoints of all. `base` has what parts do not say, and stands for none of them.
+ * One job of parts that run other partitions: vertices, metrics, failures and checkpoints of all. `base` has what parts do
+ * not say, and stands for none of them.
  */
 export function mergedJob(base: JobSnapshot, parts: readonly JobSnapshot[]): JobSnapshot {
   const vertices = new Map<string, VertexSnapshot>()
@@ -71,7 +71,7 @@ export function mergedJob(base: JobSnapshot, parts: readonly JobSnapshot[]): Job
     attempt: Math.max(base.attempt, ...parts.map(({ attempt }) => attempt)),
     vertices: [...vertices.values()],
     slots: parts.flatMap(({ slots }) => slots).toSorted((a, b) => a.number - b.number),
-    metrics: sumOf(parts.map(({ metrics }) => metrics)),
+    metrics: metricsOf(parts.map(({ metrics }) => metrics)),
     failures: parts.flatMap(({ failures }) => failures).toSorted((a, b) => a.atMs - b.atMs),
     checkpoints: mergedCheckpoints(parts.flatMap(({ checkpoints }) => checkpoints ?? [])),
     waits: parts.flatMap(({ waits }) => waits ?? []),
@@ -89,15 +89,20 @@ function runningSince(parts: readonly JobSnapshot[]): { readonly RUNNING?: numbe
   return times.length === 0 ? {} : { RUNNING: Math.min(...times) }
 }
 
-function sumOf(all: readonly MetricSnapshot[]): MetricSnapshot {
-  const sums = new Map<string, number>()
+/** Only metrics of a job as a whole have one name in several parts: numbers of things add up, of others the largest counts. */
+function metricsOf(all: readonly MetricSnapshot[]): MetricSnapshot {
+  const merged = new Map<string, number>()
   for (const metrics of all) {
     for (const [name, value] of Object.entries(metrics)) {
-      sums.set(name, (sums.get(name) ?? 0) + value)
+      const before = merged.get(name)
+      const both = before === undefined ? value : COUNTS.test(name) ? before + value : undefined
+      merged.set(name, both ?? Math.max(before!, value))
     }
   }
-  return Object.fromEntries(sums)
+  return Object.fromEntries(merged)
 }
+
+const COUNTS = /^(?:num|total)/
 
 function mergedCheckpoints(all: readonly CheckpointsSnapshot[]): CheckpointsSnapshot | undefined {
   const [first] = all

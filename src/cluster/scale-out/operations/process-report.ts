@@ -6,8 +6,8 @@ import { processSnapshot } from '../../rest/job/process-snapshot.ts'
 import type { JobSnapshot } from '../../rest/port/job-snapshot.ts'
 import type { PartitionReport, PartitionState, ProcessReport } from '../../rest/port/scaled-job.ts'
 import { phaseOf } from '../decisions/member-state.ts'
-import type { JobProcess, Membership } from '../job-process.ts'
 import { asPartition, mergedJob } from './merged-job.ts'
+import type { Membership, OperatedProcess } from './operated-process.ts'
 
 /** What a report has from elsewhere than the process. */
 export interface ReportedJob {
@@ -24,7 +24,7 @@ export interface ReportedJob {
 
 /** The report of a process about itself. */
 export async function reportOf(
-  process: JobProcess,
+  process: OperatedProcess,
   job: ReportedJob,
   { rest, clock }: { readonly rest: string; readonly clock: Clock },
 ): Promise<ProcessReport> {

@@ -10,11 +10,11 @@ import type {
   ProcessRow,
   ScaledJob,
 } from '../../rest/port/scaled-job.ts'
-import type { JobProcess } from '../job-process.ts'
 import { restUrlOf } from '../peers/peer-address.ts'
 import type { AskPeers } from './ask-peers.ts'
 import { assignmentView, type PeerAnswer } from './assignment-view.ts'
 import { mergedJob } from './merged-job.ts'
+import type { OperatedProcess } from './operated-process.ts'
 import { emptyJob, type ReportedJob, reportOf } from './process-report.ts'
 import { ScaledJobData } from './scaled-job-data.ts'
 import {
@@ -40,7 +40,7 @@ export interface ScaledJobOptions extends ReportedJob {
 
 /** A process, and the URL of its REST interface. */
 interface Attached {
-  readonly process: JobProcess
+  readonly process: OperatedProcess
   readonly rest: string
 }
 
@@ -73,7 +73,7 @@ export class ScaledJobControl implements JobControl, ScaledJob {
   }
 
   /** Begins to report on a process, whose REST interface has this URL. */
-  attach(process: JobProcess, rest: string): void {
+  attach(process: OperatedProcess, rest: string): void {
     this.attached = { process, rest }
   }
 

@@ -24,6 +24,8 @@ const REACHES: Readonly<Record<string, string>> = {
   'PATCH /jobs/{jobid}/rescaling': 'nothing',
   'PUT /jobs/{jobid}/resource-requirements': 'nothing',
   'POST /jobs/{jobid}/checkpoints': 'nothing',
+  'POST /weir/jobs/{jobid}/process': 'nothing',
+  'POST /weir/jobs/{jobid}/rebalance': 'nothing: the other processes are those of the group',
   'POST /weir/jobs/{jobid}/models/rollback': 'versions of the model of the job',
   'POST /weir/jobs/{jobid}/models/{version}/promote': 'versions of the model of the job',
 }

@@ -37,6 +37,14 @@ const JOIN = { kind: 'join', as: 'same' }
 const EXIT = { kind: 'exit', reason: { kind: 'terminated' } }
 
 describe('memberTransition', () => {
+  it('joins once more when what it says of itself has changed, also after what it releases', () => {
+    expect(stepAfter([{ kind: 'changed' }], RUNNING).actions).toEqual([JOIN])
+    const releasing = stepAfter([assigned(2, { active: [0, 1], release: [2] })], RUNNING).state
+    const changed = stepAfter([{ kind: 'changed' }], releasing)
+    expect(changed.actions).toEqual([])
+    expect(stepAfter([{ kind: 'released', partition: 2 }], changed.state).actions).toEqual([JOIN])
+  })
+
   it('starts what it gets, and is stable', () => {
     const { state, actions } = stepAfter([assigned(1, { active: [0, 1, 2] })])
     expect(actions).toEqual([{ kind: 'start', partitions: [0, 1, 2] }])

@@ -70,6 +70,8 @@ export class Processes {
       newId: () => String(number).padStart(16, '0'),
       peers: new HttpPeers({
         ...{ jobId: this.jobId, token: TOKEN, tls: () => undefined, actionMs: 60_000 },
+        // A busy machine may let a process wait for longer than users do.
+        reportMs: 60_000,
       }),
     })
     const cluster = {

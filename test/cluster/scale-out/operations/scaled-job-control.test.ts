@@ -30,12 +30,17 @@ async function untilShared(...started: readonly Started[]): Promise<void> {
       const isEven = owned(...started).every(({ length }) => length === PARTITIONS / started.length)
       return isEven && views.every(({ assignment }) => assignment.every(isRunning))
     },
+    PATIENT,
   )
 }
 
 const isRunning = ({ state }: { readonly state: string }): boolean => state === 'running'
 
-describe('the REST interface of any process of a job', () => {
+/** Times for a machine that is busy with other tests. */
+const PATIENT = { timeoutMs: 120_000 }
+const LONG = { timeout: 180_000 }
+
+describe('the REST interface of any process of a job', LONG, () => {
   it('shows all processes, what each owns, and one job that adds up', async () => {
     const processes = new Processes()
     const first = await processes.start()
@@ -74,10 +79,14 @@ describe('the REST interface of any process of a job', () => {
     const lost = second.process.owned
     await second.closeRest()
     const path = `/weir/jobs/${processes.jobId}/assignment`
-    const view = await until('the second is silent', async () => {
-      const shown = await ask<AssignmentView>(first, path)
-      return shown.processes.some(({ status }) => status === 'silent') && shown
-    })
+    const view = await until(
+      'the second is silent',
+      async () => {
+        const shown = await ask<AssignmentView>(first, path)
+        return shown.processes.some(({ status }) => status === 'silent') && shown
+      },
+      PATIENT,
+    )
     const [answers, silent] = view.processes
     expect(answers!.owned).toEqual(first.process.owned)
     expect(silent).toMatchObject({ status: 'silent', rest: second.url, owned: lost })
@@ -96,7 +105,7 @@ describe('the REST interface of any process of a job', () => {
   })
 })
 
-describe('weir rebalance', () => {
+describe('weir rebalance', LONG, () => {
   it('drains a process until it is asked to take its share again', async () => {
     const processes = new Processes()
     const first = await processes.start()
@@ -104,7 +113,7 @@ describe('weir rebalance', () => {
     await untilShared(first, second)
     const { code, out } = await weir(first, 'rebalance', 'counts', '--drain', second.url.slice(7))
     expect([code, out]).toEqual([0, expect.stringContaining('it owns no job partition')])
-    await until('the first has all', () => first.process.owned.length === PARTITIONS)
+    await until('the first has all', () => first.process.owned.length === PARTITIONS, PATIENT)
     expect(second.process.owned).toEqual([])
     expect((await weir(second, 'members', 'counts')).out).toContain('draining')
     const last = await weir(first, 'rebalance', 'counts', '--drain', first.url)
@@ -123,7 +132,7 @@ describe('weir rebalance', () => {
   })
 })
 
-describe('weir stop and weir cancel', () => {
+describe('weir stop and weir cancel', LONG, () => {
   it.each([
     ['stop', 'stopped'],
     ['cancel', 'cancelled'],
@@ -142,7 +151,11 @@ describe('weir stop and weir cancel', () => {
     const processes = new Processes()
     const first = await processes.start()
     const deaf = await processes.start({ hears: false })
-    await until('both have half', () => owned(first, deaf).every(({ length }) => length === 3))
+    await until(
+      'both have half',
+      () => owned(first, deaf).every(({ length }) => length === 3),
+      PATIENT,
+    )
     await weir(first, 'stop', 'counts')
     await Promise.all([first.process.ended, deaf.process.ended])
     expect(owned(first, deaf)).toEqual([[], []])
