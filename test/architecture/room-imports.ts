@@ -346,6 +346,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'wire/state',
   ],
   client: [
+    'client/owners',
     'client/state',
     'core',
     'core/formats',
@@ -356,6 +357,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'wire/inference',
     'wire/state',
   ],
+  'client/owners': ['core', 'wire', 'wire/state'],
   'client/state': ['core/formats', 'core/options', 'wire', 'wire/state'],
   'cluster/jobmanager': [
     'cluster/jobmanager/process',
