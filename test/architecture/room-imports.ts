@@ -460,6 +460,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'dataflow',
     'dataflow/job',
     'dataflow/plan',
+    'http/access',
     'runtime/checkpoint/storage',
     'runtime/configuration',
     'runtime/job',

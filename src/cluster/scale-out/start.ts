@@ -7,6 +7,7 @@ import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
 import { seededRandom } from '../../core/random.ts'
 import { graphFingerprint } from '../../dataflow/plan/graph-fingerprint.ts'
 import type { StreamGraph } from '../../dataflow/stream-graph.ts'
+import type { AccessShare } from '../../http/access/control.ts'
 import { loadStorage } from '../../runtime/checkpoint/storage/load.ts'
 import type { JobConfiguration } from '../../runtime/configuration/configuration.ts'
 import { parseConfiguration } from '../../runtime/configuration/keys.ts'
@@ -44,6 +45,8 @@ export interface StartedProcess extends AsyncDisposable {
   readonly process: JobProcess
   /** Where clients reach its query port, `host:port`; undefined where it has none. */
   readonly queryAddress: string | undefined
+  /** Accepts other tokens from now on. */
+  readonly replaceAccess: (access: AccessShare) => void
 }
 
 /**
@@ -82,6 +85,7 @@ export async function startScaleOut(options: StartScaleOutOptions): Promise<Star
   const resources = opened.move()
   return {
     ...{ process, queryAddress: queries?.self },
+    replaceAccess: (access) => queries?.replaceAccess(access),
     [Symbol.asyncDispose]: () => resources[Symbol.asyncDispose](),
   }
 }

@@ -180,6 +180,6 @@ function requireLive(state: string, consistency: Consistency | undefined): void 
 function unsupported(what: string): WeirError {
   return new WeirError(
     'UNSUPPORTED',
-    `${what} needs keys of several processes at once, which a job in many processes does not answer yet; ask for single keys, or run the job in one process`,
+    `${what} needs keys of several processes at once, which a job in many processes does not answer yet; ask for single keys or scan, or run the job in one process`,
   )
 }

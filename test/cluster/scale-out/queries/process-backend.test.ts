@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { WeirClient } from '../../../../src/client/index.ts'
 import type { Owners } from '../../../../src/cluster/scale-out/queries/owners.ts'
@@ -155,7 +156,12 @@ describe('queries of a job in many processes', () => {
   it('go to the owner of each key, with no request to another one', async () => {
     const both = await twoProcesses(2)
     const client = await clientOf(both[0])
+    const retries: unknown[] = []
+    const retried = (message: unknown) => retries.push(message)
+    subscribe('weir:client:retry', retried)
+    onTestFinished(() => void unsubscribe('weir:client:retry', retried))
     const partitions = await partitionsOf(client, KEYS)
+    expect(retries.filter((one) => Object(one).code === 'NOT_OWNER')).toEqual([])
     expect(new Set(partitions)).toEqual(new Set([0, 1, 2, 3, 4, 5]))
     for (const [n, one] of both.entries()) {
       const keys = one.asked.flatMap((asked) => asked.keys)
@@ -186,7 +192,7 @@ describe('queries of a job in many processes', () => {
     let looks = 0
     both[1].looks = () => {
       // More tries than a client makes after other errors.
-      if (++looks === 40) share(both, 0, 2)
+      if (++looks === 24) share(both, 0, 2)
     }
     expect(await partitionsOf(client, ['key-1'])).toHaveLength(1)
     expect(both[1].asked).toHaveLength(1)
