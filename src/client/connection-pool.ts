@@ -3,8 +3,8 @@ import { WeirError } from '../core/errors.ts'
 import type { QueryEndpoint, RoutingTable } from '../wire/routing-table.ts'
 import { ClientConnection, type ClientContext } from './connection.ts'
 import { channels } from './diagnostics.ts'
-import { mergedTable } from './key-owners.ts'
 import type { ResolvedClientOptions } from './options.ts'
+import { mergedTable } from './owners/key-owners.ts'
 import { backoffMs } from './retry-decision.ts'
 
 /** Shortest time between two refreshes of the routing table because of an answer's epoch. */

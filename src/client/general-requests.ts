@@ -15,8 +15,9 @@ import type { WriterPool } from '../wire/writer-pool.ts'
 import type { ClientConnection } from './connection.ts'
 import type { ConnectionPool } from './connection-pool.ts'
 import { type InFlight, noAnswerWithin } from './in-flight.ts'
-import { groupsByOwner, otherReadings } from './key-owners.ts'
 import type { ResolvedClientOptions } from './options.ts'
+import { groupsByOwner, otherReadings } from './owners/key-owners.ts'
+import { SharedScans } from './owners/shared-scans.ts'
 import {
   inferBody,
   modelsBody,
@@ -31,6 +32,13 @@ import type { Retries } from './retries.ts'
 const KEYS_PER_FRAME = 4096
 
 const LIVE = { level: 'live' } as const
+
+/** A range of keys. */
+interface AskedRange {
+  readonly from: string
+  readonly to: string
+  readonly limit: number
+}
 
 /** What general requests use of their client. */
 export interface GeneralRequestsOptions {
@@ -148,8 +156,8 @@ export class GeneralRequests {
     let from: string | undefined = range.from
     while (from !== undefined && entries.length < range.limit) {
       const left: number = Math.min(range.limit - entries.length, 0xffffffff)
-      const body = () => scanRequest(from!, range.to, left)
-      const page = await this.ask({ state, options, deadlineAt, body })
+      const rest = { from, to: range.to, limit: left }
+      const page: ScanPage = await this.pageOf(state, rest, { options, deadlineAt })
       for (const entry of page.entries) entries.push(entry)
       from = page.next
     }
@@ -175,13 +183,30 @@ export class GeneralRequests {
   }
 
   /** The first entries of a range, as many as the servers give at a time, with a deadline of their own. */
-  page(
+  page(state: string, range: AskedRange, options: QueryOptions): Promise<ScanPage> {
+    return this.pageOf(state, range, { options, deadlineAt: this.deadlineOf(options) })
+  }
+
+  private pageOf(
     state: string,
-    { from, to, limit }: { readonly from: string; readonly to: string; readonly limit: number },
-    options: QueryOptions,
+    range: AskedRange,
+    terms: { readonly options: QueryOptions; readonly deadlineAt: number },
   ): Promise<ScanPage> {
-    const body = () => scanRequest(from, to, limit)
-    return this.ask({ state, options, deadlineAt: this.deadlineOf(options), body })
+    const { pool, retries } = this.owner
+    if (pool.routing?.shares === undefined) {
+      const body = () => scanRequest(range.from, range.to, range.limit)
+      return this.ask({ state, ...terms, body })
+    }
+    const scans = new SharedScans({
+      routing: () => pool.routing,
+      refresh: () => pool.refresh(),
+      ask: (partition, endpoint) =>
+        retries.run(terms.deadlineAt, (hint) => {
+          const body = scanRequest(range.from, range.to, range.limit, partition)
+          return this.send({ state, ...terms }, body, hint ?? endpoint())
+        }),
+    })
+    return retries.run(terms.deadlineAt, () => scans.page(state, range.limit))
   }
 
   private async get<T>(keys: readonly string[], wanted: Wanted<T>): Promise<Answer<T>[]> {

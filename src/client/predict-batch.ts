@@ -11,8 +11,8 @@ import { readFloat32 } from '../wire/little-endian.ts'
 import type { Answer, Consistency, Prediction, PredictOptions } from '../wire/model-reader.ts'
 import { beginRequest } from '../wire/request.ts'
 import { OK } from '../wire/status.ts'
+import { hintOf } from './owners/key-owners.ts'
 import { RequestBatch } from './request-batch.ts'
-import { hintOf } from './retries.ts'
 
 /** Terms that all predictions of a batch share, with every default filled in. */
 export interface PredictTerms {

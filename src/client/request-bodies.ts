@@ -257,16 +257,22 @@ export interface ScanPage {
   readonly next: string | undefined
 }
 
-/** Entries with `from <= key < to`, at most `limit`. */
-export function scanRequest(from: string, to: string, limit: number): RequestBody<ScanPage> {
+/** Entries with `from <= key < to`, at most `limit`; of one job partition, where a job has them in many processes. */
+export function scanRequest(
+  from: string,
+  to: string,
+  limit: number,
+  partition?: number,
+): RequestBody<ScanPage> {
   return {
     kind: KIND.scan,
-    flags: 0,
+    flags: partition === undefined ? 0 : REQUEST_FLAG.partition,
     count: 1,
     write(writer) {
       writer.uint32(limit)
       writer.key(from)
       writer.key(to)
+      if (partition !== undefined) writer.uint32(partition)
     },
     read(cursor) {
       const entries: ScanEntry[] = []

@@ -3,6 +3,7 @@ import { isWeirError, WeirError } from '../core/errors.ts'
 import { answerErrorOf } from '../wire/answer.ts'
 import { channels } from './diagnostics.ts'
 import type { ResolvedClientOptions } from './options.ts'
+import { hintOf } from './owners/key-owners.ts'
 import { decideRetry } from './retry-decision.ts'
 
 /** One try of a call that failed. */
@@ -70,13 +71,6 @@ export class Retries {
   close(): void {
     this.isClosed = true
   }
-}
-
-/** The server (`host:port`) that a NOT_OWNER answer names. */
-export function hintOf(error: WeirError | undefined): string | undefined {
-  if (!isWeirError(error, 'NOT_OWNER')) return undefined
-  const endpoint = error.details['endpoint']
-  return typeof endpoint === 'string' ? endpoint : undefined
 }
 
 /** The error of a call: a last try that had a few ms left and got no answer says less than the one before it. */

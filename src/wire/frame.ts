@@ -73,6 +73,8 @@ export const REQUEST_FLAG = {
   vector: 8,
   /** Sparse vectors are packed (`sparse-vector.ts`), and there may be several. */
   packed: 16,
+  /** A scan is of the one job partition that follows. */
+  partition: 16,
   /** Scores of a top-k are divided by the norm of their row. */
   norm: 32,
   /** A top-k has rules over tags. */

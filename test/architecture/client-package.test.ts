@@ -5,6 +5,7 @@ import { importedFiles, importsOf, textOf } from './source-tree.ts'
 /** Rooms of `src` whose modules the package of the client holds. */
 const ROOMS = [
   'client',
+  'client/owners',
   'client/state',
   'core',
   'core/features',

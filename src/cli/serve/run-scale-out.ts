@@ -8,7 +8,7 @@ import type { ProcessEvent } from '../../cluster/scale-out/process-events.ts'
 import { type StartScaleOutOptions, startScaleOut } from '../../cluster/scale-out/start.ts'
 import { systemClock } from '../../core/clock.ts'
 import { checkedOptions } from '../../dataflow/job/definition.ts'
-import { queryAccessOf } from '../../jobs/query-access.ts'
+import { queryAccessOf, watchQueryAccess } from '../../jobs/query-access.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
 import { type ConfigurationMap, parseConfiguration } from '../../runtime/configuration/keys.ts'
 import { type CommandIo, type Flags, UsageError, unlessInterrupted } from '../command/command.ts'
@@ -20,16 +20,14 @@ import { packageVersion } from '../text/package-version.ts'
 import { partitionsText } from '../text/partitions-text.ts'
 import { type JobLog, jobLogOf } from './job-log.ts'
 import { loadJobModule, logOptions } from './job-module.ts'
+import { queryPortOf, requireManyPorts } from './query-port.ts'
 import { runProcesses, starterGone } from './run-processes.ts'
 import { serveScaleOutRest } from './scale-out-rest.ts'
 
 const DEFAULT_PARTITIONS = 24
-const USUAL_PORT = 9069
-const EVERY_ADDRESS: ReadonlySet<string> = new Set(['', '0.0.0.0', '::'])
-const NO_SERVER =
-  'others must know where this process answers queries: give --listen the host that they reach, or set -D application.server=HOST:PORT'
 const ONE_PORT = '--health is the port of one process: leave it out with --processes'
 const ONE_NAME = 'group.instance.id names one process: leave it out with --processes'
+const ONE_SERVER = 'application.server names one process: leave it out with --processes'
 
 /**
  * `weir run --scale-out`: runs this process's part of a job until Ctrl-C hands it over to the other processes. Throws
@@ -54,6 +52,8 @@ export async function runScaleOut(path: string, flags: Flags, io: CommandIo): Pr
   if (processes > 1) {
     if (scaleOut.groupInstanceId !== undefined) throw new UsageError(ONE_NAME)
     if (flags.has('health')) throw new UsageError(ONE_PORT)
+    if (scaleOut.applicationServer !== undefined) throw new UsageError(ONE_SERVER)
+    requireManyPorts(flags)
     return await runProcesses(processes, io, log)
   }
   const applicationId = scaleOut.applicationId ?? definition.name
@@ -94,6 +94,8 @@ export async function runScaleOut(path: string, flags: Flags, io: CommandIo): Pr
   await using running = await unlessInterrupted(started, io)
   const { process: member, control, queryAddress } = running
   probes.follow(running)
+  const cancelWatch = watchQueryAccess(listener, access.access, running.replaceAccess)
+  using _watch = { [Symbol.dispose]: cancelWatch }
   report({ event: 'listening', address: queryAddress }, `answers queries at ${queryAddress}`)
   await Promise.race([member.ended, io.interrupted, starterGone()])
   const record = control.stopRecord
@@ -102,26 +104,6 @@ export async function runScaleOut(path: string, flags: Flags, io: CommandIo): Pr
   } else report({ event: 'stopping' }, 'stopping: the job partitions are handed over')
   await member.leave()
   return 0
-}
-
-/**
- * The query port of the flags. By default it is 9069, or any free one where that is taken: several processes of a job
- * may share a machine. Throws UsageError for a port that others would look for in vain.
- */
-function queryPortOf(flags: Flags, server: string | undefined) {
-  const host = flags.string('host')
-  const port = flags.number('port')
-  const ports = port === USUAL_PORT ? [port, 0] : [port]
-  if (server === undefined) {
-    if (EVERY_ADDRESS.has(host)) throw new UsageError(NO_SERVER)
-    return { host, ports }
-  }
-  const advertise = addressOf(server)
-  const isAddress = server.includes(':') && advertise.port >= 1 && advertise.port <= 65_535
-  if (!isAddress || !Number.isInteger(advertise.port) || advertise.host === '') {
-    throw new UsageError(`application.server is HOST:PORT, not "${server}"`)
-  }
-  return { host, ports, advertise }
 }
 
 /** The record for which a job does not run; undefined for one that does, also because `--restore-from` lets it. */

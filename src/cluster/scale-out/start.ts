@@ -7,6 +7,7 @@ import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
 import { seededRandom } from '../../core/random.ts'
 import { graphFingerprint } from '../../dataflow/plan/graph-fingerprint.ts'
 import type { StreamGraph } from '../../dataflow/stream-graph.ts'
+import type { AccessShare } from '../../http/access/control.ts'
 import type { RequestTls } from '../../http/client/send-request.ts'
 import { loadStorage } from '../../runtime/checkpoint/storage/load.ts'
 import type { JobConfiguration } from '../../runtime/configuration/configuration.ts'
@@ -72,6 +73,8 @@ export interface StartedProcess extends AsyncDisposable, WatchedProcess {
   readonly control: ScaledJobControl
   /** Where clients reach its query port, `host:port`; undefined where it has none. */
   readonly queryAddress: string | undefined
+  /** Accepts other tokens from now on. */
+  readonly replaceAccess: (access: AccessShare) => void
 }
 
 /**
@@ -127,6 +130,7 @@ export async function startScaleOut(options: StartScaleOutOptions): Promise<Star
       return process.notReady
     },
     silenceMs: () => pool.silenceMs(),
+    replaceAccess: (access) => queries?.replaceAccess(access),
     [Symbol.asyncDispose]: () => resources[Symbol.asyncDispose](),
   }
 }

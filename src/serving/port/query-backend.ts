@@ -167,6 +167,8 @@ export interface ScanRange {
   readonly from: string
   readonly to: string
   readonly limit: number
+  /** Of a job in many processes: the job partition whose entries are wanted. */
+  readonly partition?: number
 }
 
 /** Backend of a query server. */

@@ -213,12 +213,14 @@ function decodeScan(cursor: RequestCursor): AsyncRequest {
   const limit = cursor.uint32()
   const from = cursor.text()
   const to = cursor.text()
+  const ofOne = (cursor.flags & REQUEST_FLAG.partition) !== 0
+  const partition = ofOne ? { partition: cursor.uint32() } : {}
   cursor.finish()
   const capped = Math.min(limit, MAX_SCAN)
   return {
     count: 1,
     async run(terms) {
-      const range = { from, to, limit: capped }
+      const range = { from, to, limit: capped, ...partition }
       const lease = new ReplyLease()
       const page = await terms.backend.scanPage(state, range, { ...within(options, terms), lease })
       if (page.count === capped && capped === limit) page.resume = undefined

@@ -83,6 +83,11 @@ describe('queries of one job in several processes', () => {
       return keys.every((key) => last.get(key)?.fold?.count === load.expected.get(key)!.count)
     })
     for (const key of keys) expect(last.get(key)?.fold).toEqual(load.expected.get(key))
+    const scanned = new Map<unknown, Folded>()
+    for await (const { key, value } of client.entries<string, Folded>('FOLDS', PATIENT)) {
+      scanned.set(key, value)
+    }
+    expect(scanned).toEqual(load.expected)
     const together = await client.values('FOLDS', keys, PATIENT)
     expect(together.map(({ ok }) => ok)).toEqual(keys.map(() => true))
     // Who answered runs the partition of the key, by its own words.

@@ -1,7 +1,9 @@
 import { WeirError } from '../../../core/errors.ts'
 import { keyGroupOf, subtaskOfKeyGroup } from '../../../core/key-group.ts'
-import type { QueryBackend } from '../../../serving/port/query-backend.ts'
+import type { QueryBackend, ScanRange } from '../../../serving/port/query-backend.ts'
 import { refusingReader } from '../../../serving/port/refusing-reader.ts'
+import type { OwnedQueryOptions } from '../../../serving/port/request-owner.ts'
+import type { ScanPage } from '../../../serving/port/scan-page.ts'
 import type { ValuesOptions } from '../../../serving/reader/typed-reads.ts'
 import type { Answer, Consistency, ModelReader, QueryOptions } from '../../../wire/model-reader.ts'
 import type { RoutingTable } from '../../../wire/routing-table.ts'
@@ -13,7 +15,7 @@ import type { StateKeys } from './partition-reader.ts'
 const RETRY_MS = 50
 
 /** Reads of the state of one job partition. */
-export type PartitionReads = Pick<ModelReader, 'rows' | 'values'>
+export type PartitionReads = Pick<ModelReader, 'rows' | 'values'> & Pick<QueryBackend, 'scanPage'>
 
 /** What a process knows of its job partitions. */
 export interface ProcessState {
@@ -63,8 +65,23 @@ export class ProcessBackend implements QueryBackend {
     throw unsupported('a list of the best')
   }
 
-  async scanPage(): Promise<never> {
-    throw unsupported('a scan')
+  /** Of one job partition: a client merges those of all. */
+  async scanPage(name: string, range: ScanRange, options: OwnedQueryOptions): Promise<ScanPage> {
+    const { partition } = range
+    requireLive(name, options.consistency)
+    if (partition === undefined) throw unsupported('a scan by a client of an earlier version')
+    const { state } = this
+    if (partition >= state.owners.partitions) {
+      const message = `there is no job partition ${partition}; fetch the routing table`
+      throw new WeirError('INVALID_ARGUMENT', message)
+    }
+    const reader = state.readerOf(partition)
+    if (reader === undefined || !state.mayAnswer(partition)) throw this.refusalOf(partition)
+    const page = await reader.scanPage(name, range, options)
+    if (state.readerOf(partition) !== reader || !state.mayAnswer(partition)) {
+      throw this.refusalOf(partition)
+    }
+    return page
   }
 
   routingEpoch(): number {
@@ -163,6 +180,6 @@ function requireLive(state: string, consistency: Consistency | undefined): void 
 function unsupported(what: string): WeirError {
   return new WeirError(
     'UNSUPPORTED',
-    `${what} needs keys of several processes at once, which a job in many processes does not answer yet; ask for single keys, or run the job in one process`,
+    `${what} needs keys of several processes at once, which a job in many processes does not answer yet; ask for single keys or scan, or run the job in one process`,
   )
 }

@@ -167,6 +167,11 @@ export class ProcessQueries implements ProcessState, AsyncDisposable {
     }
   }
 
+  /** Accepts other tokens from now on; connections with a token that is gone are closed. */
+  replaceAccess(access: AccessShare): void {
+    this.server.replaceAccess(access)
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.isClosed = true
     for (const partition of [...this.readers.keys()]) this.stopped(partition)

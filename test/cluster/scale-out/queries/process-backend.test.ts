@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { WeirClient } from '../../../../src/client/index.ts'
 import type { Owners } from '../../../../src/cluster/scale-out/queries/owners.ts'
@@ -9,6 +10,7 @@ import {
 } from '../../../../src/cluster/scale-out/queries/process-backend.ts'
 import { WeirError } from '../../../../src/core/errors.ts'
 import { keyText } from '../../../../src/core/formats/key-text.ts'
+import { ScanPage } from '../../../../src/serving/port/scan-page.ts'
 import { QueryServer } from '../../../../src/serving/server/query-server.ts'
 import type { Answer } from '../../../../src/wire/model-reader.ts'
 import type { QueryEndpoint, RoutingTable } from '../../../../src/wire/routing-table.ts'
@@ -25,6 +27,10 @@ const ENVELOPE = {
   ageMs: 5,
   servedBy: 'a/0',
 }
+
+/** Keys of a scan in their order, dealt to the job partitions in turn; and how many a partition gives at a time. */
+const ENTRIES = Array.from({ length: 100 }, (_, n) => `e-${String(n).padStart(3, '0')}`)
+const MOST_AT_A_TIME = 4
 
 /** A process of a job: its query port, and what it knows. Every value is the number of the partition that answers. */
 class TestedProcess implements ProcessState {
@@ -65,6 +71,15 @@ class TestedProcess implements ProcessState {
   private newReader(partition: number): PartitionReads {
     return {
       rows: () => Promise.reject(new WeirError('UNKNOWN_STATE', 'no rows')),
+      scanPage: async (_state, { from, to, limit }) => {
+        this.asked.push({ partition, keys: [from] })
+        const found = ENTRIES.filter(
+          (key, n) => n % PARTITIONS === partition && key >= from && key < to,
+        )
+        const end = Math.min(limit, MOST_AT_A_TIME)
+        const entries = found.slice(0, end).map((key) => ({ key, value: Uint8Array.of(partition) }))
+        return ScanPage.of(entries, found[end])
+      },
       values: async (_state, keys) => {
         this.asked.push({ partition, keys })
         return keys.map(
@@ -141,7 +156,12 @@ describe('queries of a job in many processes', () => {
   it('go to the owner of each key, with no request to another one', async () => {
     const both = await twoProcesses(2)
     const client = await clientOf(both[0])
+    const retries: unknown[] = []
+    const retried = (message: unknown) => retries.push(message)
+    subscribe('weir:client:retry', retried)
+    onTestFinished(() => void unsubscribe('weir:client:retry', retried))
     const partitions = await partitionsOf(client, KEYS)
+    expect(retries.filter((one) => Object(one).code === 'NOT_OWNER')).toEqual([])
     expect(new Set(partitions)).toEqual(new Set([0, 1, 2, 3, 4, 5]))
     for (const [n, one] of both.entries()) {
       const keys = one.asked.flatMap((asked) => asked.keys)
@@ -172,7 +192,7 @@ describe('queries of a job in many processes', () => {
     let looks = 0
     both[1].looks = () => {
       // More tries than a client makes after other errors.
-      if (++looks === 40) share(both, 0, 2)
+      if (++looks === 24) share(both, 0, 2)
     }
     expect(await partitionsOf(client, ['key-1'])).toHaveLength(1)
     expect(both[1].asked).toHaveLength(1)
@@ -246,16 +266,43 @@ describe('queries of a job in many processes', () => {
     })
   })
 
+  it('scan the partitions of all processes, in the order of the keys', async () => {
+    const both = await twoProcesses(2)
+    const client = await clientOf(both[0])
+    const scan = async (from: string, to: string, limit: number) =>
+      (await client.scan('COUNTS', { from, to, limit })).map(({ key }) => key)
+    expect(await scan('', 'z', 1_000)).toEqual(ENTRIES)
+    expect(await scan('e-010', 'e-050', 1_000)).toEqual(ENTRIES.slice(10, 50))
+    // Where a limit ends the answers of partitions, nothing is left out.
+    for (const limit of [1, 3, 5, 31]) {
+      expect(await scan('e-007', 'z', limit)).toEqual(ENTRIES.slice(7, 7 + limit))
+    }
+    expect(both.every(({ asked }) => asked.length > 0)).toBe(true)
+  })
+
+  it('give no list while a partition has no owner, and the whole list afterwards', async () => {
+    const both = await twoProcesses(2)
+    both[1].running.delete(4)
+    const client = await clientOf(both[0])
+    const range = { from: '', to: 'z', limit: 1_000 }
+    await expect(client.scan('COUNTS', range, { deadlineMs: 300 })).rejects.toMatchObject({
+      message: expect.stringContaining('job partition 4 '),
+    })
+    both[1].running.add(4)
+    expect(await client.scan('COUNTS', range)).toHaveLength(ENTRIES.length)
+  })
+
   it('refuse what needs the keys of several processes, and answer no part of it', async () => {
     const [first] = await twoProcesses(3)
     const client = await clientOf(first)
     const refused = { code: 'UNSUPPORTED', message: expect.stringContaining('several processes') }
-    const range = { from: '', to: 'z', limit: 5 }
-    await expect(client.scan('COUNTS', range)).rejects.toMatchObject(refused)
     await expect(client.predict('COUNTS', 'a', 'b')).rejects.toMatchObject(refused)
     await expect(client.topK('COUNTS', 'a', { k: 3, suffix: '' })).resolves.toMatchObject({
       error: refused,
     })
+    // As a client asks that knows of one process.
+    const whole = new ProcessBackend(first).scanPage('COUNTS', { from: '', to: 'z', limit: 5 }, {})
+    await expect(whole).rejects.toMatchObject({ code: 'UNSUPPORTED' })
     expect(first.asked).toEqual([])
   })
 })

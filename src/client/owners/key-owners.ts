@@ -1,9 +1,9 @@
-import { keyGroupOf, subtaskOfKeyGroup } from '../core/key-group.ts'
-import type { Answer } from '../wire/model-reader.ts'
-import type { RoutingTable } from '../wire/routing-table.ts'
-import { otherReading } from '../wire/state/asked-key.ts'
-import { askedKey } from '../wire/state/formatted-key.ts'
-import { hintOf } from './retries.ts'
+import { isWeirError, type WeirError } from '../../core/errors.ts'
+import { keyGroupOf, subtaskOfKeyGroup } from '../../core/key-group.ts'
+import type { Answer } from '../../wire/model-reader.ts'
+import type { RoutingTable } from '../../wire/routing-table.ts'
+import { otherReading } from '../../wire/state/asked-key.ts'
+import { askedKey } from '../../wire/state/formatted-key.ts'
 
 /** Keys that one server is asked for. */
 export interface OwnedKeys {
@@ -81,4 +81,11 @@ export function mergedTable(tables: readonly RoutingTable[]): RoutingTable {
     for (const state of more) if (!states.has(state.name)) states.set(state.name, state)
   }
   return { ...newest!, states: [...states.values()] }
+}
+
+/** The server (`host:port`) that a NOT_OWNER answer names. */
+export function hintOf(error: WeirError | undefined): string | undefined {
+  if (!isWeirError(error, 'NOT_OWNER')) return undefined
+  const endpoint = error.details['endpoint']
+  return typeof endpoint === 'string' ? endpoint : undefined
 }
