@@ -16,7 +16,9 @@ export function sortSteps({ steps, answer }: PipelineSpec): StepOrder {
     if (state.get(name) === 'done') return
     if (state.get(name) === 'open') {
       const cycle = [...way.slice(way.indexOf(name)), name].join(' -> ')
-      faults.push(`the steps ${cycle} need each other, and none could begin; where the model of that name is meant, give the step another name`)
+      faults.push(
+        `the steps ${cycle} need each other, and none could begin; where the model of that name is meant, give the step another name`,
+      )
       return
     }
     if (step === undefined) return

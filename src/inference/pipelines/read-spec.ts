@@ -5,7 +5,16 @@ import { readYaml } from '../repository/yaml-file.ts'
 import type { Arm, PipelineSpec, Step, StepOutput } from './spec.ts'
 
 /** Keys of the file. */
-const KEYS = ['steps', 'answer', 'scores', 'min-confidence', 'reward', 'ttl-ms', 'contexts', 'decisions']
+const KEYS = [
+  'steps',
+  'answer',
+  'scores',
+  'min-confidence',
+  'reward',
+  'ttl-ms',
+  'contexts',
+  'decisions',
+]
 /** The key that says what a step is, with the others of such a step; a selector has its own. */
 const STEP_KEYS: Readonly<Record<string, readonly string[]>> = {
   model: ['inputs'],
