@@ -3,7 +3,7 @@ import type { RowFiles } from '../../models/publish/row-files.ts'
 import { clipRating, type RatingRange } from '../../models/ratings/rating.ts'
 import { coverageOf } from '../../training/als/solver/model.ts'
 import { ErrorAccumulator } from '../../training/metrics/errors.ts'
-import { type CommandIo, type Flags, UsageError } from '../command/command.ts'
+import type { CommandIo, Flags } from '../command/command.ts'
 import { ratingsOfFile } from '../files/ratings-file.ts'
 import { ratingsReadingOf } from '../files/ratings-reading.ts'
 
@@ -15,8 +15,7 @@ interface Side {
 }
 
 /**
- * Errors on the ratings of `--test`; nothing without it. The rows are read once, and those of the ids in the file kept. Throws
- * UsageError with `--implicit`, as its lists need all rows.
+ * Errors on the ratings of `--test`; nothing without it. The rows are read once, and those of the ids in the file kept.
  */
 export async function sparkTestErrors(
   flags: Flags,
@@ -25,11 +24,6 @@ export async function sparkTestErrors(
 ): Promise<Readonly<Record<string, unknown>>> {
   const test = flags.optional('test')
   if (test === undefined) return {}
-  if (flags.boolean('implicit')) {
-    throw new UsageError(
-      '--test with --implicit needs all rows in memory: leave out --engine spark',
-    )
-  }
   const held = await ratingsOfFile(test, ratingsReadingOf(flags, io))
   const sides = {
     U: sideOf(held.users),

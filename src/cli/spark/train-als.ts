@@ -118,6 +118,11 @@ function sparkAlsOptionsOf(flags: Flags) {
   if (options.penalty !== undefined && options.penalty !== 'n') {
     throw new UsageError(`Spark's ALS has --penalty n only, not ${options.penalty}`)
   }
+  if (options.feedback === 'implicit' && flags.optional('test') !== undefined) {
+    throw new UsageError(
+      '--test with --implicit needs all rows in memory: leave out --engine spark',
+    )
+  }
   return { ...options, penalty: 'n' as const }
 }
 

@@ -142,6 +142,11 @@ it.each([
   [['als'], ON_SPARK, /has no biases: give --no-biases, or --implicit/],
   [['als'], [...ON_SPARK, '--no-biases', '--penalty', 'constant'], /has --penalty n only/],
   [['als'], [...ON_SPARK, '--no-biases', '--threads', '4'], /--threads/],
+  [
+    ['als'],
+    [...ON_SPARK, '--implicit', '--test', import.meta.filename],
+    /needs all rows in memory/,
+  ],
   [['als'], ['--master', 'yarn'], /--master needs --engine spark/],
   [['als'], ['--no-biases', '--engine', 'spark', '--master', 'yarn'], /needs --spark-folder/],
   [['svm'], [...ON_SPARK, '--loss', 'squared-hinge'], /the loss hinge only/],

@@ -74,9 +74,7 @@ it('weir model load --from-spark publishes a model of several classes, which a v
 
 it('weir model load --from-spark refuses what counts for nothing, and a folder that is no model', async () => {
   const als = join(FOLDERS, 'als')
-  expect((await load(['--from-spark', als, als])).err).toMatch(
-    /either PLACE or --from-spark/,
-  )
+  expect((await load(['--from-spark', als, als])).err).toMatch(/either PLACE or --from-spark/)
   expect((await load(['--from-spark', als, '--first-feature', '1'])).err).toMatch(
     /for linear models/,
   )
