@@ -1,5 +1,5 @@
 import { Kafka, logLevel } from 'kafkajs'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, it } from 'vitest'
 import { until } from '../../run/until.ts'
 import { type SharedKafka, sharedKafka } from '../../services/lending/kafka.ts'
 import { expectEachOnce } from '../kafka/fold/fixture.ts'
