@@ -11,6 +11,7 @@ export interface Schema {
   readonly items?: Schema
   readonly minItems?: number
   readonly minimum?: number
+  readonly pattern?: string
   readonly additionalProperties?: boolean | Schema
 }
 
@@ -102,6 +103,9 @@ function mistakesIn(
 /** Fields of a tensor that the tested model takes: a schema says nothing of its inputs. */
 const OF_TENSOR: Readonly<Record<string, unknown>> = { name: 'user', datatype: 'BYTES', shape: [1] }
 
+/** Pattern of ids. */
+const DIGITS = '^[0-9a-f]{32}$'
+
 /** A value that a schema takes. */
 export function validOf(schema: Schema): unknown {
   const { anyOf, oneOf, properties = {}, required = [], items, minItems = 1 } = schema
@@ -118,6 +122,7 @@ export function validOf(schema: Schema): unknown {
     return Array.from({ length: minItems }, () => (items === undefined ? '1' : validOf(items)))
   }
   if (type === 'boolean') return true
+  if (schema.pattern === DIGITS) return '0'.repeat(32)
   return type === 'string' ? '1' : Math.max(1, schema.minimum ?? 1)
 }
 
