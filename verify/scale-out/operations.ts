@@ -6,7 +6,7 @@ import { INPUT_PARTITIONS } from './site.ts'
 const KEYS = 200
 const MOST_AMOUNT = 1_000
 /** Event time after all others, from the present one, ms. */
-const LATER_MS = 3_600_000
+const LATER_MS = 600_000
 
 /** The operations that a run writes: random ones, and those that it waits for. */
 export class Operations {

@@ -81,6 +81,6 @@ export function addObserveDecisionRoute(
 }
 
 function elsewhere(model: string): WeirError {
-  const message = `"${model}" takes rewards on the HTTP port of the process that runs it ("weir run models --http 127.0.0.1:8080")`
+  const message = `"${model}" takes rewards on the HTTP port of the process that runs it ("weir run models")`
   return new WeirError('UNSUPPORTED', message)
 }
