@@ -5,30 +5,22 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { seededRandom } from './src/core/random.ts'
 import { FOLDER_OF_RUN } from './test/files/temporary-folder.ts'
 import { HEAVY_FILES, QUICK_VARIABLE } from './test/run/lanes/heavy-files.ts'
-import { SHARED_FILES } from './test/run/lanes/shared-files.ts'
 import { ALONE_FILES, LONG_FILES } from './test/run/lanes/special-files.ts'
 import { StallReporter } from './test/run/stalls/stall-reporter.ts'
 import { SummaryReporter } from './test/run/summary-reporter.ts'
 import { PATIENCE_VARIABLE } from './test/run/until.ts'
 import { MOST_FILES } from './test/services/lending/core-places.ts'
 
-/** Name of the project of the files that share processes. */
-const SHARED = 'system-shared'
 const long = LONG_FILES.map((file) => `${import.meta.dirname}/${file}`)
 
-/**
- * The order of files: any, after the long ones in theirs. Those that share processes are the last, so that a process that
- * has run one takes the next one.
- */
+/** The order of files: any, after the long ones in theirs. */
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const random = seededRandom(this.ctx.config.sequence.seed)
     const inOrder = files.sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
     const drawn = inOrder.map((file) => ({ file, rank: random.next() }))
-    const rankOf = ({ file, rank }: (typeof drawn)[number]): number => {
-      if (long.includes(file.moduleId)) return long.indexOf(file.moduleId) - long.length
-      return file.project.name === SHARED ? 1 + rank : rank
-    }
+    const rankOf = ({ file, rank }: (typeof drawn)[number]): number =>
+      long.includes(file.moduleId) ? long.indexOf(file.moduleId) - long.length : rank
     return drawn.sort((a, b) => rankOf(a) - rankOf(b)).map(({ file }) => file)
   }
 }
@@ -145,18 +137,8 @@ export default defineConfig({
           ...SYSTEM,
           name: 'system',
           include: system,
-          exclude: [...alone, ...SHARED_FILES],
+          exclude: alone,
           // How many of them run is decided by how busy the cores are (`CorePlaces`); one that waits runs beside them.
-          maxWorkers: MOST_FILES + 1,
-          sequence: { ...ANY_ORDER_OF_FILES, groupOrder: 2 },
-        },
-      },
-      {
-        test: {
-          ...SYSTEM,
-          name: SHARED,
-          include: [...SHARED_FILES],
-          isolate: false,
           maxWorkers: MOST_FILES + 1,
           sequence: { ...ANY_ORDER_OF_FILES, groupOrder: 2 },
         },

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { bundle, bundleEachModule, copyPrograms } from '../scripts/build-package.ts'
-import { BUILT_MODULES_VARIABLE } from './run/setup/joined-modules.ts'
+import { BUILT_MODULES_VARIABLE } from './run/setup/built-modules.ts'
 import { BUILT_ENTRY_VARIABLE, BUILT_PACKAGE_VARIABLE } from './system/cli/command-process.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')

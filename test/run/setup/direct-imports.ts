@@ -1,13 +1,11 @@
 import { registerHooks } from 'node:module'
 import { resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { isJoined, joinedUrl } from './joined-modules.ts'
 
 /*
  * Setup of each test file: resolves the relative imports between our modules without Vitest and without a look at the
  * disk. Vitest reports each import to its main process, for its watch mode, and Node.js looks for links: together that
- * took more processor time than loading the modules. A file that is missing fails when it is loaded. The modules of `src`
- * are those that the run has joined, where it has (`built-modules.ts`).
+ * took more processor time than loading the modules. A file that is missing fails when it is loaded.
  */
 
 const ROOT = pathToFileURL(resolve(import.meta.dirname, '../../..') + sep).href
@@ -23,15 +21,10 @@ if (!(REGISTERED in globalThis)) {
   registerHooks({
     resolve(specifier, context, nextResolve) {
       const parent = context.parentURL
-      if (specifier.startsWith('.') && isJoined(parent)) {
-        return { url: new URL(specifier, parent).href, format: 'module', shortCircuit: true }
-      }
       if (!specifier.startsWith('.') || !specifier.endsWith('.ts') || !isOurs(parent))
         return nextResolve(specifier, context)
       const url = new URL(specifier, parent).href
       if (!isOurs(url)) return nextResolve(specifier, context)
-      const joined = joinedUrl(url)
-      if (joined !== undefined) return { url: joined, format: 'module', shortCircuit: true }
       return { url, format: 'module-typescript', shortCircuit: true }
     },
   })

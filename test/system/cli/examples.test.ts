@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { campaignSize } from '../../run/campaign-size.ts'
-import { BUILT_MODULES_FLAG } from '../../run/setup/built-modules.ts'
 import { commitSeed } from '../../services/commit-seed.ts'
 import { sharedKafka } from '../../services/lending/kafka.ts'
 import { CommandProcess, REPOSITORY } from './command-process.ts'
@@ -44,8 +43,8 @@ describe('examples', () => {
 async function expectPromised(folder: string, ...args: string[]): Promise<void> {
   const main = join('examples', folder, 'main.ts')
   // kafkajs asks Node for a timer in the past.
-  const flags = ['--disable-warning=TimeoutNegativeWarning', BUILT_MODULES_FLAG]
-  await using process = new CommandProcess(globalThis.process.execPath, [...flags, main, ...args])
+  const node = [globalThis.process.execPath, '--disable-warning=TimeoutNegativeWarning'] as const
+  await using process = new CommandProcess(node[0], [node[1], main, ...args])
   const { code, stdout, stderr } = await process.ended
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(stdout).toBe(promisedOutput(folder))

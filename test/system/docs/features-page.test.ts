@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { BUILT_MODULES_FLAG } from '../../run/setup/built-modules.ts'
 import { CommandProcess, REPOSITORY } from '../cli/command-process.ts'
 import { guidePage } from './page-commands.ts'
 
@@ -32,9 +31,7 @@ it.each(PROGRAMS)(
     const entry = pathToFileURL(join(REPOSITORY, 'src/index.ts')).href
     const file = join(folder, 'program.mts')
     writeFileSync(file, program.source.replaceAll('@weirjs/weir', entry))
-    await using run = new CommandProcess(process.execPath, [BUILT_MODULES_FLAG, file], {
-      cwd: folder,
-    })
+    await using run = new CommandProcess(process.execPath, [file], { cwd: folder })
     const { code, stdout, stderr } = await run.ended
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toBe(program.output)

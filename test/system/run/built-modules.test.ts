@@ -1,18 +1,17 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { expect, it } from 'vitest'
-import { BUILT_MODULES_FLAG } from '../../run/setup/built-modules.ts'
-import { BUILT_MODULES_VARIABLE } from '../../run/setup/joined-modules.ts'
+import { BUILT_MODULES_FLAG, BUILT_MODULES_VARIABLE } from '../../run/setup/built-modules.ts'
 import { CommandProcess } from '../cli/command-process.ts'
-import { type Imported, imported } from './imports.thread.ts'
+import type { Imported } from './imports.thread.ts'
 
 const MODULE = new URL('./imports.thread.ts', import.meta.url)
 const JOINED = `${process.env[BUILT_MODULES_VARIABLE]}core/errors.js`
 
 it('a thread of a test gets the modules of src, one of each, from joined files', async () => {
   const thread = new Worker(MODULE)
-  const [found] = (await once(thread, 'message')) as [Imported]
-  expect(found).toEqual({ place: JOINED, isOne: true })
+  const [imported] = (await once(thread, 'message')) as [Imported]
+  expect(imported).toEqual({ place: JOINED, isOne: true })
 })
 
 it('a process with the flag gets them, too', async () => {
@@ -22,6 +21,6 @@ it('a process with the flag gets them, too', async () => {
   expect(JSON.parse(stdout), stderr).toEqual({ place: JOINED, isOne: true })
 })
 
-it('the process of a test gets them, too', () => {
-  expect(imported).toEqual({ place: JOINED, isOne: true })
+it('the process of a test has the source', () => {
+  expect(import.meta.resolve('../../../src/core/errors.ts')).toMatch(/\/src\/core\/errors\.ts$/)
 })

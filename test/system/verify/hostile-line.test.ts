@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import type { HostileReport } from '../../../verify/hostile-campaign.ts'
-import { BUILT_MODULES_FLAG } from '../../run/setup/built-modules.ts'
 import { CommandProcess } from '../cli/command-process.ts'
 
 it('a campaign of hostile clients ends with a line that says what it broke and what good clients lost', async () => {
@@ -12,7 +11,7 @@ it('a campaign of hostile clients ends with a line that says what it broke and w
   const words = ['--campaign', 'hostile', '--door', 'models', '--attack', 'deep nesting']
   await using campaign = new CommandProcess(
     process.execPath,
-    [BUILT_MODULES_FLAG, 'verify/main.ts', ...words, '--seed', '7'],
+    ['verify/main.ts', ...words, '--seed', '7'],
     { env: { TMPDIR: folder } },
   )
   const { code, stdout, stderr } = await campaign.ended

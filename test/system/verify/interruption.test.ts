@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { needs } from '../../run/needs.ts'
-import { BUILT_MODULES_FLAG } from '../../run/setup/built-modules.ts'
 import { until } from '../../run/until.ts'
 import { CommandProcess } from '../cli/command-process.ts'
 
@@ -18,11 +17,9 @@ it.each([
   async (signal, code) => {
     const folder = mkdtempSync(join(tmpdir(), 'weir-interrupted-'))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-    await using campaign = new CommandProcess(
-      process.execPath,
-      [BUILT_MODULES_FLAG, 'verify/main.ts', ...WORDS],
-      { env: { TMPDIR: folder } },
-    )
+    await using campaign = new CommandProcess(process.execPath, ['verify/main.ts', ...WORDS], {
+      env: { TMPDIR: folder },
+    })
     await until('a server and attackers run', () => {
       const running = programsIn(folder)
       return ['run models', 'attacker-process'].every((name) =>

@@ -2,16 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { BUILT_MODULES_FLAG } from '../../run/setup/built-modules.ts'
 import { CommandProcess } from '../cli/command-process.ts'
 
 it('a verification whose services do not start ends with a verdict and the reason as its last line', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'weir-verdict-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
-  const flags = ['--disable-warning=TimeoutNegativeWarning', BUILT_MODULES_FLAG]
+  const words = ['--disable-warning=TimeoutNegativeWarning', 'verify/main.ts']
   await using command = new CommandProcess(
     process.execPath,
-    [...flags, 'verify/main.ts', '--minutes', '1', '--seed', '7'],
+    [...words, '--minutes', '1', '--seed', '7'],
     { env: { PATH: folder, JAVA_HOME: '', TMPDIR: folder } },
   )
   const { code, stdout } = await command.ended
