@@ -176,7 +176,7 @@ describe('the package', () => {
     expect(files).toEqual(expect.arrayContaining(['SECURITY.md', 'dist/bom.cdx.json']))
     const foreign = files.filter(
       (file) =>
-        !/^(dist\/.*\.(js|d\.ts)|dist\/dashboard\/.*\.(html|css|svg)|dist\/bom\.cdx\.json|docs\/.*|[A-Z]+(\.md)?|package\.json)$/.test(
+        !/^(dist\/.*\.(js|d\.ts)|dist\/dashboard\/.*\.(html|css|svg)|dist\/bom\.cdx\.json|dist\/training\/spark\/train\.py|docs\/.*|[A-Z]+(\.md)?|package\.json)$/.test(
           file,
         ),
     )
