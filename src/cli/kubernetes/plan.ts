@@ -5,7 +5,7 @@ export type SecretKey = 'sasl-password' | 'aws-access-key-id' | 'aws-secret-acce
 export interface KubernetesPlan {
   /** Name of the StatefulSet and the beginning of all other names. */
   readonly name: string
-  /** Undefined for the one of whoever applies the manifests. */
+  /** Undefined for the namespace in which the manifests are applied. */
   readonly namespace: string | undefined
   readonly image: string
   /** Folder of the job in the image, with `node_modules`. */
